@@ -1,0 +1,189 @@
+#include "headrace/core/pool.h"
+
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <unordered_map>
+
+namespace headrace {
+
+std::string_view use_name(Use use) {
+  constexpr std::array<std::string_view, kUses> names{"encoded", "scratch", "slot", "ragged", "other"};
+  return names[static_cast<size_t>(use)];
+}
+
+namespace {
+
+constexpr size_t kAlign = 64;
+
+// Size classes: four per power of two, so that a block is at most a quarter larger than asked.
+size_t round_up(size_t size) {
+  if (size <= 4096) return (size + kAlign - 1) / kAlign * kAlign + (size == 0 ? kAlign : 0);
+  const size_t step = std::bit_floor(size - 1) / 4;
+  return (size + step - 1) / step * step;
+}
+
+class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl> {
+ public:
+  explicit PoolImpl(size_t budget) { ledger_.budget = budget; }
+  ~PoolImpl() override {
+    for (auto& [size, blocks] : free_)
+      for (void* block : blocks) std::free(block);
+  }
+
+  MutableBufferPtr take(size_t size, Use use) override;
+  bool charge(size_t size, Use use) override {
+    std::lock_guard lock(mutex_);
+    return charge_locked(size, use);
+  }
+  void uncharge(size_t size, Use use) override {
+    std::lock_guard lock(mutex_);
+    uncharge_locked(size, use);
+  }
+  void hand_over(const Buffer& block) override;
+  Ledger ledger() const override {
+    std::lock_guard lock(mutex_);
+    return ledger_;
+  }
+
+  void give_back(void* data, size_t capacity, Use use, bool handed_over);
+
+ private:
+  bool charge_locked(size_t size, Use use) {
+    // Retained blocks are ours too: free them before refusing.
+    if (ledger_.in_use + ledger_.retained + size > ledger_.budget) release_retained();
+    if (ledger_.in_use + size > ledger_.budget) return false;
+    ledger_.in_use += size;
+    ledger_.peak = std::max(ledger_.peak, ledger_.in_use);
+    auto& row = ledger_.by_use[static_cast<size_t>(use)];
+    row += size;
+    auto& peak = ledger_.peak_by_use[static_cast<size_t>(use)];
+    peak = std::max(peak, row);
+    return true;
+  }
+  void uncharge_locked(size_t size, Use use) {
+    ledger_.in_use -= size;
+    ledger_.by_use[static_cast<size_t>(use)] -= size;
+  }
+  void release_retained() {
+    for (auto& [size, blocks] : free_) {
+      for (void* block : blocks) std::free(block);
+      blocks.clear();
+    }
+    ledger_.retained = 0;
+  }
+
+  mutable std::mutex mutex_;
+  Ledger ledger_;                                        // guarded by mutex_
+  std::unordered_map<size_t, std::vector<void*>> free_;  // guarded by mutex_
+};
+
+class PoolBuffer final : public Buffer {
+ public:
+  PoolBuffer(std::byte* data, size_t size, size_t capacity, Use use, std::shared_ptr<PoolImpl> pool)
+      : Buffer(data, size), capacity_(capacity), use_(use), pool_(std::move(pool)) {}
+  ~PoolBuffer() override { pool_->give_back(data_, capacity_, use_, handed_over_); }
+
+  size_t capacity_;
+  Use use_;
+  bool handed_over_ = false;  // written under the pool's mutex, before the block reaches the consumer
+  std::shared_ptr<PoolImpl> pool_;
+};
+
+MutableBufferPtr PoolImpl::take(size_t size, Use use) {
+  const size_t capacity = round_up(size);
+  void* data = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    auto& blocks = free_[capacity];
+    if (!blocks.empty()) {
+      data = blocks.back();
+      blocks.pop_back();
+      ledger_.retained -= capacity;
+      if (!charge_locked(capacity, use)) {
+        std::free(data);
+        return nullptr;
+      }
+      ++ledger_.reuses;
+    } else {
+      if (!charge_locked(capacity, use)) return nullptr;
+      ++ledger_.allocations;
+    }
+  }
+  if (!data) data = std::aligned_alloc(kAlign, capacity);
+  if (!data) {
+    uncharge(capacity, use);
+    return nullptr;
+  }
+  return std::make_shared<PoolBuffer>(static_cast<std::byte*>(data), size, capacity, use, shared_from_this());
+}
+
+void PoolImpl::hand_over(const Buffer& block) {
+  auto* mine = dynamic_cast<const PoolBuffer*>(&block);
+  if (!mine || mine->pool_.get() != this) return;
+  std::lock_guard lock(mutex_);
+  if (mine->handed_over_) return;
+  const_cast<PoolBuffer*>(mine)->handed_over_ = true;
+  uncharge_locked(mine->capacity_, mine->use_);
+  ledger_.handed_over += mine->capacity_;
+}
+
+void PoolImpl::give_back(void* data, size_t capacity, Use use, bool handed_over) {
+  {
+    std::lock_guard lock(mutex_);
+    if (handed_over) ledger_.handed_over -= capacity;
+    else uncharge_locked(capacity, use);
+    if (ledger_.in_use + ledger_.retained + capacity <= ledger_.budget) {
+      free_[capacity].push_back(data);
+      ledger_.retained += capacity;
+      return;
+    }
+  }
+  std::free(data);
+}
+
+}  // namespace
+
+std::shared_ptr<Pool> Pool::make(size_t budget) { return std::make_shared<PoolImpl>(budget); }
+
+Scratch::~Scratch() {
+  clear();
+  trim(0);
+}
+
+std::span<std::byte> Scratch::take(size_t size) {
+  size = std::max<size_t>((size + kAlign - 1) / kAlign * kAlign, kAlign);
+  while (chunk_ < chunks_.size()) {
+    if (chunks_[chunk_].size - used_ >= size) {
+      std::byte* data = chunks_[chunk_].data + used_;
+      used_ += size;
+      return {data, size};
+    }
+    ++chunk_, used_ = 0;
+  }
+  const size_t want = std::max<size_t>(size, size_t{256} << 10);
+  if (pool_ && !pool_->charge(want, Use::scratch)) return {};
+  void* data = std::aligned_alloc(kAlign, want);
+  if (!data) {
+    if (pool_) pool_->uncharge(want, Use::scratch);
+    return {};
+  }
+  chunks_.push_back({static_cast<std::byte*>(data), want});
+  capacity_ += want;
+  used_ = size;
+  return {static_cast<std::byte*>(data), size};
+}
+
+void Scratch::reset(Mark mark) { chunk_ = mark.chunk, used_ = mark.used; }
+
+void Scratch::trim(size_t keep) {
+  while (!chunks_.empty() && capacity_ > keep) {
+    const Chunk last = chunks_.back();
+    chunks_.pop_back();
+    capacity_ -= last.size;
+    std::free(last.data);
+    if (pool_) pool_->uncharge(last.size, Use::scratch);
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,80 @@
+// The memory of a run: one budget, one ledger, and blocks that are used again.
+//
+// Everything a run allocates per sample or per batch comes from its Pool. `take` never blocks and never exceeds the budget:
+// it answers null, and the executor, which asks before it admits work, waits. Freed blocks are kept for the next taker of
+// their size class, so a steady state allocates nothing. All methods may be called from several threads.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "headrace/core/buffer.h"
+
+namespace headrace {
+
+// What a block is for: the rows of the ledger.
+enum class Use : uint8_t { encoded, scratch, slot, ragged, other };
+inline constexpr int kUses = 5;
+std::string_view use_name(Use use);
+
+class Pool {
+ public:
+  static std::shared_ptr<Pool> make(size_t budget);
+  virtual ~Pool() = default;
+
+  // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last owner drops it.
+  virtual MutableBufferPtr take(size_t size, Use use) = 0;
+  // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; nothing is charged then.
+  virtual bool charge(size_t size, Use use) = 0;
+  virtual void uncharge(size_t size, Use use) = 0;
+  // The block leaves the budget: it now belongs to the consumer, who may keep it as long as they like.
+  virtual void hand_over(const Buffer& block) = 0;
+
+  struct Ledger {
+    size_t budget = 0, in_use = 0, peak = 0, retained = 0, handed_over = 0;
+    std::array<size_t, kUses> by_use{}, peak_by_use{};
+    uint64_t allocations = 0, reuses = 0;
+  };
+  virtual Ledger ledger() const = 0;
+};
+
+// A bump allocator of one worker, emptied after each sample: intermediate pixels and decoder state, never results.
+// Not for sharing between threads.
+class Scratch {
+ public:
+  explicit Scratch(Pool* pool = nullptr) : pool_(pool) {}  // without a pool: plain heap, no budget
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // 64-byte aligned, valid until `reset` to an earlier mark. Empty when over budget: return over_budget(...).
+  std::span<std::byte> take(size_t size);
+  template <class T>
+  std::span<T> take(size_t count) {
+    auto bytes = take(count * sizeof(T));
+    return {reinterpret_cast<T*>(bytes.data()), bytes.empty() ? 0 : count};
+  }
+
+  struct Mark {
+    size_t chunk = 0, used = 0;
+  };
+  Mark mark() const { return {chunk_, used_}; }
+  void reset(Mark mark);
+  void clear() { reset({}); }
+  void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
+  size_t capacity() const { return capacity_; }
+
+ private:
+  struct Chunk {
+    std::byte* data;
+    size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  size_t chunk_ = 0, used_ = 0, capacity_ = 0;
+  Pool* pool_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,63 @@
+#include "headrace/core/tensor.h"
+
+#include <cstring>
+
+namespace headrace {
+
+bool Shape::is_static() const {
+  for (int64_t d : dims())
+    if (d == kAny) return false;
+  return true;
+}
+
+int64_t Shape::count() const {
+  int64_t n = 1;
+  for (int64_t d : dims()) n *= d;
+  return n;
+}
+
+Shape Shape::with_front(int64_t dim) const {
+  Shape out;
+  out.dims_[static_cast<size_t>(out.rank_++)] = dim;
+  for (int64_t d : dims()) out.dims_[static_cast<size_t>(out.rank_++)] = d;
+  return out;
+}
+
+Shape Shape::without_front() const { return Shape(dims().subspan(1)); }
+
+std::string Shape::text() const {
+  std::string out = "(";
+  for (int i = 0; i < rank_; ++i) {
+    if (i > 0) out += ", ";
+    out += (*this)[i] == kAny ? "?" : std::to_string((*this)[i]);
+  }
+  return out + ")";
+}
+
+std::string TensorSpec::text() const {
+  if (is_text(dtype)) return std::string(dtype_name(dtype));
+  return std::string(dtype_name(dtype)) + " " + shape.text();
+}
+
+bool TensorSpec::admits(const TensorSpec& actual) const {
+  if (dtype != actual.dtype || shape.rank() != actual.shape.rank()) return false;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] != kAny && shape[i] != actual.shape[i]) return false;
+  return true;
+}
+
+Tensor make_tensor(View view) {
+  auto buffer = HeapBuffer::make(view.size_bytes());
+  if (view.size_bytes() > 0) std::memcpy(buffer->mutable_data(), view.data, view.size_bytes());
+  return {std::move(buffer), 0, view.dtype, view.shape, nullptr};
+}
+
+Tensor scalar(int64_t value) { return make_tensor({DType::i64, {}, reinterpret_cast<const std::byte*>(&value)}); }
+
+Tensor scalar(double value) { return make_tensor({DType::f64, {}, reinterpret_cast<const std::byte*>(&value)}); }
+
+Tensor text_tensor(std::string_view text, DType dtype) {
+  return make_tensor({dtype, {static_cast<int64_t>(text.size())}, reinterpret_cast<const std::byte*>(text.data())});
+}
+
+}  // namespace headrace

@@ -1,0 +1,77 @@
+// What a format is: it says which bytes it needs, the engine fetches them, the format makes sense of them.
+//
+// A format does no I/O and sees no thread. Reading anything is an Opening: `advance` is called with no bytes first and
+// answers either "I need these extents" or the value; it is then called again with exactly those extents' bytes, as often
+// as it likes (footer, then headers, then data). A Source comes from an Opening over its files; a Block (one JPEG, one
+// record batch, one chunk) from an Opening given by the Source. Source and Block are immutable and thread-safe; an Opening
+// belongs to one caller.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headrace/core/sample.h"
+#include "headrace/core/status.h"
+#include "headrace/core/value.h"
+
+namespace headrace {
+
+inline constexpr uint64_t kToEnd = ~uint64_t{0};
+
+struct Extent {
+  uint64_t file = 0;    // ordinal in the Source's files
+  uint64_t offset = 0;
+  uint64_t length = kToEnd;
+};
+
+template <class T> using Step = std::variant<std::vector<Extent>, T>;
+
+template <class T> class Opening {
+ public:
+  virtual ~Opening() = default;
+  // `bytes` answer the extents of the previous step, in order; empty on the first call.
+  virtual Result<Step<T>> advance(std::span<const BufferPtr> bytes) = 0;
+};
+
+// The unit that is fetched and opened once. Fields may share its bytes.
+class Block {
+ public:
+  virtual ~Block() = default;
+  virtual Status get(uint64_t row, std::vector<Tensor>& fields) const = 0;
+  // Copy `field` of several rows one after the other to `out`, whose dtype and shape are (rows, ...spec). For blocks of
+  // fixed-size values that are worth it; false when this block does not offer it.
+  virtual bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const {
+    (void)rows, (void)field, (void)out;
+    return false;
+  }
+};
+using BlockPtr = std::shared_ptr<const Block>;
+
+struct Place {
+  uint64_t block = 0, row = 0;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual const Schema& schema() const = 0;
+  virtual uint64_t size() const = 0;                     // exact number of samples
+  virtual Place place(uint64_t index) const = 0;         // REQUIRES: index < size()
+  virtual std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const = 0;
+  virtual uint64_t num_files() const { return 0; }
+  virtual std::string file(uint64_t ordinal) const { (void)ordinal; return {}; }  // a path the Store understands
+  // Where a sample lies, for people: "train/n01440764/x.JPEG", "train-00017.tfrecord at byte 9120311".
+  virtual std::string where(uint64_t index) const = 0;
+  // How to make this source again (format, path, options): part of a plan. Absolute paths are allowed here.
+  virtual Value describe() const = 0;
+  // Identity of the data: relative names, counts, and sizes of files opened; no absolute path, no mtime.
+  virtual std::string fingerprint() const = 0;
+  // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it.
+  virtual bool resident() const { return false; }
+};
+using SourcePtr = std::shared_ptr<const Source>;
+
+}  // namespace headrace

@@ -1,0 +1,218 @@
+// Registered<Op>: the one statement that makes an operator exist everywhere. For ops/*.cc only.
+#pragma once
+#include <type_traits>
+
+#include "headrace/ops/op.h"
+#include "headrace/ops/param.h"
+
+namespace headrace {
+namespace op_detail {
+
+template <class Op> constexpr bool is_variadic() {
+  if constexpr (requires { Op::variadic; }) return Op::variadic;
+  return false;
+}
+template <class Op> constexpr bool is_elementwise() {
+  if constexpr (requires { Op::elementwise; }) return Op::elementwise;
+  return false;
+}
+template <class Op> constexpr bool is_random() {
+  if constexpr (requires { Op::random; }) return Op::random;
+  return false;
+}
+
+template <class Op, class F> void each_field(F&& f) {
+  std::apply([&](const auto&... field) { (f(field), ...); }, Op::fields);
+}
+
+template <class Op> std::string prefix() { return std::string(Op::name) + ": "; }
+
+template <class Op> Status check(const Op& op) {
+  if constexpr (requires { op.check(); }) return op.check().before(prefix<Op>());
+  return {};
+}
+
+// Parameters from an object. Unknown names and values that do not fit are errors that say what was wanted.
+template <class Op> Result<Op> parse(const Value& params) {
+  Op op;
+  if (const auto* object = params.object()) {
+    for (const auto& [key, value] : *object) {
+      bool known = false, fits = false;
+      std::string wanted;
+      each_field<Op>([&, &key = key, &value = value](const auto& field) {
+        if (field.name != key) return;
+        using T = std::remove_cvref_t<decltype(op.*field.member)>;
+        known = true;
+        fits = Codec<T>::in(value, op.*field.member);
+        wanted = Codec<T>::py();
+      });
+      if (!known) return invalid(prefix<Op>() + "has no parameter '" + key + "'");
+      if (!fits) return invalid(prefix<Op>() + key + " wants " + wanted + ", got " + value.dump());
+    }
+  } else if (!params.is_null()) {
+    return invalid(prefix<Op>() + "parameters want an object, got " + params.dump());
+  }
+  return op;
+}
+
+// Read one scalar of any numeric dtype into a bound parameter.
+template <class T> bool read_scalar(const View& v, T& out) {
+  if (is_text(v.dtype) || v.shape.count() != 1) return false;
+  visit_dtype(v.dtype, [&]<class S>() {
+    if constexpr (std::is_same_v<S, half_t>) out = static_cast<T>(f16_to_f32(v.as<uint16_t>()[0]));
+    else if constexpr (std::is_same_v<S, bfloat_t>) out = static_cast<T>(bf16_to_f32(v.as<uint16_t>()[0]));
+    else out = static_cast<T>(v.as<S>()[0]);
+  });
+  return true;
+}
+
+template <class Op> class Adapter final : public AnyOp {
+ public:
+  Adapter(Op op, std::vector<std::string> bound) : op_(std::move(op)), bound_(std::move(bound)) {}
+
+  std::string_view name() const override { return Op::name; }
+  std::span<const std::string> bound() const override { return bound_; }
+  bool elementwise() const override { return is_elementwise<Op>(); }
+  bool random() const override { return is_random<Op>(); }
+
+  Value params() const override {
+    Value out{Value::Object()};
+    each_field<Op>([&](const auto& field) {
+      using T = std::remove_cvref_t<decltype(op_.*field.member)>;
+      out.set(field.name, Codec<T>::out(op_.*field.member));
+    });
+    return out;
+  }
+
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
+    const auto data = in.first(in.size() - bound_.size());
+    if constexpr (requires(const TensorSpec& s) { { op_.infer(s) } -> std::same_as<Result<TensorSpec>>; }) {
+      auto spec = op_.infer(data[0]);
+      if (!spec.ok()) return spec.status().before(prefix<Op>());
+      return std::vector<TensorSpec>{*spec};
+    } else {
+      auto specs = op_.infer(data);
+      if (!specs.ok()) return specs.status().before(prefix<Op>());
+      return specs;
+    }
+  }
+
+  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
+    const auto data = in.first(in.size() - bound_.size());
+    return with_args(in, [&](const Op& op) -> Status {
+      if constexpr (requires(View v) { { op.measure(v, key) } -> std::same_as<Result<Shape>>; }) {
+        HEADRACE_ASSIGN(out[0], op.measure(data[0], key));
+        return {};
+      } else if constexpr (requires { { op.measure(data, key, out) } -> std::same_as<Status>; }) {
+        return op.measure(data, key, out);
+      } else if constexpr (requires(const TensorSpec& s) { { op.infer(s) } -> std::same_as<Result<TensorSpec>>; }) {
+        HEADRACE_ASSIGN(const TensorSpec spec, op.infer(data[0].spec()));
+        out[0] = spec.shape;
+        return {};
+      } else {
+        std::vector<TensorSpec> specs;
+        for (const View& v : data) specs.push_back(v.spec());
+        HEADRACE_ASSIGN(const std::vector<TensorSpec> inferred, op.infer(std::span<const TensorSpec>(specs)));
+        for (size_t i = 0; i < out.size(); ++i) out[i] = inferred[i].shape;
+        return {};
+      }
+    });
+  }
+
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch& scratch) const override {
+    const auto data = in.first(in.size() - bound_.size());
+    return with_args(in, [&](const Op& op) -> Status {
+      if constexpr (requires(View v, MutView o) { { op.run(v, key, o, scratch) } -> std::same_as<Status>; }) {
+        return op.run(data[0], key, out[0], scratch);
+      } else {
+        return op.run(data, key, out, scratch);
+      }
+    });
+  }
+
+ private:
+  template <class F> Status with_args(std::span<const View> in, F&& f) const {
+    if (bound_.empty()) return f(op_).before(prefix<Op>());
+    Op op = op_;
+    HEADRACE_TRY(fill(op, in.last(bound_.size())));
+    HEADRACE_TRY(check(op));
+    return f(op).before(prefix<Op>());
+  }
+
+  Status fill(Op& op, std::span<const View> args) const {
+    Status status;
+    for (size_t i = 0; i < bound_.size(); ++i)
+      each_field<Op>([&](const auto& field) {
+        using T = std::remove_cvref_t<decltype(op.*field.member)>;
+        if constexpr (is_arg<T>)
+          if (field.name == bound_[i] && !read_scalar(args[i], (op.*field.member).value))
+            status = invalid(prefix<Op>() + bound_[i] + " wants a scalar, got " + args[i].spec().text());
+      });
+    return status;
+  }
+
+  Op op_;
+  std::vector<std::string> bound_;
+};
+
+template <class Op> Status check_bound(std::span<const std::string> bound) {
+  for (const std::string& b : bound) {
+    bool bindable = false;
+    each_field<Op>([&](const auto& field) {
+      using T = std::remove_cvref_t<decltype(std::declval<Op&>().*field.member)>;
+      if (field.name == b) bindable = is_arg<T>;
+    });
+    if (!bindable) return invalid(prefix<Op>() + "parameter '" + b + "' cannot come from a field");
+  }
+  return {};
+}
+
+template <class Op> OpInfo describe() {
+  OpInfo info;
+  info.name = Op::name;
+  info.doc = Op::doc;
+  for (std::string_view in : Op::inputs) info.inputs.emplace_back(in);
+  info.variadic = is_variadic<Op>();
+  info.elementwise = is_elementwise<Op>();
+  info.random = is_random<Op>();
+  if constexpr (requires { Op::outputs; }) info.outputs = Op::outputs;
+  const Op defaults;
+  each_field<Op>([&](const auto& field) {
+    using T = std::remove_cvref_t<decltype(defaults.*field.member)>;
+    ParamInfo p;
+    p.name = field.name;
+    p.doc = field.doc;
+    p.type = Codec<T>::py();
+    p.fallback = Codec<T>::out(defaults.*field.member);
+    p.bindable = is_arg<T>;
+    if constexpr (requires { Op::required; })
+      for (std::string_view r : Op::required) p.required = p.required || r == field.name;
+    info.params.push_back(std::move(p));
+  });
+  return info;
+}
+
+}  // namespace op_detail
+
+template <class Op> struct Registered {
+  Registered() {
+    OpInfo info = op_detail::describe<Op>();
+    if constexpr (requires(const Op op, Builder& b, std::span<const int> in) { op.expand(b, in); }) {
+      info.expand = [](const Value& params, Builder& b, std::span<const int> in) -> Result<std::vector<int>> {
+        HEADRACE_ASSIGN(const Op op, op_detail::parse<Op>(params));
+        HEADRACE_TRY(op_detail::check(op));
+        return op.expand(b, in);
+      };
+    } else {
+      info.make = [](const Value& params, std::span<const std::string> bound) -> Result<OpPtr> {
+        HEADRACE_ASSIGN(const Op op, op_detail::parse<Op>(params));
+        HEADRACE_TRY(op_detail::check_bound<Op>(bound));
+        HEADRACE_TRY(op_detail::check(op));
+        return OpPtr(std::make_shared<op_detail::Adapter<Op>>(op, std::vector<std::string>(bound.begin(), bound.end())));
+      };
+    }
+    op_registry_for_registration().emplace(info.name, std::move(info));
+  }
+};
+
+}  // namespace headrace
