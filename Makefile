@@ -1,0 +1,160 @@
+# Everything a checkout needs, a word each; `make help` lists them. The first use of any of them does the whole set-up:
+# system packages (asking only for what is missing), a virtual environment in .venv, the build. Later uses take seconds.
+#
+# One CMake tree, build/release, holds the library, the command line, the C++ tests and the Python module: the library's
+# objects are compiled once and shared by all four. The Python package is an editable install whose compiled half is copied
+# from that tree, so a changed .py file needs no build and a changed .cc file is compiled once.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+SYSTEM_PACKAGES ?= yes
+JOBS ?= $(shell nproc)
+BUILD_PYTHON ?= python3
+DEMO_DATA ?= demo-data
+
+RELEASE := build/release
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+REQUIREMENTS := tools/requirements-build.txt tools/requirements-test.txt
+# The stamps of what is set up once.
+PACKAGES_READY := build/.packages-ready
+VENV_READY := $(VENV)/.ready
+CHECKERS_READY := $(VENV)/.checkers-ready
+EDITABLE_READY := $(RELEASE)/.editable-ready
+
+# A cache hit in one checkout serves another: paths below the checkout are hashed as relative ones.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+# ---- what people meet first
+
+.PHONY: demo
+demo: build  ## write a sample data set, inspect it, run one epoch and ten steps of training on it
+	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
+	@$(PYTHON) examples/demo.py $(DEMO_DATA)
+
+.PHONY: test
+test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
+	@status=0; \
+	ctest --test-dir $(RELEASE) --output-on-failure --progress -j $(JOBS) || status=1; \
+	$(PYTHON) -m pytest -q || status=1; \
+	exit $$status
+
+# ---- build
+
+.PHONY: build
+build: $(EDITABLE_READY)  ## build everything and install the Python package into .venv
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@if [ -f python/src/module.cc ]; then \
+	  cmake --install $(RELEASE) --component python \
+	    --prefix "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null; fi
+
+$(PACKAGES_READY): tools/install_system_packages.sh
+	@if [ "$(SYSTEM_PACKAGES)" = yes ]; then tools/install_system_packages.sh; fi
+	@mkdir -p $(@D) && touch $@
+
+$(VENV_READY): $(REQUIREMENTS) | $(PACKAGES_READY)
+	@$(BUILD_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headrace needs Python 3.11 or newer.")'
+	@[ -x $(PYTHON) ] || $(BUILD_PYTHON) -m venv $(VENV)
+	$(PYTHON) -m pip install -q $(REQUIREMENTS:%=-r %)
+	@touch $@
+
+$(CHECKERS_READY): tools/requirements-check.txt $(VENV_READY)
+	$(PYTHON) -m pip install -q -r $<
+	@touch $@
+
+# The build comes first and shows its progress; pip then finds everything compiled and adds the metadata and the editable hook.
+$(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(wildcard python/src/module.cc) $(VENV_READY)
+	@cmake -S . -B $(RELEASE) -G Ninja $(RELEASE_OPTIONS) >build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build $(RELEASE) -j $(JOBS)
+	@if [ -f python/src/module.cc ]; then \
+	  $(PYTHON) -m pip install -q --no-build-isolation --no-deps -Cbuild-dir=$(RELEASE) -e . ; fi
+	@touch $@
+RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_CLI=ON \
+  -DHEADRACE_PYTHON=$(if $(wildcard python/src/module.cc),ON,OFF) -DPython_EXECUTABLE=$(abspath $(PYTHON))
+
+# ---- checks
+
+CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
+PYTHON_FILES = $(shell git ls-files --cached --others --exclude-standard '*.py')
+
+.PHONY: check
+check: $(CHECKERS_READY) check-generated  ## layers, headers, formatting, lint, types, generated files
+	$(PYTHON) tools/check_layers.py
+	$(PYTHON) tools/check_headers.py
+	@echo "clang-format --dry-run"; printf '%s\n' $(CXX_FILES) | xargs -P $(JOBS) -n 16 $(VENV)/bin/clang-format --dry-run --Werror
+	$(VENV)/bin/ruff check $(PYTHON_FILES)
+	$(VENV)/bin/ruff format --check $(PYTHON_FILES)
+	$(VENV)/bin/mypy
+
+.PHONY: check-generated
+check-generated: build
+	@if [ -f python/src/module.cc ]; then $(PYTHON) tools/gen_ops.py --check && $(PYTHON) tools/gen_stub.py --check; fi
+
+.PHONY: generate
+generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py and _core.pyi
+	$(PYTHON) tools/gen_stub.py
+	$(PYTHON) tools/gen_ops.py
+
+.PHONY: format
+format: $(CHECKERS_READY)  ## format C++ and Python in place
+	@printf '%s\n' $(CXX_FILES) | xargs -P $(JOBS) -n 16 $(VENV)/bin/clang-format -i
+	$(VENV)/bin/ruff format $(PYTHON_FILES)
+	$(VENV)/bin/ruff check --fix-only $(PYTHON_FILES)
+
+# ---- sanitizers, fuzzing, benchmarks
+
+# -O1 and line tables only: half the time to build, and reports still name the line.
+SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
+  -DHEADRACE_CLI=OFF
+
+.PHONY: asan
+asan: $(PACKAGES_READY)  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake -S . -B build/asan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address >/dev/null
+	cmake --build build/asan -j $(JOBS)
+	ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  build/asan/tests/headrace_tests --gtest_brief=1
+
+# What runs threads: the suites of run/, and the pool below them.
+TSAN_FILTER ?= Executor*:Loader*:Pool*
+.PHONY: tsan
+tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
+	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
+	cmake --build build/tsan -j $(JOBS)
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/headrace_tests --gtest_brief=1 --gtest_filter='$(TSAN_FILTER)'
+
+FUZZ_SECONDS ?= 5
+.PHONY: fuzz
+fuzz:  ## every fuzz target for FUZZ_SECONDS (5) each
+	@tools/install_system_packages.sh --dev
+	@if [ -x fuzz/run.sh ]; then FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run.sh; else echo "No fuzz targets yet."; fi
+
+.PHONY: nightly
+nightly: test  ## what takes long: all sanitizers, ten minutes of every fuzz target
+	@$(MAKE) asan tsan TSAN_FILTER='*'
+	@$(MAKE) fuzz FUZZ_SECONDS=600
+
+.PHONY: consumer
+consumer: build  ## build and run a C++ program that uses find_package(headrace)
+	@tests/cmake_consumer/run.sh $(RELEASE)
+
+.PHONY: bench
+bench: build  ## the micro-benchmarks and the pipelines beside other loaders
+	cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADRACE_BENCH=ON >/dev/null
+	cmake --build build/bench -j $(JOBS)
+	bench/run.sh build/bench
+
+.PHONY: clean
+clean:  ## remove what was built; the virtual environment and the demo data stay
+	rm -rf build dist
+
+.PHONY: distclean
+distclean: clean  ## remove the virtual environment and the demo data too
+	rm -rf $(VENV) demo-data .pytest_cache .mypy_cache .ruff_cache
