@@ -1,0 +1,87 @@
+#include "headrace/codecs/image.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "headrace/codecs/jpeg/jpeg.h"
+#include "headrace/codecs/png/png.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// The first bytes for a message: 'hell…' when they are text, else "bytes 00 01 fe ff".
+std::string beginning(Bytes bytes) {
+  const std::string_view head = text_of(bytes).substr(0, 4);
+  if (std::all_of(head.begin(), head.end(), [](char c) { return c >= ' ' && c <= '~'; }))
+    return "'" + std::string(head) + (bytes.size() > head.size() ? "…'" : "'");
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out = "bytes";
+  for (const char c : head) {
+    const auto byte = static_cast<uint8_t>(c);
+    out += {' ', digits[byte >> 4], digits[byte & 15]};
+  }
+  return out;
+}
+
+// Image formats that people do have and this build cannot read: better named than called "not an image".
+std::string_view unread_format(Bytes bytes) {
+  struct Magic {
+    size_t offset;
+    std::string_view bytes, name;
+  };
+  constexpr std::array magics{Magic{0, "GIF8", "GIF"},
+                              Magic{8, "WEBP", "WebP"},
+                              Magic{0, "BM", "BMP"},
+                              Magic{0, {"II*\0", 4}, "TIFF"},
+                              Magic{0, {"MM\0*", 4}, "TIFF"},
+                              Magic{4, "jP  ", "JPEG 2000"},
+                              Magic{0, "\xff\x4f\xff\x51", "JPEG 2000"},
+                              Magic{4, "ftypavif", "AVIF"},
+                              Magic{4, "ftyphei", "HEIF"},
+                              Magic{4, "JXL ", "JPEG XL"},
+                              Magic{0, "\xff\x0a", "JPEG XL"}};
+  for (const Magic& magic : magics)
+    if (bytes.size() > magic.offset && text_of(bytes.subspan(magic.offset)).starts_with(magic.bytes)) return magic.name;
+  return {};
+}
+
+Status not_readable(Bytes bytes) {
+  if (bytes.empty()) return corrupt("not an image (no bytes at all)");
+  if (const std::string_view name = unread_format(bytes); !name.empty())
+    return {Code::unavailable, "wants a JPEG or PNG image, got " + std::string(name)};
+  return corrupt("not an image (starts with " + beginning(bytes) + ")");
+}
+
+Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
+  if (is_jpeg(bytes)) return read_jpeg_header(bytes);
+  if (is_png(bytes)) return read_png_header(bytes);
+  return not_readable(bytes);
+}
+
+}  // namespace
+
+std::string_view image_format_name(ImageFormat format) { return format == ImageFormat::jpeg ? "JPEG" : "PNG"; }
+
+Result<ImageHeader> read_image_header(Bytes bytes) {
+  HEADRACE_ASSIGN(const ImageHeader header, read_header_of_any_format(bytes));
+  const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
+  if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
+  if (std::max(header.height, header.width) > kMaxImageSide)
+    return Status(Code::exhausted, "wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
+  if (header.height * header.width > kMaxImagePixels)
+    return Status(Code::exhausted, "wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
+  return header;
+}
+
+Status decode_image(Bytes bytes, const ImageHeader& header, Color color, uint8_t* out, size_t row_stride,
+                    Scratch& scratch) {
+  if (header.format == ImageFormat::jpeg) return decode_jpeg(bytes, header, color, out, row_stride, scratch);
+  return decode_png(bytes, header, color, out, row_stride, scratch);
+}
+
+}  // namespace headrace

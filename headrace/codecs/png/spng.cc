@@ -1,0 +1,108 @@
+// The libspng path: all PNG files.
+#include <spng.h>
+
+#include <memory>
+#include <string>
+
+#include "headrace/codecs/color.h"
+#include "headrace/codecs/png/png.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMaxChunk = 64 << 20, kMaxCachedChunks = 128 << 20;  // ancillary data: profiles, texts
+
+struct FreeContext {
+  void operator()(spng_ctx* context) const { spng_ctx_free(context); }
+};
+using Context = std::unique_ptr<spng_ctx, FreeContext>;
+
+using ConvertRow = void (*)(const uint8_t* in, size_t count, uint8_t* out);
+
+// What libspng is asked for, and how its rows become the wanted ones (null: they are the wanted ones).
+struct Recipe {
+  spng_format format;
+  size_t pixel_size;
+  int flags;
+  ConvertRow convert;
+};
+
+// libspng decodes everything to RGB or RGBA of 8 bits, but not everything to grey.
+Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color) {
+  const bool is_gray = ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE || ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+  const int channels = decoded_channels(header, color);
+  if (channels == 4) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, nullptr};
+  if (channels == 3) return {SPNG_FMT_RGB8, 3, 0, nullptr};
+  if (channels == 2) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, rgba_to_gray_alpha};
+  if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && ihdr.bit_depth <= 8) return {SPNG_FMT_G8, 1, 0, nullptr};
+  return {SPNG_FMT_RGB8, 3, 0, is_gray ? first_of_three : rgb_to_gray};
+}
+
+Status from_spng(int error) {
+  switch (error) {
+    case SPNG_OK: return {};
+    case SPNG_EOF:
+    case SPNG_IO_EOF:
+    case SPNG_EIDAT_TOO_SHORT: return corrupt("truncated PNG: " + std::string(spng_strerror(error)));
+    case SPNG_EMEM: return {Code::exhausted, "PNG wants too much memory"};
+    default: return corrupt("damaged PNG: " + std::string(spng_strerror(error)));
+  }
+}
+
+Result<Context> open(std::span<const std::byte> bytes, const ImageHeader& header, spng_ihdr& ihdr) {
+  Context context(spng_ctx_new(0));
+  if (!context) return Status(Code::exhausted, "no memory left for a PNG decoder");
+  HEADRACE_TRY(from_spng(spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR)));
+  HEADRACE_TRY(from_spng(spng_set_chunk_limits(context.get(), kMaxChunk, kMaxCachedChunks)));
+  HEADRACE_TRY(from_spng(spng_set_image_limits(context.get(), kMaxImageSide, kMaxImageSide)));
+  HEADRACE_TRY(from_spng(spng_set_png_buffer(context.get(), bytes.data(), bytes.size())));
+  HEADRACE_TRY(from_spng(spng_get_ihdr(context.get(), &ihdr)));
+  if (ihdr.height != header.height || ihdr.width != header.width) return corrupt("damaged PNG: two headers");
+  return context;
+}
+
+// Rows of an interlaced image come several times, each time with more of their pixels: `row_of` must keep them.
+template <class RowOf, class Finish>
+Status decode_rows(spng_ctx* context, size_t row_size, RowOf row_of, Finish finish) {
+  for (;;) {
+    spng_row_info info;
+    int error = spng_get_row_info(context, &info);
+    if (error == SPNG_EOI) return {};
+    if (error) return from_spng(error);
+    error = spng_decode_row(context, row_of(info.row_num), row_size);
+    if (error && error != SPNG_EOI) return from_spng(error);
+    finish(info.row_num);
+  }
+}
+
+}  // namespace
+
+Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
+                  size_t row_stride, Scratch& scratch) {
+  spng_ihdr ihdr;
+  HEADRACE_ASSIGN(const Context context, open(bytes, header, ihdr));
+  const Recipe recipe = recipe_for(ihdr, header, color);
+  HEADRACE_TRY(from_spng(
+      spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
+  const size_t width = ihdr.width, row_size = width * recipe.pixel_size;
+  if (!recipe.convert) {
+    HEADRACE_TRY(decode_rows(
+        context.get(), row_size, [&](size_t row) { return out + row * row_stride; }, [](size_t) {}));
+  } else {
+    const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
+    const Scratch::Mark mark = scratch.mark();
+    uint8_t* const rows = scratch.take<uint8_t>(row_size * (interlaced ? ihdr.height : 1)).data();
+    if (!rows) return {Code::exhausted, "no memory left for rows of " + std::to_string(width) + " pixels"};
+    const auto row_of = [&](size_t row) { return interlaced ? rows + row * row_size : rows; };
+    const Status status = decode_rows(context.get(), row_size, row_of, [&](size_t row) {
+      recipe.convert(row_of(row), width, out + row * row_stride);
+    });
+    scratch.reset(mark);
+    HEADRACE_TRY(status);
+  }
+  // Chunks after the pixels must be sound, but a file that lacks only its end marker is whole, as with JPEG.
+  const int error = spng_decode_chunks(context.get());
+  return error == SPNG_IO_EOF ? Status() : from_spng(error);
+}
+
+}  // namespace headrace
