@@ -42,8 +42,8 @@ demo: build  ## write a sample data set, inspect it, run one epoch and ten steps
 
 .PHONY: test
 test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
-	@status=0; \
-	ctest --test-dir $(RELEASE) --output-on-failure --progress -j $(JOBS) || status=1; \
+	@set -o pipefail; status=0; \
+	ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) | grep -vE '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$$' || status=1; \
 	$(PYTHON) -m pytest -q || status=1; \
 	exit $$status
 
@@ -95,7 +95,7 @@ check: $(CHECKERS_READY) check-generated  ## layers, headers, formatting, lint, 
 	$(VENV)/bin/mypy
 
 .PHONY: check-generated
-check-generated: build
+check-generated: build $(CHECKERS_READY)
 	@if [ -f python/src/module.cc ]; then $(PYTHON) tools/gen_ops.py --check && $(PYTHON) tools/gen_stub.py --check; fi
 
 .PHONY: generate

@@ -1,0 +1,53 @@
+"""Check that every public header stands on its own and stays cheap: under 60,000 lines after the preprocessor.
+
+    python tools/check_headers.py [HEADER ...]
+
+Lines that are blank or markers do not count. Public is every .h below headrace/ but the -inl.h of kernels. The largest five
+are printed, so that growth is seen before it hurts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MAX_LINES = 60_000
+SHOWN = 5
+
+
+def preprocessed_lines(header: Path) -> tuple[int, str]:
+    """Count the lines of a header after `g++ -E`; the text is the compiler's complaint, empty when there is none."""
+    compiler = os.environ.get("CXX", "g++")
+    command = [compiler, "-E", "-std=c++20", "-x", "c++", f"-I{ROOT}", str(header)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        return 0, done.stderr.decode(errors="replace").strip()
+    return sum(1 for line in done.stdout.splitlines() if line.strip() and not line.startswith(b"#")), ""
+
+
+def main() -> int:
+    """Measure every public header and fail when one is too large or does not preprocess."""
+    headers = [Path(name).resolve() for name in sys.argv[1:]] or [
+        path for path in sorted((ROOT / "headrace").rglob("*.h")) if not path.name.endswith("-inl.h")
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        measured = list(zip(headers, pool.map(preprocessed_lines, headers), strict=True))
+    failed = False
+    for header, (num_lines, complaint) in measured:
+        if complaint:
+            print(f"{header.relative_to(ROOT)}: does not preprocess\n{complaint}")
+        elif num_lines > MAX_LINES:
+            print(f"{header.relative_to(ROOT)}: too large: at most {MAX_LINES:,} lines, got {num_lines:,}")
+        failed |= bool(complaint) or num_lines > MAX_LINES
+    for header, (num_lines, _) in sorted(measured, key=lambda item: -item[1][0])[:SHOWN]:
+        print(f"{num_lines:7,}  {header.relative_to(ROOT)}")
+    print(f"check_headers: {len(headers)} headers, {'failed' if failed else 'all within'} {MAX_LINES:,} lines")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
