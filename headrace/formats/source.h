@@ -21,8 +21,17 @@ namespace headrace {
 
 inline constexpr uint64_t kToEnd = ~uint64_t{0};
 
+// A file given to whoever makes an Opening of a Source. The size is asked before the first read and is the one
+// every bound is checked against, even if the file grows meanwhile; it is part of the Source's fingerprint.
+struct SourceFile {
+  std::string path;  // one the Store understands
+  uint64_t size = 0;
+};
+
+// Answered with exactly these bytes, or the opening is dropped with an error: never with fewer. A length of 0 is
+// answered with an empty buffer.
 struct Extent {
-  uint64_t file = 0;    // ordinal in the Source's files
+  uint64_t file = 0;  // ordinal in the Source's files; while a Source is opened, in those its maker was given
   uint64_t offset = 0;
   uint64_t length = kToEnd;
 };
@@ -40,7 +49,10 @@ template <class T> class Opening {
 class Block {
  public:
   virtual ~Block() = default;
+  // A file may change between two openings, so a row this block does not have is an error and not a precondition.
   virtual Status get(uint64_t row, std::vector<Tensor>& fields) const = 0;
+  // Memory held beside the buffers that were given to its Opening (inflated, decompressed), for the budget's ledger.
+  virtual size_t held_bytes() const { return 0; }
   // Copy `field` of several rows one after the other to `out`, whose dtype and shape are (rows, ...spec). For blocks of
   // fixed-size values that are worth it; false when this block does not offer it.
   virtual bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const {
