@@ -1,0 +1,75 @@
+"""Random pipelines for the tests, made from a seeded random.Random."""
+
+from dataclasses import replace
+
+from .nodes import (Batch, Concatenate, Filter, Map, Node, OnError, Read, Repeat, Shard, Shuffle, Skip, Take, Unbatch,
+                    is_batched, is_indexed, length)
+
+LONGEST = 60  # of an exact length, so that tests stay quick
+
+
+def random_chain(rng, borders: bool = True, errors: bool = True, verbs: int | None = None) -> Node:
+    """A finite pipeline without a shard."""
+    node: Node = Read(rng.randint(0, 13))
+    for _ in range(rng.randint(0, 6) if verbs is None else verbs):
+        node = random_verb(rng, node, borders, errors)
+    return node
+
+
+def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
+    total = length(node)
+    choices = ["take", "skip", "batch"]
+    if total is None or total * 3 <= LONGEST:
+        choices += ["repeat", "concatenate"]
+    if is_indexed(node):
+        choices += ["shuffle", "shuffle"]
+    if not is_batched(node):
+        choices += ["map"] + ["filter", "unbatch"] * borders
+        if errors:
+            choices += ["replace"] * is_indexed(node) + ["skip_errors"] * borders
+    if borders:
+        choices += ["window"]
+    match rng.choice(choices):
+        case "take":
+            return Take(node, rng.randint(0, 15))
+        case "skip":
+            return Skip(node, rng.randint(0, 4))
+        case "batch":
+            return Batch(node, rng.randint(1, 4), rng.random() < 0.3)
+        case "repeat":
+            return Repeat(node, rng.randint(1, 3))
+        case "concatenate":
+            other = random_chain(rng, borders, errors, rng.randint(0, 2))
+            if is_batched(other) != is_batched(node):
+                other = Read(rng.randint(0, 5))
+                other = Batch(other, rng.randint(1, 3)) if is_batched(node) else other
+            return Concatenate(node, other)
+        case "shuffle":
+            return Shuffle(node, rng.randint(0, 99))
+        case "window":
+            return Shuffle(node, rng.randint(0, 99), rng.randint(1, 6))
+        case "map":
+            return Map(node)
+        case "filter":
+            modulus = rng.randint(2, 4)
+            return Filter(node, modulus, rng.randrange(modulus))
+        case "unbatch":
+            return Unbatch(node, rng.randint(2, 4))
+        case "replace":
+            return OnError(node, "replace", frozenset(rng.sample(range(1, 13), rng.randint(0, 3))))
+        case "skip_errors":
+            return OnError(node, "skip", frozenset(rng.sample(range(13), rng.randint(0, 3))))
+
+
+def insert_shard(rng, root: Node, even: str = "wrap") -> Node:
+    """The chain with shard(0, 1) at a random place where one may stand."""
+    if not isinstance(root, (Read, Concatenate)) and rng.random() < 0.6:
+        return replace(root, input=insert_shard(rng, root.input, even))
+    return Shard(root, even=even)
+
+
+def with_shard(node: Node, rank: int, world: int, steps: int | None = None) -> Node:
+    """The chain with its shard set."""
+    if isinstance(node, Shard):
+        return replace(node, rank=rank, world=world, steps=steps)
+    return replace(node, input=with_shard(node.input, rank, world, steps))

@@ -1,0 +1,94 @@
+"""Trees with random access: `at` says which element stands at a position of an epoch. Pure; no state anywhere."""
+
+from dataclasses import dataclass, field, replace
+
+from .nodes import (ENDLESS, Batch, Concatenate, Map, ModelError, Node, OnError, Read, Repeat, Shuffle, Skip, Take,
+                    length)
+from .order import permutation
+from .random import MASK64, Key, SampleId
+
+FAILURES_IN_A_ROW = 100
+
+
+@dataclass(frozen=True)
+class Element:
+    id: SampleId            # what it is
+    key: SampleId           # what its draws are made from: the same, but for a replaced sample
+    value: tuple[int, ...]  # the index, then what each operator drew and each unbatch added
+    valid: bool = True      # False: added by even="pad"
+    emitted: int = field(default=0, compare=False)  # children delivered before states were merged
+
+
+# A batch is a tuple of elements.
+
+
+def epoch_of_pass(epoch: int, times: int, number: int) -> int:
+    """The epoch that reaches what stands below a repeat."""
+    return ((epoch << 32 if times == 0 else epoch * times) + number) & MASK64
+
+
+def apply_map(node: Map, element: Element) -> Element:
+    return replace(element, value=(*element.value, Key(0, node.ordinal, element.key).bits(0)))
+
+
+def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId | None = None):
+    """The element at a global position. `key` draws in place of the element's own id: a replaced slot's."""
+    match node:
+        case Read():
+            id = SampleId(position, epoch, node.ordinal, occurrence)
+            return Element(id, key or id, (position,))
+        case Map():
+            return apply_map(node, at(node.input, position, epoch, occurrence, key))
+        case Shuffle():
+            return at(node.input, permutation(node.seed, epoch, length(node.input))(position), epoch, occurrence, key)
+        case Repeat():
+            below = length(node.input)
+            passed, position = (0, position) if below == ENDLESS else divmod(position, below)
+            return at(node.input, position, epoch_of_pass(epoch, node.times, passed), occurrence, key)
+        case Take():
+            return at(node.input, position, epoch, occurrence, key)
+        case Skip():
+            return at(node.input, position + node.count, epoch, occurrence, key)
+        case Concatenate():
+            first = length(node.input)
+            if position < first:
+                return at(node.input, position, epoch, occurrence, key)
+            return at(node.other, position - first, epoch, occurrence, key)
+        case Batch():
+            rows = range(position * node.size, min((position + 1) * node.size, length(node.input)))
+            return tuple(at(node.input, row, epoch, occurrence) for row in rows)
+        case OnError():
+            return good_at(node, position, epoch, occurrence, key)
+    raise TypeError(node)
+
+
+def good_at(node: OnError, position: int, epoch: int, occurrence: int, key: SampleId | None):
+    """The element, or the next good one of the order below, cyclic in the epoch, drawn with the slot's own key."""
+    wanted = at(node.input, position, epoch, occurrence, key)
+    if wanted.id.index not in node.bad:
+        return wanted
+    if node.policy == "raise":
+        raise ModelError(f"sample {wanted.id.index} is bad")
+    total = length(node.input)
+    for ahead in range(1, FAILURES_IN_A_ROW):
+        other = position + ahead if total == ENDLESS else (position + ahead) % total
+        found = at(node.input, other, epoch, occurrence, wanted.key)
+        if found.id.index not in node.bad:
+            return found
+    raise ModelError(f"{FAILURES_IN_A_ROW} failures in a row")
+
+
+def invalid(element):
+    """What even="pad" adds: the same element, marked."""
+    if isinstance(element, tuple):
+        return tuple(invalid(e) for e in element)
+    return replace(element, valid=False)
+
+
+def wrapped_at(shard, position: int, epoch: int, fetch):
+    """The element of a global position at or beyond the end. `fetch(position, occurrence)` gets one within it."""
+    total = length(shard.input)
+    if position < total:
+        return fetch(position, 0)
+    element = fetch((position - total) % total, 1)
+    return invalid(element) if shard.even == "pad" else element

@@ -1,0 +1,43 @@
+"""The order of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/permutation.h lays it out."""
+
+from functools import lru_cache
+from math import isqrt
+
+from .random import MASK32, halves, philox
+
+ROUNDS = 12
+
+
+class Permutation:
+    def __init__(self, seed: int, epoch: int, n: int):
+        self.n = n
+        self.a = isqrt(n - 1) + 1 if n else 1  # ceil(sqrt(n))
+        self.b = -(-n // self.a) if n else 1
+        self.keys = [philox(halves(seed), (i, 0x5EED, *halves(epoch)))[:2] for i in range(ROUNDS)]
+
+    def __call__(self, x: int) -> int:
+        assert 0 <= x < self.n
+        while True:  # cycle walking: the network permutes [0, a * b), a little more than [0, n)
+            x = self._step(x)
+            if x < self.n:
+                return x
+
+    def _step(self, x: int) -> int:
+        left, right = divmod(x, self.b)
+        for i in range(ROUNDS):
+            if i % 2 == 0:
+                left = (left + (self._mix(i, right) * self.a >> 32)) % self.a
+            else:
+                right = (right + (self._mix(i, left) * self.b >> 32)) % self.b
+        return left * self.b + right
+
+    def _mix(self, i: int, value: int) -> int:
+        c, d = self.keys[i]
+        product = (value ^ c) * 0xD2511F53
+        return (product >> 32) ^ (product & MASK32) ^ d
+
+
+@lru_cache(maxsize=4096)
+def permutation(seed: int, epoch: int, n: int) -> Permutation:
+    """The same, remembered."""
+    return Permutation(seed, epoch, n)

@@ -1,0 +1,347 @@
+"""What follows a border: stages that pull from each other, each able to say where it stands.
+
+`pull()` returns the next element, or None at the end. `cursor()` is the state from which the same future comes: the
+position of the oldest input that is not fully consumed, and the counters of the stages above it, innermost last.
+A stage is made from (node, epoch, occurrence, cursor); the cursor None is the beginning of the epoch.
+"""
+
+from collections import deque
+from dataclasses import replace
+
+from . import deal
+from .indexed import apply_map, at, epoch_of_pass, wrapped_at
+from .nodes import (ENDLESS, Batch, Concatenate, Filter, Map, ModelError, Node, OnError, Repeat, Shard, Shuffle, Skip,
+                    Take, Unbatch, is_border, is_indexed, length, spine)
+from .random import MASK32, Key, SampleId
+
+
+def make_stage(node: Node, epoch: int, occurrence: int = 0, cursor=None, exact: bool = True):
+    """`exact`: every border above is a window shuffle, so a deal below it can be even."""
+    if is_indexed(node):
+        sharded = any(isinstance(n, Shard) for n in spine(node))
+        made = PositionStage if not sharded else EvenDeal if exact else PlainDeal
+    elif isinstance(node, Shard):
+        made = RoundStage
+    else:
+        made = STAGES[type(node)]
+    exact = exact and (not is_border(node) or isinstance(node, Shuffle))
+    return made(node, epoch, occurrence, cursor or {}, exact)
+
+
+class Stage:
+    def __init__(self, node, epoch, occurrence, cursor, exact):
+        self.node, self.epoch, self.occurrence, self.exact = node, epoch, occurrence, exact
+        self.setup(cursor)
+
+    def setup(self, cursor):
+        self.input = self.below(cursor.get("input"))
+
+    def below(self, cursor, node=None, epoch=None):
+        return make_stage(node or self.node.input, self.epoch if epoch is None else epoch, self.occurrence, cursor,
+                          self.exact)
+
+    def cursor(self):
+        return {"input": self.input.cursor()}
+
+
+class PositionStage(Stage):
+    """An indexed tree, read in order; no shard below."""
+
+    def setup(self, cursor):
+        self.position = cursor.get("position", 0)
+
+    def pull(self):
+        if self.position >= length(self.node):
+            return None
+        self.position += 1
+        return at(self.node, self.position - 1, self.epoch, self.occurrence)
+
+    def cursor(self):
+        return {"position": self.position}
+
+
+class EvenDeal(Stage):
+    """An indexed tree with a shard, all borders above it window shuffles: lengths stay exact, so `even` holds here."""
+
+    def setup(self, cursor):
+        self.position = cursor.get("position", 0)
+
+    def pull(self):
+        if self.position >= length(self.node):
+            return None
+        self.position += 1
+        return deal.element(self.node, self.position - 1, self.epoch)
+
+    def cursor(self):
+        return {"position": self.position}
+
+
+class PlainDeal(Stage):
+    """A shard that deals the inputs of filter or unbatch: each once, none wrapped.
+
+    `base` and `done` are what merged states say is consumed: all positions below base, and those in done. `partial`:
+    how many children of a position were delivered.
+    """
+
+    def setup(self, cursor):
+        self.position = cursor.get("position", 0)  # inputs of this rank since the loader began
+        self.base, self.done = cursor.get("base", 0), cursor.get("done", [])
+        self.partial = dict(cursor.get("partial", []))
+
+    def position_of(self, ordinal: int) -> int:
+        """The global position of this rank's input."""
+        g = self.base + ordinal * self.node.world + self.node.rank
+        for taken in self.done:  # ascending
+            g += taken <= g
+        return g
+
+    def pull(self):
+        g = self.position_of(self.position)
+        if g >= length(self.node.input):
+            return None
+        self.position += 1
+        element = at(self.node.input, g, self.epoch, self.occurrence)
+        return replace(element, emitted=self.partial[g]) if g in self.partial else element
+
+    def cursor(self):
+        merged = {"base": self.base, "done": self.done, "partial": sorted(self.partial.items())}
+        return {"position": self.position, **{k: v for k, v in merged.items() if v}}
+
+
+class RoundStage(Stage):
+    """A shard after a border: every rank runs everything and keeps one output of each round of `world`.
+
+    A round is pulled whole before its output is delivered, so the cursor is the same on every rank and good for any
+    world. `ended`: the outputs ended within a round; what follows is this rank's own.
+    """
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.position = cursor.get("position", 0)  # outputs consumed over all ranks
+        self.ended = False
+
+    def pull(self):
+        shard, outputs = self.node, []
+        while len(outputs) < shard.world and (output := self.input.pull()) is not None:
+            outputs.append(output)
+        first, self.position = self.position, self.position + len(outputs)
+        if len(outputs) == shard.world:
+            return outputs[shard.rank]
+        if length(shard.input) in (None, ENDLESS):  # steps= evens out, in the loader
+            self.ended = self.ended or bool(outputs)
+            return outputs[shard.rank] if shard.rank < len(outputs) else None
+        if not outputs or shard.even == "drop":
+            return None
+        return outputs[shard.rank] if shard.rank < len(outputs) else self.wrapped(first + shard.rank)
+
+    def wrapped(self, g: int):
+        def rerun(position, occurrence):
+            again = make_stage(self.node.input, self.epoch, self.occurrence + occurrence, None, self.exact)
+            for _ in range(position):
+                again.pull()
+            return again.pull()
+
+        return wrapped_at(self.node, g, self.epoch, rerun)
+
+    def cursor(self):
+        return {"position": self.position, "input": self.input.cursor()}
+
+
+class MapStage(Stage):
+    def pull(self):
+        element = self.input.pull()
+        return None if element is None else apply_map(self.node, element)
+
+
+class FilterStage(Stage):
+    def keeps(self, element) -> bool:
+        return element.id.index % self.node.modulus != self.node.remainder
+
+    def pull(self):
+        while (element := self.input.pull()) is not None and not self.keeps(element):
+            pass
+        return element
+
+
+class OnErrorStage(FilterStage):
+    def keeps(self, element) -> bool:
+        bad = element.id.index in self.node.bad
+        if bad and self.node.policy == "raise":
+            raise ModelError(f"sample {element.id.index} is bad")
+        return not bad
+
+
+class UnbatchStage(Stage):
+    """The cursor is that of the current input while it has children left, and how many were delivered."""
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.before, self.emitted = cursor.get("input"), cursor.get("emitted", 0)
+        self.current = self.input.pull() if self.emitted else None
+
+    def pull(self):
+        while self.current is None or self.emitted >= self.current.id.index % self.node.modulus:
+            self.before = self.input.cursor()
+            self.current = self.input.pull()
+            if self.current is None:
+                self.emitted = 0
+                return None
+            self.emitted = self.current.emitted
+        self.emitted += 1
+        return child_of(self.current, self.emitted)
+
+    def cursor(self):
+        if self.current is None or self.emitted >= self.current.id.index % self.node.modulus:
+            return {"input": self.input.cursor()}
+        return {"input": self.before, "emitted": self.emitted}
+
+
+def child_of(parent, ordinal: int):
+    """Children count from 1; those of children shift their parent's number up by 16 bits."""
+    number = (parent.id.child << 16 | ordinal) & MASK32
+    return replace(parent, id=replace(parent.id, child=number), key=replace(parent.key, child=number),
+                   value=(*parent.value, ordinal), emitted=0)
+
+
+class WindowStage(Stage):
+    """Fill a window, deliver a slot drawn by the number of elements delivered, refill it; at the end the last moves in.
+
+    The cursor is that of the oldest element held. To resume, the draws are replayed dry over ordinals alone, which says
+    which inputs from there on are still held, and in which slots.
+    """
+
+    def setup(self, cursor):
+        self.input = self.below(cursor.get("input"))
+        self.emitted, self.read = cursor.get("emitted", 0), cursor.get("read", 0)
+        self.held = []  # slots: (ordinal of the input, its cursor before it was pulled, the element)
+        if self.read:
+            self.restore()
+
+    def draw(self, emitted: int, fill: int) -> int:
+        return Key(self.node.seed, 0, SampleId(index=emitted, epoch=self.epoch)).below(0, fill)
+
+    def restore(self):
+        ordinals, upcoming = [], deque(range(self.read))
+        for emitted in range(self.emitted + 1):
+            while upcoming and len(ordinals) < self.node.window:
+                ordinals.append(upcoming.popleft())
+            if emitted < self.emitted:
+                self.remove(ordinals, self.draw(emitted, len(ordinals)), upcoming.popleft() if upcoming else None)
+        elements = {}
+        for ordinal in range(min(ordinals, default=self.read), self.read):
+            before = self.input.cursor()
+            elements[ordinal] = (ordinal, before, self.input.pull())
+        self.held = [elements[ordinal] for ordinal in ordinals]
+
+    @staticmethod
+    def remove(slots: list, slot: int, refill):
+        if refill is None:
+            refill = slots.pop()
+            if slot == len(slots):
+                return
+        slots[slot] = refill
+
+    def next_input(self):
+        before = self.input.cursor()
+        element = self.input.pull()
+        if element is None:
+            return None
+        self.read += 1
+        return self.read - 1, before, element
+
+    def pull(self):
+        while len(self.held) < self.node.window and self.emitted == 0 and (more := self.next_input()):
+            self.held.append(more)
+        if not self.held:
+            return None
+        slot = self.draw(self.emitted, len(self.held))
+        element = self.held[slot][2]
+        self.remove(self.held, slot, self.next_input())
+        self.emitted += 1
+        return element
+
+    def cursor(self):
+        oldest = min(self.held, key=lambda h: h[0])[1] if self.held else self.input.cursor()
+        return {"input": oldest, "emitted": self.emitted, "read": self.read}
+
+
+class TakeStage(Stage):
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.taken = cursor.get("taken", 0)
+
+    def pull(self):
+        if self.taken == self.node.count or (element := self.input.pull()) is None:
+            return None
+        self.taken += 1
+        return element
+
+    def cursor(self):
+        return {"input": self.input.cursor(), "taken": self.taken}
+
+
+class SkipStage(Stage):
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.skipped = cursor.get("skipped", False)
+
+    def pull(self):
+        for _ in range(0 if self.skipped else self.node.count):
+            self.input.pull()
+        self.skipped = True
+        return self.input.pull()
+
+    def cursor(self):
+        return {"input": self.input.cursor(), "skipped": self.skipped}
+
+
+class RepeatStage(Stage):
+    """Each pass is an epoch of what stands below; an endless repeat ends with a pass that yields nothing."""
+
+    def setup(self, cursor):
+        self.passed, self.yielded = cursor.get("pass", 0), "input" in cursor
+        self.begin(cursor.get("input"))
+
+    def begin(self, cursor):
+        self.input = self.below(cursor, epoch=epoch_of_pass(self.epoch, self.node.times, self.passed))
+
+    def pull(self):
+        while (element := self.input.pull()) is None:
+            if self.passed + 1 == self.node.times or self.node.times == 0 and not self.yielded:
+                return None
+            self.passed, self.yielded = self.passed + 1, False
+            self.begin(None)
+        self.yielded = True
+        return element
+
+    def cursor(self):
+        return {"pass": self.passed, "input": self.input.cursor()}
+
+
+class ConcatenateStage(Stage):
+    def setup(self, cursor):
+        self.second = cursor.get("second", False)
+        self.input = self.below(cursor.get("input"), node=self.node.other if self.second else self.node.input)
+
+    def pull(self):
+        element = self.input.pull()
+        if element is None and not self.second:
+            self.second, self.input = True, self.below(None, node=self.node.other)
+            element = self.input.pull()
+        return element
+
+    def cursor(self):
+        return {"second": self.second, "input": self.input.cursor()}
+
+
+class BatchStage(Stage):
+    def pull(self):
+        rows = []
+        while len(rows) < self.node.size and (row := self.input.pull()) is not None:
+            rows.append(row)
+        short = len(rows) < self.node.size
+        return None if not rows or short and self.node.drop_last else tuple(rows)
+
+
+STAGES = {Shuffle: WindowStage, Map: MapStage, Filter: FilterStage, OnError: OnErrorStage, Unbatch: UnbatchStage, Take:
+          TakeStage, Skip: SkipStage, Repeat: RepeatStage, Concatenate: ConcatenateStage, Batch: BatchStage}
