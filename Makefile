@@ -85,18 +85,31 @@ RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_CLI=
 CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 PYTHON_FILES = $(shell git ls-files --cached --others --exclude-standard '*.py')
 
-.PHONY: check
-check: $(CHECKERS_READY) check-generated  ## layers, headers, formatting, lint, types, generated files
-	$(PYTHON) tools/check_layers.py
-	$(PYTHON) tools/check_headers.py
-	@echo "clang-format --dry-run"; printf '%s\n' $(CXX_FILES) | xargs -P $(JOBS) -n 16 $(VENV)/bin/clang-format --dry-run --Werror
-	$(VENV)/bin/ruff check $(PYTHON_FILES)
-	$(VENV)/bin/ruff format --check $(PYTHON_FILES)
-	$(VENV)/bin/mypy
+.PHONY: check check-layers check-headers check-format check-lint check-types check-generated
+check: check-layers check-headers check-format check-lint check-types check-generated  ## layers, headers, formatting, lint, types, generated files
 
-.PHONY: check-generated
+check-layers: $(PACKAGES_READY)
+	@$(BUILD_PYTHON) tools/check_layers.py
+
+check-headers: $(PACKAGES_READY)
+	@$(BUILD_PYTHON) tools/check_headers.py
+
+check-format: $(CHECKERS_READY)
+	@badly=$$(printf '%s\n' $(CXX_FILES) | xargs -P $(JOBS) -n 16 $(VENV)/bin/clang-format --dry-run 2>&1 \
+	  | sed -nE 's/^([^: ]+):[0-9]+:.*/\1/p' | sort -u); \
+	if [ -n "$$badly" ]; then echo "clang-format: run \`make format\` for:"; echo "$$badly"; exit 1; fi; \
+	echo "clang-format: $(words $(CXX_FILES)) files, all formatted"
+	@$(VENV)/bin/ruff format --check $(PYTHON_FILES)
+
+check-lint: $(CHECKERS_READY)
+	@$(VENV)/bin/ruff check $(PYTHON_FILES)
+
+check-types: $(CHECKERS_READY)
+	@$(VENV)/bin/mypy
+
+# Stale means: what the operators and the module say now would give another text.
 check-generated: build $(CHECKERS_READY)
-	@if [ -f python/src/module.cc ]; then $(PYTHON) tools/gen_ops.py --check && $(PYTHON) tools/gen_stub.py --check; fi
+	@if [ -f python/src/module.cc ]; then $(PYTHON) tools/gen_stub.py --check && $(PYTHON) tools/gen_ops.py --check; fi
 
 .PHONY: generate
 generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py and _core.pyi

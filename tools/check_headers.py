@@ -1,9 +1,9 @@
-"""Check that every public header stands on its own and stays cheap: under 60,000 lines after the preprocessor.
+"""Check that every public header stands alone and stays cheap: under 60,000 lines after the preprocessor.
 
     python tools/check_headers.py [HEADER ...]
 
-Lines that are blank or markers do not count. Public is every .h below headrace/ but the -inl.h of kernels. The largest five
-are printed, so that growth is seen before it hurts.
+Lines that are blank or markers do not count. Public is every .h below headrace/ but the -inl.h of kernels.
+The largest five are printed, so that growth is seen before it hurts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 def preprocessed_lines(header: Path) -> tuple[int, str]:
-    """Count the lines of a header after `g++ -E`; the text is the compiler's complaint, empty when there is none."""
+    """Count the lines of a header after `g++ -E`; the text is the compiler's complaint, if any."""
     compiler = os.environ.get("CXX", "g++")
     command = [compiler, "-E", "-std=c++20", "-x", "c++", f"-I{ROOT}", str(header)]
     done = subprocess.run(command, capture_output=True, check=False)
@@ -45,7 +45,9 @@ def main() -> int:
         failed |= bool(complaint) or num_lines > MAX_LINES
     for header, (num_lines, _) in sorted(measured, key=lambda item: -item[1][0])[:SHOWN]:
         print(f"{num_lines:7,}  {header.relative_to(ROOT)}")
-    print(f"check_headers: {len(headers)} headers, {'failed' if failed else 'all within'} {MAX_LINES:,} lines")
+    print(
+        f"check_headers: {len(headers)} headers, {'failed' if failed else 'all within'} {MAX_LINES:,} lines"
+    )
     return 1 if failed else 0
 
 

@@ -1,9 +1,9 @@
-"""Check that includes point down the layers only, that headers stay free of third-party ones, and that files stay short.
+"""Check that includes point down the layers, that headers include nothing foreign, that files stay short.
 
     python tools/check_layers.py [ROOT]
 
-The drawing is in HACKING.md; `BELOW` is the same drawing as a table. Tests, benchmarks, fuzz targets and examples may
-include anything.
+The drawing is in HACKING.md; `BELOW` is the same drawing as a table. Tests, benchmarks, fuzz targets and
+examples may include anything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HIDDEN_FROM_KERNELS = ("tensor.h", "status.h", "sample.h", "buffer.h", "value.h"
 WARN_LINES, MAX_LINES = {".cc": 400, ".h": 250}, {".cc": 500, ".h": 300}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
-# The names of standard C++ headers have neither a folder nor a suffix; those of the system's C headers are listed.
+# Standard C++ headers have neither a folder nor a suffix in their names; the system's C headers are listed.
 STANDARD = re.compile(r"[a-z_0-9]+")
 SYSTEM = re.compile(r"(sys/\w+|fcntl|unistd|pthread|sched)\.h")
 
@@ -54,7 +54,7 @@ class Finding:
 
 
 def layer_of(path: str) -> str | None:
-    """Name the layer of a path below the root: "core" of headrace/core/key.h, "top" of what stands above all layers."""
+    """Name the layer of a path: "core" of headrace/core/key.h, "top" of what stands above all layers."""
     parts = path.split("/")
     if parts[0] == "headrace":
         return parts[1] if len(parts) > 2 else "top"
@@ -62,13 +62,13 @@ def layer_of(path: str) -> str | None:
 
 
 def is_free(path: str) -> bool:
-    """Tell whether a file may include anything: tests and the skeleton that nobody compiles into the library."""
+    """Tell whether a file may include anything, as tests may."""
     return path.endswith("_test.cc") or layer_of(path) is None
 
 
 def check_include(path: str, quoted: bool, target: str) -> str | None:
     """Say what is wrong with one include of `path`, or nothing."""
-    layer = layer_of(path)
+    layer = layer_of(path) or "top"
     if not quoted or not target.startswith(("headrace/", "python/", "cli/")):
         if not path.endswith(".h") or path.endswith("-inl.h"):
             return None
@@ -84,10 +84,12 @@ def check_include(path: str, quoted: bool, target: str) -> str | None:
         return None
     if wanted is None or wanted == "top":
         return f'"{target}": {layer} lies below it'
-    if layer not in BELOW or wanted not in BELOW:
-        return f'"{target}": {layer if layer not in BELOW else wanted} is no layer that tools/check_layers.py knows'
+    for name in (layer, wanted):
+        if name not in BELOW:
+            return f'"{target}": {name} is no layer that tools/check_layers.py knows'
     if wanted != layer and wanted not in BELOW[layer]:
-        return f'"{target}": {layer} may include {", ".join(sorted(BELOW[layer])) or "nothing else"}, not {wanted}'
+        allowed = ", ".join(sorted(BELOW[layer])) or "nothing else"
+        return f'"{target}": {layer} may include {allowed}, not {wanted}'
     if layer == "kernels" and target.removeprefix("headrace/core/") in HIDDEN_FROM_KERNELS:
         return f'"{target}": kernels take pointers, strides and sizes'
     return None
@@ -97,7 +99,8 @@ def check_file(root: Path, path: Path) -> tuple[list[Finding], list[Finding]]:
     """Return the errors and the warnings of one file."""
     name = path.relative_to(root).as_posix()
     text = path.read_text(encoding="utf-8")
-    errors, warnings = [], []
+    errors: list[Finding] = []
+    warnings: list[Finding] = []
     num_lines = text.count("\n")
     if num_lines > WARN_LINES[path.suffix]:
         hard = num_lines > MAX_LINES[path.suffix]

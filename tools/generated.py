@@ -21,7 +21,12 @@ def write_or_check(path: Path, text: str, check: bool) -> int:
         path.write_text(text, encoding="utf-8")
         print(f"{name}: written")
         return 0
-    diff = list(difflib.unified_diff(old.splitlines(), text.splitlines(), str(name), "from the sources", lineterm=""))
+    diff = list(
+        difflib.unified_diff(old.splitlines(), text.splitlines(), str(name), "from the sources", lineterm="")
+    )
     print("\n".join(diff[:SHOWN]), file=sys.stderr)
-    print(f"{name} is stale: run `make generate` and commit it ({len(diff)} lines of difference)", file=sys.stderr)
+    print(
+        f"{name} is stale: run `make generate` and commit it ({len(diff)} lines of difference)",
+        file=sys.stderr,
+    )
     return 1

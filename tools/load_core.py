@@ -1,4 +1,4 @@
-"""Load the compiled module headrace._core without running the package around it, whose generated files may be stale."""
+"""Load the compiled module headrace._core alone: the package around it may hold stale generated files."""
 
 from __future__ import annotations
 
