@@ -18,7 +18,7 @@ std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(by
 std::string beginning(Bytes bytes) {
   const std::string_view head = text_of(bytes).substr(0, 4);
   if (std::all_of(head.begin(), head.end(), [](char c) { return c >= ' ' && c <= '~'; }))
-    return "'" + std::string(head) + (bytes.size() > head.size() ? "…'" : "'");
+    return std::string(1, '\'').append(head).append(bytes.size() > head.size() ? "…'" : "'");
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "bytes";
   for (const char c : head) {

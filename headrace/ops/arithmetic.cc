@@ -1,0 +1,152 @@
+// The four operations, on a tensor and a number and on two tensors. One file, because they are one loop with four bodies.
+//
+// Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its own with an
+// integer and becomes f32 with a float; division of integers is true division, in f32. Integers wrap around.
+#include <type_traits>
+
+#include "headrace/ops/number.h"
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+// Signed overflow wraps: the sum is taken in the unsigned type that integers are promoted to.
+template <class T, class F> T wrapping(T a, T b, F f) {
+  if constexpr (std::integral<T>) {
+    using Unsigned = std::make_unsigned_t<decltype(T{} + T{})>;
+    return static_cast<T>(f(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
+  } else {
+    return f(a, b);
+  }
+}
+
+struct Add {
+  static constexpr std::string_view name = "add", doc = "Add a number to every element.";
+  static constexpr std::string_view name_of_two = "add_fields", doc_of_two = "Add two tensors element by element.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) {
+    return wrapping(x, y, [](auto a, auto b) { return a + b; });
+  }
+};
+struct Subtract {
+  static constexpr std::string_view name = "subtract", doc = "Subtract a number from every element.";
+  static constexpr std::string_view name_of_two = "subtract_fields", doc_of_two = "Subtract the second tensor from the first.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) {
+    return wrapping(x, y, [](auto a, auto b) { return a - b; });
+  }
+};
+struct SubtractFrom {
+  static constexpr std::string_view name = "subtract_from", doc = "Subtract every element from a number: value - x.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) { return Subtract::apply(y, x); }
+};
+struct Multiply {
+  static constexpr std::string_view name = "multiply", doc = "Multiply every element by a number.";
+  static constexpr std::string_view name_of_two = "multiply_fields", doc_of_two = "Multiply two tensors element by element.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) {
+    return wrapping(x, y, [](auto a, auto b) { return a * b; });
+  }
+};
+struct Divide {
+  static constexpr std::string_view name = "divide", doc = "Divide every element by a number; integers become f32.";
+  static constexpr std::string_view name_of_two = "divide_fields",
+                                    doc_of_two = "Divide the first tensor by the second; integers become f32.";
+  static constexpr bool divides = true;
+  template <class T> static T apply(T x, T y) { return x / y; }
+};
+struct DivideInto {
+  static constexpr std::string_view name = "divide_into", doc = "Divide a number by every element: value / x.";
+  static constexpr bool divides = true;
+  template <class T> static T apply(T x, T y) { return y / x; }
+};
+
+Status check_numeric(const TensorSpec& in) {
+  if (!is_text(in.dtype) && in.dtype != DType::boolean) return {};
+  return invalid("wants numbers, got " + in.text());
+}
+
+// Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or f32.
+template <class F> void visit_types(DType in, DType out, F&& f) {
+  visit_dtype(in, [&]<class In>() {
+    if (in == out) f.template operator()<In, In>();
+    else if constexpr (std::integral<In>) f.template operator()<In, float>();
+  });
+}
+
+template <class Operation, class In, class Out>
+Out combine(In x, typename Element<Out>::Compute y) {
+  using Compute = typename Element<Out>::Compute;
+  return Element<Out>::store(Operation::apply(static_cast<Compute>(Element<In>::load(x)), y));
+}
+
+template <class Operation> struct WithNumber {
+  static constexpr std::string_view name = Operation::name, doc = Operation::doc;
+  Number value;
+  static constexpr std::tuple fields{Field{"value", &WithNumber::value, "The number."}};
+  static constexpr std::array inputs{std::string_view("x")};
+  static constexpr std::array required{std::string_view("value")};
+  static constexpr bool elementwise = true;
+
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    HEADRACE_TRY(check_numeric(in));
+    if (is_float(in.dtype)) return in;
+    if (Operation::divides || !value.is_integer) return TensorSpec{DType::f32, in.shape};
+    if (!fits(value, in.dtype))
+      return invalid("value " + number_text(value) + " does not fit into " + std::string(dtype_name(in.dtype)));
+    return in;
+  }
+
+  Status run(View in, const Key&, MutView out, Scratch&) const {
+    const auto count = static_cast<size_t>(in.shape.count());
+    visit_types(in.dtype, out.dtype, [&]<class In, class Out>() {
+      const In* const x = in.as<In>();
+      Out* const result = out.as<Out>();
+      const auto number = value.as<typename Element<Out>::Compute>();
+      for (size_t i = 0; i < count; ++i) result[i] = combine<Operation, In, Out>(x[i], number);
+    });
+    return {};
+  }
+};
+
+template <class Operation> struct OfTwo {
+  static constexpr std::string_view name = Operation::name_of_two, doc = Operation::doc_of_two;
+  static constexpr std::tuple<> fields{};
+  static constexpr std::array inputs{std::string_view("x"), std::string_view("y")};
+
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    HEADRACE_TRY(check_numeric(in[0]));
+    HEADRACE_TRY(check_numeric(in[1]));
+    HEADRACE_ASSIGN(const Shape shape, shape_of_two(in[0], in[1]));
+    const bool becomes_float = Operation::divides && !is_float(in[0].dtype);
+    return std::vector<TensorSpec>{{becomes_float ? DType::f32 : in[0].dtype, shape}};
+  }
+
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+    const auto count = static_cast<size_t>(out[0].shape.count());
+    const size_t x_step = in[0].shape.rank() == 0 ? 0 : 1, y_step = in[1].shape.rank() == 0 ? 0 : 1;
+    visit_types(in[0].dtype, out[0].dtype, [&]<class In, class Out>() {
+      using Compute = typename Element<Out>::Compute;
+      const In *const x = in[0].as<In>(), *const y = in[1].as<In>();
+      Out* const result = out[0].as<Out>();
+      for (size_t i = 0; i < count; ++i)
+        result[i] = combine<Operation, In, Out>(x[i * x_step], static_cast<Compute>(Element<In>::load(y[i * y_step])));
+    });
+    return {};
+  }
+};
+
+const Registered<WithNumber<Add>> add;
+const Registered<WithNumber<Subtract>> subtract;
+const Registered<WithNumber<SubtractFrom>> subtract_from;
+const Registered<WithNumber<Multiply>> multiply;
+const Registered<WithNumber<Divide>> divide;
+const Registered<WithNumber<DivideInto>> divide_into;
+const Registered<OfTwo<Add>> add_fields;
+const Registered<OfTwo<Subtract>> subtract_fields;
+const Registered<OfTwo<Multiply>> multiply_fields;
+const Registered<OfTwo<Divide>> divide_fields;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,38 @@
+#include "headrace/ops/registered.h"
+#include "headrace/ops/window.h"
+
+namespace headrace {
+namespace {
+
+// Half of `rest` rounded to the nearest, ties to even, as torchvision places its window.
+int64_t half(int64_t rest) { return rest / 2 + (rest % 4 == 3 ? 1 : 0); }
+
+struct CenterCrop {
+  static constexpr std::string_view name = "center_crop";
+  static constexpr std::string_view doc =
+      "Cut a window of a fixed size from the middle of an image. Where the middle lies between two pixels, the window's "
+      "corner is rounded to the even one, as in torchvision.";
+  std::vector<int64_t> size;
+  static constexpr std::tuple fields{
+      Field{"size", &CenterCrop::size, "Size of the window in pixels: one number for a square, or (height, width)."}};
+  static constexpr std::array inputs{std::string_view("image")};
+  static constexpr std::array required{std::string_view("size")};
+
+  Status check() const { return parse_window_size(size).status(); }
+
+  Result<TensorSpec> infer(const TensorSpec& image) const {
+    HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
+    return infer_window(image, window);
+  }
+
+  Status run(View image, const Key&, MutView out, Scratch&) const {
+    HEADRACE_TRY(check_window(image.shape, {out.shape[0], out.shape[1]}));
+    copy_window(image, half(image.shape[0] - out.shape[0]), half(image.shape[1] - out.shape[1]), out);
+    return {};
+  }
+};
+
+const Registered<CenterCrop> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,55 @@
+// A composite: it has no pixels of its own, it stands for three other operators.
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+struct CropMirrorNormalize {
+  static constexpr std::string_view name = "crop_mirror_normalize";
+  static constexpr std::string_view doc =
+      "Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop, random_flip and "
+      "normalize in one word.";
+  std::optional<std::vector<int64_t>> crop;
+  float mirror = 0.0f;
+  std::vector<float> mean{0.0f}, std{1.0f};
+  DType dtype = DType::f32;
+  std::string layout = "CHW";
+  static constexpr std::tuple fields{
+      Field{"crop", &CropMirrorNormalize::crop, "Size of the window: one number or (height, width); None keeps all."},
+      Field{"mirror", &CropMirrorNormalize::mirror, "Probability of mirroring left to right, 0 to 1."},
+      Field{"mean", &CropMirrorNormalize::mean, "As in normalize."},
+      Field{"std", &CropMirrorNormalize::std, "As in normalize."},
+      Field{"dtype", &CropMirrorNormalize::dtype, "As in normalize."},
+      Field{"layout", &CropMirrorNormalize::layout, "As in normalize."}};
+  static constexpr std::array inputs{std::string_view("image")};
+
+  Status check() const {
+    if (mirror >= 0.0f && mirror <= 1.0f) return {};
+    return invalid("mirror wants a probability from 0 to 1, got " + std::to_string(mirror));
+  }
+
+  Result<std::vector<int>> expand(Builder& builder, std::span<const int> image) const {
+    std::vector<int> last(image.begin(), image.end());
+    if (crop) {
+      const Value::Object params{{"size", value_of(*crop)}};
+      HEADRACE_ASSIGN(last, builder.add("center_crop", params, last));
+    }
+    if (mirror > 0.0f) {
+      const Value::Object params{{"p", Codec<float>::out(mirror)}};
+      HEADRACE_ASSIGN(last, builder.add("random_flip", params, last));
+    }
+    const Value::Object params{{"mean", value_of(mean)},
+                               {"std", value_of(std)},
+                               {"dtype", Codec<DType>::out(dtype)},
+                               {"layout", layout}};
+    return builder.add("normalize", params, last);
+  }
+
+ private:
+  template <class T> static Value value_of(const std::vector<T>& list) { return Codec<std::vector<T>>::out(list); }
+};
+
+const Registered<CropMirrorNormalize> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,80 @@
+#include "headrace/codecs/exif.h"
+#include "headrace/codecs/image.h"
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+
+// How close decoded pixels are to a reference. Written into every plan, so that adding a faster kind changes no old one.
+enum class DecodeMatch : uint8_t { exact };
+
+template <> struct EnumNames<Color> {
+  static constexpr std::array names{std::string_view("rgb"), std::string_view("gray"), std::string_view("unchanged")};
+};
+template <> struct EnumNames<DecodeMatch> {
+  static constexpr std::array names{std::string_view("exact")};
+};
+
+namespace {
+
+struct DecodeImage {
+  static constexpr std::string_view name = "decode_image";
+  static constexpr std::string_view doc =
+      "Decode a JPEG or PNG file, recognised by its content, to u8 pixels (height, width, channels).";
+  Color color = Color::rgb;
+  bool exif_orientation = false;
+  DecodeMatch match = DecodeMatch::exact;
+  int64_t max_pixels = kMaxImagePixels;
+  static constexpr std::tuple fields{
+      Field{"color", &DecodeImage::color,
+            "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the file."},
+      Field{"exif_orientation", &DecodeImage::exif_orientation, "Turn the image upright as its EXIF tag says."},
+      Field{"match", &DecodeImage::match, "'exact': the bytes of libjpeg-turbo's default decode."},
+      Field{"max_pixels", &DecodeImage::max_pixels, "Refuse images with more pixels than this."}};
+  static constexpr std::array inputs{std::string_view("image")};
+
+  Status check() const {
+    if (max_pixels >= 1) return {};
+    return invalid("max_pixels wants at least 1, got " + std::to_string(max_pixels));
+  }
+
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    const bool is_file = in.shape.rank() == 1 && (in.dtype == DType::bytes || in.dtype == DType::u8);
+    if (!is_file) return invalid("wants the bytes of an image file, got " + in.text());
+    return TensorSpec{DType::u8, {kAny, kAny, color == Color::rgb ? 3 : color == Color::gray ? 1 : kAny}};
+  }
+
+  Result<Shape> measure(View in, const Key&) const {
+    HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
+    if (header.height * header.width > max_pixels)
+      return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
+                                         std::to_string(header.height) + " x " + std::to_string(header.width));
+    const Shape upright{header.height, header.width, decoded_channels(header, color)};
+    return turns(header) ? Shape{upright[1], upright[0], upright[2]} : upright;
+  }
+
+  Status run(View in, const Key&, MutView out, Scratch& scratch) const {
+    HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
+    const int channels = decoded_channels(header, color);
+    const auto row = static_cast<size_t>(header.width * channels);
+    if (!exif_orientation || header.orientation == 1)
+      return decode_image(in.bytes(), header, color, out.as<uint8_t>(), row, scratch);
+    const Scratch::Mark mark = scratch.mark();
+    const auto pixels = scratch.take<uint8_t>(row * static_cast<size_t>(header.height));
+    if (pixels.empty()) return {Code::exhausted, "no memory left to turn an image of " + out.shape.text()};
+    const Status status = decode_image(in.bytes(), header, color, pixels.data(), row, scratch);
+    if (status.ok())
+      apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation, out.as<uint8_t>());
+    scratch.reset(mark);
+    return status;
+  }
+
+ private:
+  bool turns(const ImageHeader& header) const {
+    return exif_orientation && orientation_transposes(header.orientation);
+  }
+};
+
+const Registered<DecodeImage> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,48 @@
+#include "headrace/ops/registered.h"
+#include "headrace/ops/window.h"
+
+namespace headrace {
+namespace {
+
+struct RandomCrop {
+  static constexpr std::string_view name = "random_crop";
+  static constexpr std::string_view doc =
+      "Cut a window of a fixed size at a random place. Inputs given together, an image and its mask, must have one height "
+      "and width and are cut at the same place.";
+  std::vector<int64_t> size;
+  static constexpr std::tuple fields{
+      Field{"size", &RandomCrop::size, "Size of the window in pixels: one number for a square, or (height, width)."}};
+  static constexpr std::array inputs{std::string_view("image")};
+  static constexpr std::array required{std::string_view("size")};
+  static constexpr bool variadic = true, random = true;
+
+  Status check() const { return parse_window_size(size).status(); }
+
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
+    std::vector<TensorSpec> out;
+    for (const TensorSpec& image : in) {
+      HEADRACE_ASSIGN(const TensorSpec spec, infer_window(image, window));
+      out.push_back(spec);
+    }
+    return out;
+  }
+
+  // Word 0 of the key places the window's top, word 1 its left.
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+    const int64_t height = in[0].shape[0], width = in[0].shape[1];
+    for (const View& image : in)
+      if (image.shape[0] != height || image.shape[1] != width)
+        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " + image.shape.text());
+    HEADRACE_TRY(check_window(in[0].shape, {out[0].shape[0], out[0].shape[1]}));
+    const int64_t top = key.below(0, height - out[0].shape[0] + 1);
+    const int64_t left = key.below(1, width - out[0].shape[1] + 1);
+    for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], top, left, out[i]);
+    return {};
+  }
+};
+
+const Registered<RandomCrop> registered;
+
+}  // namespace
+}  // namespace headrace

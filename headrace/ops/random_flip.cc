@@ -1,0 +1,59 @@
+// The operator to read first: parameters, checks, shapes, randomness and pixels, each in its place.
+#include <cstring>
+
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+// Reverse the order of `width` pixels of `pixel_size` bytes. `in` and `out` do not overlap.
+void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out) {
+  const std::byte* pixel = in + static_cast<size_t>(width) * pixel_size;
+  for (int64_t x = 0; x < width; ++x, out += pixel_size) std::memcpy(out, pixel -= pixel_size, pixel_size);
+}
+
+struct RandomFlip {
+  static constexpr std::string_view name = "random_flip";
+  static constexpr std::string_view doc =
+      "Mirror images left to right with probability `p`. Inputs given together, an image and its mask, are mirrored together.";
+  Arg<float> p = 0.5f;
+  static constexpr std::tuple fields{Field{"p", &RandomFlip::p, "Probability of mirroring a sample, 0 to 1."}};
+  static constexpr std::array inputs{std::string_view("image")};
+  static constexpr bool variadic = true, random = true;
+
+  Status check() const {
+    if (p >= 0.0f && p <= 1.0f) return {};
+    return invalid("p wants a probability from 0 to 1, got " + std::to_string(p.value));
+  }
+
+  // Built into the graph: what comes out has the dtype and the shape of what goes in.
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    for (const TensorSpec& image : in)
+      if (is_text(image.dtype) || image.shape.rank() < 2 || image.shape.rank() > 3)
+        return invalid("wants images (H, W) or (H, W, C), got " + image.text());
+    return std::vector<TensorSpec>(in.begin(), in.end());
+  }
+
+  // Per sample, into memory that the engine chose. One draw decides for all inputs: word 0 of the key.
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+    const bool mirrored = key.uniform(0) < p;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const View& image = in[i];
+      const size_t size = image.size_bytes();
+      if (!mirrored || size == 0) {
+        if (size > 0) std::memcpy(out[i].data, image.data, size);
+        continue;
+      }
+      const int64_t height = image.shape[0], width = image.shape[1];
+      const size_t row_size = size / static_cast<size_t>(height);
+      for (size_t at = 0; at < size; at += row_size)
+        mirror_row(image.data + at, width, row_size / static_cast<size_t>(width), out[i].data + at);
+    }
+    return {};
+  }
+};
+
+const Registered<RandomFlip> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,25 @@
+// A window cut from images (H, W) or (H, W, C): what the cropping operators share. Free functions, any thread.
+#pragma once
+#include <span>
+
+#include "headrace/core/tensor.h"
+
+namespace headrace {
+
+struct WindowSize {
+  int64_t height = 0, width = 0;
+};
+
+// One number is a square, two are (height, width); both at least 1.
+Result<WindowSize> parse_window_size(std::span<const int64_t> size);
+
+// The same image with the window's height and width. An error when it is no image or is known to be smaller.
+Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window);
+
+// An error that names both sizes when the window does not fit. REQUIRES: an image as infer_window admits.
+Status check_window(const Shape& image, WindowSize window);
+
+// Copy the window whose upper left corner is (top, left). REQUIRES: it lies within `in`; `out` has its shape.
+void copy_window(View in, int64_t top, int64_t left, MutView out);
+
+}  // namespace headrace
