@@ -81,6 +81,8 @@ class Source {
   virtual Value describe() const = 0;
   // Identity of the data: relative names, counts, and sizes of files opened; no absolute path, no mtime.
   virtual std::string fingerprint() const = 0;
+  // What a user may ask about the whole of it, an object: {"classes": ["cat", "dog"]}. Not part of plans or fingerprints.
+  virtual Value metadata() const { return Value(Value::Object()); }
   // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it.
   virtual bool resident() const { return false; }
 };

@@ -1,0 +1,92 @@
+#include "headrace/formats/format.h"
+
+namespace headrace {
+namespace {
+
+FormatRegistry& registry() {
+  static FormatRegistry all;
+  return all;
+}
+
+class Ready final : public Opening<SourcePtr> {
+ public:
+  explicit Ready(SourcePtr source) : source_(std::move(source)) {}
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr>) override { return Step<SourcePtr>(source_); }
+
+ private:
+  SourcePtr source_;
+};
+
+class ParseFile final : public Opening<SourcePtr> {
+ public:
+  explicit ParseFile(std::function<Result<SourcePtr>(const BufferPtr&)> parse) : parse_(std::move(parse)) {}
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) return Step<SourcePtr>(std::vector<Extent>{Extent{}});
+    HEADRACE_ASSIGN(SourcePtr source, parse_(bytes[0]));
+    return Step<SourcePtr>(std::move(source));
+  }
+
+ private:
+  std::function<Result<SourcePtr>(const BufferPtr&)> parse_;
+};
+
+Status wrong_type(std::string_view option, std::string_view wanted, const Value& got) {
+  return invalid(std::string(option) + " wants " + std::string(wanted) + ", got " + got.dump());
+}
+
+}  // namespace
+
+Result<std::string> OpenRequest::text(std::string_view option, std::string fallback) const {
+  const Value* v = options.find(option);
+  if (!v || v->is_null()) return fallback;
+  if (!v->text()) return wrong_type(option, "a str", *v);
+  return *v->text();
+}
+
+Result<int64_t> OpenRequest::integer(std::string_view option, int64_t fallback) const {
+  const Value* v = options.find(option);
+  if (!v || v->is_null()) return fallback;
+  if (!v->integer()) return wrong_type(option, "an int", *v);
+  return *v->integer();
+}
+
+Result<bool> OpenRequest::flag(std::string_view option, bool fallback) const {
+  const Value* v = options.find(option);
+  if (!v || v->is_null()) return fallback;
+  if (!v->boolean()) return wrong_type(option, "a bool", *v);
+  return *v->boolean();
+}
+
+Result<std::vector<std::string>> OpenRequest::texts(std::string_view option) const {
+  std::vector<std::string> out;
+  const Value* v = options.find(option);
+  if (!v || v->is_null()) return out;
+  if (!v->list()) return wrong_type(option, "a list of str", *v);
+  for (const Value& item : *v->list()) {
+    if (!item.text()) return wrong_type(option, "a list of str", *v);
+    out.push_back(*item.text());
+  }
+  return out;
+}
+
+SourceOpening ready(SourcePtr source) {
+  return {std::make_unique<Ready>(std::move(source)), [](uint64_t) { return std::string(); }};
+}
+
+SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr&)> parse) {
+  return {std::make_unique<ParseFile>(std::move(parse)), [path = std::move(path)](uint64_t) { return path; }};
+}
+
+const FormatRegistry& formats() { return registry(); }
+
+const FormatInfo* find_format(std::string_view name) {
+  const auto it = registry().find(name);
+  return it == registry().end() ? nullptr : &it->second;
+}
+
+FormatRegistration::FormatRegistration(FormatInfo info) {
+  std::string name = info.name;
+  registry().emplace(std::move(name), std::move(info));
+}
+
+}  // namespace headrace

@@ -1,0 +1,90 @@
+// A format: its name, its options, how it is recognised and how it is opened; and the registry of all of them.
+//
+// A format is a folder below formats/ and exists through one statement at the end of its .cc:
+//
+//   const FormatRegistration registered({
+//       .name = "json_map",
+//       .doc = "A JSON object from image path to label.",
+//       .options = {{"root", "str", "Folder the paths are relative to; the map's own when not given."}},
+//       .recognise = recognise,
+//       .open = open,
+//   });
+//
+// Read images/json_map.cc before you write one. A format does no I/O: what it may look at comes in an OpenRequest, further
+// bytes through the Opening. Everything here is immutable after registration and may be used from several threads.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/source.h"
+#include "headrace/io/store.h"
+
+namespace headrace {
+
+// A path, looked at: enough to recognise a format by, and what a folder holds.
+struct Probe {
+  std::string path;
+  FileInfo info;
+  BufferPtr head;                          // of a file: its first kProbeBytes, or all there are
+  std::shared_ptr<const Listing> listing;  // of a folder
+
+  std::string_view text() const {  // the head as characters
+    return head ? std::string_view(reinterpret_cast<const char*>(head->data()), head->size()) : std::string_view();
+  }
+};
+inline constexpr uint64_t kProbeBytes = 4096;
+
+struct OpenRequest {
+  std::vector<Probe> probes;  // the path first, then what FormatInfo::places named
+  Value options;              // an object; its names are known to be the format's
+  bool recognised = false;    // the format was found by content, not named by the user
+
+  const Probe& path() const { return probes[0]; }
+  // An option of the right type, or `fallback` when it is not given or null. The message names the option.
+  Result<std::string> text(std::string_view option, std::string fallback = "") const;
+  Result<int64_t> integer(std::string_view option, int64_t fallback) const;
+  Result<bool> flag(std::string_view option, bool fallback) const;
+  Result<std::vector<std::string>> texts(std::string_view option) const;  // empty when not given
+};
+
+// Where the files are that an Opening's extents name: a path the Store understands for each ordinal.
+using FilePaths = std::function<std::string(uint64_t ordinal)>;
+
+// A source on its way. `steps` may extend what `files` answers while it learns of more files.
+struct SourceOpening {
+  std::unique_ptr<Opening<SourcePtr>> steps;
+  FilePaths files;
+};
+// The source is there already, or comes from all bytes of one file.
+SourceOpening ready(SourcePtr source);
+SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr& bytes)> parse);
+
+struct OptionInfo {
+  std::string name, type, doc;  // type: as Python spells it
+  Value fallback;
+};
+
+struct FormatInfo {
+  std::string name, doc;
+  std::vector<OptionInfo> options;
+  // 0: not this; 100: surely. By content, never by the file's name alone. None: only when named.
+  int (*recognise)(const Probe&) = nullptr;
+  // Further folders or files to look at before `open`, from the options: their probes follow the path's. Optional.
+  Result<std::vector<std::string>> (*places)(const std::string& path, const Value& options) = nullptr;
+  Result<SourceOpening> (*open)(const OpenRequest&) = nullptr;
+  // For a source without a path (a range): `open` is null then.
+  Result<SourcePtr> (*make)(const Value& options) = nullptr;
+};
+
+using FormatRegistry = std::map<std::string, FormatInfo, std::less<>>;
+const FormatRegistry& formats();  // all formats, by name; filled before main()
+const FormatInfo* find_format(std::string_view name);
+
+struct FormatRegistration {
+  explicit FormatRegistration(FormatInfo info);
+};
+
+}  // namespace headrace

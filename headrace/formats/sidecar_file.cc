@@ -1,0 +1,68 @@
+// Sidecars in the user's cache folder: the half of sidecar.h that touches files.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "headrace/core/value.h"
+#include "headrace/formats/sidecar.h"
+#include "headrace/io/store.h"
+
+namespace headrace {
+namespace {
+
+std::string absolute_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && value[0] == '/' ? value : "";
+}
+
+std::string cache_folder() {
+  const std::string cache = absolute_variable("XDG_CACHE_HOME");
+  if (!cache.empty()) return cache + "/headrace";
+  const std::string home = absolute_variable("HOME");
+  return home.empty() ? "" : home + "/.cache/headrace";
+}
+
+// Whether the last part of `path` is a folder of this user's that nobody else may write to.
+bool is_ours(const std::string& path) {
+  struct stat s;
+  return ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() && (s.st_mode & 022) == 0;
+}
+
+Status make_folder(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    (void)::mkdir(path.substr(0, slash).c_str(), 0700);  // one that exists is fine; any other failure shows below
+  (void)::mkdir(path.c_str(), 0700);
+  if (is_ours(path)) return {};
+  return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};
+}
+
+}  // namespace
+
+std::string sidecar_path(std::string_view key) {
+  const std::string folder = cache_folder();
+  return folder.empty() ? "" : folder + "/" + hash_text(key) + ".hri";
+}
+
+std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view fingerprint) {
+  if (!is_ours(cache_folder())) return std::nullopt;
+  const std::string path = sidecar_path(key);
+  auto file = file_store()->open(path);
+  if (!file.ok()) return std::nullopt;
+  auto bytes = read_bytes(**file, 0, ~uint64_t{0});
+  if (!bytes.ok()) return std::nullopt;
+  auto sidecar = parse_sidecar(*std::move(bytes));
+  if (!sidecar.ok()) return std::nullopt;
+  if (!fingerprint.empty() && sidecar->fingerprint != fingerprint) return std::nullopt;
+  return *std::move(sidecar);
+}
+
+Status store_sidecar(std::string_view key, const Sidecar& sidecar) {
+  const std::string path = sidecar_path(key);
+  if (path.empty()) return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"};
+  HEADRACE_TRY(make_folder(cache_folder()));
+  HEADRACE_ASSIGN(const std::vector<std::byte> bytes, serialise_sidecar(sidecar));
+  return write_atomically(path, bytes);
+}
+
+}  // namespace headrace

@@ -1,0 +1,129 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "headrace/io/store.h"
+#include "headrace/io/walk.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kLargestRead = size_t{1} << 30;  // Linux reads at most 2 GiB - 4 KiB at once
+
+Status system_error(std::string what, const std::string& path) {
+  const int error = errno;
+  const Code code = error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io;
+  return {code, what + " '" + path + "': " + std::generic_category().message(error)};
+}
+
+Status check_path(const std::string& path) {
+  if (path.empty()) return invalid("wants a path, got an empty one");
+  if (path.find('\0') != std::string::npos) return invalid("wants a path without NUL bytes");
+  return {};
+}
+
+Result<struct stat> stat_of(const std::string& path) {
+  HEADRACE_TRY(check_path(path));
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) return system_error("cannot look at", path);
+  return s;
+}
+
+class LocalFile final : public OpenFile {
+ public:
+  explicit LocalFile(int descriptor) : descriptor_(descriptor) {}
+  ~LocalFile() override { ::close(descriptor_); }
+  LocalFile(const LocalFile&) = delete;
+  LocalFile& operator=(const LocalFile&) = delete;
+
+  Result<uint64_t> size() override {
+    struct stat s;
+    if (::fstat(descriptor_, &s) != 0) return read_error();
+    if (!S_ISREG(s.st_mode)) return Status(Code::io, "is no regular file any more");
+    return static_cast<uint64_t>(s.st_size);
+  }
+
+  Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
+    if (offset > static_cast<uint64_t>(std::numeric_limits<off_t>::max())) return size_t{0};
+    while (true) {
+      const ssize_t count =
+          ::pread(descriptor_, out.data(), std::min(out.size(), kLargestRead), static_cast<off_t>(offset));
+      if (count >= 0) return static_cast<size_t>(count);
+      if (errno != EINTR) return read_error();
+    }
+  }
+
+ private:
+  static Status read_error() { return {Code::io, "cannot read: " + std::generic_category().message(errno)}; }
+  int descriptor_;
+};
+
+class FileStore final : public Store {
+ public:
+  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
+    // Looked at before it is opened: opening a pipe or a device can have effects of its own.
+    HEADRACE_ASSIGN(const struct stat s, stat_of(path));
+    if (S_ISDIR(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is a folder");
+    if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is no regular file");
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0) return system_error("cannot open", path);
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(descriptor));
+  }
+
+  Result<FileInfo> info(const std::string& path) override {
+    HEADRACE_ASSIGN(const struct stat s, stat_of(path));
+    return FileInfo{S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size), nanoseconds(s.st_mtim),
+                    nanoseconds(s.st_ctim), S_ISDIR(s.st_mode)};
+  }
+
+  Result<Listing> list(const std::string& root) override {
+    HEADRACE_TRY(check_path(root));
+    return walk(root);
+  }
+
+  bool persistent() const override { return true; }
+};
+
+}  // namespace
+
+std::shared_ptr<Store> file_store() {
+  static const auto store = std::make_shared<FileStore>();
+  return store;
+}
+
+Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  HEADRACE_TRY(check_path(path));
+  // mkostemp makes a name nobody else has and opens it with mode 0600.
+  std::string temporary = path + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) return system_error("cannot create", temporary);
+  Status status;
+  for (size_t done = 0; done < bytes.size() && status.ok();) {
+    const ssize_t count = ::write(descriptor, bytes.data() + done, std::min(bytes.size() - done, kLargestRead));
+    if (count > 0) done += static_cast<size_t>(count);
+    else if (count == 0 || errno != EINTR) status = system_error("cannot write", temporary);
+  }
+  if (status.ok() && ::fsync(descriptor) != 0) status = system_error("cannot write", temporary);
+  if (::close(descriptor) != 0 && status.ok()) status = system_error("cannot write", temporary);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("cannot replace", path);
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file all the same.
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (const int d = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
+    (void)::fsync(d);
+    ::close(d);
+  }
+  return {};
+}
+
+}  // namespace headrace

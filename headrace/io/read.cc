@@ -1,0 +1,39 @@
+#include "headrace/io/store.h"
+
+namespace headrace {
+namespace {
+
+Status too_short(uint64_t wanted, uint64_t offset, uint64_t size) {
+  return corrupt("wanted " + std::to_string(wanted) + " bytes at " + std::to_string(offset) + ", the file has " +
+                 std::to_string(size));
+}
+
+}  // namespace
+
+Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out) {
+  if (offset > ~uint64_t{0} - out.size())
+    return corrupt("wanted " + std::to_string(out.size()) + " bytes at " + std::to_string(offset) +
+                   ", which is beyond any file");
+  for (size_t done = 0; done < out.size();) {
+    HEADRACE_ASSIGN(const size_t count, file.read(offset + done, out.subspan(done)));
+    if (count > out.size() - done) return internal_error("a read returned more bytes than asked");
+    if (count == 0) return too_short(out.size(), offset, offset + done);
+    done += count;
+  }
+  return {};
+}
+
+Result<BufferPtr> read_bytes(OpenFile& file, uint64_t offset, uint64_t length, uint64_t limit) {
+  HEADRACE_ASSIGN(const uint64_t size, file.size());
+  const bool to_end = length == ~uint64_t{0};
+  if (offset > size || (!to_end && length > size - offset)) return too_short(to_end ? 0 : length, offset, size);
+  const uint64_t count = to_end ? size - offset : length;
+  if (count > limit)
+    return Status(Code::exhausted, "wants at most " + std::to_string(limit) + " bytes in one piece, got " +
+                                       std::to_string(count));
+  MutableBufferPtr buffer = HeapBuffer::make(count);
+  HEADRACE_TRY(read_exactly(file, offset, {buffer->mutable_data(), count}));
+  return BufferPtr(std::move(buffer));
+}
+
+}  // namespace headrace
