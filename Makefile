@@ -84,6 +84,7 @@ RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_CLI=
 
 CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 PYTHON_FILES = $(shell git ls-files --cached --others --exclude-standard '*.py')
+TEXT_FILES = $(CXX_FILES) $(PYTHON_FILES) $(shell git ls-files --cached --others --exclude-standard '*.md')
 
 .PHONY: check check-layers check-headers check-format check-lint check-types check-generated
 check: check-layers check-headers check-format check-lint check-types check-generated  ## layers, headers, formatting, lint, types, generated files
@@ -103,6 +104,7 @@ check-format: $(CHECKERS_READY)
 
 check-lint: $(CHECKERS_READY)
 	@$(VENV)/bin/ruff check $(PYTHON_FILES)
+	@$(VENV)/bin/codespell $(TEXT_FILES) && echo "codespell: $(words $(TEXT_FILES)) files, no misspelling"
 
 check-types: $(CHECKERS_READY)
 	@$(VENV)/bin/mypy
@@ -135,13 +137,19 @@ asan: $(PACKAGES_READY)  ## all C++ tests under AddressSanitizer and UndefinedBe
 	ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  build/asan/tests/headrace_tests --gtest_brief=1
 
+# Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid
+# to ask for less, and then often need none.
+FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What runs threads: the suites of run/, and the pool below them.
 TSAN_FILTER ?= Executor*:Loader*:Pool*
 .PHONY: tsan
 tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
 	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
 	cmake --build build/tsan -j $(JOBS)
-	TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/headrace_tests --gtest_brief=1 --gtest_filter='$(TSAN_FILTER)'
+	@build/tsan/tests/headrace_tests --gtest_list_tests --gtest_filter='$(TSAN_FILTER)' | grep -q '^  ' \
+	  || { echo "tsan: no test matches $(TSAN_FILTER)"; exit 1; }
+	TSAN_OPTIONS=halt_on_error=1 $(FIXED_ADDRESSES) build/tsan/tests/headrace_tests --gtest_brief=1 \
+	  --gtest_filter='$(TSAN_FILTER)'
 
 FUZZ_SECONDS ?= 5
 .PHONY: fuzz

@@ -191,13 +191,13 @@ def paint(rng: np.random.Generator, kind: Class) -> tuple[NDArray[np.uint8], lis
             draw.polygon(polygon, fill=255)
     inside = np.asarray(mask, np.float32) / 255
     shading = 1 + 0.2 * texture(rng, height, width)
-    pixels = pixels * (1 - inside[..., None]) + ink * (inside * shading)[..., None]
+    painted = pixels * (1 - inside[..., None]) + ink * (inside * shading)[..., None]
 
     # One field of detail for all channels: as in photographs, colour is smoother than brightness.
     detail = float(rng.uniform(6, 22)) * texture(rng, height, width)
     light = np.linspace(float(rng.uniform(-35, 0)), float(rng.uniform(0, 35)), width, dtype=np.float32)
     grain = rng.standard_normal((height, width), np.float32) * float(rng.uniform(2.0, 6.0))
-    lit = pixels + (detail + light + grain)[..., None]
+    lit = painted + (detail + light + grain)[..., None]
     return np.clip(lit, 0, 255).astype(np.uint8), boxes
 
 
