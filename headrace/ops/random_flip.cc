@@ -6,10 +6,17 @@
 namespace headrace {
 namespace {
 
-// Reverse the order of `width` pixels of `pixel_size` bytes. `in` and `out` do not overlap.
+// Reverse the order of `width` pixels. `in` and `out` do not overlap.
 void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out) {
-  const std::byte* pixel = in + static_cast<size_t>(width) * pixel_size;
-  for (int64_t x = 0; x < width; ++x, out += pixel_size) std::memcpy(out, pixel -= pixel_size, pixel_size);
+  const auto mirror = [&](auto size) {  // a size known to the compiler makes memcpy a move, not a call
+    for (const std::byte* pixel = in + width * size; pixel != in; out += size) std::memcpy(out, pixel -= size, size);
+  };
+  switch (pixel_size) {
+    case 1: return mirror(std::integral_constant<size_t, 1>());
+    case 3: return mirror(std::integral_constant<size_t, 3>());
+    case 4: return mirror(std::integral_constant<size_t, 4>());
+    default: return mirror(pixel_size);
+  }
 }
 
 struct RandomFlip {
