@@ -2,8 +2,24 @@
 
 from dataclasses import replace
 
-from .nodes import (Batch, Concatenate, Filter, Map, Node, OnError, Read, Repeat, Shard, Shuffle, Skip, Take, Unbatch,
-                    is_batched, is_indexed, length)
+from .nodes import (
+    Batch,
+    Concatenate,
+    Filter,
+    Map,
+    Node,
+    OnError,
+    Read,
+    Repeat,
+    Shard,
+    Shuffle,
+    Skip,
+    Take,
+    Unbatch,
+    is_batched,
+    is_indexed,
+    length,
+)
 
 LONGEST = 60  # of an exact length, so that tests stay quick
 

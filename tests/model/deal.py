@@ -14,8 +14,9 @@ from .order import permutation
 
 def world_bound(root: Node) -> bool:
     """A verb above the shard counts this rank's batches, so another world gives another epoch."""
-    return any(isinstance(n, (Take, Skip)) or isinstance(n, Shuffle) and not n.window
-               for n in above_shard(root))
+    return any(
+        isinstance(n, (Take, Skip)) or isinstance(n, Shuffle) and not n.window for n in above_shard(root)
+    )
 
 
 def above_shard(root: Node) -> list[Node]:

@@ -2,8 +2,21 @@
 
 from dataclasses import dataclass, field, replace
 
-from .nodes import (ENDLESS, Batch, Concatenate, Map, ModelError, Node, OnError, Read, Repeat, Shuffle, Skip, Take,
-                    length)
+from .nodes import (
+    ENDLESS,
+    Batch,
+    Concatenate,
+    Map,
+    ModelError,
+    Node,
+    OnError,
+    Read,
+    Repeat,
+    Shuffle,
+    Skip,
+    Take,
+    length,
+)
 from .order import permutation
 from .random import MASK64, Key, SampleId
 
@@ -12,10 +25,10 @@ FAILURES_IN_A_ROW = 100
 
 @dataclass(frozen=True)
 class Element:
-    id: SampleId            # what it is
-    key: SampleId           # what its draws are made from: the same, but for a replaced sample
+    id: SampleId  # what it is
+    key: SampleId  # what its draws are made from: the same, but for a replaced sample
     value: tuple[int, ...]  # the index, then what each operator drew and each unbatch added
-    valid: bool = True      # False: added by even="pad"
+    valid: bool = True  # False: added by even="pad"
     emitted: int = field(default=0, compare=False)  # children delivered before states were merged
 
 
@@ -40,7 +53,13 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
         case Map():
             return apply_map(node, at(node.input, position, epoch, occurrence, key))
         case Shuffle():
-            return at(node.input, permutation(node.seed, epoch, length(node.input))(position), epoch, occurrence, key)
+            return at(
+                node.input,
+                permutation(node.seed, epoch, length(node.input))(position),
+                epoch,
+                occurrence,
+                key,
+            )
         case Repeat():
             below = length(node.input)
             passed, position = (0, position) if below == ENDLESS else divmod(position, below)

@@ -3,8 +3,23 @@
 from dataclasses import replace
 
 from . import deal
-from .nodes import (Batch, Filter, Map, ModelError, Node, OnError, Repeat, Shard, Unbatch, find_shard, fingerprint,
-                    is_border, is_indexed, length, plan)
+from .nodes import (
+    Batch,
+    Filter,
+    Map,
+    ModelError,
+    Node,
+    OnError,
+    Repeat,
+    Shard,
+    Unbatch,
+    find_shard,
+    fingerprint,
+    is_border,
+    is_indexed,
+    length,
+    plan,
+)
 from .stream import make_stage
 
 
@@ -19,7 +34,9 @@ class Loader:
         kind = IndexedRun if is_indexed(self.root) else StreamRun
         self.run = kind(self.root, self.upcoming)
         if self.run.resumed and self.run.nothing_left():  # nothing left for this rank: as good as finished
-            self.run = kind(self.root, {"fingerprint": self.upcoming["fingerprint"], "epoch": self.run.epoch + 1})
+            self.run = kind(
+                self.root, {"fingerprint": self.upcoming["fingerprint"], "epoch": self.run.epoch + 1}
+            )
         self.upcoming = {"fingerprint": self.upcoming["fingerprint"], "epoch": self.run.epoch + 1}
         return self.run
 
@@ -32,8 +49,10 @@ class Loader:
         shard = find_shard(self.root)
         for word in ("world", "rank"):
             if word in state and state[word] != getattr(shard, word):
-                raise ModelError(f"state: of {word} {state[word]}, this loader's is {getattr(shard, word)}; states of "
-                                 "all ranks may be merged if the pipeline allows it")
+                raise ModelError(
+                    f"state: of {word} {state[word]}, this loader's is {getattr(shard, word)}; states of "
+                    "all ranks may be merged if the pipeline allows it"
+                )
         self.upcoming = dict(state)
 
     def epoch(self, epoch: int) -> list:
@@ -66,7 +85,9 @@ class IndexedRun(Run):
         self.bound = deal.world_bound(self.root)
         consumed = state.get("consumed", 0)
         if self.bound:  # a count, not a prefix of the order: every rank's elements since the epoch began
-            self.unit = deal.unit(deal.above_shard(self.root) + [self.shard] + below(self.shard)) * self.shard.world
+            self.unit = (
+                deal.unit(deal.above_shard(self.root) + [self.shard] + below(self.shard)) * self.shard.world
+            )
             self.start, self.delivered = 0, consumed // self.unit
         else:
             self.unit = deal.unit(below(self.shard))
@@ -102,7 +123,9 @@ class StreamRun(Run):
 
     def begin(self, state):
         self.delivered, self.round = state.get("delivered", 0), state.get("round", 0)
-        self.first_round = state.get("first_round")  # where it ended: what merge_states needs of a rank that wraps
+        self.first_round = state.get(
+            "first_round"
+        )  # where it ended: what merge_states needs of a rank that wraps
         self.stage = make_stage(self.root, self.epoch, self.round, state.get("cursor"))
         self.since_wrap = 1 if state.get("cursor") else 0  # a resumed round has delivered something
         self.ended = False
@@ -155,7 +178,8 @@ def merge_states(root: Node, states: list[dict]) -> dict:
     """One state for any world from those of all ranks, taken after the same number of steps."""
     root = plan(root)
     world = states[0].get("world")
-    if sorted(s.get("rank", -1) for s in states) != list(range(world or 0)) or len({s["delivered"] for s in states}) > 1:
+    ranks = sorted(s.get("rank", -1) for s in states)
+    if ranks != list(range(world or 0)) or len({s["delivered"] for s in states}) > 1:
         raise ModelError("merge_states: wants the states of all ranks, taken after the same number of steps")
     states = sorted(states, key=lambda s: s["rank"])
     merged = {k: states[0][k] for k in ("fingerprint", "epoch", "delivered")}

@@ -5,7 +5,6 @@ import json
 import math
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Union
 
 ENDLESS = math.inf  # a length; an unknown one is None
 
@@ -101,13 +100,18 @@ class OnError:
     bad: frozenset[int]
 
 
-Node = Union[Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError]
+Node = Read | Map | Filter | Unbatch | Shuffle | Shard | Repeat | Take | Skip | Concatenate | Batch | OnError
 
 
 def is_border(node: Node) -> bool:
     """What follows this node is a stream."""
-    return (isinstance(node, (Filter, Unbatch)) or isinstance(node, Shuffle) and node.window > 0
-            or isinstance(node, OnError) and node.policy == "skip")
+    return (
+        isinstance(node, (Filter, Unbatch))
+        or isinstance(node, Shuffle)
+        and node.window > 0
+        or isinstance(node, OnError)
+        and node.policy == "skip"
+    )
 
 
 def inputs(node: Node) -> list[Node]:
@@ -170,7 +174,9 @@ def length(node: Node):
 
 def with_inputs(node: Node, change) -> Node:
     """The same node over changed inputs."""
-    return replace(node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.name in ("input", "other")})
+    return replace(
+        node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.name in ("input", "other")}
+    )
 
 
 def number(root: Node) -> Node:
@@ -206,7 +212,8 @@ def check(node: Node) -> None:
         raise ModelError("concatenate: one branch has batches, the other samples")
     if isinstance(node, Shard) and any(isinstance(n, Shard) for n in spine(node.input)):
         raise ModelError("shard: the dataset is sharded already")
-    if isinstance(node, Shuffle) and not node.window and not (is_indexed(node.input) and length(node.input) != ENDLESS):
+    permuted = isinstance(node, Shuffle) and not node.window
+    if permuted and not (is_indexed(node.input) and length(node.input) != ENDLESS):
         raise ModelError("shuffle: wants random access and an exact length; use window=")
     if isinstance(node, OnError) and node.policy == "replace" and not is_indexed(node.input):
         raise ModelError('on_error: "replace" wants random access')
@@ -276,6 +283,7 @@ def to_json(node: Node) -> dict:
 
 def fingerprint(root: Node) -> str:
     """What a state must agree with: the tree without rank and world."""
+
     def strip(value):
         if isinstance(value, dict):
             return {k: strip(v) for k, v in value.items() if k not in ("rank", "world")}

@@ -10,8 +10,26 @@ from dataclasses import replace
 
 from . import deal
 from .indexed import apply_map, at, epoch_of_pass, wrapped_at
-from .nodes import (ENDLESS, Batch, Concatenate, Filter, Map, ModelError, Node, OnError, Repeat, Shard, Shuffle, Skip,
-                    Take, Unbatch, is_border, is_indexed, length, spine)
+from .nodes import (
+    ENDLESS,
+    Batch,
+    Concatenate,
+    Filter,
+    Map,
+    ModelError,
+    Node,
+    OnError,
+    Repeat,
+    Shard,
+    Shuffle,
+    Skip,
+    Take,
+    Unbatch,
+    is_border,
+    is_indexed,
+    length,
+    spine,
+)
 from .random import MASK32, Key, SampleId
 
 
@@ -37,8 +55,13 @@ class Stage:
         self.input = self.below(cursor.get("input"))
 
     def below(self, cursor, node=None, epoch=None):
-        return make_stage(node or self.node.input, self.epoch if epoch is None else epoch, self.occurrence, cursor,
-                          self.exact)
+        return make_stage(
+            node or self.node.input,
+            self.epoch if epoch is None else epoch,
+            self.occurrence,
+            cursor,
+            self.exact,
+        )
 
     def cursor(self):
         return {"input": self.input.cursor()}
@@ -199,8 +222,13 @@ class UnbatchStage(Stage):
 def child_of(parent, ordinal: int):
     """Children count from 1; those of children shift their parent's number up by 16 bits."""
     number = (parent.id.child << 16 | ordinal) & MASK32
-    return replace(parent, id=replace(parent.id, child=number), key=replace(parent.key, child=number),
-                   value=(*parent.value, ordinal), emitted=0)
+    return replace(
+        parent,
+        id=replace(parent.id, child=number),
+        key=replace(parent.key, child=number),
+        value=(*parent.value, ordinal),
+        emitted=0,
+    )
 
 
 class WindowStage(Stage):
@@ -226,7 +254,9 @@ class WindowStage(Stage):
             while upcoming and len(ordinals) < self.node.window:
                 ordinals.append(upcoming.popleft())
             if emitted < self.emitted:
-                self.remove(ordinals, self.draw(emitted, len(ordinals)), upcoming.popleft() if upcoming else None)
+                self.remove(
+                    ordinals, self.draw(emitted, len(ordinals)), upcoming.popleft() if upcoming else None
+                )
         elements = {}
         for ordinal in range(min(ordinals, default=self.read), self.read):
             before = self.input.cursor()
@@ -343,5 +373,15 @@ class BatchStage(Stage):
         return None if not rows or short and self.node.drop_last else tuple(rows)
 
 
-STAGES = {Shuffle: WindowStage, Map: MapStage, Filter: FilterStage, OnError: OnErrorStage, Unbatch: UnbatchStage, Take:
-          TakeStage, Skip: SkipStage, Repeat: RepeatStage, Concatenate: ConcatenateStage, Batch: BatchStage}
+STAGES = {
+    Shuffle: WindowStage,
+    Map: MapStage,
+    Filter: FilterStage,
+    OnError: OnErrorStage,
+    Unbatch: UnbatchStage,
+    Take: TakeStage,
+    Skip: SkipStage,
+    Repeat: RepeatStage,
+    Concatenate: ConcatenateStage,
+    Batch: BatchStage,
+}

@@ -1,0 +1,66 @@
+"""Running pipelines of the model, for its tests."""
+
+import random
+from collections import Counter
+
+from .chains import random_chain
+from .loader import Loader
+from .nodes import ModelError
+
+
+def flat(elements) -> list:
+    """Samples of batches, of batches of batches."""
+    return [s for e in elements for s in (flat(e) if isinstance(e, tuple) else [e])]
+
+
+def indices(elements) -> list[int]:
+    return [s.id.index for s in flat(elements)]
+
+
+def run(node, epoch: int = 0) -> list:
+    return Loader(node).epoch(epoch)
+
+
+def chains(count: int, **options):
+    """Seeded chains, each with its generator; those that raise by themselves (nothing but bad samples) left out."""
+    for seed in range(count):
+        rng = random.Random(seed)
+        chain = random_chain(rng, **options)
+        try:
+            run(chain)
+        except ModelError:
+            continue
+        yield rng, chain
+
+
+def after(node, delivered: int, epoch: int = 0):
+    """The first elements of a fresh loader, and the state after them."""
+    loader = Loader(node)
+    loader.set_epoch(epoch)
+    iteration = iter(loader)
+    return [next(iteration) for _ in range(delivered)], iteration.state_dict()
+
+
+def resumed(node, state) -> list:
+    loader = Loader(node)
+    loader.load_state_dict(state)
+    return list(loader)
+
+
+def nodes(node):
+    """All nodes of a tree."""
+    yield node
+    for word in ("input", "other"):
+        if hasattr(node, word):
+            yield from nodes(getattr(node, word))
+
+
+def fresh(elements) -> Counter:
+    return Counter(s.id for s in flat(elements) if s.id.occurrence == 0)
+
+
+def after_state(node, state, delivered):
+    loader = Loader(node)
+    loader.load_state_dict(state)
+    iteration = iter(loader)
+    return [next(iteration) for _ in range(delivered)], iteration.state_dict()

@@ -1,0 +1,136 @@
+"""The package against the model, over seeded random pipelines: what differs is shown as the pipeline's JSON."""
+
+import json
+import random
+
+import pytest
+
+from . import adapter
+from .chains import insert_shard, random_chain, with_shard
+from .loader import Loader
+from .nodes import Batch, ModelError, is_indexed, length, plan, to_json
+
+hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
+if not hasattr(hr, "range"):
+    pytest.skip("the package is not built: pip install .", allow_module_level=True)
+
+CHAINS = range(300)
+STEPS = 5  # for lengths that cannot be known, on several ranks
+
+
+def has_batches_of_batches(node, inside: bool = False) -> bool:
+    """Those are ragged in general, which is another matter."""
+    if isinstance(node, Batch) and inside:
+        return True
+    inside = inside or isinstance(node, Batch)
+    return any(
+        has_batches_of_batches(getattr(node, w), inside) for w in ("input", "other") if hasattr(node, w)
+    )
+
+
+def model_epochs(node) -> list[list]:
+    return [[adapter.expected(e) for e in Loader(node).epoch(epoch)] for epoch in range(3)]
+
+
+def make(seed: int, sharded: bool = False):
+    """The generator, the chain and its three epochs; skips what the model refuses while it runs."""
+    rng = random.Random(seed)
+    chain = random_chain(rng)
+    if has_batches_of_batches(chain):
+        pytest.skip("batches of batches")
+    if sharded:
+        chain = insert_shard(rng, chain, rng.choice(["wrap", "drop"]))
+        world = rng.randint(1, 4)
+        steps = STEPS if world > 1 and length(plan(chain)) is None else None
+        chain = with_shard(chain, rng.randrange(world), world, steps)
+    try:
+        return rng, chain, model_epochs(chain)
+    except ModelError as error:
+        pytest.skip(f"the model raises: {error}")
+
+
+def text(chain) -> str:
+    return json.dumps(to_json(chain))
+
+
+@pytest.mark.parametrize("seed", CHAINS)
+def test_epochs_equal_the_model(seed):
+    _, chain, want = make(seed)
+    loader = adapter.loader(adapter.build(hr, chain))
+    got = [[adapter.seen(e) for e in loader] for _ in range(3)]
+    assert got == want, text(chain)
+
+
+@pytest.mark.parametrize("seed", CHAINS)
+def test_a_ranks_epochs_equal_the_model(seed):
+    _, chain, want = make(seed, sharded=True)
+    loader = adapter.loader(adapter.build(hr, chain))
+    got = [[adapter.seen(e) for e in loader] for _ in range(3)]
+    assert got == want, text(chain)
+
+
+@pytest.mark.parametrize("seed", CHAINS)
+def test_lengths_and_items_equal_the_model(seed):
+    _, chain, want = make(seed, sharded=True)
+    dataset = adapter.build(hr, chain)
+    if length(plan(chain)) is None:
+        with pytest.raises(TypeError):
+            len(dataset)
+        return
+    assert len(dataset) == len(want[0]), text(chain)
+    if is_indexed(plan(chain)):
+        assert [adapter.seen(adapter.item(dataset, i)) for i in range(len(want[0]))] == want[0], text(chain)
+
+
+@pytest.mark.parametrize("seed", CHAINS)
+def test_resume_equals_the_uninterrupted_run(seed):
+    rng, chain, want = make(seed, sharded=True)
+    dataset = adapter.build(hr, chain)
+    delivered = rng.randint(0, len(want[1]))
+    loader = adapter.loader(dataset)
+    adapter.set_epoch(loader, 1)
+    iteration = iter(loader)
+    head = [adapter.seen(next(iteration)) for _ in range(delivered)]
+    other = adapter.loader(dataset)
+    adapter.load(other, json.loads(json.dumps(adapter.save(iteration))))
+    tail = [adapter.seen(e) for e in other]
+    left = want[1][delivered:]
+    assert head == want[1][:delivered], text(chain)
+    assert tail == left if left else tail in ([], want[2]), (delivered, text(chain))
+
+
+@pytest.mark.parametrize("seed", CHAINS)
+def test_resume_on_another_world_equals_the_model(seed):
+    rng = random.Random(seed)
+    chain = random_chain(rng, borders=False)
+    if has_batches_of_batches(chain):
+        pytest.skip("batches of batches")
+    chain = insert_shard(rng, chain)
+    old, new = rng.randint(1, 4), rng.randint(1, 4)
+    try:
+        steps = len(Loader(with_shard(chain, 0, old)).epoch(0))
+        delivered = rng.randint(0, max(0, steps - 1))
+        state = model_state(with_shard(chain, 0, old), delivered)
+        want = [model_rest(with_shard(chain, rank, new), state) for rank in range(new)]
+    except ModelError as error:
+        pytest.skip(f"the model raises: {error}")
+    iteration = iter(adapter.loader(adapter.build(hr, with_shard(chain, 0, old))))
+    for _ in range(min(delivered, steps)):
+        next(iteration)
+    for rank in range(new):
+        loader = adapter.loader(adapter.build(hr, with_shard(chain, rank, new)))
+        adapter.load(loader, adapter.save(iteration))
+        assert [adapter.seen(e) for e in loader] == want[rank], (old, new, delivered, rank, text(chain))
+
+
+def model_state(node, delivered: int) -> dict:
+    iteration = iter(Loader(node))
+    for _ in range(delivered):
+        next(iteration)
+    return iteration.state_dict()
+
+
+def model_rest(node, state) -> list:
+    loader = Loader(node)
+    loader.load_state_dict(state)
+    return [adapter.expected(e) for e in loader]
