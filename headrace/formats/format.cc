@@ -8,13 +8,13 @@ FormatRegistry& registry() {
   return all;
 }
 
-class Ready final : public Opening<SourcePtr> {
+template <class T> class Ready final : public Opening<T> {
  public:
-  explicit Ready(SourcePtr source) : source_(std::move(source)) {}
-  Result<Step<SourcePtr>> advance(std::span<const BufferPtr>) override { return Step<SourcePtr>(source_); }
+  explicit Ready(T value) : value_(std::move(value)) {}
+  Result<Step<T>> advance(std::span<const BufferPtr>) override { return Step<T>(value_); }
 
  private:
-  SourcePtr source_;
+  T value_;
 };
 
 class ParseFile final : public Opening<SourcePtr> {
@@ -70,8 +70,10 @@ Result<std::vector<std::string>> OpenRequest::texts(std::string_view option) con
 }
 
 SourceOpening ready(SourcePtr source) {
-  return {std::make_unique<Ready>(std::move(source)), [](uint64_t) { return std::string(); }};
+  return {std::make_unique<Ready<SourcePtr>>(std::move(source)), [](uint64_t) { return std::string(); }};
 }
+
+std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block) { return std::make_unique<Ready<BlockPtr>>(std::move(block)); }
 
 SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr&)> parse) {
   return {std::make_unique<ParseFile>(std::move(parse)), [path = std::move(path)](uint64_t) { return path; }};

@@ -60,6 +60,7 @@ struct SourceOpening {
 };
 // The source is there already, or comes from all bytes of one file.
 SourceOpening ready(SourcePtr source);
+std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block);
 SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr& bytes)> parse);
 
 struct OptionInfo {
@@ -69,7 +70,7 @@ struct OptionInfo {
 
 struct FormatInfo {
   std::string name, doc;
-  std::vector<OptionInfo> options;
+  std::vector<OptionInfo> options = {};
   // 0: not this; 100: surely. By content, never by the file's name alone. None: only when named.
   int (*recognise)(const Probe&) = nullptr;
   // Further folders or files to look at before `open`, from the options: their probes follow the path's. Optional.

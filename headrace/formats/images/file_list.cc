@@ -1,0 +1,133 @@
+#include "headrace/formats/images/file_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "headrace/formats/images/image_files.h"
+
+namespace headrace {
+namespace {
+
+struct Line {
+  std::string_view name;
+  int64_t number = 0;
+  bool numbered = false;
+};
+
+std::string_view trim_end(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+Result<Line> parse_line(std::string_view text) {
+  Line line{trim_end(text)};
+  if (line.name.find('\0') != std::string_view::npos) return corrupt("wants text, got a NUL byte");
+  const size_t blank = line.name.find_last_of(" \t");
+  if (blank == std::string_view::npos) return line;
+  const std::string_view word = line.name.substr(blank + 1);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), line.number);
+  if (end != word.data() + word.size() || error == std::errc::invalid_argument) return line;
+  if (error != std::errc()) return corrupt("wants a label of 64 bits, got " + std::string(word));
+  const std::string_view name = trim_end(line.name.substr(0, blank));
+  if (name.empty()) return line;
+  return Line{name, line.number, true};
+}
+
+bool has_ending(std::string_view name) { return name.find('.', name.rfind('/') + 1) != std::string_view::npos; }
+
+// A text that was cut off is judged by its whole lines.
+int recognise(const Probe& probe) {
+  if (probe.listing || probe.text().empty()) return 0;
+  std::string_view text = probe.text();
+  if (probe.info.size > text.size()) text = text.substr(0, text.rfind('\n') + 1);
+  const auto list = parse_file_list(text);
+  if (!list.ok() || list->names.empty()) return 0;
+  if (list->counts_lines) return 50;
+  for (size_t i = 0; i < list->names.size(); ++i)
+    if (!names_an_image(list->names[i])) return 0;
+  return 60;
+}
+
+// Labels of ILSVRC's lists: the place of the folder's name among all, sorted. None when a name has no folder.
+void label_by_parent(ImageFiles& out) {
+  std::map<std::string, int64_t> number;
+  for (size_t i = 0; i < out.names.size(); ++i) {
+    if (out.names[i].find('/') == std::string_view::npos) return;
+    number.emplace(parent_of(out.names[i]), 0);
+  }
+  for (auto& [folder, label] : number) {
+    label = static_cast<int64_t>(out.classes.size());
+    out.classes.push_back(folder);
+  }
+  for (size_t i = 0; i < out.names.size(); ++i) out.labels.push_back(number[parent_of(out.names[i])]);
+}
+
+Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::string numbers, request.text("numbers", "auto"));
+  HEADRACE_ASSIGN(const std::string ending, request.text("extension", ".JPEG"));
+  if (numbers != "auto" && numbers != "label" && numbers != "index")
+    return invalid("numbers wants \"auto\", \"label\" or \"index\", got '" + numbers + "'");
+  if (ending.find('\0') != std::string::npos) return invalid("extension wants no NUL byte");
+  ImageFiles out;
+  HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
+  HEADRACE_ASSIGN(FileList list, parse_file_list({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
+  out.names = std::move(list.names);
+  if (numbers == "index" || (numbers == "auto" && list.counts_lines)) label_by_parent(out);
+  else out.labels = std::move(list.numbers);
+  const auto complete = [&] {
+    for (size_t i = 0; i < out.names.size(); ++i)
+      if (!has_ending(out.names[i])) return false;
+    return true;
+  };
+  if (!ending.empty() && !complete()) {
+    Names named;
+    for (size_t i = 0; i < out.names.size(); ++i)
+      named.add(std::string(out.names[i]) + (has_ending(out.names[i]) ? "" : ending));
+    out.names = std::move(named);
+  }
+  return image_files_source(std::move(out), "file_list", request);
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  if (request.path().listing) return invalid("wants a text file, got a folder");
+  return parse_file(request.path().path, [request](const BufferPtr& bytes) { return source_from(bytes, request); });
+}
+
+const FormatRegistration registered({
+    .name = "file_list",
+    .doc = "A text file with a line \"path\" or \"path label\" for each image.",
+    .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.", Value()},
+                {"numbers", "Literal[\"auto\", \"label\", \"index\"]",
+                 "What the number of a line is; an index is ignored and labels come from the paths' folders.", "auto"},
+                {"extension", "str", "Ending of files that the list names without one.", ".JPEG"}},
+    .recognise = recognise,
+    .open = open,
+});
+
+}  // namespace
+
+Result<FileList> parse_file_list(std::string_view text) {
+  FileList out;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  uint64_t line_number = 0;
+  bool counts = true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    auto line = parse_line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string at = "line " + std::to_string(++line_number) + ": ";
+    if (!line.ok()) return line.status().before(at);
+    if (line->name.empty()) continue;
+    if (!out.names.empty() && line->numbered == out.numbers.empty())
+      return corrupt(at + (line->numbered ? "wants no label" : "wants a label") + " as the lines before it, got '" +
+                     std::string(line->name.substr(0, 200)) + "'");
+    out.names.add(line->name);
+    if (line->numbered) out.numbers.push_back(line->number);
+    counts = counts && line->numbered && line->number == static_cast<int64_t>(out.names.size()) && !has_ending(line->name);
+  }
+  out.counts_lines = counts && !out.names.empty();
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "headrace/formats/images/image_files.h"
+
+namespace headrace {
+namespace {
+
+// How the images of a folder lie: what recognition and the warning about splits look at.
+struct Layout {
+  size_t at_root = 0, in_folders = 0;
+  // The first of the folders at the root, when these are splits of a set and not classes.
+  std::string_view split;
+};
+
+bool is_split_name(std::string_view name) {
+  constexpr std::array<std::string_view, 8> names{"train", "training", "val", "valid", "validation", "test", "testing", "dev"};
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return std::find(names.begin(), names.end(), lower) != names.end();
+}
+
+Layout layout_of(const Listing& listing) {
+  Layout out;
+  std::set<std::string_view> splits;
+  bool only_splits = true;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    if (!names_an_image(name)) continue;
+    const size_t slash = name.find('/');
+    ++(slash == std::string_view::npos ? out.at_root : out.in_folders);
+    if (slash == std::string_view::npos || !only_splits) continue;
+    only_splits = is_split_name(name.substr(0, slash)) && name.find('/', slash + 1) != std::string_view::npos;
+    if (only_splits) splits.insert(name.substr(0, slash));
+  }
+  if (only_splits && splits.size() > 1) out.split = *splits.begin();
+  return out;
+}
+
+int recognise_folder(const Probe& probe) {
+  if (!probe.listing) return 0;
+  const Layout layout = layout_of(*probe.listing);
+  if (layout.in_folders == 0) return 0;
+  return layout.at_root == 0 ? 60 : 20;
+}
+
+int recognise_flat(const Probe& probe) {
+  if (!probe.listing) return 0;
+  const Layout layout = layout_of(*probe.listing);
+  if (layout.at_root == 0) return 0;
+  return layout.in_folders == 0 ? 60 : 30;
+}
+
+Result<const Listing*> listing_of(const OpenRequest& request) {
+  if (request.path().listing) return request.path().listing.get();
+  return invalid("wants a folder, got a file");
+}
+
+// Labels are places in `classes`; first those that occur are numbered as they come, then renumbered in sorted order.
+void label_by_folder(const Listing& listing, ImageFiles& out) {
+  std::map<std::string_view, int64_t> number;
+  std::string_view current;
+  int64_t label = -1;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    if (const std::string_view folder = name.substr(0, slash); label < 0 || folder != current) {
+      label = number.emplace(folder, static_cast<int64_t>(number.size())).first->second;
+      current = folder;
+    }
+    out.names.add(name);
+    out.labels.push_back(label);
+  }
+  std::vector<int64_t> sorted(number.size());
+  for (const auto& [folder, first_number] : number) {
+    sorted[static_cast<size_t>(first_number)] = static_cast<int64_t>(out.classes.size());
+    out.classes.emplace_back(folder);
+  }
+  for (int64_t& l : out.labels) l = sorted[static_cast<size_t>(l)];
+}
+
+void label_by_classes(const Listing& listing, ImageFiles& out) {
+  std::map<std::string_view, int64_t> number;
+  for (size_t i = 0; i < out.classes.size(); ++i) number.emplace(out.classes[i], static_cast<int64_t>(i));
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    const auto it = number.find(name.substr(0, name.find('/')));
+    if (it == number.end() || it->first.size() == name.size() || !names_an_image(name)) continue;
+    out.names.add(name);
+    out.labels.push_back(it->second);
+  }
+}
+
+Result<SourceOpening> open_folder(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
+  if (request.recognised)
+    if (const std::string_view split = layout_of(*listing).split; !split.empty())
+      return invalid("holds splits, not classes; give one of them, such as '" + join_path(request.path().path, split) +
+                     "', or format=\"image_folder\" if they are classes, or format=\"images\" for no labels");
+  ImageFiles out;
+  out.root = request.path().path;
+  out.problems = listing->problems;
+  HEADRACE_ASSIGN(out.classes, request.texts("classes"));
+  if (out.classes.empty()) label_by_folder(*listing, out);
+  else label_by_classes(*listing, out);
+  HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
+  return ready(std::move(source));
+}
+
+Result<SourceOpening> open_flat(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
+  ImageFiles out;
+  out.root = request.path().path;
+  out.problems = listing->problems;
+  for (size_t i = 0; i < listing->files.size(); ++i)
+    if (names_an_image(listing->files[i])) out.names.add(listing->files[i]);
+  HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "images", request));
+  return ready(std::move(source));
+}
+
+const FormatRegistration folder({
+    .name = "image_folder",
+    .doc = "Images in one folder a class; labels are the places of the folders' names in sorted order.",
+    .options = {{"classes", "Sequence[str] | None",
+                 "Folders to read, in the order of their labels; all, sorted, when not given.", Value()}},
+    .recognise = recognise_folder,
+    .open = open_folder,
+});
+const FormatRegistration flat({
+    .name = "images",
+    .doc = "Every image below a folder, without labels.",
+    .recognise = recognise_flat,
+    .open = open_flat,
+});
+
+}  // namespace
+}  // namespace headrace

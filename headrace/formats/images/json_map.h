@@ -1,0 +1,19 @@
+// JSON objects from image path to label: {"train/n01440764/x.JPEG": 0, …}. Pure; any thread.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "headrace/core/status.h"
+#include "headrace/io/names.h"
+
+namespace headrace {
+
+struct JsonMap {
+  Names names;  // in the order of the text
+  std::vector<int64_t> labels;
+};
+
+// Read without building a tree: memory is that of the names. Anything but one flat object of integers is an error.
+Result<JsonMap> parse_json_map(std::string_view json);
+
+}  // namespace headrace
