@@ -35,7 +35,8 @@ struct Schema {
 };
 
 struct Sample {
-  SampleId id;
+  SampleId id;            // names the sample to every random operator
+  uint64_t shown_id = 0;  // what the id field shows: read << 48 | index; another sample's after on_error("replace")
   std::vector<Tensor> fields;  // in the order of Schema::names
 };
 

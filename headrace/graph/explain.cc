@@ -1,0 +1,99 @@
+#include "headrace/graph/node.h"
+#include "headrace/graph/plan_json.h"
+
+namespace headrace {
+namespace {
+
+std::string size_text(const Node& node) {
+  if (!node.size) return "length unknown until run";
+  return *node.size == kInfinite ? "endless" : std::to_string(*node.size) + " elements";
+}
+
+std::string steps_text(const Program& program) {
+  std::string out;
+  for (const Call& step : program.steps) {
+    if (!out.empty()) out += ", ";
+    out += step.op->name();
+    std::string params;
+    const Value given = step.op->params();
+    if (const auto* object = given.object())
+      for (const auto& [name, value] : *object) params += (params.empty() ? "" : ", ") + name + "=" + value.dump();
+    out += "(" + params + ")";
+  }
+  return out.empty() ? "choose fields" : out;
+}
+
+struct Details {
+  std::string operator()(const Read& r) const { return r.source->describe().dump(); }
+  std::string operator()(const Map& m) const { return steps_text(m.program); }
+  std::string operator()(const Filter& f) const { return steps_text(f.predicate); }
+  std::string operator()(const Unbatch&) const { return ""; }
+  std::string operator()(const Shuffle& s) const {
+    return "seed=" + std::to_string(s.seed) + (s.window ? ", window=" + std::to_string(s.window) : "");
+  }
+  std::string operator()(const Shard& s) const { return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world); }
+  std::string operator()(const Repeat& r) const { return r.times ? std::to_string(r.times) : "for ever"; }
+  std::string operator()(const Take& t) const { return std::to_string(t.count); }
+  std::string operator()(const Skip& s) const { return std::to_string(s.count); }
+  std::string operator()(const Concatenate&) const { return ""; }
+  std::string operator()(const Batch& b) const {
+    return std::to_string(b.size) + (b.drop_last ? ", drop_last" : "") + (b.ragged ? ", ragged" : "");
+  }
+  std::string operator()(const OnError& e) const {
+    return e.policy == OnErrorPolicy::skip ? "skip" : e.policy == OnErrorPolicy::replace ? "replace" : "raise";
+  }
+};
+
+void write(const Node& node, const std::string& indent, std::string& out) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) write(*node.inputs[i], indent + (node.inputs.size() > 1 ? "  " : ""), out);
+  const std::string details = std::visit(Details{}, node.kind);
+  out += indent + std::string(kind_name(node.kind)) + (details.empty() ? "" : "  " + details);
+  out += "\n" + indent + "    -> {" + node.schema.text() + "}, " + size_text(node);
+  if (!node.made_at.empty()) out += "    (" + node.made_at + ")";
+  out += "\n";
+}
+
+// The plan's identity: everything that decides bytes, and nothing that does not.
+Value identity(const Node& node) {
+  Value out{Value::Object()};
+  if (node.as<Read>()) {
+    out.set("verb", "read");
+    return out;
+  }
+  Node alone;
+  alone.kind = node.kind;
+  out = plan_to_value(std::make_shared<Node>(std::move(alone)));
+  if (const auto* shard = node.as<Shard>()) {
+    out = Value(Value::Object());
+    out.set("verb", "shard");
+    out.set("even", static_cast<int64_t>(shard->even));
+  }
+  Value::List inputs;
+  for (const NodePtr& in : node.inputs) inputs.push_back(identity(*in));
+  out.set("inputs", std::move(inputs));
+  return out;
+}
+
+void append_data(const Node& node, std::string& out) {
+  if (const auto* read = node.as<Read>()) out += read->source->fingerprint() + "\n";
+  for (const NodePtr& in : node.inputs) append_data(*in, out);
+}
+
+}  // namespace
+
+std::string explain_tree(const NodePtr& root) {
+  std::string out;
+  write(*root, "", out);
+  return out;
+}
+
+std::string fingerprint(const NodePtr& root, uint64_t seed) {
+  Value out{Value::Object()};
+  out.set("seed", seed);
+  out.set("plan", identity(*root));
+  std::string data;
+  append_data(*root, data);
+  return hash_text(out.dump()).substr(0, 16) + "-" + hash_text(data).substr(0, 16);
+}
+
+}  // namespace headrace

@@ -1,0 +1,237 @@
+#include "headrace/graph/plan_json.h"
+
+#include "headrace/formats/open.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kEven[] = {"wrap", "drop", "pad"};
+constexpr std::string_view kPolicy[] = {"raise", "skip", "replace"};
+
+template <size_t N>
+Result<size_t> index_of(const std::string_view (&names)[N], std::string_view name, std::string_view what) {
+  for (size_t i = 0; i < N; ++i)
+    if (names[i] == name) return i;
+  std::string wanted;
+  for (std::string_view n : names) wanted += (wanted.empty() ? "" : ", ") + std::string(n);
+  return invalid(std::string(what) + ": wants one of " + wanted + ", got '" + std::string(name) + "'");
+}
+
+// The members of a kind, one overload each.
+struct ToValue {
+  Value& out;
+  void operator()(const Read& read) { out.set("source", read.source->describe()); }
+  void operator()(const Map& map) { out.set("program", program_to_value(map.program)); }
+  void operator()(const Filter& filter) { out.set("program", program_to_value(filter.predicate)); }
+  void operator()(const Unbatch&) {}
+  void operator()(const Shuffle& s) { out.set("seed", s.seed), out.set("window", s.window); }
+  void operator()(const Shard& s) {
+    out.set("rank", s.rank), out.set("world", s.world), out.set("even", kEven[static_cast<size_t>(s.even)]);
+    if (s.steps) out.set("steps", *s.steps);
+  }
+  void operator()(const Repeat& r) { out.set("times", r.times); }
+  void operator()(const Take& t) { out.set("count", t.count); }
+  void operator()(const Skip& s) { out.set("count", s.count); }
+  void operator()(const Concatenate&) {}
+  void operator()(const Batch& b) { out.set("size", b.size), out.set("drop_last", b.drop_last), out.set("ragged", b.ragged); }
+  void operator()(const OnError& e) { out.set("policy", kPolicy[static_cast<size_t>(e.policy)]); }
+};
+
+Result<uint64_t> natural(const Value& v, std::string_view key) {
+  HEADRACE_ASSIGN(const int64_t n, v.get_integer(key));
+  if (n < 0) return invalid("plan: '" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(n));
+  return static_cast<uint64_t>(n);
+}
+
+bool flag(const Value& v, std::string_view key) {
+  const Value* f = v.find(key);
+  return f && f->boolean() && *f->boolean();
+}
+
+Result<Kind> shard_from(const Value& v) {
+  Shard shard;
+  HEADRACE_ASSIGN(const uint64_t rank, natural(v, "rank"));
+  HEADRACE_ASSIGN(const uint64_t world, natural(v, "world"));
+  HEADRACE_ASSIGN(const std::string even, v.get_text("even"));
+  HEADRACE_ASSIGN(const size_t index, index_of(kEven, even, "plan: even"));
+  shard.rank = static_cast<uint32_t>(rank), shard.world = static_cast<uint32_t>(world);
+  shard.even = static_cast<Even>(index);
+  if (v.find("steps")) {
+    HEADRACE_ASSIGN(shard.steps, natural(v, "steps"));
+  }
+  return Kind(shard);
+}
+
+Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vector<NodePtr>& inputs, Store& store,
+                       const Bindings& bindings) {
+  const std::string made_at = v.find("at") && v.find("at")->text() ? *v.find("at")->text() : "";
+  if (verb == "read") {
+    const Value* source = v.find("source");
+    if (!source) return invalid("plan: read wants a 'source'");
+    const Value* slot = source->find("slot");
+    if (slot && slot->text()) {
+      const auto it = bindings.sources.find(*slot->text());
+      if (it == bindings.sources.end())
+        return invalid("plan: the data in slot '" + *slot->text() + "' is not bound; give it with bind={\"" +
+                       *slot->text() + "\": …}");
+      return Kind(Read{it->second});
+    }
+    HEADRACE_ASSIGN(SourcePtr opened, open_described(store, *source));
+    return Kind(Read{std::move(opened)});
+  }
+  if (verb != "concatenate" && inputs.size() != 1)
+    return invalid("plan: " + verb + " wants one input, got " + std::to_string(inputs.size()));
+  if (verb == "map" || verb == "filter") {
+    const Value* text = v.find("program");
+    if (!text) return invalid("plan: " + verb + " wants a 'program'");
+    HEADRACE_ASSIGN(Program program, program_from_value(*text, inputs[0]->schema, made_at, bindings));
+    return verb == "map" ? Kind(Map{std::move(program)}) : Kind(Filter{std::move(program)});
+  }
+  if (verb == "unbatch") return Kind(Unbatch{});
+  if (verb == "concatenate") return Kind(Concatenate{});
+  if (verb == "shard") return shard_from(v);
+  if (verb == "shuffle") {
+    HEADRACE_ASSIGN(const int64_t seed, v.get_integer("seed"));
+    HEADRACE_ASSIGN(const uint64_t window, natural(v, "window"));
+    return Kind(Shuffle{static_cast<uint64_t>(seed), window});
+  }
+  if (verb == "batch") {
+    HEADRACE_ASSIGN(const uint64_t size, natural(v, "size"));
+    return Kind(Batch{size, flag(v, "drop_last"), flag(v, "ragged")});
+  }
+  if (verb == "on_error") {
+    HEADRACE_ASSIGN(const std::string policy, v.get_text("policy"));
+    HEADRACE_ASSIGN(const size_t index, index_of(kPolicy, policy, "plan: on_error"));
+    return Kind(OnError{static_cast<OnErrorPolicy>(index)});
+  }
+  if (verb == "repeat") {
+    HEADRACE_ASSIGN(const uint64_t times, natural(v, "times"));
+    return Kind(Repeat{times});
+  }
+  if (verb == "take" || verb == "skip") {
+    HEADRACE_ASSIGN(const uint64_t count, natural(v, "count"));
+    return verb == "take" ? Kind(Take{count}) : Kind(Skip{count});
+  }
+  return invalid("plan: no verb named '" + verb + "'");
+}
+
+Value list_of(const std::vector<int>& values) {
+  Value::List out;
+  for (int v : values) out.emplace_back(v);
+  return out;
+}
+
+Result<std::vector<int>> ints(const Value* list, std::string_view what) {
+  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
+  std::vector<int> out;
+  for (const Value& v : *list->list()) {
+    if (!v.integer()) return invalid("plan: " + std::string(what) + " wants numbers, got " + v.dump());
+    out.push_back(static_cast<int>(*v.integer()));
+  }
+  return out;
+}
+
+}  // namespace
+
+Value plan_to_value(const NodePtr& root) {
+  Value out{Value::Object()};
+  out.set("verb", kind_name(root->kind));
+  std::visit(ToValue{out}, root->kind);
+  if (!root->made_at.empty()) out.set("at", root->made_at);
+  if (root->inputs.size() == 1) out.set("input", plan_to_value(root->input()));
+  if (root->inputs.size() > 1) {
+    Value::List inputs;
+    for (const NodePtr& in : root->inputs) inputs.push_back(plan_to_value(in));
+    out.set("inputs", std::move(inputs));
+  }
+  return out;
+}
+
+Result<NodePtr> plan_from_value(const Value& plan, Store& store, const Bindings& bindings) {
+  HEADRACE_ASSIGN(const std::string verb, plan.get_text("verb"));
+  std::vector<NodePtr> inputs;
+  if (const Value* input = plan.find("input")) {
+    HEADRACE_ASSIGN(NodePtr node, plan_from_value(*input, store, bindings));
+    inputs.push_back(std::move(node));
+  }
+  if (const Value* many = plan.find("inputs"); many && many->list())
+    for (const Value& input : *many->list()) {
+      HEADRACE_ASSIGN(NodePtr node, plan_from_value(input, store, bindings));
+      inputs.push_back(std::move(node));
+    }
+  HEADRACE_ASSIGN(Kind kind, kind_from(verb, plan, inputs, store, bindings));
+  const Value* at = plan.find("at");
+  return make_node(std::move(kind), std::move(inputs), at && at->text() ? *at->text() : "");
+}
+
+Value program_to_value(const Program& program) {
+  Value out{Value::Object()};
+  out.set("inputs", list_of(program.input_fields));
+  Value::List steps;
+  for (const Call& step : program.steps) {
+    Value s{Value::Object()};
+    s.set("op", step.op->name());
+    s.set("params", step.op->params());
+    s.set("in", list_of(step.inputs));
+    if (!step.op->bound().empty()) {
+      Value::List bound;
+      for (const std::string& name : step.op->bound()) bound.emplace_back(name);
+      s.set("bound", std::move(bound));
+    }
+    steps.push_back(std::move(s));
+  }
+  out.set("steps", std::move(steps));
+  Value::List names;
+  for (const std::string& name : program.schema.names) names.emplace_back(name);
+  out.set("outputs", list_of(program.outputs));
+  out.set("names", std::move(names));
+  out.set("structure", program.schema.structure);
+  return out;
+}
+
+Result<Program> program_from_value(const Value& value, const Schema& incoming, const std::string& made_at,
+                                   const Bindings& bindings) {
+  ProgramBuilder builder(incoming, made_at);
+  HEADRACE_ASSIGN(const std::vector<int> fields, ints(value.find("inputs"), "inputs"));
+  for (int f : fields) {
+    if (f < kValidField || f >= static_cast<int>(incoming.size()))
+      return invalid("plan: no field " + std::to_string(f) + " in " + incoming.text());
+    builder.field(f);
+  }
+  const Value* steps = value.find("steps");
+  if (!steps || !steps->list()) return invalid("plan: a program wants 'steps'");
+  for (const Value& step : *steps->list()) {
+    HEADRACE_ASSIGN(const std::string op, step.get_text("op"));
+    HEADRACE_ASSIGN(std::vector<int> in, ints(step.find("in"), op + ".in"));
+    const Value params = step.find("params") ? *step.find("params") : Value();
+    if (const Value* slot = params.find("slot"); slot && slot->text() && !find_op(op)) {
+      if (!bindings.function)
+        return invalid("plan: the Python function in slot '" + *slot->text() +
+                       "' is not bound; open the plan in Python with bind={\"" + *slot->text() + "\": f}");
+      HEADRACE_ASSIGN(OpPtr made, bindings.function(*slot->text(), params));
+      HEADRACE_TRY(builder.add_op(std::move(made), in).status());
+      continue;
+    }
+    std::vector<std::pair<std::string, int>> bound;
+    if (const Value* names = step.find("bound"); names && names->list()) {
+      const size_t n = names->list()->size();
+      if (n > in.size()) return invalid("plan: " + op + " binds more parameters than it has inputs");
+      for (size_t i = 0; i < n; ++i) {
+        if (!(*names->list())[i].text()) return invalid("plan: " + op + ".bound wants names");
+        bound.emplace_back(*(*names->list())[i].text(), in[in.size() - n + i]);
+      }
+      in.resize(in.size() - n);
+    }
+    HEADRACE_TRY(builder.add(op, params, in, bound).status());
+  }
+  HEADRACE_ASSIGN(std::vector<int> outputs, ints(value.find("outputs"), "outputs"));
+  std::vector<std::string> names;
+  if (const Value* list = value.find("names"); list && list->list())
+    for (const Value& name : *list->list())
+      if (name.text()) names.push_back(*name.text());
+  if (names.size() != outputs.size()) return invalid("plan: a program wants as many names as outputs");
+  HEADRACE_ASSIGN(const std::string structure, value.get_text("structure"));
+  return builder.finish(std::move(names), std::move(outputs), structure);
+}
+
+}  // namespace headrace

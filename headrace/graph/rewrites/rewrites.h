@@ -1,0 +1,35 @@
+// Rewrites: plans to equal plans that run faster. Each is one file; the list in rewrites.cc is written out, in order.
+//
+// A rewrite never changes bytes, length, random access or what a state means; rewrite() verifies schema and sizes after each
+// and drops one that did. Any can be switched off by name.
+#pragma once
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headrace/graph/node.h"
+
+namespace headrace {
+
+struct Rewrite {
+  std::string_view name;                      // "fuse_maps"
+  std::string_view why;                       // one line for explain()
+  NodePtr (*apply)(const NodePtr& node);      // one node, its inputs rewritten already; its argument when it does not match
+};
+std::span<const Rewrite> rewrites();
+
+struct Applied {
+  std::string name;
+  int times = 0;
+  std::string before, after;  // explain_tree around it
+};
+
+// REQUIRES: numbered. `off` holds names that are switched off; "all" switches off everything.
+NodePtr rewrite(NodePtr root, const std::set<std::string>& off, std::vector<Applied>* log = nullptr);
+
+NodePtr sink_order_verbs(const NodePtr& node);
+NodePtr fuse_maps(const NodePtr& node);
+NodePtr hoist_over_batch(const NodePtr& node);
+
+}  // namespace headrace

@@ -1,0 +1,151 @@
+#include "headrace/run/body.h"
+
+#include <cstring>
+
+namespace headrace {
+
+bool is_data_error(const Status& status) {
+  return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
+}
+
+Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name, bool ragged,
+                       Evaluator& evaluator) {
+  const auto n = static_cast<int64_t>(rows.size());
+  if (ragged || is_text(row.dtype)) {
+    Tensor out;
+    out.dtype = row.dtype;
+    out.shape = {n};
+    out.rows = std::make_shared<const std::vector<Tensor>>(rows.begin(), rows.end());
+    return out;
+  }
+  const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (rows[i].is_ragged() || !(rows[i].shape == shape))
+      return invalid("batch: field '" + name + "' wants rows of one shape, row 0 is " + shape.text() + ", row " +
+                     std::to_string(i) + " is " + rows[i].shape.text() + "; resize or crop, or batch with ragged=True");
+  HEADRACE_ASSIGN(Tensor out, evaluator.allocate({row.dtype, shape.with_front(n)}, Use::slot));
+  std::byte* to = const_cast<Buffer*>(out.buffer.get())->mutable_data();
+  for (const Tensor& r : rows) {
+    const View view = r.view();
+    if (view.size_bytes() > 0) std::memcpy(to, view.data, view.size_bytes());
+    to += view.size_bytes();
+  }
+  return out;
+}
+
+Status Body::fetch(const Ticket&, Part&, Counters&) const { return {}; }
+
+Status Body::finish(Ticket& ticket, Evaluator&) const {
+  for (auto& row : ticket.row_outputs)
+    for (Sample& sample : row) ticket.outputs.push_back(std::move(sample));
+  ticket.row_outputs.clear();
+  return {};
+}
+
+Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
+                    std::vector<Sample>& out) const {
+  for (; link < chain.size(); ++link) {
+    if (const auto* rows = std::get_if<UnbatchLink>(&chain[link]))
+      return follow_rows(*rows, sample, link + 1, evaluator, where, out);
+    Status status;
+    bool keep = true;
+    if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
+      Sample verdict = sample;
+      status = follow_map(filter->predicate, verdict, evaluator, where);
+      keep = status.ok() && *verdict.fields[0].view().as<bool>();
+    } else {
+      status = follow_map(std::get<Program>(chain[link]), sample, evaluator, where);
+    }
+    if (!status.ok() && skip_errors && is_data_error(status) && status.code() != Code::exhausted) {
+      evaluator.counters().skipped.add(1);
+      return {};
+    }
+    HEADRACE_TRY(std::move(status));
+    if (!keep) return {};
+  }
+  out.push_back(std::move(sample));
+  return {};
+}
+
+Status Body::follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const {
+  std::vector<Operand> fields;
+  for (const Tensor& field : sample.fields) fields.push_back({field.view(), &field});
+  std::vector<Tensor> made(program.outputs.size());
+  Status status = evaluator.run({&program, 1}, fields, {sample.id, sample.shown_id, true}, {}, made);
+  if (!status.ok()) return std::move(status).after(": " + where + evaluator.failed_at());
+  sample.fields = std::move(made);
+  return {};
+}
+
+Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
+                         const std::string& where, std::vector<Sample>& out) const {
+  const auto has_rows = [&](size_t f) {
+    const TensorSpec& spec = link.schema.specs[f];
+    return is_text(spec.dtype) ? sample.fields[f].is_ragged() : spec.shape.rank() > 0;
+  };
+  int64_t rows = -1;
+  for (size_t f = 0; f < sample.fields.size(); ++f) {
+    if (!has_rows(f)) continue;
+    const int64_t n = sample.fields[f].shape[0];
+    if (rows >= 0 && n != rows)
+      return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) + " rows, another field " +
+                     std::to_string(rows) + ": " + where);
+    rows = n;
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    Sample child{sample.id, sample.shown_id, {}};
+    child.id.child = sample.id.child * 0x9E3779B1u + static_cast<uint32_t>(row) + 1;
+    for (size_t f = 0; f < sample.fields.size(); ++f) {
+      const Tensor& field = sample.fields[f];
+      if (!has_rows(f)) child.fields.push_back(field);
+      else if (field.is_ragged()) child.fields.push_back((*field.rows)[static_cast<size_t>(row)]);
+      else {
+        Tensor slice = field;
+        slice.shape = field.shape.without_front();
+        slice.offset += static_cast<size_t>(row) * slice.view().size_bytes();
+        child.fields.push_back(std::move(slice));
+      }
+    }
+    HEADRACE_TRY(follow(std::move(child), next, evaluator, where + ", row " + std::to_string(row), out));
+  }
+  return {};
+}
+
+Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
+  ticket.num_rows = 1;
+  ticket.row_outputs.resize(1);
+  ticket.parts.push_back({Part::State::ready, 0, 1, {}, {}, {}});
+  return true;
+}
+
+RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
+  ticket.row_outputs[0].clear();
+  const Sample& sample = ticket.item.samples[0];
+  const std::string where = "sample " + std::to_string(sample.id.index);
+  return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
+}
+
+Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
+  ticket.num_rows = 1;
+  ticket.row_outputs.resize(1);
+  ticket.parts.push_back({Part::State::ready, 0, 1, {}, {}, {}});
+  return true;
+}
+
+RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
+  ticket.row_outputs[0].clear();
+  Sample out;
+  out.id = ticket.item.samples[0].id;
+  out.shown_id = ticket.item.samples[0].shown_id;
+  std::vector<Tensor> rows;
+  for (size_t f = 0; f < row_schema_.size(); ++f) {
+    rows.clear();
+    for (const Sample& sample : ticket.item.samples) rows.push_back(sample.fields[f]);
+    auto column = collate(rows, row_schema_.specs[f], row_schema_.names[f], batch_.ragged, evaluator);
+    if (!column.ok()) return {column.status(), 0};
+    out.fields.push_back(*std::move(column));
+  }
+  return {follow(std::move(out), 0, evaluator, "a batch", ticket.row_outputs[0]), 0};
+}
+
+}  // namespace headrace

@@ -1,0 +1,119 @@
+// What a stage does to its items, apart from when: split a ticket into parts, fetch, run, and put the results together.
+//
+// LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of the stage
+// before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch) for what it made.
+// Immutable once a run has begun; `fetch` and `run` are called from many threads, for different parts.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headrace/run/evaluate.h"
+#include "headrace/run/fetch.h"
+#include "headrace/run/ticket.h"
+
+namespace headrace {
+
+struct FilterLink { Program predicate; };
+struct UnbatchLink { Schema schema; };  // of the incoming sample
+using Link = std::variant<Program, FilterLink, UnbatchLink>;
+
+// A failure and the row it belongs to.
+struct RowStatus {
+  Status status;
+  size_t row = 0;
+};
+
+class Body {
+ public:
+  virtual ~Body() = default;
+  // Split the ticket and take its memory. False when the pool has no room now.
+  virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const = 0;
+  // Bring the blocks of a part. Only `exhausted` comes back; other failures wait in the part for its row's turn.
+  virtual Status fetch(const Ticket& ticket, Part& part, Counters& counters) const;
+  virtual RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const = 0;
+  // After the last part: `outputs` from what the parts made.
+  virtual Status finish(Ticket& ticket, Evaluator& evaluator) const;
+
+  std::vector<Link> chain;
+  bool skip_errors = false;  // on_error("skip") stands above
+
+ protected:
+  // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages.
+  Status follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where, std::vector<Sample>& out) const;
+  Status follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const;
+  Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
+                     const std::string& where, std::vector<Sample>& out) const;
+};
+
+class LevelBody final : public Body {
+ public:
+  LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
+  Status prepare(Counters& counters);  // open resident sources; before the first ticket
+  void set_starts(Level::Start outer, Level::Start rows) { outer_ = outer, rows_ = rows; }  // between runs only
+
+  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
+  Status fetch(const Ticket& ticket, Part& part, Counters& counters) const override;
+  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+  Status finish(Ticket& ticket, Evaluator& evaluator) const override;
+
+  // One element, here and now: ds[i], batches of batches. REQUIRES: position below the level's size.
+  Result<Sample> element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence, Evaluator& evaluator) const;
+
+  const Level& level() const { return *level_; }
+  const Level::Start& outer_start() const { return outer_; }
+  bool makes_batches() const { return makes_batches_; }
+
+ private:
+  // One row of a level: where it stands, and what was fetched for it.
+  struct Row {
+    const Level* level;
+    uint64_t position, epoch;
+    Position at;
+    const BlockPtr* fetched = nullptr;
+    const Status* failure = nullptr;
+  };
+  const Level::Start& start_of(const Level& level) const { return &level == level_.get() ? outer_ : rows_; }
+  bool admit_batch(Ticket& ticket, Pool& pool) const;
+  bool gather(Ticket& ticket, const Part& part) const;
+  Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
+  Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                  std::span<Tensor> out, const Identity& who) const;
+  Status replace(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
+                 Status first) const;
+  Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
+
+  std::shared_ptr<const Level> level_;
+  Level::Start outer_, rows_;
+  std::shared_ptr<Fetcher> fetcher_;
+  std::map<const Source*, BlockPtr> resident_;
+  bool makes_batches_ = false;
+};
+
+class SampleBody final : public Body {
+ public:
+  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
+  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+};
+
+class GroupBody final : public Body {
+ public:
+  GroupBody(Batch batch, Schema row_schema) : batch_(batch), row_schema_(std::move(row_schema)) {}
+  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
+  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+
+ private:
+  Batch batch_;
+  Schema row_schema_;
+};
+
+// Rows as one tensor, or as a ragged one when `ragged` or for text; rows of unequal shape are an error that names both.
+Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name, bool ragged,
+                       Evaluator& evaluator);
+
+// Whether on_error may answer this failure: what the data did, not what the run or we did.
+bool is_data_error(const Status& status);
+
+}  // namespace headrace

@@ -1,0 +1,41 @@
+// Who turns the executor's crank. `threads_crew` uses real threads; `virtual_crew` is one thread that picks the next step
+// from a seed, so that any interleaving can be had again. Both call the same Executor.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "headrace/run/executor.h"
+
+namespace headrace {
+
+// One worker's own things.
+struct Worker {
+  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot)
+      : counters(operators), evaluator(pool, &counters, seed, write_into_slot) {}
+  Counters counters;
+  Evaluator evaluator;
+};
+
+class Crew {
+ public:
+  virtual ~Crew() = default;  // stops and joins
+  // The next element, or why there is none. Blocks while work is under way.
+  virtual Pull next(Sample& out, Status& failure) = 0;
+  virtual void stop() = 0;    // nobody works when it returns; next() then answers `cancelled`
+  virtual uint64_t waited_ns() const = 0;  // how long the consumer waited so far
+};
+
+using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
+// Called for each piece of work when tracing: worker, begin and end in ns of the steady clock, what it was.
+using TraceSink = std::function<void(size_t worker, uint64_t begin, uint64_t end, const Work& work)>;
+
+std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, TraceSink trace);
+
+// Deterministic: the schedule is a function of the seed. A state in which nobody can move while the consumer waits is an
+// internal error that says "deadlock".
+std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, uint64_t seed);
+
+}  // namespace headrace

@@ -1,0 +1,159 @@
+#include "headrace/run/evaluate.h"
+
+#include <ctime>
+
+#include <cstring>
+
+namespace headrace {
+
+uint64_t thread_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
+  return {Code::exhausted, std::string(what) + ": wants " + std::to_string(wanted) + " bytes, the memory budget is " +
+                               std::to_string(pool.ledger().budget)};
+}
+
+Result<Tensor> Evaluator::allocate(const TensorSpec& spec, Use use) {
+  const size_t size = spec.size_bytes();
+  auto buffer = pool_->take(std::max<size_t>(size, 1), use);
+  if (!buffer) return over_budget(size, *pool_, "sample");
+  return Tensor{std::move(buffer), 0, spec.dtype, spec.shape, nullptr};
+}
+
+Status Evaluator::run(std::span<const Program> programs, std::span<const Operand> fields, const Identity& who,
+                      std::span<const MutView> slots, std::span<Tensor> out) {
+  const auto mark = scratch_.mark();
+  ++samples_;
+  next_.assign(fields.begin(), fields.end());
+  std::vector<Tensor> none;
+  Status status;
+  for (size_t p = 0; p < programs.size() && status.ok(); ++p) {
+    const Program& program = programs[p];
+    failed_ = p;
+    values_.resize(static_cast<size_t>(program.num_values()));
+    const auto engine_field = [&](int field) -> Operand {
+      auto word = scratch_.take<int64_t>(1);
+      if (word.empty()) return {};
+      if (field == kValidField) {
+        *reinterpret_cast<bool*>(word.data()) = who.valid;
+        return {{DType::boolean, {}, reinterpret_cast<std::byte*>(word.data())}, nullptr};
+      }
+      word[0] = static_cast<int64_t>(who.shown);
+      return {{DType::i64, {}, reinterpret_cast<std::byte*>(word.data())}, nullptr};
+    };
+    for (size_t i = 0; i < program.input_fields.size(); ++i) {
+      const int field = program.input_fields[i];
+      values_[i] = field >= 0 ? next_[static_cast<size_t>(field)] : engine_field(field);
+    }
+    const bool last = p + 1 == programs.size();
+    status = run_one(program, values_, who, last ? slots : std::span<const MutView>(), last ? out : std::span(none));
+    if (!status.ok() || last) break;
+    next_.clear();
+    for (int v : program.outputs) next_.push_back(values_[static_cast<size_t>(v)]);
+  }
+  scratch_.reset(mark);
+  return status;
+}
+
+Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& schema, std::span<const Operand> fields,
+                              const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
+  if (!programs.empty()) return run(programs, fields, who, slots, out);
+  for (size_t leaf = 0; leaf < fields.size(); ++leaf)
+    HEADRACE_TRY(deliver(leaf, schema.names[leaf], fields[leaf], slots, out));
+  return {};
+}
+
+// Copy or share a value that no step wrote in place.
+Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& value, std::span<const MutView> slots,
+                          std::span<Tensor> out) {
+  if (leaf < slots.size() && slots[leaf].data) {
+    if (!(value.view.shape == slots[leaf].shape))
+      return invalid("field '" + name + "' wants shape " + slots[leaf].shape.text() + ", got " + value.view.shape.text());
+    std::memcpy(slots[leaf].data, value.view.data, value.view.size_bytes());
+  } else if (value.owner) {
+    out[leaf] = *value.owner;
+  } else {
+    HEADRACE_ASSIGN(out[leaf], allocate(value.view.spec(), Use::ragged));
+    if (value.view.size_bytes() > 0)
+      std::memcpy(const_cast<Buffer*>(out[leaf].buffer.get())->mutable_data(), value.view.data, value.view.size_bytes());
+  }
+  return {};
+}
+
+Status Evaluator::run_one(const Program& program, std::vector<Operand>& values, const Identity& who,
+                          std::span<const MutView> slots, std::span<Tensor> out) {
+  placed_.assign(program.outputs.size(), 0);
+  for (const Call& call : program.steps) {
+    failed_at_ = &call.made_at;
+    HEADRACE_TRY(run_call(call, program, values, who, slots, out));
+  }
+  failed_at_ = nullptr;
+  // Leaves that no step wrote in place: fields passed through, values used twice, or slots switched off.
+  for (size_t leaf = 0; leaf < out.size() || leaf < slots.size(); ++leaf) {
+    if (placed_[leaf]) continue;
+    const Operand& value = values[static_cast<size_t>(program.outputs[leaf])];
+    HEADRACE_TRY(deliver(leaf, program.schema.names[leaf], value, slots, out));
+  }
+  return {};
+}
+
+// Where a step's output goes: its slot or tensor when it is a leaf, else scratch.
+Result<MutView> Evaluator::place(const Program& program, int value, const TensorSpec& spec,
+                                 std::span<const MutView> slots, std::span<Tensor> out) {
+  if (write_into_slot_)
+    for (size_t leaf = 0; leaf < program.outputs.size() && leaf < std::max(slots.size(), out.size()); ++leaf) {
+      if (program.outputs[leaf] != value) continue;
+      if (leaf < slots.size() && slots[leaf].data) {
+        if (!(slots[leaf].shape == spec.shape)) break;
+        placed_[leaf] = 1;
+        return slots[leaf];
+      }
+      HEADRACE_ASSIGN(out[leaf], allocate(spec, Use::ragged));
+      placed_[leaf] = 1;
+      return MutView{spec.dtype, spec.shape, const_cast<Buffer*>(out[leaf].buffer.get())->mutable_data()};
+    }
+  auto bytes = scratch_.take(std::max<size_t>(spec.size_bytes(), 1));
+  if (bytes.empty()) return over_budget(spec.size_bytes(), *pool_, "sample");
+  return MutView{spec.dtype, spec.shape, bytes.data()};
+}
+
+Status Evaluator::run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
+                           std::span<const MutView> slots, std::span<Tensor> out) {
+  OpTally& tally = counters_->ops[call.ordinal];
+  const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
+  const uint64_t begin = timed ? thread_cpu_ns() : 0;
+  in_.clear();
+  for (int v : call.inputs) in_.push_back(values[static_cast<size_t>(v)].view);
+  const Key key = call.op->random() ? Key(seed_, call.ordinal, who.id) : Key();
+  const auto n = static_cast<size_t>(call.outputs);
+  const auto spec_of = [&](size_t i) -> const TensorSpec& {
+    return program.specs[static_cast<size_t>(call.first_output) + i];
+  };
+  bool fixed = true;
+  for (size_t i = 0; i < n; ++i) fixed = fixed && spec_of(i).is_static();
+  shapes_.clear();
+  for (size_t i = 0; i < n; ++i) shapes_.push_back(spec_of(i).shape);
+  if (!fixed)
+    HEADRACE_TRY(call.op->measure(in_, key, shapes_));
+  out_.clear();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const TensorSpec spec{spec_of(i).dtype, shapes_[i]};
+    const int value = call.first_output + static_cast<int>(i);
+    HEADRACE_ASSIGN(const MutView view, place(program, value, spec, slots, out));
+    out_.push_back(view);
+    values[static_cast<size_t>(value)] = {view, nullptr};
+    bytes += view.size_bytes();
+  }
+  HEADRACE_TRY(call.op->run(in_, key, out_, scratch_));
+  tally.calls.add(1);
+  tally.bytes.add(bytes);
+  if (timed) tally.timed_calls.add(1), tally.timed_ns.add(thread_cpu_ns() - begin);
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,80 @@
+// Runs Programs on one sample at a time. One Evaluator belongs to one worker; its scratch is reused from sample to sample.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "headrace/core/pool.h"
+#include "headrace/core/sample.h"
+#include "headrace/graph/program.h"
+#include "headrace/run/counters.h"
+
+namespace headrace {
+
+// A value while a program runs: bytes, and the tensor that owns them when there is one.
+struct Operand {
+  View view;
+  const Tensor* owner = nullptr;
+};
+
+// Who a sample is to operators, to the id field and to the validity mask.
+struct Identity {
+  SampleId id;
+  uint64_t shown = 0;
+  bool valid = true;
+};
+
+class Evaluator {
+ public:
+  Evaluator(Pool* pool, Counters* counters, uint64_t seed, bool write_into_slot)
+      : scratch_(pool), pool_(pool), counters_(counters), seed_(seed), write_into_slot_(write_into_slot) {}
+
+  // Run `programs` one after the other on `fields`. Output i goes to `slots[i]` when that has memory, else to a tensor of
+  // pool memory in `out[i]`; `out` has as many entries as the last program has leaves. On failure `failed()` says which
+  // program it was. REQUIRES: at least one program.
+  Status run(std::span<const Program> programs, std::span<const Operand> fields, const Identity& who,
+             std::span<const MutView> slots, std::span<Tensor> out);
+  // The same for no programs at all: fields pass through.
+  Status run_or_pass(std::span<const Program> programs, const Schema& schema, std::span<const Operand> fields,
+                     const Identity& who, std::span<const MutView> slots, std::span<Tensor> out);
+  static constexpr size_t kBeforePrograms = ~size_t{0};
+  void begin() { failed_ = kBeforePrograms, failed_at_ = nullptr; }  // a new sample: nothing has failed yet
+  size_t failed() const { return failed_; }
+  // The user's line of the operator that failed: " (map at train.py:31)", or nothing.
+  std::string failed_at() const { return failed_at_ && !failed_at_->empty() ? " (" + *failed_at_ + ")" : ""; }
+
+  // A new tensor of pool memory, or an error that names the size and the budget.
+  Result<Tensor> allocate(const TensorSpec& spec, Use use);
+
+  Scratch& scratch() { return scratch_; }
+  Pool* pool() { return pool_; }
+  Counters& counters() { return *counters_; }
+
+ private:
+  Status deliver(size_t leaf, const std::string& name, const Operand& value, std::span<const MutView> slots,
+                 std::span<Tensor> out);
+  Status run_one(const Program& program, std::vector<Operand>& values, const Identity& who,
+                 std::span<const MutView> slots, std::span<Tensor> out);
+  Status run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
+                  std::span<const MutView> slots, std::span<Tensor> out);
+  Result<MutView> place(const Program& program, int value, const TensorSpec& spec, std::span<const MutView> slots,
+                        std::span<Tensor> out);
+
+  Scratch scratch_;
+  Pool* pool_;
+  Counters* counters_;
+  uint64_t seed_;
+  bool write_into_slot_;
+  size_t failed_ = 0;
+  const std::string* failed_at_ = nullptr;
+  uint64_t samples_ = 0;
+  std::vector<Operand> values_, next_;
+  std::vector<View> in_;
+  std::vector<MutView> out_;
+  std::vector<Shape> shapes_;
+  std::vector<int8_t> placed_;  // per output leaf: 1 when its bytes lie in the slot or tensor already
+};
+
+// One memory for bytes that a budget refused: says both figures.
+Status over_budget(size_t wanted, const Pool& pool, std::string_view what);
+
+}  // namespace headrace

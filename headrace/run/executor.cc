@@ -1,0 +1,118 @@
+#include "headrace/run/executor.h"
+
+namespace headrace {
+
+Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
+    : root_(std::move(root)), pool_(std::move(pool)), ring_(ring) {
+  root_->stages(stages_);
+}
+
+void Executor::start(uint64_t epoch) {
+  std::lock_guard lock(mutex_);
+  root_->start(epoch, 0);
+}
+
+bool Executor::restore(const Cursor& cursor) {
+  std::lock_guard lock(mutex_);
+  CursorReader reader(cursor);
+  root_->restore(reader);
+  return reader.ok();
+}
+
+Cursor Executor::save() const {
+  std::lock_guard lock(mutex_);
+  Cursor cursor;
+  root_->save(cursor);
+  return cursor;
+}
+
+void Executor::set_ring(size_t ring) {
+  std::lock_guard lock(mutex_);
+  ring_ = ring;
+}
+
+size_t Executor::in_flight() const {
+  std::lock_guard lock(mutex_);
+  size_t n = 0;
+  for (const Stage* stage : stages_) n += stage->in_flight();
+  return n;
+}
+
+// Fill the rings: downstream first, so that what it takes makes room upstream.
+void Executor::pump() {
+  starved_ = false;
+  for (auto it = stages_.rbegin(); it != stages_.rend(); ++it) {
+    Stage::Admitted admitted;
+    while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
+      if ((*it)->ended()) break;
+    starved_ = starved_ || admitted == Stage::Admitted::no_memory;
+  }
+}
+
+bool Executor::take_locked(Duty duty, Work& work) {
+  // After a part found no memory, others wait until something was finished and gave some back.
+  if (hungry_ > 0 && running_ > 0) return false;
+  pump();
+  if (duty == Duty::io && pool_->ledger().by_use[static_cast<size_t>(Use::encoded)] > pool_->ledger().budget / 2) return false;
+  for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
+    if ((*it)->take(duty == Duty::io, work)) {
+      ++running_;
+      return true;
+    }
+  return false;
+}
+
+bool Executor::take(Duty duty, Work& work) {
+  std::lock_guard lock(mutex_);
+  return take_locked(duty, work);
+}
+
+void Executor::finish(Work& work) {
+  std::lock_guard lock(mutex_);
+  --running_;
+  const bool no_memory = work.result.status.code() == Code::exhausted;
+  if (no_memory && answer_hunger(work)) return;
+  hungry_ = 0;
+  work.stage->finish(work);
+  work.ticket.reset();
+}
+
+// A part found the pool empty. Others that run will give memory back; else bytes read ahead can go; else it is an error.
+bool Executor::answer_hunger(Work& work) {
+  const bool others_run = running_ > 0;
+  if (!others_run && work.stage->drop_fetched(work.ticket.get()) == 0) return false;
+  ++hungry_;
+  work.result = {};
+  work.stage->give_back(work);
+  return true;
+}
+
+Pull Executor::poll_locked(Sample& out, Status& failure) {
+  pump();
+  Item item;
+  const Pull pulled = root_->pull(item, failure);
+  if (pulled == Pull::item) {
+    out = std::move(item.samples[0]);
+    pump();
+    return pulled;
+  }
+  if (pulled == Pull::wait && starved_ && running_ == 0) {
+    bool idle = true;
+    for (const Stage* stage : stages_) idle = idle && stage->empty();
+    if (idle) {
+      const auto ledger = pool_->ledger();
+      failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
+                                            " bytes has no room for one batch beside the " + std::to_string(ledger.in_use) +
+                                            " bytes in use; lower the batch size or raise memory_budget");
+      return Pull::error;
+    }
+  }
+  return pulled;
+}
+
+Pull Executor::poll(Sample& out, Status& failure) {
+  std::lock_guard lock(mutex_);
+  return poll_locked(out, failure);
+}
+
+}  // namespace headrace

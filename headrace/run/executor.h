@@ -1,0 +1,55 @@
+// The executor: one mutex, a row of stages, and nothing else. Who turns its crank is the Crew: real threads, or one thread
+// that picks the next step by a seed. Both run this same code.
+//
+// Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a ring and memory
+// in the pool, so memory is bounded by construction.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "headrace/run/stage.h"
+
+namespace headrace {
+
+// Worker kinds: those that wait for storage, and those that compute.
+enum class Duty : uint8_t { io, cpu };
+
+class Executor {
+ public:
+  Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring);
+
+  // For workers. `take` answers whether there was work; then run() without any lock, then finish().
+  bool take(Duty duty, Work& work);
+  void finish(Work& work);
+
+  // For the consumer: the next element in order, or wait, end, error.
+  Pull poll(Sample& out, Status& failure);
+
+  // Change where the run stands; nobody may be inside take/run/finish of an earlier run's part for longer than that part.
+  void start(uint64_t epoch);
+  bool restore(const Cursor& cursor);
+  Cursor save() const;
+  size_t in_flight() const;
+  const std::vector<Stage*>& stages() const { return stages_; }
+
+  std::mutex& mutex() const { return mutex_; }
+  bool take_locked(Duty duty, Work& work);
+  Pull poll_locked(Sample& out, Status& failure);
+  void set_ring(size_t ring);
+
+ private:
+  void pump();
+  bool answer_hunger(Work& work);
+
+  mutable std::mutex mutex_;
+  StreamPtr root_;
+  std::vector<Stage*> stages_;  // upstream first
+  std::shared_ptr<Pool> pool_;
+  size_t ring_;
+  size_t running_ = 0;          // parts in workers' hands
+  size_t hungry_ = 0;           // parts given back for want of memory since a part last finished
+  bool starved_ = false;        // the last admission found no memory
+};
+
+}  // namespace headrace

@@ -1,0 +1,92 @@
+#include "headrace/run/fetch.h"
+
+#include <chrono>
+
+namespace headrace {
+namespace {
+
+constexpr size_t kKeptBlocks = 16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
+constexpr size_t kOpenFiles = 64;   // of sources with fewer files than samples
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+// One file per sample or more: neither its block nor its descriptor is worth keeping.
+bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
+
+}  // namespace
+
+Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters) {
+  const bool keep = source.resident() || !file_per_sample(source);
+  if (!keep) return open(source, block, counters);
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = kept_.begin(); it != kept_.end(); ++it)
+      if (it->source == &source && it->block == block) {
+        kept_.splice(kept_.begin(), kept_, it);
+        return kept_.front().value;
+      }
+  }
+  HEADRACE_ASSIGN(BlockPtr value, open(source, block, counters));
+  std::lock_guard lock(mutex_);
+  kept_.push_front({&source, block, value});
+  if (kept_.size() > kKeptBlocks) kept_.pop_back();
+  return value;
+}
+
+Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters) {
+  const auto opening = source.open(block);
+  std::vector<BufferPtr> bytes;
+  while (true) {
+    HEADRACE_ASSIGN(auto step, opening->advance(bytes));
+    if (auto* value = std::get_if<BlockPtr>(&step)) return std::move(*value);
+    bytes.clear();
+    for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
+      HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters));
+      bytes.push_back(std::move(buffer));
+    }
+  }
+}
+
+Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t ordinal) {
+  if (file_per_sample(source)) {
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
+    return std::shared_ptr<OpenFile>(std::move(opened));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = files_.begin(); it != files_.end(); ++it)
+      if (it->source == &source && it->ordinal == ordinal) {
+        files_.splice(files_.begin(), files_, it);
+        return files_.front().file;
+      }
+  }
+  HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
+  std::shared_ptr<OpenFile> shared = std::move(opened);
+  std::lock_guard lock(mutex_);
+  files_.push_front({&source, ordinal, shared});
+  if (files_.size() > kOpenFiles) files_.pop_back();
+  return shared;
+}
+
+Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Counters& counters) {
+  const uint64_t begin = now_ns();
+  HEADRACE_ASSIGN(const std::shared_ptr<OpenFile> opened, file(source, extent.file));
+  HEADRACE_ASSIGN(const uint64_t size, opened->size());
+  if (extent.offset > size || (extent.length != kToEnd && extent.length > size - extent.offset))
+    return corrupt("wanted " + std::to_string(extent.length) + " bytes at " + std::to_string(extent.offset) +
+                   ", the file has " + std::to_string(size));
+  const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
+  MutableBufferPtr buffer = pool_->take(length, Use::encoded);
+  if (!buffer)
+    return Status(Code::exhausted, "sample: wants " + std::to_string(length) + " bytes, the memory budget is " +
+                                       std::to_string(pool_->ledger().budget));
+  HEADRACE_TRY(read_exactly(*opened, extent.offset, {buffer->mutable_data(), length}));
+  counters.io_reads.add(1);
+  counters.io_bytes.add(length);
+  counters.io_ns.add(now_ns() - begin);
+  return BufferPtr(std::move(buffer));
+}
+
+}  // namespace headrace

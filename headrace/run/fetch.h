@@ -1,0 +1,47 @@
+// Brings blocks from a Store: drives a source's Opening, reads the extents it asks for, keeps what several rows share.
+//
+// All methods may be called from several threads at once.
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "headrace/core/pool.h"
+#include "headrace/formats/source.h"
+#include "headrace/io/store.h"
+#include "headrace/run/counters.h"
+
+namespace headrace {
+
+class Fetcher {
+ public:
+  Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool) : store_(std::move(store)), pool_(std::move(pool)) {}
+
+  // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes now.
+  Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
+
+ private:
+  Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters);
+  Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters);
+  Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);
+
+  struct Kept {
+    const Source* source;
+    uint64_t block;
+    BlockPtr value;
+  };
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Pool> pool_;
+  std::mutex mutex_;
+  std::list<Kept> kept_;  // newest first; guarded by mutex_
+  struct OpenedFile {
+    const Source* source;
+    uint64_t ordinal;
+    std::shared_ptr<OpenFile> file;
+  };
+  std::list<OpenedFile> files_;  // newest first; guarded by mutex_
+};
+
+}  // namespace headrace

@@ -1,0 +1,131 @@
+#include "headrace/run/level.h"
+
+#include <algorithm>
+
+namespace headrace {
+
+uint64_t Level::size(uint64_t epoch, const Start& start) const {
+  const uint64_t base = start.base_in(epoch);
+  if (shard) return shard_size(*shard, total, base);
+  return total == kInfinite ? kInfinite : total - std::min(total, base);
+}
+
+uint64_t Level::global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const {
+  const uint64_t base = start.base_in(epoch);
+  const uint64_t g = shard ? base + position * shard->world + shard->rank : base + position;
+  *wrapped = g >= total;
+  return *wrapped ? (g - total) % total : g;
+}
+
+void Level::locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
+                   std::span<Position> out) const {
+  for (size_t i = 0; i < out.size(); ++i) {
+    bool wrapped = false;
+    const uint64_t g = global(first + i, epoch, start, &wrapped);
+    out[i] = {g, epoch, 0, occurrence + (wrapped ? 1u : 0u), !(wrapped && shard && shard->even == Even::pad)};
+  }
+  order->locate(out);
+}
+
+namespace {
+
+class Lowering {
+ public:
+  explicit Lowering(Level& level) : level_(level) {}
+
+  Result<std::unique_ptr<Order>> visit(const Node& node) {
+    return std::visit([&](const auto& kind) { return lower(node, kind); }, node.kind);
+  }
+
+ private:
+  using Made = Result<std::unique_ptr<Order>>;
+
+  Made lower(const Node& node, const Read& read) {
+    LeafPlan leaf;
+    leaf.source = read.source;
+    leaf.read = read.ordinal;
+    leaf.incoming = node.schema;
+    return add(std::move(leaf));
+  }
+  Made lower(const Node& node, const Batch& batch) {
+    LeafPlan leaf;
+    leaf.batch = batch;
+    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input()));
+    leaf.incoming = node.schema;
+    return add(std::move(leaf));
+  }
+  Made lower(const Node& node, const Map& map) {
+    const size_t first = level_.leaves.size();
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    for (size_t i = first; i < level_.leaves.size(); ++i) level_.leaves[i].programs.push_back(map.program);
+    return order;
+  }
+  Made lower(const Node& node, const OnError& on_error) {
+    const size_t first = level_.leaves.size();
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    if (on_error.policy == OnErrorPolicy::replace)
+      for (size_t i = first; i < level_.leaves.size(); ++i) cover(level_.leaves[i]);
+    return order;
+  }
+  Made lower(const Node& node, const Shuffle& shuffle) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return Order::shuffle(std::move(order), shuffle.seed, *node.total);
+  }
+  Made lower(const Node& node, const Repeat& repeat) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return Order::repeat(std::move(order), repeat.times, std::max<uint64_t>(1, *node.input()->total));
+  }
+  Made lower(const Node& node, const Skip& skip) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return Order::skip(std::move(order), skip.count);
+  }
+  Made lower(const Node& node, const Take&) { return visit(*node.input()); }
+  Made lower(const Node& node, const Shard& shard) {
+    level_.shard = shard;
+    return visit(*node.input());
+  }
+  Made lower(const Node& node, const Concatenate&) {
+    std::vector<std::unique_ptr<Order>> orders;
+    std::vector<uint64_t> totals;
+    for (const NodePtr& input : node.inputs) {
+      HEADRACE_ASSIGN(auto order, visit(*input));
+      orders.push_back(std::move(order));
+      totals.push_back(*input->total);
+    }
+    return Order::concatenate(std::move(orders), std::move(totals));
+  }
+  Made lower(const Node& node, const Filter&) { return border(node); }
+  Made lower(const Node& node, const Unbatch&) { return border(node); }
+  Made border(const Node& node) {
+    return internal_error(std::string(kind_name(node.kind)) + " has no random access");
+  }
+
+  Made add(LeafPlan leaf) {
+    level_.leaves.push_back(std::move(leaf));
+    return Order::leaf(static_cast<uint32_t>(level_.leaves.size() - 1));
+  }
+
+  // on_error("replace") acts on samples: above a batch it covers the rows.
+  static void cover(LeafPlan& leaf) {
+    if (leaf.rows) {
+      for (LeafPlan& row : leaf.rows->leaves) cover(row);
+      return;
+    }
+    leaf.replace = true;
+    leaf.covered = leaf.programs.size();
+  }
+
+  Level& level_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Level>> lower_level(const Node& node) {
+  auto level = std::make_unique<Level>();
+  HEADRACE_ASSIGN(level->order, Lowering(*level).visit(node));
+  level->total = *node.total;
+  level->schema = node.schema;
+  return level;
+}
+
+}  // namespace headrace

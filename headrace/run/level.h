@@ -1,0 +1,60 @@
+// A Level: the random-access part of a pipeline, lowered from its nodes. It is an Order over leaves; a leaf is a source, or a
+// batch whose rows are again a Level; above each leaf stand the programs that its elements go through.
+//
+//   read.shuffle().map(f).batch(32).map(g)   is   Level { order: leaf 0 = Batch(32) { rows: Level { order: shuffle(leaf 0 =
+//   read), programs [f] } }, programs [g] }
+//
+// Shard stands at the top of its level, wherever the user wrote it. Immutable after lowering.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "headrace/graph/node.h"
+#include "headrace/run/order.h"
+
+namespace headrace {
+
+struct Level;
+
+struct LeafPlan {
+  SourcePtr source;              // a read, or
+  uint32_t read = 0;             //   its ordinal
+  std::unique_ptr<Level> rows;   // a batch of these
+  Batch batch;
+  Schema incoming;               // what reaches the first program
+  std::vector<Program> programs;
+  size_t covered = 0;            // programs before on_error("replace"); 0 when there is none
+  bool replace = false;
+
+  const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
+};
+
+struct Level {
+  std::unique_ptr<Order> order;
+  std::vector<LeafPlan> leaves;
+  uint64_t total = 0;            // positions of an epoch over all ranks
+  std::optional<Shard> shard;
+  Schema schema;                 // of its elements
+
+  // Where a resumed epoch begins: `base` global positions of it are consumed already.
+  struct Start {
+    uint64_t epoch = 0, base = 0;
+    uint64_t shift = 0;  // of a batch's rows: the batches of this epoch that were handed out before
+    uint64_t base_in(uint64_t e) const { return e == epoch ? base : 0; }
+    uint64_t shift_in(uint64_t e) const { return e == epoch ? shift : 0; }
+  };
+  // Elements of an epoch on this rank.
+  uint64_t size(uint64_t epoch, const Start& start) const;
+  // Positions first, first + 1 … of this rank in `epoch`.
+  void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start, std::span<Position> out) const;
+  // The same from global positions, before any shard: on_error("replace") looks for its next one here.
+  void locate_global(std::span<Position> positions) const { order->locate(positions); }
+  // The global position behind this rank's position.
+  uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
+};
+
+// REQUIRES: node->indexed, numbered.
+Result<std::unique_ptr<Level>> lower_level(const Node& node);
+
+}  // namespace headrace

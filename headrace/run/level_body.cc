@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/run/body.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kReplaceTries = 100;
+
+uint64_t shown(const LeafPlan& leaf, uint64_t index) { return index | static_cast<uint64_t>(leaf.read) << 48; }
+
+SampleId id_of(const LeafPlan& leaf, const Position& at) { return {at.index, at.epoch, leaf.read, at.occurrence, 0}; }
+
+std::string where(const LeafPlan& leaf, const Position& at) {
+  if (leaf.rows) return "batch " + std::to_string(at.index);
+  const std::string place = leaf.source->where(at.index);
+  return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
+}
+
+}  // namespace
+
+LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher)
+    : level_(std::move(level)), fetcher_(std::move(fetcher)) {
+  for (const LeafPlan& leaf : level_->leaves) makes_batches_ = makes_batches_ || leaf.rows;
+}
+
+Status LevelBody::prepare(Counters& counters) {
+  std::vector<const Level*> open{level_.get()};
+  while (!open.empty()) {
+    const Level* level = open.back();
+    open.pop_back();
+    for (const LeafPlan& leaf : level->leaves) {
+      if (leaf.rows) open.push_back(leaf.rows.get());
+      else if (leaf.source->resident() && leaf.source->size() > 0) {
+        HEADRACE_ASSIGN(resident_[leaf.source.get()], fetcher_->block(*leaf.source, 0, counters));
+      }
+    }
+  }
+  return {};
+}
+
+Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
+  const Level* rows = level_.get();
+  uint64_t first = ticket.item.first, epoch = ticket.item.epoch;
+  uint32_t occurrence = ticket.item.occurrence;
+  ticket.num_rows = ticket.item.count;
+  if (makes_batches_) {
+    Position& at = ticket.batch_at;
+    level_->locate(first, epoch, occurrence, outer_, {&at, 1});
+    const LeafPlan& leaf = level_->leaves[at.leaf];
+    if (leaf.rows) {
+      ticket.batch = &leaf;
+      rows = leaf.rows.get();
+      first = (at.index - rows_.shift_in(at.epoch)) * leaf.batch.size, epoch = at.epoch, occurrence = at.occurrence;
+      ticket.num_rows = std::min(leaf.batch.size, rows->size(epoch, rows_) - first);
+      if (!admit_batch(ticket, pool)) return false;
+    }
+  }
+  if (!ticket.batch) ticket.row_outputs.resize(ticket.num_rows);
+  for (size_t i = 0; i < ticket.num_rows; i += grain) {
+    Part part;
+    part.first = i, part.count = std::min(grain, ticket.num_rows - i);
+    part.at.resize(part.count);
+    rows->locate(first + i, epoch, occurrence, start_of(*rows), part.at);
+    for (const Position& p : part.at) {
+      const LeafPlan& leaf = rows->leaves[p.leaf];
+      if (leaf.source && !leaf.source->resident()) part.state = Part::State::io;
+    }
+    ticket.parts.push_back(std::move(part));
+  }
+  return true;
+}
+
+bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
+  const LeafPlan& leaf = *ticket.batch;
+  const Schema& schema = leaf.rows->schema;
+  ticket.slots.resize(schema.size());
+  ticket.columns.resize(schema.size());
+  ticket.rows.resize(schema.size());
+  for (size_t f = 0; f < schema.size(); ++f) {
+    const TensorSpec& spec = schema.specs[f];
+    if (leaf.batch.ragged || !spec.is_static()) {
+      ticket.rows[f].resize(ticket.num_rows);
+      continue;
+    }
+    const TensorSpec column{spec.dtype, spec.shape.with_front(static_cast<int64_t>(ticket.num_rows))};
+    auto buffer = pool.take(std::max<size_t>(column.size_bytes(), 1), Use::slot);
+    if (!buffer) return false;
+    ticket.slots[f] = {spec.dtype, column.shape, buffer->mutable_data()};
+    ticket.columns[f] = {std::move(buffer), 0, spec.dtype, column.shape, nullptr};
+  }
+  return true;
+}
+
+Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) const {
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  part.blocks.assign(part.count, nullptr);
+  part.failures.assign(part.count, Status());
+  for (size_t i = 0; i < part.count; ++i) {
+    const LeafPlan& leaf = level.leaves[part.at[i].leaf];
+    if (!leaf.source || leaf.source->resident()) continue;
+    auto block = fetcher_->block(*leaf.source, leaf.source->place(part.at[i].index).block, counters);
+    if (block.ok()) part.blocks[i] = *std::move(block);
+    else if (block.status().code() == Code::exhausted) return block.status();
+    else part.failures[i] = block.status();
+  }
+  return {};
+}
+
+// Rows of a resident source that go through no program: one copy for the whole part.
+bool LevelBody::gather(Ticket& ticket, const Part& part) const {
+  const Level& rows = *ticket.batch->rows;
+  const LeafPlan& leaf = rows.leaves[0];
+  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty()) return false;
+  const Block& block = *resident_.at(leaf.source.get());
+  std::vector<uint64_t> indices(part.count);
+  for (size_t i = 0; i < part.count; ++i) indices[i] = leaf.source->place(part.at[i].index).row;
+  for (size_t f = 0; f < ticket.slots.size(); ++f) {
+    if (!ticket.slots[f].data) return false;
+    const size_t row_bytes = rows.schema.specs[f].size_bytes();
+    if (!block.gather(indices, static_cast<int>(f), ticket.slots[f].data + part.first * row_bytes)) return false;
+  }
+  return true;
+}
+
+RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  if (ticket.batch && gather(ticket, part)) return {};
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
+  const uint64_t first =
+      ticket.batch ? (ticket.batch_at.index - rows_.shift_in(epoch)) * ticket.batch->batch.size : ticket.item.first;
+  std::vector<MutView> slots(ticket.slots.size());
+  std::vector<Tensor> out(level.schema.size());
+  for (size_t i = 0; i < part.count; ++i) {
+    const size_t n = part.first + i;
+    Row row{&level, first + n, epoch, part.at[i], nullptr, nullptr};
+    if (!part.blocks.empty()) row.fetched = &part.blocks[i], row.failure = &part.failures[i];
+    for (size_t f = 0; f < slots.size(); ++f) {
+      const TensorSpec& spec = level.schema.specs[f];
+      slots[f] = {spec.dtype, spec.shape, nullptr};
+      if (ticket.slots[f].data) slots[f].data = ticket.slots[f].data + n * spec.size_bytes();
+    }
+    Identity who;
+    Status status = run_row(row, evaluator, slots, out, who);
+    if (status.ok() && !ticket.batch) {
+      Sample sample{who.id, who.shown, std::move(out)};
+      ticket.row_outputs[n].clear();
+      status = follow(std::move(sample), 0, evaluator, where(level.leaves[row.at.leaf], row.at), ticket.row_outputs[n]);
+      out.assign(level.schema.size(), {});
+    } else if (status.ok()) {
+      for (size_t f = 0; f < slots.size(); ++f)
+        if (!slots[f].data) ticket.rows[f][n] = std::move(out[f]);
+    } else if (!ticket.batch && skip_errors && is_data_error(status) && status.code() != Code::exhausted) {
+      ticket.row_outputs[n].clear();
+      evaluator.counters().skipped.add(1);
+      continue;
+    }
+    if (!status.ok()) return {std::move(status), n};
+    if (!part.blocks.empty()) part.blocks[i] = nullptr;
+  }
+  return {};
+}
+
+Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
+                          Identity& who) const {
+  const LeafPlan& leaf = row.level->leaves[row.at.leaf];
+  who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
+  Status status = run_leaf(leaf, row, evaluator, slots, out, who);
+  if (status.ok()) return status;
+  const bool covered = leaf.replace && (evaluator.failed() == Evaluator::kBeforePrograms || evaluator.failed() < leaf.covered);
+  std::string at = evaluator.failed_at();
+  status = std::move(status).after(": " + where(leaf, row.at) + at);
+  if (covered && is_data_error(status) && status.code() != Code::exhausted)
+    return replace(row, evaluator, slots, out, who, std::move(status));
+  return status;
+}
+
+Status LevelBody::replace(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
+                          Identity& who, Status first) const {
+  bool wrapped = false;
+  const uint64_t g = row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped);
+  Status last = first;
+  for (uint64_t tries = 1; tries <= kReplaceTries; ++tries) {
+    Row other{row.level, row.position, row.epoch, {(g + tries) % row.level->total, row.epoch, 0, 0, true}, nullptr, nullptr};
+    row.level->locate_global({&other.at, 1});
+    const LeafPlan& leaf = row.level->leaves[other.at.leaf];
+    who.shown = shown(leaf, other.at.index);  // its data and id, drawn with this slot's key
+    last = run_leaf(leaf, other, evaluator, slots, out, who);
+    if (last.ok()) {
+      evaluator.counters().replaced.add(1);
+      return {};
+    }
+    if (!is_data_error(last)) return last;
+  }
+  return std::move(first).after("; and the next 100 samples in order failed too, the last: " + std::string(last.text()));
+}
+
+Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const {
+  if (row.failure && !row.failure->ok()) return *row.failure;
+  if (row.fetched && *row.fetched) return *row.fetched;
+  return fetcher_->block(*leaf.source, leaf.source->place(row.at.index).block, evaluator.counters());
+}
+
+Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                           std::span<Tensor> out, const Identity& who) const {
+  evaluator.begin();
+  std::vector<Tensor> fields;
+  std::vector<Operand> operands;
+  const auto mark = evaluator.scratch().mark();
+  if (leaf.rows) {
+    HEADRACE_ASSIGN(Sample batch, element(*row.level, row.position, row.epoch, row.at.occurrence, evaluator));
+    fields = std::move(batch.fields);
+    for (size_t f = 0; f < fields.size(); ++f) out[f] = fields[f];
+    return {};
+  }
+  const bool resident = leaf.source->resident();
+  BlockPtr held;
+  if (!resident) {
+    HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator));
+  }
+  const Block& block = resident ? *resident_.at(leaf.source.get()) : *held;
+  const uint64_t index = leaf.source->place(row.at.index).row;
+  bool gathered = resident && leaf.incoming.size() > 0;
+  for (size_t f = 0; gathered && f < leaf.incoming.size(); ++f) {
+    const TensorSpec& spec = leaf.incoming.specs[f];
+    gathered = spec.is_static();
+    if (!gathered) break;
+    auto bytes = evaluator.scratch().take(std::max<size_t>(spec.size_bytes(), 1));
+    gathered = !bytes.empty() && block.gather({&index, 1}, static_cast<int>(f), bytes.data());
+    operands.push_back({{spec.dtype, spec.shape, bytes.data()}, nullptr});
+  }
+  if (!gathered) {
+    operands.clear();
+    HEADRACE_TRY(block.get(index, fields));
+    for (const Tensor& field : fields) operands.push_back({field.view(), &field});
+  }
+  Status status = evaluator.run_or_pass(leaf.programs, leaf.incoming, operands, who, slots, out);
+  evaluator.scratch().reset(mark);
+  return status;
+}
+
+Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
+  if (!ticket.batch) return Body::finish(ticket, evaluator);
+  const LeafPlan& leaf = *ticket.batch;
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    if (ticket.slots[f].data) continue;
+    HEADRACE_ASSIGN(ticket.columns[f],
+                    collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
+  }
+  ticket.rows.clear();
+  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns)};
+  const std::string place = where(leaf, ticket.batch_at);
+  for (const Program& program : leaf.programs) HEADRACE_TRY(follow_map(program, sample, evaluator, place));
+  ticket.outputs.clear();
+  return follow(std::move(sample), 0, evaluator, place, ticket.outputs);
+}
+
+Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,
+                                  Evaluator& evaluator) const {
+  Position at;
+  level.locate(position, epoch, occurrence, start_of(level), {&at, 1});
+  const LeafPlan& leaf = level.leaves[at.leaf];
+  if (!leaf.rows) {
+    std::vector<Tensor> out(leaf.schema().size());
+    Identity who;
+    HEADRACE_TRY(run_row({&level, position, epoch, at, nullptr, nullptr}, evaluator, {}, out, who));
+    return Sample{who.id, who.shown, std::move(out)};
+  }
+  const uint64_t first = (at.index - rows_.shift_in(at.epoch)) * leaf.batch.size;
+  const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, rows_) - first);
+  std::vector<std::vector<Tensor>> columns(leaf.rows->schema.size());
+  for (uint64_t i = 0; i < n; ++i) {
+    HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator));
+    for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
+  }
+  Sample sample{id_of(leaf, at), shown(leaf, at.index), {}};
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < columns.size(); ++f) {
+    HEADRACE_ASSIGN(Tensor column, collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
+    sample.fields.push_back(std::move(column));
+  }
+  for (const Program& program : leaf.programs)
+    HEADRACE_TRY(follow_map(program, sample, evaluator, where(leaf, at)));
+  return sample;
+}
+
+}  // namespace headrace

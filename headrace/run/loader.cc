@@ -1,0 +1,280 @@
+#include "headrace/run/loader.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "headrace/run/machine.h"
+#include "headrace/run/report.h"
+#include "headrace/run/state.h"
+#include "headrace/run/trace.h"
+
+namespace headrace {
+namespace {
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+LoaderOptions with_defaults(LoaderOptions o) {
+  if (o.workers == 0) o.workers = usable_cores();
+  if (o.io == 0) o.io = std::clamp<size_t>(o.workers, 2, 16);
+  if (o.ready == 0) o.ready = 3;
+  if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
+  return o;
+}
+
+class LoaderImpl final : public Loader {
+ public:
+  LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool)
+      : plan_(std::move(plan)),
+        options_(std::move(options)),
+        pool_(std::move(pool)),
+        pipeline_(std::move(pipeline)),
+        fingerprint_(headrace::fingerprint(plan_, options_.seed)),
+        executor_(std::move(pipeline_.root), pool_, options_.ready) {
+    for (size_t i = 0; i < options_.workers; ++i) cpu_.push_back(make_worker());
+    for (size_t i = 0; i < options_.io; ++i) io_.push_back(make_worker());
+    totals_.workers = options_.workers, totals_.io = options_.io, totals_.ready = options_.ready;
+  }
+  ~LoaderImpl() override { stop(); }
+
+  Status prepare() {
+    for (Stage* stage : executor_.stages())
+      if (auto* body = dynamic_cast<LevelBody*>(&stage->body())) HEADRACE_TRY(body->prepare(cpu_[0]->counters));
+    return {};
+  }
+
+  Status begin() override;
+  Result<bool> next(Sample& out) override;
+  void stop() override {
+    if (crew_) pause(false);
+  }
+
+  Result<Value> save() const override { return state_to_value(crew_ ? here(false) : paused_ ? *paused_ : next_, fingerprint_); }
+  Status load(const Value& state) override;
+  void set_epoch(uint64_t epoch) override {
+    stop();
+    next_ = {.epoch = epoch}, paused_.reset();
+  }
+  uint64_t epoch() const override { return crew_ ? began_.epoch : next_.epoch; }
+  std::optional<uint64_t> size() const override { return plan_->size; }
+  const Schema& schema() const override { return plan_->schema; }
+  std::string fingerprint() const override { return fingerprint_; }
+  Value report() const override;
+  std::string explain() const override;
+
+ private:
+  std::unique_ptr<Worker> make_worker() const {
+    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed, options_.write_into_slot);
+  }
+  bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
+  Where here(bool finished) const;
+  void start_crew();
+  void pause(bool finished);
+
+  NodePtr plan_;
+  LoaderOptions options_;
+  std::shared_ptr<Pool> pool_;
+  Pipeline pipeline_;
+  std::string fingerprint_;
+  Executor executor_;
+  std::vector<std::unique_ptr<Worker>> io_, cpu_;
+  std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Crew> crew_;  // exists while an iteration is under way
+
+  Where next_;                    // where the next begin() begins
+  Where began_;                   // where the iteration under way began
+  std::optional<Where> paused_;   // where the last iteration stopped
+  uint64_t delivered_ = 0;        // elements since it began
+  Status failure_;
+  uint64_t started_ns_ = 0;
+  RunTotals totals_;
+};
+
+Status LoaderImpl::begin() {
+  stop();
+  began_ = next_;
+  if (began_.finished) began_ = {.epoch = began_.epoch + 1};
+  next_ = {.epoch = began_.epoch + 1};
+  paused_.reset();
+  delivered_ = 0, failure_ = {};
+  if (pipeline_.level) {
+    Level::Start outer{began_.epoch, 0, 0}, rows{began_.epoch, 0, 0};
+    if (elastic()) starts_at(pipeline_.elastic, began_.epoch, began_.consumed, outer, rows);
+    pipeline_.level->set_starts(outer, rows);
+  }
+  executor_.start(began_.epoch);
+  if (!began_.cursor.empty() && !executor_.restore(began_.cursor))
+    return invalid("state: its cursor does not fit this plan");
+  started_ns_ = now_ns();
+  start_crew();
+  return {};
+}
+
+void LoaderImpl::start_crew() {
+  std::vector<Worker*> io, cpu;
+  for (auto& w : io_) io.push_back(w.get());
+  for (auto& w : cpu_) cpu.push_back(w.get());
+  if (options_.virtual_seed) {
+    crew_ = virtual_crew(executor_, io, cpu, *options_.virtual_seed + began_.epoch);
+    return;
+  }
+  TraceSink sink;
+  if (!options_.trace.empty()) {
+    trace_ = std::make_unique<Trace>(options_.trace, options_.workers, options_.io);
+    options_.trace.clear();  // the first iteration only
+    sink = [t = trace_.get()](size_t worker, uint64_t begin, uint64_t end, const Work& work) { t->add(worker, begin, end, work); };
+  }
+  crew_ = threads_crew(executor_, io, cpu, std::move(sink));
+}
+
+void LoaderImpl::pause(bool finished) {
+  crew_->stop();
+  paused_ = here(finished);
+  totals_.waited_ns += crew_->waited_ns();
+  totals_.wall_ns += now_ns() - started_ns_;
+  crew_.reset();
+  if (trace_) {
+    if (Status s = trace_->write(); !s.ok()) std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
+    trace_.reset();
+  }
+}
+
+// Where the iteration under way stands: what was handed out counts, what was read ahead does not.
+Where LoaderImpl::here(bool finished) const {
+  Where out{.epoch = began_.epoch};
+  out.finished = finished;
+  if (elastic()) {
+    out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
+    out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
+    out.elastic = true;
+    return out;
+  }
+  if (pipeline_.shard) out.rank = pipeline_.shard->rank, out.world = pipeline_.shard->world;
+  if (!finished) out.cursor = executor_.save();
+  return out;
+}
+
+Result<bool> LoaderImpl::next(Sample& out) {
+  if (!failure_.ok()) return failure_;
+  if (!crew_) {
+    if (paused_) return false;  // over; begin() starts the next epoch
+    HEADRACE_TRY(begin());
+  }
+  const Pull pulled = crew_->next(out, failure_);
+  if (pulled == Pull::end) {
+    pause(true);
+    return false;
+  }
+  if (pulled != Pull::item) {
+    pause(false);
+    return failure_;
+  }
+  ++delivered_, ++totals_.elements;
+  uint64_t samples = 1;
+  for (const Tensor& field : out.fields) {
+    if (field.buffer) pool_->hand_over(*field.buffer);
+    if (field.rows)
+      for (const Tensor& row : *field.rows)
+        if (row.buffer) pool_->hand_over(*row.buffer);
+  }
+  if (pipeline_.batched && !out.fields.empty()) samples = static_cast<uint64_t>(out.fields[0].shape[0]);
+  totals_.samples += samples;
+  return true;
+}
+
+Status LoaderImpl::load(const Value& state) {
+  HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
+  if (where.elastic != elastic() && !where.finished)
+    return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
+                                 : "state: was taken with deterministic=False, this loader has not");
+  if (!where.elastic && !where.finished && pipeline_.shard && where.world != 0 &&
+      (where.world != pipeline_.shard->world || where.rank != pipeline_.shard->rank))
+    return invalid("state: belongs to rank " + std::to_string(where.rank) + " of " + std::to_string(where.world) +
+                   ", this is rank " + std::to_string(pipeline_.shard->rank) + " of " + std::to_string(pipeline_.shard->world) +
+                   "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
+  stop();
+  failure_ = {};
+  next_ = where;
+  paused_ = std::move(where);
+  return {};
+}
+
+Value LoaderImpl::report() const {
+  RunTotals totals = totals_;
+  if (crew_) {
+    totals.wall_ns += now_ns() - started_ns_;
+    totals.waited_ns += crew_->waited_ns();
+    totals.in_flight = executor_.in_flight();
+  }
+  std::vector<const Counters*> counters;
+  for (const auto& w : cpu_) counters.push_back(&w->counters);
+  for (const auto& w : io_) counters.push_back(&w->counters);
+  return make_report(totals, counters, pipeline_.operators, pool_->ledger());
+}
+
+std::string LoaderImpl::explain() const {
+  std::string out = "as written:\n" + explain_tree(plan_);
+  for (const Applied& applied : pipeline_.applied) {
+    std::string why;
+    for (const Rewrite& r : rewrites())
+      if (r.name == applied.name) why = r.why;
+    out += "\nafter " + applied.name + " (" + std::to_string(applied.times) + "x; " + why + "):\n" + applied.after;
+  }
+  out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
+         " (the last operator writes its row of the batch, nothing is copied)\n";
+  out += "workers " + std::to_string(options_.workers) + ", reads in flight " + std::to_string(options_.io) + ", elements under way " +
+         std::to_string(options_.ready) + ", memory budget " + std::to_string(options_.memory_budget) + " bytes\n";
+  for (const std::string& note : notes(plan_)) out += "note: " + note + "\n";
+  return out;
+}
+
+class ElementsImpl final : public Elements {
+ public:
+  ElementsImpl(Pipeline pipeline, std::shared_ptr<Pool> pool, uint64_t seed)
+      : pipeline_(std::move(pipeline)), pool_(std::move(pool)), seed_(seed) {}
+  Status prepare() {
+    Counters counters(pipeline_.operators.size());
+    return pipeline_.level->prepare(counters);
+  }
+  Result<Sample> at(uint64_t position, uint64_t epoch) override {
+    Counters counters(pipeline_.operators.size());
+    Evaluator evaluator(pool_.get(), &counters, seed_, true);
+    HEADRACE_ASSIGN(Sample sample, pipeline_.level->element(pipeline_.level->level(), position, epoch, 0, evaluator));
+    for (const Tensor& field : sample.fields)
+      if (field.buffer) pool_->hand_over(*field.buffer);
+    return sample;
+  }
+
+ private:
+  Pipeline pipeline_;
+  std::shared_ptr<Pool> pool_;
+  uint64_t seed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options, std::shared_ptr<Store> store) {
+  options = with_defaults(std::move(options));
+  auto pool = Pool::make(options.memory_budget);
+  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
+  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher)));
+  if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot")) options.write_into_slot = false;
+  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool));
+  HEADRACE_TRY(loader->prepare());
+  return std::unique_ptr<Loader>(std::move(loader));
+}
+
+Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, size_t memory_budget, std::shared_ptr<Store> store) {
+  if (!plan->indexed)
+    return invalid("this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands in it");
+  auto pool = Pool::make(memory_budget == 0 ? usable_memory_bytes() / 4 : memory_budget);
+  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
+  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, {}, true, std::move(fetcher)));
+  if (!pipeline.level) return invalid("shard: steps= has no random access");
+  auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
+  HEADRACE_TRY(out->prepare());
+  return std::unique_ptr<Elements>(std::move(out));
+}
+
+}  // namespace headrace

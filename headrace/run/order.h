@@ -1,0 +1,40 @@
+// Order is arithmetic: which element of which leaf stands at a position, after shuffle, shard, repeat, take, skip and
+// concatenate. No data moves and no memory grows with the dataset. Immutable; all methods may be called from several threads.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headrace/graph/node.h"
+
+namespace headrace {
+
+// Before `locate`: a position of the level in `index`. After: an element of a leaf.
+struct Position {
+  uint64_t index = 0;
+  uint64_t epoch = 0;
+  uint32_t leaf = 0;
+  uint32_t occurrence = 0;
+  bool valid = true;
+};
+
+// The index verbs of one level over its leaves.
+class Order {
+ public:
+  virtual ~Order() = default;
+  virtual void locate(std::span<Position> positions) const = 0;
+
+  static std::unique_ptr<Order> leaf(uint32_t ordinal);
+  static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
+  static std::unique_ptr<Order> repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total);
+  static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
+  static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals);
+};
+
+// The epoch that reaches what stands below a repeat: iteration e, pass p.
+inline uint64_t epoch_of_pass(uint64_t epoch, uint64_t times, uint64_t pass) {
+  return (times == 0 ? epoch << 32 : epoch * times) + pass;
+}
+
+}  // namespace headrace

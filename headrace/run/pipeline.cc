@@ -1,0 +1,214 @@
+#include "headrace/run/pipeline.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kPositionBlock = 64;  // elements a ticket when they are not batched
+
+void list_operators(const Node& node, std::vector<std::string>& out) {
+  for (const NodePtr& input : node.inputs) list_operators(*input, out);
+  const auto add = [&](const Program& program) {
+    for (const Call& call : program.steps) {
+      if (out.size() <= call.ordinal) out.resize(call.ordinal + 1);
+      out[call.ordinal] = call.op->name();
+    }
+  };
+  if (const auto* map = node.as<Map>()) add(map->program);
+  if (const auto* filter = node.as<Filter>()) add(filter->predicate);
+}
+
+// on_error acts on samples: above a batch and what follows it, it moves below. Not a rewrite: what it means.
+NodePtr place_on_error(const NodePtr& node) {
+  std::vector<NodePtr> inputs;
+  for (const NodePtr& input : node->inputs) inputs.push_back(place_on_error(input));
+  NodePtr out = inputs.empty() ? node : with_inputs(*node, inputs);
+  const auto* on_error = out->as<OnError>();
+  if (!on_error || on_error->policy == OnErrorPolicy::raise) return out;
+  NodePtr below = out->input();
+  bool above_batch = false;
+  for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get()) above_batch = above_batch || n->as<Batch>();
+  if (!above_batch || !(below->as<Batch>() || below->as<Map>() || below->as<Take>() || below->as<Skip>() || below->as<Repeat>()))
+    return out;
+  const NodePtr moved = with_inputs(*out, {below->input()});
+  if (!moved) return out;
+  const NodePtr made = with_inputs(*below, {place_on_error(moved)});
+  return made ? made : out;
+}
+
+class Lowering {
+ public:
+  Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher)
+      : pipeline_(pipeline), ordered_(ordered), fetcher_(std::move(fetcher)) {}
+
+  Result<StreamPtr> stream(const Node& node) {
+    if (node.indexed) return level(node);
+    return std::visit([&](const auto& kind) { return lower(node, kind); }, node.kind);
+  }
+
+ private:
+  using Made = Result<StreamPtr>;
+
+  StreamPtr stage(StreamPtr feeder, std::unique_ptr<Body> body) {
+    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body), ordered_);
+    stage_ = made.get();
+    return made;
+  }
+
+  Made level(const Node& node) {
+    HEADRACE_ASSIGN(std::shared_ptr<const Level> made, lower_level(node));
+    auto body = std::make_unique<LevelBody>(made, fetcher_);
+    bodies_.push_back(body.get());
+    auto feeder = position_stream(made, body->makes_batches() ? 1 : kPositionBlock, &body->outer_start());
+    pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
+    return stage(std::move(feeder), std::move(body));
+  }
+
+  // A link goes to the stage right below, or to a new one.
+  Made link(const Node& node, Link link) {
+    stage_ = nullptr;
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    pipeline_.level = nullptr;
+    if (!stage_ || stage_ != child.get()) child = stage(std::move(child), std::make_unique<SampleBody>());
+    stage_->body().chain.push_back(std::move(link));
+    return child;
+  }
+  template <class F> Made verb(const Node& node, F&& f) {
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    stage_ = nullptr, pipeline_.level = nullptr;
+    return f(std::move(child));
+  }
+
+  Made lower(const Node& node, const Map& map) { return link(node, map.program); }
+  Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }
+  Made lower(const Node& node, const Unbatch&) { return link(node, UnbatchLink{node.input()->schema}); }
+  Made lower(const Node& node, const OnError& on_error) {
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    pipeline_.level = nullptr;
+    if (on_error.policy != OnErrorPolicy::skip) return child;
+    std::vector<Stage*> below;
+    child->stages(below);
+    for (Stage* stage : below) stage->body().skip_errors = true;
+    stage_ = nullptr;  // what follows is not covered
+    return child;
+  }
+  Made lower(const Node& node, const Shuffle& shuffle) {
+    return verb(node, [&](StreamPtr c) { return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window); });
+  }
+  Made lower(const Node& node, const Repeat& repeat) {
+    return verb(node, [&](StreamPtr c) { return repeat_stream(std::move(c), repeat.times); });
+  }
+  Made lower(const Node& node, const Take& take) {
+    return verb(node, [&](StreamPtr c) { return take_stream(std::move(c), take.count); });
+  }
+  Made lower(const Node& node, const Skip& skip) {
+    return verb(node, [&](StreamPtr c) { return skip_stream(std::move(c), skip.count); });
+  }
+  Made lower(const Node& node, const Shard& shard) {
+    return verb(node, [&](StreamPtr c) { return shard_stream(std::move(c), shard.rank, shard.world, node.size); });
+  }
+  Made lower(const Node& node, const Batch& batch) {
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    pipeline_.level = nullptr;
+    return stage(group_stream(std::move(child), batch.size, batch.drop_last),
+                 std::make_unique<GroupBody>(batch, node.input()->schema));
+  }
+  Made lower(const Node& node, const Concatenate&) {
+    std::vector<StreamPtr> children;
+    for (const NodePtr& input : node.inputs) {
+      HEADRACE_ASSIGN(StreamPtr child, stream(*input));
+      children.push_back(std::move(child));
+    }
+    stage_ = nullptr, pipeline_.level = nullptr;
+    return concatenate_stream(std::move(children));
+  }
+  Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
+
+  Pipeline& pipeline_;
+  bool ordered_;
+  std::shared_ptr<Fetcher> fetcher_;
+  Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
+  std::vector<LevelBody*> bodies_;
+};
+
+const Shard* find_shard(const Node& node) {
+  if (const auto* shard = node.as<Shard>()) return shard;
+  for (const NodePtr& input : node.inputs)
+    if (const Shard* found = find_shard(*input)) return found;
+  return nullptr;
+}
+
+uint64_t rows_per_element(const Node& node) {
+  uint64_t unit = 1;
+  for (const Node* n = &node; !n->inputs.empty(); n = n->input().get())
+    if (const auto* batch = n->as<Batch>()) unit *= batch->size;
+  return unit;
+}
+
+// Which of the forms of an elastic state fits, from the top of the plan down.
+Pipeline::Elastic elastic_form(const Node& root) {
+  using Form = Pipeline::Elastic::Form;
+  Pipeline::Elastic out;
+  const Shard* shard = find_shard(root);
+  if (shard) out.shard = *shard, out.world = shard->world;
+  const bool here = root.shard.has_value();  // the shard deals the outermost level
+  const Node* n = &root;
+  bool only_repeat = true;
+  out.times = 1;
+  for (; !n->as<Batch>() && !n->inputs.empty(); n = n->input().get()) {
+    if (const auto* repeat = n->as<Repeat>()) {
+      only_repeat = only_repeat && out.times == 1;
+      out.times = repeat->times;
+    } else if (!n->as<Map>() && !n->as<OnError>()) {
+      only_repeat = false;
+    }
+    if (n->inputs.size() > 1) break;
+  }
+  const auto* batch = n->as<Batch>();
+  if (here || !batch) {
+    out.form = Form::elements, out.total = *root.total, out.unit = rows_per_element(root), out.times = 1;
+    return out;
+  }
+  if (!only_repeat) return out;
+  out.form = Form::batches, out.total = *n->input()->total;
+  out.batch = batch->size, out.drop_last = batch->drop_last;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> notes(const NodePtr& plan) {
+  std::vector<std::string> out;
+  for (const Node* n = plan.get(); !n->inputs.empty(); n = n->input().get()) {
+    if (n->as<Shard>() && !n->input()->indexed)
+      out.emplace_back("shard stands after a filter, unbatch, window shuffle or on_error(\"skip\"): every rank reads and decodes "
+                       "everything and keeps its share; put shard before them if ranks may take different numbers of samples");
+    if (n->inputs.size() > 1) break;
+  }
+  return out;
+}
+
+Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
+                       std::shared_ptr<Fetcher> fetcher) {
+  Pipeline out;
+  const NodePtr placed = place_on_error(number(root));
+  out.plan = rewrite(placed, rewrites_off, &out.applied);
+  list_operators(*placed, out.operators);
+  if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
+  const Node* top = placed.get();
+  while (!top->inputs.empty() && !top->as<Batch>() && !top->as<Unbatch>()) top = top->input().get();
+  out.batched = top->as<Batch>() != nullptr;
+  if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
+    return invalid("shard: the length is not known before the run (filter, unbatch or on_error(\"skip\") stand after), so "
+                   "ranks could take unequal numbers of steps; give shard(..., steps=)");
+  HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
+  if (out.shard && out.shard->steps) {
+    out.root = shard_stream(std::move(out.root), 0, 1, out.shard->steps);
+    out.level = nullptr;
+  }
+  if (out.level && ordered) out.elastic = elastic_form(*placed);
+  return out;
+}
+
+}  // namespace headrace

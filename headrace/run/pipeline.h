@@ -1,0 +1,50 @@
+// A Pipeline: a plan made ready to run. Lowering numbers the nodes, rewrites them, and turns what has random access into
+// Levels and what has not into stages between streams. Also the arithmetic of states: what "consumed" means for it.
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headrace/graph/rewrites/rewrites.h"
+#include "headrace/run/stage.h"
+
+namespace headrace {
+
+struct Pipeline {
+  NodePtr plan;                   // numbered, rewritten
+  std::vector<Applied> applied;   // what the rewrites did
+  std::vector<std::string> operators;  // by ordinal, for reports
+  StreamPtr root;
+  LevelBody* level = nullptr;     // the only stage's, when the whole plan has random access
+  std::optional<Shard> shard;
+  bool batched = false;           // elements are batches: rows count as samples
+
+  // Where an elastic state can be expressed as samples consumed over all ranks (see Elastic).
+  struct Elastic {
+    enum class Form : uint8_t { none, elements, batches } form = Form::none;
+    uint64_t total = 0;        // N: positions of one pass over all ranks, at the level of the shard
+    uint64_t times = 1;        // passes an epoch, for batches under a repeat; 0: for ever
+    uint64_t unit = 1;         // samples an element of that level
+    uint64_t batch = 1;        // rows a batch
+    bool drop_last = false;
+    uint64_t world = 1;
+    Shard shard;
+  } elastic;
+};
+
+Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
+                       std::shared_ptr<Fetcher> fetcher);
+
+// What explain() should warn of: shards above borders, seeds nobody gave.
+std::vector<std::string> notes(const NodePtr& plan);
+
+// Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
+uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);
+// Whether nothing is left of the epoch.
+bool is_finished(const Pipeline::Elastic& elastic, uint64_t consumed);
+// Where a level begins to continue there.
+void starts_at(const Pipeline::Elastic& elastic, uint64_t epoch, uint64_t consumed, Level::Start& outer, Level::Start& rows);
+
+}  // namespace headrace

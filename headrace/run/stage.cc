@@ -1,0 +1,214 @@
+#include "headrace/run/stage.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
+constexpr size_t kMaxGrain = 4096;
+
+}  // namespace
+
+Pull Stage::pull(Item& out, Status& failure) {
+  while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
+  for (const TicketPtr& ticket : ring_) {
+    if (ticket->done && !ticket->error.ok()) {
+      failure = ticket->error;
+      return Pull::error;
+    }
+    if (ticket->done && ticket->emitted < ticket->outputs.size()) {
+      out = {};
+      out.samples.push_back(std::move(ticket->outputs[ticket->emitted++]));
+      return Pull::item;
+    }
+    if (ordered_) return Pull::wait;  // unordered: whoever is done may go first
+  }
+  if (!ring_.empty()) return Pull::wait;
+  if (!failure_.ok()) {
+    failure = failure_;
+    return Pull::error;
+  }
+  return ended_ ? Pull::end : Pull::wait;
+}
+
+void Stage::start(uint64_t epoch, uint32_t occurrence) {
+  for (const TicketPtr& ticket : ring_) ticket->dropped = true;
+  ring_.clear(), io_.clear(), ready_.clear();
+  ended_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
+  feeder_->start(epoch, occurrence);
+}
+
+// How many tickets have handed out something, which and how much, then where the oldest began.
+void Stage::save(Cursor& cursor) const {
+  const size_t count_at = cursor.size();
+  cursor.push_back(0);
+  size_t first = 0;
+  while (first < ring_.size() && ring_[first]->used_up()) ++first;
+  if (first == ring_.size()) {
+    for (const auto& [offset, emitted] : resumed_) {
+      ++cursor[count_at];
+      cursor.insert(cursor.end(), {offset - admitted_, emitted});
+    }
+    feeder_->save(cursor);
+    return;
+  }
+  for (size_t i = first; i < ring_.size(); ++i) {
+    if (ring_[i]->emitted == 0) continue;
+    ++cursor[count_at];
+    cursor.insert(cursor.end(), {i - first, ring_[i]->used_up() ? Ticket::kAll : ring_[i]->emitted});
+  }
+  cursor.insert(cursor.end(), ring_[first]->before.begin(), ring_[first]->before.end());
+}
+
+void Stage::restore(CursorReader& cursor) {
+  const uint64_t count = cursor.next();
+  resumed_.clear(), admitted_ = 0;
+  for (uint64_t i = 0; i < count && cursor.good(); ++i) {
+    const uint64_t offset = cursor.next();
+    resumed_[offset] = cursor.next();
+  }
+  feeder_->restore(cursor);
+}
+
+void Stage::stages(std::vector<Stage*>& out) {
+  feeder_->stages(out);
+  out.push_back(this);
+}
+
+Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
+  if (ended_ || !failure_.ok() || ring_.size() >= ring) return Admitted::no;
+  auto ticket = std::make_shared<Ticket>();
+  feeder_->save(ticket->before);
+  Status failure;
+  const Pull pulled = feeder_->pull(ticket->item, failure);
+  if (pulled == Pull::wait) return Admitted::no;
+  if (pulled == Pull::end) {
+    ended_ = true;
+    return Admitted::yes;
+  }
+  if (pulled == Pull::error) {
+    failure_ = std::move(failure);
+    return Admitted::yes;
+  }
+  ticket->serial = next_serial_++;
+  const auto split = body_->admit(*ticket, grain_, pool);
+  if (!split.ok() || !*split) {
+    // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those bodies take none.
+    CursorReader before(ticket->before);
+    feeder_->restore(before);
+    if (!split.ok()) failure_ = split.status();
+    return split.ok() ? Admitted::no_memory : Admitted::yes;
+  }
+  if (const auto it = resumed_.find(admitted_); it != resumed_.end()) {
+    ticket->emitted = it->second;
+    resumed_.erase(it);
+  }
+  ++admitted_;
+  ring_.push_back(ticket);
+  ticket->parts_left = ticket->parts.size();
+  for (size_t p = 0; p < ticket->parts.size(); ++p) make_runnable(ticket, p);
+  if (ticket->parts.empty()) part_done(ticket);
+  return Admitted::yes;
+}
+
+void Stage::make_runnable(const TicketPtr& ticket, size_t part) {
+  const bool io = part != Work::kFinish && ticket->parts[part].state == Part::State::io;
+  (io ? io_ : ready_).emplace(ticket->serial, part);
+}
+
+TicketPtr Stage::find(uint64_t serial) const {
+  const auto it = std::lower_bound(ring_.begin(), ring_.end(), serial,
+                                   [](const TicketPtr& t, uint64_t s) { return t->serial < s; });
+  return it != ring_.end() && (*it)->serial == serial ? *it : nullptr;
+}
+
+bool Stage::take(bool io, Work& work) {
+  auto& runnable = io ? io_ : ready_;
+  if (runnable.empty()) return false;
+  const auto [serial, part] = *runnable.begin();
+  runnable.erase(runnable.begin());
+  work = {};
+  work.stage = this;
+  work.ticket = find(serial);
+  work.part = part;
+  work.io = io;
+  if (part != Work::kFinish && !io) work.ticket->parts[part].state = Part::State::running;
+  return true;
+}
+
+void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
+  Ticket& ticket = *work.ticket;
+  if (work.io) {
+    work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
+    return;
+  }
+  const uint64_t begin = thread_cpu_ns();
+  if (work.part == Work::kFinish) work.result.status = body_->finish(ticket, evaluator);
+  else work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
+  work.busy_ns = thread_cpu_ns() - begin;
+  counters.parts.add(1);
+  counters.busy_ns.add(work.busy_ns);
+}
+
+void Stage::finish(Work& work) {
+  const TicketPtr& ticket = work.ticket;
+  if (ticket->dropped) return;
+  if (!work.result.status.ok() && work.result.row <= ticket->error_row) {
+    ticket->error = std::move(work.result.status);
+    ticket->error_row = work.result.row;
+  }
+  if (work.part == Work::kFinish) {
+    ticket->done = true;
+    ticket->parts.clear();
+    return;
+  }
+  Part& part = ticket->parts[work.part];
+  if (work.io && ticket->error.ok()) {
+    part.state = Part::State::ready;
+    make_runnable(ticket, work.part);
+    return;
+  }
+  settle_grain(work);
+  part.state = Part::State::done;
+  part.blocks.clear();
+  part_done(ticket);
+}
+
+void Stage::part_done(const TicketPtr& ticket) {
+  if (ticket->parts_left > 0) --ticket->parts_left;
+  if (ticket->parts_left > 0) return;
+  if (ticket->error.ok()) make_runnable(ticket, Work::kFinish);
+  else ticket->done = true;
+}
+
+void Stage::settle_grain(const Work& work) {
+  const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
+  const uint64_t row_ns = work.busy_ns / rows + 1;
+  const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
+  grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
+}
+
+void Stage::give_back(const Work& work) {
+  const TicketPtr& ticket = work.ticket;
+  if (ticket->dropped) return;
+  if (work.part != Work::kFinish && !work.io) ticket->parts[work.part].state = Part::State::ready;
+  (work.io ? io_ : ready_).emplace(ticket->serial, work.part);
+}
+
+size_t Stage::drop_fetched(const Ticket* keep) {
+  size_t dropped = 0;
+  for (const TicketPtr& ticket : ring_)
+    for (size_t p = 0; p < ticket->parts.size(); ++p) {
+      Part& part = ticket->parts[p];
+      if (ticket.get() == keep || part.state != Part::State::ready || part.blocks.empty()) continue;
+      part.blocks.clear(), part.failures.clear();
+      part.state = Part::State::io;
+      ready_.erase({ticket->serial, p});
+      io_.emplace(ticket->serial, p);
+      ++dropped;
+    }
+  return dropped;
+}
+
+}  // namespace headrace

@@ -1,0 +1,70 @@
+// A Stage: a ring of tickets in order between a feeder and whoever pulls. Workers take parts in any order; results leave in
+// the order of the items, so what comes out never depends on who was fast. Guarded by the executor's mutex.
+#pragma once
+#include <deque>
+#include <memory>
+#include <set>
+
+#include "headrace/run/body.h"
+#include "headrace/run/stream.h"
+
+namespace headrace {
+
+// One piece of work: a part's reading, its running, or (part == kFinish) the end of its ticket.
+struct Work {
+  static constexpr size_t kFinish = ~size_t{0};
+  Stage* stage = nullptr;
+  TicketPtr ticket;
+  size_t part = 0;
+  bool io = false;
+  RowStatus result;       // set by run()
+  uint64_t busy_ns = 0;
+};
+
+class Stage final : public Stream {
+ public:
+  Stage(StreamPtr feeder, std::unique_ptr<Body> body, bool ordered) : feeder_(std::move(feeder)), body_(std::move(body)), ordered_(ordered) {}
+
+  // Stream.
+  Pull pull(Item& out, Status& failure) override;
+  void start(uint64_t epoch, uint32_t occurrence) override;
+  void save(Cursor& cursor) const override;
+  void restore(CursorReader& cursor) override;
+  void stages(std::vector<Stage*>& out) override;
+
+  // Take one more item from the feeder, if there is one, a place in the ring and memory for it.
+  enum class Admitted : uint8_t { yes, no, no_memory };
+  Admitted admit(size_t ring, Pool& pool);
+  bool take(bool io, Work& work);        // the oldest runnable part
+  void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
+  void finish(Work& work);               // what run() found
+  void give_back(const Work& work);      // the part could not get memory: runnable again
+  size_t drop_fetched(const Ticket* keep);  // forget bytes read ahead for others; how many parts gave some up
+
+  size_t in_flight() const { return ring_.size(); }
+  bool empty() const { return ring_.empty(); }
+  bool ended() const { return ended_; }
+  Body& body() { return *body_; }
+  const Body& body() const { return *body_; }
+
+ private:
+  using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
+  void make_runnable(const TicketPtr& ticket, size_t part);
+  void part_done(const TicketPtr& ticket);
+  TicketPtr find(uint64_t serial) const;
+  void settle_grain(const Work& work);
+
+  StreamPtr feeder_;
+  std::unique_ptr<Body> body_;
+  bool ordered_;
+  std::deque<TicketPtr> ring_;            // oldest first
+  std::set<PartKey> io_, ready_;
+  uint64_t next_serial_ = 0;
+  size_t grain_ = 1;                      // rows a part; affects speed only
+  std::map<uint64_t, uint64_t> resumed_;  // ticket after restore() -> outputs it had handed out when the state was taken
+  uint64_t admitted_ = 0;                 // tickets since start() or restore()
+  bool ended_ = false;
+  Status failure_;                        // of the feeder, or of a ticket; told when its turn comes
+};
+
+}  // namespace headrace

@@ -1,0 +1,67 @@
+#include "headrace/run/state.h"
+
+namespace headrace {
+namespace {
+constexpr int64_t kVersion = 1;
+
+std::string half(const std::string& fingerprint, bool data) {
+  const size_t dash = fingerprint.find('-');
+  return data ? fingerprint.substr(dash == std::string::npos ? 0 : dash) : fingerprint.substr(0, dash);
+}
+}  // namespace
+
+Value state_to_value(const Where& where, const std::string& fingerprint) {
+  Value out{Value::Object()};
+  out.set("version", kVersion);
+  out.set("fingerprint", fingerprint);
+  out.set("epoch", where.epoch);
+  if (where.finished) {
+    out.set("finished", true);
+  } else if (where.elastic) {
+    out.set("consumed", where.consumed);
+  } else {
+    Value::List cursor;
+    for (uint64_t v : where.cursor) cursor.emplace_back(v);
+    out.set("cursor", std::move(cursor));
+    if (where.world > 0) out.set("rank", where.rank), out.set("world", where.world);
+  }
+  return out;
+}
+
+Result<Where> state_from_value(const Value& state, const std::string& fingerprint) {
+  HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
+  if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
+  HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
+  if (half(theirs, false) != half(fingerprint, false))
+    return invalid("state: was taken from another plan (verbs, operators, their parameters or seeds differ): fingerprint " +
+                   theirs + ", this plan's is " + fingerprint);
+  if (theirs != fingerprint)
+    return invalid("state: the data changed since it was taken (file names, labels, counts or contents differ): fingerprint " +
+                   theirs + ", this data's is " + fingerprint);
+  HEADRACE_ASSIGN(const int64_t epoch, state.get_integer("epoch"));
+  Where out;
+  out.epoch = static_cast<uint64_t>(epoch);
+  const Value* finished = state.find("finished");
+  out.finished = finished && finished->boolean() && *finished->boolean();
+  if (out.finished) return out;
+  if (const Value* cursor = state.find("cursor")) {
+    out.elastic = false;
+    if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
+    for (const Value& v : *cursor->list()) {
+      if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
+      out.cursor.push_back(static_cast<uint64_t>(*v.integer()));
+    }
+    if (state.find("world")) {
+      HEADRACE_ASSIGN(const int64_t rank, state.get_integer("rank"));
+      HEADRACE_ASSIGN(const int64_t world, state.get_integer("world"));
+      out.rank = static_cast<uint32_t>(rank), out.world = static_cast<uint32_t>(world);
+    }
+    return out;
+  }
+  HEADRACE_ASSIGN(const int64_t consumed, state.get_integer("consumed"));
+  if (consumed < 0) return invalid("state: 'consumed' wants at least 0, got " + std::to_string(consumed));
+  out.consumed = static_cast<uint64_t>(consumed);
+  return out;
+}
+
+}  // namespace headrace

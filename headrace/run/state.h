@@ -1,0 +1,25 @@
+// The state of an iteration as JSON: a fingerprint, an epoch, and how much of it was handed out.
+#pragma once
+#include <string>
+
+#include "headrace/core/value.h"
+#include "headrace/run/ticket.h"
+
+namespace headrace {
+
+// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any world size;
+// with a filter, unbatch or window shuffle it is a cursor of this rank.
+struct Where {
+  uint64_t epoch = 0;
+  uint64_t consumed = 0;
+  bool elastic = true;
+  bool finished = false;
+  Cursor cursor{};
+  uint32_t rank = 0, world = 0;
+};
+
+Value state_to_value(const Where& where, const std::string& fingerprint);
+// Refuses another version, another plan, changed data; says which.
+Result<Where> state_from_value(const Value& state, const std::string& fingerprint);
+
+}  // namespace headrace

@@ -1,0 +1,243 @@
+#include "headrace/run/stream.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+class PositionStream final : public Stream {
+ public:
+  PositionStream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start)
+      : level_(std::move(level)), block_(block), start_(start) {}
+  Pull pull(Item& out, Status&) override {
+    const uint64_t size = level_->size(epoch_, *start_);
+    if (next_ >= size) return Pull::end;
+    out.first = next_, out.count = std::min(block_, size - next_);
+    out.epoch = epoch_, out.occurrence = occurrence_;
+    next_ += out.count;
+    return Pull::item;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override { next_ = 0, epoch_ = epoch, occurrence_ = occurrence; }
+  void save(Cursor& cursor) const override { cursor.push_back(next_); }
+  void restore(CursorReader& cursor) override { next_ = cursor.next(); }
+  void stages(std::vector<Stage*>&) override {}
+
+ private:
+  std::shared_ptr<const Level> level_;
+  uint64_t block_;
+  const Level::Start* start_;
+  uint64_t next_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0;
+};
+
+// A verb over one child: passes everything on but what it overrides.
+class OneChild : public Stream {
+ public:
+  explicit OneChild(StreamPtr child) : child_(std::move(child)) {}
+  void start(uint64_t epoch, uint32_t occurrence) override { child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { child_->save(cursor); }
+  void restore(CursorReader& cursor) override { child_->restore(cursor); }
+  void stages(std::vector<Stage*>& out) override { child_->stages(out); }
+
+ protected:
+  StreamPtr child_;
+};
+
+class TakeStream final : public OneChild {
+ public:
+  TakeStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
+  Pull pull(Item& out, Status& failure) override {
+    if (taken_ == count_) return Pull::end;
+    const Pull pulled = child_->pull(out, failure);
+    taken_ += pulled == Pull::item;
+    return pulled;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override { taken_ = 0, child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { cursor.push_back(taken_), child_->save(cursor); }
+  void restore(CursorReader& cursor) override { taken_ = cursor.next(), child_->restore(cursor); }
+
+ private:
+  uint64_t count_, taken_ = 0;
+};
+
+class SkipStream final : public OneChild {
+ public:
+  SkipStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
+  Pull pull(Item& out, Status& failure) override {
+    for (; skipped_ < count_; ++skipped_)
+      if (const Pull pulled = child_->pull(out, failure); pulled != Pull::item) return pulled;
+    return child_->pull(out, failure);
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
+  void restore(CursorReader& cursor) override { skipped_ = cursor.next(), child_->restore(cursor); }
+
+ private:
+  uint64_t count_, skipped_ = 0;
+};
+
+class RepeatStream final : public OneChild {
+ public:
+  RepeatStream(StreamPtr child, uint64_t times) : OneChild(std::move(child)), times_(times) {}
+  Pull pull(Item& out, Status& failure) override {
+    while (true) {
+      const Pull pulled = child_->pull(out, failure);
+      if (pulled == Pull::item) empty_ = false;
+      if (pulled != Pull::end) return pulled;
+      if (pass_ + 1 == times_ || (times_ == 0 && empty_)) return Pull::end;
+      begin(pass_ + 1);
+    }
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence;
+    begin(0);
+  }
+  void save(Cursor& cursor) const override { cursor.push_back(pass_), cursor.push_back(empty_), child_->save(cursor); }
+  void restore(CursorReader& cursor) override {
+    begin(cursor.next());
+    empty_ = cursor.next() != 0;
+    child_->restore(cursor);
+  }
+
+ private:
+  void begin(uint64_t pass) {
+    pass_ = pass, empty_ = true;
+    child_->start(epoch_of_pass(epoch_, times_, pass), occurrence_);
+  }
+  uint64_t times_, pass_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0;
+  bool empty_ = true;  // this pass: an endless repeat of nothing ends
+};
+
+class ConcatenateStream final : public Stream {
+ public:
+  explicit ConcatenateStream(std::vector<StreamPtr> children) : children_(std::move(children)) {}
+  Pull pull(Item& out, Status& failure) override {
+    for (; current_ < children_.size(); ++current_)
+      if (const Pull pulled = children_[current_]->pull(out, failure); pulled != Pull::end) return pulled;
+    return Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    current_ = 0;
+    for (auto& child : children_) child->start(epoch, occurrence);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(current_);
+    for (const auto& child : children_) child->save(cursor);
+  }
+  void restore(CursorReader& cursor) override {
+    current_ = cursor.next();
+    for (auto& child : children_) child->restore(cursor);
+  }
+  void stages(std::vector<Stage*>& out) override {
+    for (auto& child : children_) child->stages(out);
+  }
+
+ private:
+  std::vector<StreamPtr> children_;
+  size_t current_ = 0;
+};
+
+class ShardStream final : public OneChild {
+ public:
+  ShardStream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota)
+      : OneChild(std::move(child)), rank_(rank), world_(world), quota_(quota) {}
+  Pull pull(Item& out, Status& failure) override {
+    while (!quota_ || given_ < *quota_) {
+      const Pull pulled = child_->pull(out, failure);
+      if (pulled == Pull::end && quota_ && seen_ > 0) {
+        child_->start(epoch_, occurrence_ + ++wraps_);
+        continue;
+      }
+      if (pulled != Pull::item) return pulled;
+      if (seen_++ % world_ != rank_) continue;
+      ++given_;
+      return Pull::item;
+    }
+    return Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence, seen_ = given_ = 0, wraps_ = 0;
+    child_->start(epoch, occurrence);
+  }
+  void save(Cursor& cursor) const override {
+    for (uint64_t v : {seen_, given_, static_cast<uint64_t>(wraps_)}) cursor.push_back(v);
+    child_->save(cursor);
+  }
+  void restore(CursorReader& cursor) override {
+    seen_ = cursor.next(), given_ = cursor.next(), wraps_ = static_cast<uint32_t>(cursor.next());
+    child_->start(epoch_, occurrence_ + wraps_);
+    child_->restore(cursor);
+  }
+
+ private:
+  uint32_t rank_, world_;
+  std::optional<uint64_t> quota_;
+  uint64_t seen_ = 0, given_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0, wraps_ = 0;
+};
+
+// Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where it began.
+class GroupStream final : public OneChild {
+ public:
+  GroupStream(StreamPtr child, uint64_t size, bool drop_last)
+      : OneChild(std::move(child)), size_(size), drop_last_(drop_last) {}
+  Pull pull(Item& out, Status& failure) override {
+    if (group_.empty()) mark();
+    while (group_.size() < size_) {
+      Item next;
+      const Pull pulled = child_->pull(next, failure);
+      if (pulled == Pull::end) break;
+      if (pulled != Pull::item) return pulled;
+      for (Sample& sample : next.samples) group_.push_back(std::move(sample));
+    }
+    const bool give = !group_.empty() && (group_.size() == size_ || !drop_last_);
+    out = {};
+    out.samples = std::move(group_);
+    group_.clear();
+    mark();
+    return give ? Pull::item : Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    group_.clear();
+    child_->start(epoch, occurrence);
+    mark();
+  }
+  void save(Cursor& cursor) const override { cursor.insert(cursor.end(), begin_.begin(), begin_.end()); }
+  void restore(CursorReader& cursor) override {
+    child_->restore(cursor);
+    mark();
+  }
+
+ private:
+  void mark() {
+    begin_.clear();
+    child_->save(begin_);
+  }
+  uint64_t size_;
+  bool drop_last_;
+  std::vector<Sample> group_;
+  Cursor begin_;  // where the child stood when the group began
+};
+
+}  // namespace
+
+StreamPtr position_stream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start) {
+  return std::make_unique<PositionStream>(std::move(level), block, start);
+}
+StreamPtr take_stream(StreamPtr child, uint64_t count) { return std::make_unique<TakeStream>(std::move(child), count); }
+StreamPtr skip_stream(StreamPtr child, uint64_t count) { return std::make_unique<SkipStream>(std::move(child), count); }
+StreamPtr repeat_stream(StreamPtr child, uint64_t times) {
+  return std::make_unique<RepeatStream>(std::move(child), times);
+}
+StreamPtr concatenate_stream(std::vector<StreamPtr> children) {
+  return std::make_unique<ConcatenateStream>(std::move(children));
+}
+StreamPtr shard_stream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota) {
+  return std::make_unique<ShardStream>(std::move(child), rank, world, quota);
+}
+StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last) {
+  return std::make_unique<GroupStream>(std::move(child), size, drop_last);
+}
+
+}  // namespace headrace

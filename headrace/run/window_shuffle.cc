@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "headrace/core/key.h"
+#include "headrace/run/stream.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kNone = ~uint64_t{0};
+
+// A reservoir of `window` elements: hand out a random one, put the next in its place, close ranks from the end when there is
+// no next. Which input stands in which slot follows from the draws alone, so the state is counts and where the oldest held
+// element came from; loading it replays the draws without data and reads only what is held.
+class WindowShuffleStream final : public Stream {
+ public:
+  WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
+      : child_(std::move(child)), seed_(seed), window_(window) {}
+
+  Pull pull(Item& out, Status& failure) override {
+    if (const Pull ready = replay(failure); ready != Pull::item) return ready;
+    if (const Pull ready = fill(failure); ready != Pull::item) return ready;
+    if (slots_.empty()) return Pull::end;
+    hole_ = draw(emitted_, slots_.size());
+    out = std::move(slots_[hole_].item);
+    ++emitted_;
+    return Pull::item;
+  }
+
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch;
+    slots_.clear();
+    emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = kNone;
+    child_->start(epoch, occurrence);
+  }
+
+  void save(Cursor& cursor) const override {
+    if (replay_next_ < pulled_) {  // nothing was handed out since restore()
+      cursor.insert(cursor.end(), restored_.begin(), restored_.end());
+      return;
+    }
+    const Slot* oldest = nullptr;
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (i != hole_ && (!oldest || slots_[i].ordinal < oldest->ordinal)) oldest = &slots_[i];
+    cursor.insert(cursor.end(), {emitted_, pulled_, ended_, oldest ? oldest->ordinal : pulled_});
+    if (oldest) cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
+    else child_->save(cursor);
+  }
+
+  void restore(CursorReader& cursor) override {
+    emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0, replay_next_ = cursor.next();
+    child_->restore(cursor);
+    restored_ = {emitted_, pulled_, ended_, replay_next_};
+    child_->save(restored_);
+    // The draws so far, over ordinals only.
+    uint64_t next = 0;
+    hole_ = kNone;
+    slots_.clear();
+    for (uint64_t e = 0; e <= emitted_; ++e) {
+      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next) slots_.push_back({{}, {}, next});
+      if (hole_ != kNone && next < pulled_) slots_[hole_].ordinal = next++, hole_ = kNone;
+      else if (hole_ != kNone && e < emitted_) close_ranks();
+      if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
+    }
+  }
+
+  void stages(std::vector<Stage*>& out) override { child_->stages(out); }
+
+ private:
+  struct Slot {
+    Item item;
+    Cursor before;  // where the child stood before it was pulled
+    uint64_t ordinal = 0;
+  };
+
+  uint64_t draw(uint64_t emitted, uint64_t n) const {
+    return static_cast<uint64_t>(Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
+  }
+
+  void close_ranks() {
+    if (hole_ + 1 < slots_.size()) slots_[hole_] = std::move(slots_.back());
+    slots_.pop_back();
+    hole_ = kNone;
+  }
+
+  // Bring the window up to its size, or as far as there is input.
+  Pull fill(Status& failure) {
+    while (!ended_ && (hole_ != kNone || slots_.size() < window_)) {
+      Slot next;
+      child_->save(next.before);
+      next.ordinal = pulled_;
+      const Pull pulled = child_->pull(next.item, failure);
+      if (pulled == Pull::end) ended_ = true;
+      else if (pulled != Pull::item) return pulled;
+      else {
+        ++pulled_, ++replay_next_;
+        if (hole_ != kNone) slots_[hole_] = std::move(next), hole_ = kNone;
+        else slots_.push_back(std::move(next));
+      }
+    }
+    if (hole_ != kNone) close_ranks();
+    return Pull::item;
+  }
+
+  // After restore(): read again what is held, pass over what was handed out.
+  Pull replay(Status& failure) {
+    while (replay_next_ < pulled_) {
+      Slot next;
+      child_->save(next.before);
+      const Pull pulled = child_->pull(next.item, failure);
+      if (pulled != Pull::item) return pulled;
+      for (size_t i = 0; i < slots_.size(); ++i)
+        if (slots_[i].ordinal == replay_next_ && i != hole_) {
+          slots_[i].item = std::move(next.item), slots_[i].before = std::move(next.before);
+          break;
+        }
+      ++replay_next_;
+    }
+    return Pull::item;
+  }
+
+  StreamPtr child_;
+  uint64_t seed_, window_, epoch_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
+  uint64_t hole_ = kNone;  // the slot handed out last, not filled again yet
+  bool ended_ = false;
+  std::vector<Slot> slots_;
+  Cursor restored_;
+};
+
+}  // namespace
+
+StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window) {
+  return std::make_unique<WindowShuffleStream>(std::move(child), seed, window);
+}
+
+}  // namespace headrace
