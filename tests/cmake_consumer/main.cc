@@ -7,7 +7,7 @@
 #include "headrace/ops/op.h"
 
 int main() {
-  const headrace::Permutation order(1000, 17, 0);
+  const headrace::Permutation order(17, 0, 1000);
   if (order(999) >= 1000) return 1;
   const auto flip = headrace::make_op("random_flip", headrace::Value());
   if (!flip.ok()) {
