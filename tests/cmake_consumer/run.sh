@@ -8,4 +8,4 @@ trap 'rm -rf "$scratch"' EXIT
 cmake --install "$1" --component dev --prefix "$scratch/prefix" >/dev/null
 cmake -S "$here" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
 cmake --build "$scratch/build"
-"$scratch/build/consumer"
+timeout 60 "$scratch/build/consumer"
