@@ -1,0 +1,33 @@
+// Normalise an image: out = (in * scale - mean) / std per channel, to f32, f16, bf16 or u8, in the layout HWC
+// or CHW, mirrored on the way when asked.
+//
+// For the operator normalize and for whoever fuses it. A u8 input has 256 values per channel, so its result
+// is a table in meaning (normalize_table); the kernel computes the same bits faster than a table is read.
+// Free functions, any thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "headrace/core/dtype.h"
+
+namespace headrace::kernels {
+
+struct Normalize {
+  int64_t height = 1, width = 1, channels = 3;
+  const float* mean = nullptr;  // per channel
+  const float* std = nullptr;   // per channel
+  float scale = 1;
+  DType dtype = DType::f32;  // of the output: f32, f16, bf16, or u8 (to nearest even, clamped)
+  bool planar = false;       // output CHW instead of HWC
+  bool mirrored = false;     // left to right
+};
+
+// `in_stride` counts elements from row to row of `in`; `out` is dense.
+void normalize(const Normalize& normalize, const uint8_t* in, int64_t in_stride, std::byte* out);
+void normalize(const Normalize& normalize, const float* in, int64_t in_stride, std::byte* out);
+
+// What the 256 values of u8 become in `channel`, as f32. The scalar twin of normalize() looks its results up
+// here.
+void normalize_table(const Normalize& normalize, int64_t channel, float* table);
+
+}  // namespace headrace::kernels

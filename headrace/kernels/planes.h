@@ -1,0 +1,29 @@
+// Rearrange the pixels of a row: mirror it, split it into one plane per channel (HWC to CHW), weave planes
+// together again.
+//
+// Free functions on borrowed memory, any thread; `in` and `out` do not overlap. Each SIMD kernel has its
+// scalar twin beside it. Nothing is read or written beyond what the counts say.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace headrace::kernels {
+
+// Reverse the order of `width` pixels of `pixel_size` bytes each. Sizes 1 to 4 are fast.
+void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out);
+void mirror_row_scalar(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out);
+
+// Channel c of pixel i: in[i * channels + c] goes to planes[c * plane_stride + i]. One to four channels are
+// fast for u8.
+void to_planes(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes, int64_t plane_stride);
+void to_planes(const float* in, int64_t pixels, int64_t channels, float* planes, int64_t plane_stride);
+void to_planes_scalar(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes,
+                      int64_t plane_stride);
+
+// The way back.
+void from_planes(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels, uint8_t* out);
+void from_planes(const float* planes, int64_t plane_stride, int64_t pixels, int64_t channels, float* out);
+void from_planes_scalar(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels,
+                        uint8_t* out);
+
+}  // namespace headrace::kernels

@@ -1,0 +1,63 @@
+#include "headrace/kernels/planes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "headrace/kernels/targets.h"
+
+namespace headrace::kernels {
+namespace {
+
+std::vector<uint8_t> counted(int64_t size) {
+  std::vector<uint8_t> values(static_cast<size_t>(size));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 7 + i / 256);
+  return values;
+}
+
+const std::byte* bytes(const std::vector<uint8_t>& v) { return reinterpret_cast<const std::byte*>(v.data()); }
+std::byte* bytes(std::vector<uint8_t>& v) { return reinterpret_cast<std::byte*>(v.data()); }
+
+TEST(Planes, MirrorsThreePixels) {
+  const std::vector<uint8_t> in{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<uint8_t> out(9);
+  mirror_row(bytes(in), 3, 3, bytes(out));
+  EXPECT_EQ(out, (std::vector<uint8_t>{7, 8, 9, 4, 5, 6, 1, 2, 3}));
+}
+
+TEST(Planes, SplitsThreePixels) {
+  const std::vector<uint8_t> in{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<uint8_t> out(9);
+  to_planes(in.data(), 3, 3, out.data(), 3);
+  EXPECT_EQ(out, (std::vector<uint8_t>{1, 4, 7, 2, 5, 8, 3, 6, 9}));
+}
+
+TEST(Planes, EveryTargetEqualsTheScalarTwin) {
+  for (int64_t channels : {1, 2, 3, 4, 5, 12})
+    for (int64_t pixels : {0, 1, 15, 16, 17, 63, 64, 200}) {
+      const std::vector<uint8_t> in = counted(pixels * channels);
+      std::vector<uint8_t> mirrored(in.size()), planes(in.size()), out(in.size());
+      mirror_row_scalar(bytes(in), pixels, static_cast<size_t>(channels), bytes(mirrored));
+      to_planes_scalar(in.data(), pixels, channels, planes.data(), pixels);
+      on_each_simd_target([&](const std::string& target) {
+        mirror_row(bytes(in), pixels, static_cast<size_t>(channels), bytes(out));
+        EXPECT_EQ(out, mirrored) << target << ", channels " << channels << ", pixels " << pixels;
+        to_planes(in.data(), pixels, channels, out.data(), pixels);
+        EXPECT_EQ(out, planes) << target << ", channels " << channels << ", pixels " << pixels;
+        from_planes(planes.data(), pixels, pixels, channels, out.data());
+        EXPECT_EQ(out, in) << target << ", channels " << channels << ", pixels " << pixels;
+      });
+    }
+}
+
+TEST(Planes, FloatsGoThereAndBack) {
+  const std::vector<float> in{1, 2, 3, 4, 5, 6};
+  std::vector<float> planes(6), out(6);
+  to_planes(in.data(), 2, 3, planes.data(), 2);
+  EXPECT_EQ(planes, (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  from_planes(planes.data(), 2, 2, 3, out.data());
+  EXPECT_EQ(out, in);
+}
+
+}  // namespace
+}  // namespace headrace::kernels

@@ -1,0 +1,326 @@
+#include "headrace/kernels/resample_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headrace/kernels/resample_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+// The 32-bit words that the vectors multiply with: two 16-bit halves of weights side by side.
+#ifndef HEADRACE_KERNELS_RESAMPLE_ROWS_ONCE
+#define HEADRACE_KERNELS_RESAMPLE_ROWS_ONCE
+namespace headrace::kernels {
+namespace {
+
+constexpr int kLowBits = 15;
+constexpr int32_t kHalf = 1 << (kPrecisionBits - 1);
+
+int32_t low_pair(const int32_t* weights) {
+  constexpr int32_t mask = (1 << kLowBits) - 1;
+  return (weights[0] & mask) | (weights[1] & mask) << 16;
+}
+int32_t high_pair(const int32_t* weights) {
+  return ((weights[0] >> kLowBits) & 0xffff) |
+         static_cast<int32_t>(static_cast<uint32_t>(weights[1] >> kLowBits) << 16);
+}
+
+// What a vector of resample_across needs of one output pixel: where its window starts, and four words per
+// four taps.
+struct AcrossPlan {
+  int32_t* offsets;  // in bytes from the start of the row
+  int32_t* words;    // [pixel][group][low 01, low 23, high 01, high 23]
+  int64_t groups;    // of four taps
+  int64_t pixels;    // out_width rounded up to four; the extra ones have zero weights
+};
+
+AcrossPlan plan_across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, std::byte* memory) {
+  AcrossPlan plan{reinterpret_cast<int32_t*>(memory), nullptr, taps.stride / 4, (out_width + 3) / 4 * 4};
+  plan.words = plan.offsets + plan.pixels;
+  int32_t* word = plan.words;
+  for (int64_t x = 0; x < plan.pixels; ++x) {
+    plan.offsets[x] = taps.first[std::min(x, out_width - 1)] * in.channels;
+    for (int64_t k = 0; k < taps.stride; k += 4, word += 4) {
+      const int32_t* weights = taps.weights + x * taps.stride + k;
+      const bool real = x < out_width;
+      word[0] = real ? low_pair(weights) : 0;
+      word[1] = real ? low_pair(weights + 2) : 0;
+      word[2] = real ? high_pair(weights) : 0;
+      word[3] = real ? high_pair(weights + 2) : 0;
+    }
+  }
+  return plan;
+}
+
+// Byte shuffles within a block of 16: four interleaved pixels <-> one 32-bit lane per channel. 0x80 gives
+// zero.
+struct Shuffles {
+  alignas(16) uint8_t pixels01[16], pixels23[16], join[16];
+  explicit Shuffles(int channels) {
+    for (int lane = 0; lane < 4; ++lane)
+      for (int byte = 0; byte < 4; ++byte) {
+        const bool used = lane < channels && byte % 2 == 0;
+        const int at = lane + byte / 2 * channels;
+        pixels01[4 * lane + byte] = static_cast<uint8_t>(used ? at : 0x80);
+        pixels23[4 * lane + byte] = static_cast<uint8_t>(used ? at + 2 * channels : 0x80);
+      }
+    std::fill_n(join, 16, uint8_t{0x80});
+    for (int pixel = 0; pixel < 4; ++pixel)
+      for (int c = 0; c < channels; ++c)
+        join[pixel * channels + c] = static_cast<uint8_t>(2 * (4 * (pixel % 2) + c) + pixel / 2);
+  }
+};
+
+}  // namespace
+}  // namespace headrace::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace headrace::kernels {
+namespace HWY_NAMESPACE {
+#if HEADRACE_NO_SIMD
+
+void across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
+            int64_t out_stride, std::byte*) {
+  resample_across_scalar(in, taps, out_width, out, out_stride);
+}
+bool down_row(const uint8_t* const*, const int32_t*, int64_t, uint8_t*, int64_t) { return false; }
+
+#else
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_HAVE_SCALABLE
+using D8 = hn::CappedTag<uint8_t, 16>;
+#else
+using D8 = hn::ScalableTag<uint8_t>;
+#endif
+using D16 = hn::Repartition<int16_t, D8>;
+using D32 = hn::Repartition<int32_t, D8>;
+using V8 = hn::Vec<D8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+constexpr size_t kBlocks = hn::MaxLanes(D8()) / 16;
+
+// sum + a.even * b.even + a.odd * b.odd in each 32-bit lane.
+HWY_INLINE V32 add_products(V32 sum, V16 a, V16 b) {
+  const D32 d32;
+#if HWY_ARCH_X86
+  V32 unused = hn::Zero(d32);
+  return hn::ReorderWidenMulAccumulate(d32, a, b, sum,
+                                       unused);  // on x86 one instruction, and its order is this one
+#else
+  const V32 a32 = hn::BitCast(d32, a), b32 = hn::BitCast(d32, b);
+  const V32 odd = hn::Mul(hn::ShiftRight<16>(a32), hn::ShiftRight<16>(b32));
+  const V32 even =
+      hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(a32)), hn::ShiftRight<16>(hn::ShiftLeft<16>(b32)));
+  return hn::Add(sum, hn::Add(odd, even));
+#endif
+}
+
+// The rounded value of a pair of half sums; clamped later.
+HWY_INLINE V32 join_sums(V32 low, V32 high) {
+  const V32 sum = hn::Add(hn::ShiftLeft<kLowBits>(high), low);
+  return hn::ShiftRight<kPrecisionBits>(hn::Add(sum, hn::Set(D32(), kHalf)));
+}
+
+// Within each block: bytes of a.0 b.0 a.1 b.1 ... where a holds the clamped lanes of v0, v1 and b those of
+// v2, v3.
+HWY_INLINE V8 clamp_to_bytes(V32 v0, V32 v1, V32 v2, V32 v3) {
+  const D16 d16;
+  const V16 zero = hn::Zero(d16), most = hn::Set(d16, int16_t{255});
+  const V16 a = hn::Min(hn::Max(hn::ReorderDemote2To(d16, v0, v1), zero), most);
+  const V16 b = hn::Min(hn::Max(hn::ReorderDemote2To(d16, v2, v3), zero), most);
+  return hn::BitCast(D8(), hn::Or(a, hn::ShiftLeft<8>(b)));
+}
+
+// One block of 16 bytes from each row, and back.
+template <class D> HWY_INLINE hn::Vec<D> load_blocks(D d, const uint8_t* const* rows, int64_t offset) {
+  if constexpr (hn::MaxLanes(D()) <= 16) {
+    return hn::LoadU(d, rows[0] + offset);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, rows + hn::MaxLanes(half) / 16, offset),
+                       load_blocks(half, rows, offset));
+  }
+}
+template <class D>
+HWY_INLINE void store_blocks(D d, hn::Vec<D> v, uint8_t* const* rows, int64_t offset, int64_t size) {
+  if constexpr (hn::MaxLanes(D()) > 16) {
+    const hn::Half<D> half;
+    store_blocks(half, hn::LowerHalf(half, v), rows, offset, size);
+    store_blocks(half, hn::UpperHalf(half, v), rows + hn::MaxLanes(half) / 16, offset, size);
+  } else if (offset + 16 <= size) {
+    hn::StoreU(v, d, rows[0] + offset);  // what is too much, the next pixels replace
+  } else {
+    alignas(16) uint8_t bytes[16];
+    hn::Store(v, d, bytes);
+    std::memcpy(rows[0] + offset, bytes, static_cast<size_t>(size - offset));
+  }
+}
+
+// One output pixel of kBlocks rows: a block per row, a 32-bit lane per channel.
+HWY_INLINE V32 across_pixel(const AcrossPlan& plan, int64_t x, const uint8_t* const* rows, int64_t step,
+                            V8 pixels01, V8 pixels23) {
+  const D32 d32;
+  const int32_t* word = plan.words + 4 * x * plan.groups;
+  const auto weights = [&](int i) { return hn::BitCast(D16(), hn::Set(d32, word[i])); };
+  V32 low = hn::Zero(d32), high = hn::Zero(d32);
+  for (int64_t group = 0, at = plan.offsets[x]; group < plan.groups; ++group, at += step, word += 4) {
+    const V8 bytes = load_blocks(D8(), rows, at);
+    const V16 first = hn::BitCast(D16(), hn::TableLookupBytesOr0(bytes, pixels01));
+    const V16 second = hn::BitCast(D16(), hn::TableLookupBytesOr0(bytes, pixels23));
+    low = add_products(add_products(low, first, weights(0)), second, weights(1));
+    high = add_products(add_products(high, first, weights(2)), second, weights(3));
+  }
+  return join_sums(low, high);
+}
+
+void across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
+            int64_t out_stride, std::byte* split) {
+  const AcrossPlan plan = plan_across(in, taps, out_width, split);
+  const Shuffles shuffles(in.channels);
+  const D8 d8;
+  const V8 pixels01 = hn::LoadDup128(d8, shuffles.pixels01), pixels23 = hn::LoadDup128(d8, shuffles.pixels23);
+  const V8 join = hn::LoadDup128(d8, shuffles.join);
+  const int64_t step = 4 * in.channels;
+  for (int64_t y = 0; y < in.height; y += static_cast<int64_t>(kBlocks)) {
+    const uint8_t* from[kBlocks];
+    uint8_t* to[kBlocks];
+    for (size_t b = 0; b < kBlocks; ++b) {  // beyond the last row its work is done again
+      const int64_t row = std::min(y + static_cast<int64_t>(b), in.height - 1);
+      from[b] = in.data + row * in.stride;
+      to[b] = out + row * out_stride;
+    }
+    for (int64_t x = 0; x < plan.pixels; x += 4) {
+      const V32 v0 = across_pixel(plan, x, from, step, pixels01, pixels23);
+      const V32 v1 = across_pixel(plan, x + 1, from, step, pixels01, pixels23);
+      const V32 v2 = across_pixel(plan, x + 2, from, step, pixels01, pixels23);
+      const V32 v3 = across_pixel(plan, x + 3, from, step, pixels01, pixels23);
+      const V8 bytes = hn::TableLookupBytesOr0(clamp_to_bytes(v0, v1, v2, v3), join);
+      store_blocks(d8, bytes, to, x * in.channels, out_width * in.channels);
+    }
+  }
+}
+
+// One vector of an output row: pairs of rows, `words` holds the low and the high word of each pair.
+HWY_INLINE V8 down_vector(const uint8_t* const* rows, const int32_t* words, int64_t pairs, int64_t at,
+                          V8 unzip) {
+  const D8 d8;
+  const D32 d32;
+  const V8 zero = hn::Zero(d8);
+  V32 l0 = hn::Zero(d32), l1 = l0, l2 = l0, l3 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0;
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const V8 a = hn::LoadU(d8, rows[2 * pair] + at), b = hn::LoadU(d8, rows[2 * pair + 1] + at);
+    const V8 lower = hn::InterleaveLower(d8, a, b), upper = hn::InterleaveUpper(d8, a, b);
+    const V16 p0 = hn::BitCast(D16(), hn::InterleaveLower(d8, lower, zero));
+    const V16 p1 = hn::BitCast(D16(), hn::InterleaveUpper(d8, lower, zero));
+    const V16 p2 = hn::BitCast(D16(), hn::InterleaveLower(d8, upper, zero));
+    const V16 p3 = hn::BitCast(D16(), hn::InterleaveUpper(d8, upper, zero));
+    const V16 low = hn::BitCast(D16(), hn::Set(d32, words[2 * pair]));
+    const V16 high = hn::BitCast(D16(), hn::Set(d32, words[2 * pair + 1]));
+    l0 = add_products(l0, p0, low), l1 = add_products(l1, p1, low);
+    l2 = add_products(l2, p2, low), l3 = add_products(l3, p3, low);
+    h0 = add_products(h0, p0, high), h1 = add_products(h1, p1, high);
+    h2 = add_products(h2, p2, high), h3 = add_products(h3, p3, high);
+  }
+  const V8 mixed = clamp_to_bytes(join_sums(l0, h0), join_sums(l1, h1), join_sums(l2, h2), join_sums(l3, h3));
+  return hn::TableLookupBytes(mixed, unzip);
+}
+
+// One output row of `size` bytes. False when it is shorter than a vector.
+bool down_row(const uint8_t* const* rows, const int32_t* words, int64_t pairs, uint8_t* out, int64_t size) {
+  const D8 d8;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d8));
+  if (size < lanes) return false;
+  alignas(16) static constexpr uint8_t kUnzip[16] = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
+  const V8 unzip = hn::LoadDup128(d8, kUnzip);
+  int64_t at = 0;
+  for (; at + lanes <= size; at += lanes)
+    hn::StoreU(down_vector(rows, words, pairs, at, unzip), d8, out + at);
+  if (at < size)  // the last vector overlaps the one before
+    hn::StoreU(down_vector(rows, words, pairs, size - lanes, unzip), d8, out + size - lanes);
+  return true;
+}
+
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace::kernels {
+namespace {
+
+HWY_EXPORT(across);
+HWY_EXPORT(down_row);
+
+uint8_t clamp_to_byte(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kPrecisionBits, 0, 255)); }
+
+void down_row_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t y, uint8_t* out) {
+  const uint8_t* rows = in.data + (taps.first[y] - in.first_row) * in.stride;
+  const int32_t* weights = taps.weights + y * taps.stride;
+  for (int64_t x = 0; x < in.width * in.channels; ++x) {
+    int32_t sum = kHalf;
+    for (int32_t k = 0; k < taps.count[y]; ++k) sum += rows[k * in.stride + x] * weights[k];
+    out[x] = clamp_to_byte(sum);
+  }
+}
+
+}  // namespace
+
+size_t across_scratch_bytes(int64_t out_width, int64_t stride) {
+  return static_cast<size_t>((out_width + 3) * 4 * (1 + stride));
+}
+
+int64_t across_read_slack(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width) {
+  const int32_t last = *std::max_element(taps.first, taps.first + out_width);
+  return std::max<int64_t>(0, (last + taps.stride - 4) * in.channels + 16 - in.width * in.channels);
+}
+
+void resample_across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
+                     int64_t out_stride, std::byte* split) {
+  HWY_DYNAMIC_DISPATCH(across)(in, taps, out_width, out, out_stride, split);
+}
+
+size_t down_scratch_bytes(int64_t stride) { return static_cast<size_t>(stride) * (sizeof(void*) + 4); }
+
+void resample_down(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
+                   int64_t out_stride, std::byte* split) {
+  auto* rows = reinterpret_cast<const uint8_t**>(split);
+  auto* words = reinterpret_cast<int32_t*>(rows + taps.stride);
+  for (int64_t y = 0; y < out_height; ++y, out += out_stride) {
+    const int32_t pairs = (taps.count[y] + 1) / 2;
+    for (int32_t k = 0; k < 2 * pairs; ++k) {  // an odd window ends with its last row again, weight zero
+      const int64_t row = taps.first[y] - in.first_row + std::min(k, taps.count[y] - 1);
+      rows[k] = in.data + row * in.stride;
+      const int32_t* weights = taps.weights + y * taps.stride + k;
+      if (k % 2 == 0) words[k] = low_pair(weights), words[k + 1] = high_pair(weights);
+    }
+    if (!HWY_DYNAMIC_DISPATCH(down_row)(rows, words, pairs, out, in.width * in.channels))
+      down_row_scalar(in, taps, y, out);
+  }
+}
+
+void resample_across_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
+                            int64_t out_stride) {
+  for (int64_t y = 0; y < in.height; ++y)
+    for (int64_t x = 0; x < out_width; ++x)
+      for (int c = 0; c < in.channels; ++c) {
+        const uint8_t* pixel = in.data + y * in.stride + taps.first[x] * in.channels + c;
+        const int32_t* weights = taps.weights + x * taps.stride;
+        int32_t sum = kHalf;
+        for (int32_t k = 0; k < taps.count[x]; ++k) sum += pixel[k * in.channels] * weights[k];
+        out[y * out_stride + x * in.channels + c] = clamp_to_byte(sum);
+      }
+}
+
+void resample_down_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
+                          int64_t out_stride) {
+  for (int64_t y = 0; y < out_height; ++y) down_row_scalar(in, taps, y, out + y * out_stride);
+}
+
+}  // namespace headrace::kernels
+#endif

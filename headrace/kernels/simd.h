@@ -1,0 +1,13 @@
+// Which SIMD targets the kernels are compiled for. Every file with a Highway kernel includes this before
+// anything of Highway.
+//
+// Baseline x86-64 runs the scalar twins; CPUs from 2008 on run SSE4, from 2013 on AVX2, servers AVX3
+// (AVX-512). SSSE3 alone is left out: each target costs compile time, and hardly a CPU that still works has
+// it without SSE4.
+#pragma once
+#define HWY_DISABLED_TARGETS HWY_SSSE3
+
+// True where Highway would emulate vectors (to which of its two emulations it falls back depends on the
+// compiler): kernels then call their scalar twins. For use in #if, within the part that is compiled per
+// target.
+#define HEADRACE_NO_SIMD (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128)

@@ -1,0 +1,89 @@
+#include "headrace/kernels/taps.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace::kernels {
+namespace {
+
+double bilinear(double x) {
+  x = std::abs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+// Bicubic convolution with a = -0.5.
+double bicubic(double x) {
+  constexpr double a = -0.5;
+  x = std::abs(x);
+  if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0.0;
+}
+
+struct Window {
+  double scale = 1, filter_scale = 1, support = 1;
+  explicit Window(const Axis& axis) {
+    scale = static_cast<double>(axis.in) / static_cast<double>(axis.out);
+    filter_scale = axis.antialias ? std::max(scale, 1.0) : 1.0;
+    support = (axis.interpolation == Interpolation::bicubic ? 2.0 : 1.0) * filter_scale;
+  }
+};
+
+int32_t to_weight(double w, int32_t) {
+  return static_cast<int32_t>((w < 0 ? -0.5 : 0.5) + w * (1 << kPrecisionBits));
+}
+float to_weight(double w, float) { return static_cast<float>(w); }
+
+// The weights of the window [first, first + count) around `center`, normalised to a sum of one.
+void weigh(const Axis& axis, double center, int32_t first, int32_t count, double* weights) {
+  const double inverse = 1.0 / Window(axis).filter_scale;
+  double sum = 0;
+  for (int32_t k = 0; k < count; ++k) {
+    const double x = (k + first - center + 0.5) * inverse;
+    weights[k] = axis.interpolation == Interpolation::bicubic ? bicubic(x) : bilinear(x);
+    sum += weights[k];
+  }
+  if (sum == 0) return;
+  for (int32_t k = 0; k < count; ++k) weights[k] /= sum;
+}
+
+template <class Weight> Taps<Weight> make_taps(const Axis& axis, std::byte* memory) {
+  auto* exact = reinterpret_cast<double*>(memory);
+  auto* first = reinterpret_cast<int32_t*>(exact + longest_window(axis));
+  int32_t* count = first + axis.out;
+  auto* weights = reinterpret_cast<Weight*>(count + axis.out);
+  const Window window(axis);
+  int32_t longest = 1;
+  for (int64_t i = 0; i < axis.out; ++i) {
+    const double center = (static_cast<double>(i) + 0.5) * window.scale;
+    first[i] = std::max(0, static_cast<int32_t>(center - window.support + 0.5));
+    const auto end = std::min(axis.in, static_cast<int64_t>(center + window.support + 0.5));
+    count[i] = static_cast<int32_t>(end) - first[i];
+    longest = std::max(longest, count[i]);
+  }
+  const int32_t stride = (longest + 3) / 4 * 4;
+  for (int64_t i = 0; i < axis.out; ++i) {
+    weigh(axis, (static_cast<double>(i) + 0.5) * window.scale, first[i], count[i], exact);
+    Weight* row = weights + i * stride;
+    for (int32_t k = 0; k < stride; ++k) row[k] = k < count[i] ? to_weight(exact[k], Weight{}) : Weight{};
+  }
+  return {first, count, weights, stride};
+}
+
+}  // namespace
+
+// One more than the exact bound, for the rounding of the two ends of a window; then a multiple of four.
+int64_t longest_window(const Axis& axis) {
+  const int64_t window = std::min(axis.in, static_cast<int64_t>(std::ceil(2 * Window(axis).support)) + 1);
+  return (window + 3) / 4 * 4;
+}
+
+size_t taps_bytes(const Axis& axis) {
+  const int64_t window = longest_window(axis);
+  return static_cast<size_t>(8 * window + axis.out * (4 + 4 + 4 * window));
+}
+
+Taps<int32_t> fixed_taps(const Axis& axis, std::byte* memory) { return make_taps<int32_t>(axis, memory); }
+Taps<float> float_taps(const Axis& axis, std::byte* memory) { return make_taps<float>(axis, memory); }
+
+}  // namespace headrace::kernels
