@@ -8,7 +8,7 @@ namespace headrace {
 
 void rgb_to_gray(const uint8_t* in, size_t count, uint8_t* out);   // (19595 R + 38470 G + 7471 B + 2^15) / 2^16
 void cmyk_to_rgb(const uint8_t* in, size_t count, uint8_t* out);   // 0 = no ink; no colour profile
-void first_of_three(const uint8_t* in, size_t count, uint8_t* out);  // RGB that is known to be grey -> grey
-void rgba_to_gray_alpha(const uint8_t* in, size_t count, uint8_t* out);  // RGBA that is known to be grey -> (grey, alpha)
+void first_of_three(const uint8_t* in, size_t count, uint8_t* out);  // grey RGB -> grey
+void rgba_to_gray_alpha(const uint8_t* in, size_t count, uint8_t* out);  // grey RGBA -> (grey, alpha)
 
 }  // namespace headrace

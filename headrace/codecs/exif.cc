@@ -33,7 +33,8 @@ constexpr size_t kEntrySize = 12;
 
 // Walk the source in the order of the output: a step per output column and one per output row.
 template <int kChannels>
-void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step, int64_t rows, int64_t columns, uint8_t* out) {
+void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step, int64_t rows, int64_t columns,
+          uint8_t* out) {
   for (int64_t y = 0; y < rows; ++y) {
     const uint8_t* in = first + y * row_step;
     for (int64_t x = 0; x < columns; ++x, in += column_step, out += kChannels) std::memcpy(out, in, kChannels);

@@ -7,8 +7,8 @@
 
 namespace headrace {
 
-// Tag 0x0112 of the first directory of a TIFF block ("II*\0…" or "MM\0*…"), as it stands after "Exif\0\0" in a JPEG and
-// alone in a PNG's eXIf. 1 when the block is damaged, has no such tag, or the tag is not 1..8.
+// Tag 0x0112 of the first directory of a TIFF block ("II*\0…" or "MM\0*…"), as it stands after "Exif\0\0" in a JPEG
+// and alone in a PNG's eXIf. 1 when the block is damaged, has no such tag, or the tag is not 1..8.
 int exif_orientation(std::span<const std::byte> tiff);
 
 // Whether turning by `orientation` exchanges height and width.

@@ -1,13 +1,13 @@
-// Encoded images to pixels: what the operators use of all image codecs. A file is recognised by its content, never by its
-// name. Everything here is a function of its arguments and may be called from several threads at once.
+// Encoded images to pixels: what the operators use of all image codecs. A file is recognised by its content, never by
+// its name. Everything here is a function of its arguments and may be called from several threads at once.
 //
 //   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));           // cheap: no pixel is decoded
 //   const size_t row = header.width * decoded_channels(header, Color::rgb);
 //   ... find header.height * row bytes of memory ...
 //   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, pixels, row, scratch));
 //
-// Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels it claims, so
-// that a few bytes cannot make the engine reserve gigabytes.
+// Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels it
+// claims, so that a few bytes cannot make the engine reserve gigabytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,8 +45,9 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
   return color == Color::rgb ? 3 : color == Color::gray ? 1 : header.channels;
 }
 
-// Write header.height rows of header.width * decoded_channels(header, color) bytes, `row_stride` bytes apart. `header` is
-// what read_image_header said of the same bytes. Damaged data is an error, never grey pixels; `out` then holds anything.
+// Write header.height rows of header.width * decoded_channels(header, color) bytes, `row_stride` bytes apart.
+// `header` is what read_image_header said of the same bytes. Damaged data is an error, never grey pixels; `out` then
+// holds anything.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
                     size_t row_stride, Scratch& scratch);
 

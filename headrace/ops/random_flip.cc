@@ -22,7 +22,8 @@ void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte
 struct RandomFlip {
   static constexpr std::string_view name = "random_flip";
   static constexpr std::string_view doc =
-      "Mirror images left to right with probability `p`. Inputs given together, an image and its mask, are mirrored together.";
+      "Mirror images left to right with probability `p`. Inputs given together, an image and its "
+      "mask, are mirrored together.";
   Arg<float> p = 0.5f;
   static constexpr std::tuple fields{Field{"p", &RandomFlip::p, "Probability of mirroring a sample, 0 to 1."}};
   static constexpr std::array inputs{std::string_view("image")};

@@ -3,12 +3,12 @@
 // must belong to a class that is named and proved here.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iterator>
+#include <iostream>
 #include <map>
-#include <set>
 
 #include "headrace/codecs/image.h"
 #include "headrace/core/value.h"
@@ -164,10 +164,9 @@ TEST(DecodeImageOracle, EveryFileEqualsPillowOrBelongsToANamedClass) {
   std::map<std::string, int> counts;
   for (const Truth& truth : truths_below(root, {"jpeg/", "images/png/"})) {
     const std::string file = read_file(root + "/" + truth.path);
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();  // of the processor, so that a busy machine changes nothing
     const Answer answer = decode(file, Color::rgb);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(took.count(), 2.0) << truth.path;
+    EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC) << truth.path;
     const std::string name = class_of(truth, file);
     EXPECT_NE(name, "") << truth.path << ": we say '" << answer.status.text() << "', Pillow says " << truth.status;
     ++counts[name];

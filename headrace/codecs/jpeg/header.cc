@@ -11,6 +11,10 @@ using Bytes = std::span<const std::byte>;
 constexpr int kTem = 0x01, kSof0 = 0xC0, kSof2 = 0xC2, kSof9 = 0xC9, kSof10 = 0xCA;
 constexpr int kDht = 0xC4, kJpg = 0xC8, kDac = 0xCC, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kApp1 = 0xE1;
 
+// One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8 blocks.
+// Arithmetic coding has no such bound; flat pictures of one colour stay below this one.
+constexpr int64_t kHuffmanPixelsPerByte = 512, kArithmeticPixelsPerByte = 65536;
+
 int byte_at(Bytes bytes, size_t at) { return std::to_integer<int>(bytes[at]); }
 int word_at(Bytes bytes, size_t at) { return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1); }
 
@@ -37,9 +41,8 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
     return Status(Code::unavailable, "wants a JPEG of 8 bits, got " + std::to_string(header.bit_depth));
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
     return Status(Code::unavailable, "wants a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
-  // One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8 blocks.
-  const auto least = static_cast<uint64_t>(header.height * header.width / 512);
-  if (is_huffman(marker) && file_size < least)
+  const int64_t pixels_per_byte = is_huffman(marker) ? kHuffmanPixelsPerByte : kArithmeticPixelsPerByte;
+  if (file_size < static_cast<uint64_t>(header.height * header.width / pixels_per_byte))
     return corrupt("truncated JPEG: " + std::to_string(file_size) + " bytes cannot hold " +
                    std::to_string(header.height) + " x " + std::to_string(header.width) + " pixels");
   return header;

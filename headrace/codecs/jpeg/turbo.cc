@@ -1,7 +1,7 @@
 // The libjpeg-turbo path: every JPEG the library reads, decoded whole with its default settings.
 //
-// libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a jump can leave
-// hold plain values only: everything with a destructor lives in decode_jpeg, below the jump's landing place.
+// libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a jump can
+// leave hold plain values only: everything with a destructor lives in decode_jpeg, below the jump's landing place.
 #include <cstdio>  // jpeglib.h needs FILE and does not say so
 
 #include <jpeglib.h>
@@ -18,9 +18,10 @@
 namespace headrace {
 namespace {
 
-constexpr int kRowsPerCall = 16;                   // libjpeg gives at most two rows of 8 samples' worth at a time
+constexpr int kRowsPerCall = 16;                   // offered at a time; libjpeg takes as many as it has ready
 constexpr int64_t kMaxScans = 256;                 // of a progressive file; cameras and encoders write about ten
-constexpr int64_t kMaxScanPixels = int64_t{1} << 31;  // scans * pixels: what one file may cost, some seconds at the worst
+constexpr int64_t kMaxScanPixels = int64_t{1} << 30;  // scans * pixels, which bounds the time that one file may cost
+constexpr int64_t kMinScans = 16;                  // allowed at any size
 constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
 
 // Our own reasons to stop, beside libjpeg's message codes (which are positive).
@@ -76,8 +77,8 @@ void on_progress(j_common_ptr decoder) {
   if (session.decoder.input_scan_number > session.max_scans) stop(session, kTooManyScans);
 }
 
-// Out of bytes: an end-of-image marker is put in, without a word. Whoever lacks bits afterwards says so; a file that lacks
-// only its end marker is whole.
+// Out of bytes: an end-of-image marker is put in, without a word. Whoever lacks bits afterwards says so; a file that
+// lacks only its end marker is whole.
 boolean fill_source(j_decompress_ptr decoder) {
   session_of(decoder).reached_end = true;
   decoder->src->next_input_byte = kEndOfImage;
@@ -175,7 +176,8 @@ bool run(Session& session, std::span<const std::byte> bytes) {
 
 Status why_stopped(const Session& session) {
   switch (session.reason) {
-    case kTooManyScans: return corrupt("wants a JPEG of at most " + std::to_string(session.max_scans) + " scans at this size");
+    case kTooManyScans:
+      return corrupt("wants a JPEG of at most " + std::to_string(session.max_scans) + " scans at this size");
     case kMissingScan: return corrupt("truncated JPEG: a component has no scan");
     case kChangedHeader: return corrupt("damaged JPEG: a second frame header");
     case kNoEnd: return corrupt("truncated JPEG: scans are missing");
@@ -208,7 +210,7 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   session.header = &header;
   session.out = out;
   session.row_stride = row_stride;
-  session.max_scans = std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), 16, kMaxScans);
+  session.max_scans = std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), kMinScans, kMaxScans);
 
   const Scratch::Mark mark = scratch.mark();
   const auto width = static_cast<size_t>(header.width);

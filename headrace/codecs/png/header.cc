@@ -38,7 +38,8 @@ Result<ImageHeader> read_ihdr(Bytes ihdr, size_t file_size) {
   const bool known = color_type == kGray || color_type == kRgb || color_type == kPalette || color_type == kGrayAlpha ||
                      color_type == kRgba;
   if (!known || !is_depth_of(depth, color_type))
-    return corrupt("damaged PNG: colour type " + std::to_string(color_type) + " with " + std::to_string(depth) + " bits");
+    return corrupt("damaged PNG: colour type " + std::to_string(color_type) + " with " + std::to_string(depth) +
+                   " bits");
   ImageHeader header{.format = ImageFormat::png,
                      .height = word_at(ihdr, 4),
                      .width = word_at(ihdr, 0),

@@ -29,7 +29,8 @@ struct Recipe {
 
 // libspng decodes everything to RGB or RGBA of 8 bits, but not everything to grey.
 Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color) {
-  const bool is_gray = ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE || ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+  const bool is_gray =
+      ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE || ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
   const int channels = decoded_channels(header, color);
   if (channels == 4) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, nullptr};
   if (channels == 3) return {SPNG_FMT_RGB8, 3, 0, nullptr};
