@@ -18,7 +18,7 @@ struct Faults {
   uint32_t short_reads = 0, errors = 0;
   uint32_t failed_opens = 0;  // of a thousand paths
   // Called before every read, outside any lock; a test waits here for what it likes, or counts. Optional.
-  std::function<void(const std::string& path, uint64_t offset)> delay;
+  std::function<void(const std::string& path, uint64_t offset)> delay = {};
 };
 
 class FaultyStore final : public Store {
