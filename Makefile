@@ -155,7 +155,7 @@ FUZZ_SECONDS ?= 5
 .PHONY: fuzz
 fuzz:  ## every fuzz target for FUZZ_SECONDS (5) each
 	@tools/install_system_packages.sh --dev
-	@if [ -x fuzz/run.sh ]; then FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run.sh; else echo "No fuzz targets yet."; fi
+	@CXX=$$(command -v clang++-19 || command -v clang++-18) fuzz/run.sh $(FUZZ_SECONDS)
 
 .PHONY: nightly
 nightly: test  ## what takes long: all sanitizers, ten minutes of every fuzz target

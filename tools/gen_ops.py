@@ -32,15 +32,13 @@ compute at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from ._trace import Data, DTypeLike, Symbol, apply
 '''
 
 EACH = '''\
-def _apply_to_each(
-    name: str, data: Data | Sequence[Data], params: dict[str, object]
-) -> Data | tuple[Data, ...]:
+def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
     """Apply an operator that takes any number of inputs: one gives one, a sequence gives a tuple."""
     if isinstance(data, (list, tuple)):
         return tuple(apply(name, list(data), params))
