@@ -84,7 +84,7 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   if (verb == "map" || verb == "filter") {
     const Value* text = v.find("program");
     if (!text) return invalid("plan: " + verb + " wants a 'program'");
-    HEADRACE_ASSIGN(Program program, program_from_value(*text, inputs[0]->schema, made_at, bindings));
+    HEADRACE_ASSIGN(Program program, program_from_value(*text, inputs[0]->schema, made_at.empty() ? verb : verb + " at " + made_at, bindings));
     return verb == "map" ? Kind(Map{std::move(program)}) : Kind(Filter{std::move(program)});
   }
   if (verb == "unbatch") return Kind(Unbatch{});

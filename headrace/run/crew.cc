@@ -21,19 +21,24 @@ class ThreadsCrew final : public Crew {
   }
   ~ThreadsCrew() override { stop(); }
 
-  Pull next(Sample& out, Status& failure) override {
+  Pull next(Sample& out, Status& failure, std::optional<Deadline> deadline) override {
     std::unique_lock lock(executor_.mutex());
     uint64_t begin = 0;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       if (pulled != Pull::wait) {
-        if (begin) waited_ns_.store(waited_ns_.load() + now_ns() - begin);
+        count_wait(begin);
         wake_all();  // a place in the ring became free
         return pulled;
       }
       if (!begin) begin = now_ns();
       wake_all();
-      done_.wait(lock);
+      if (!deadline) {
+        done_.wait(lock);
+      } else if (done_.wait_until(lock, *deadline) == std::cv_status::timeout) {
+        count_wait(begin);
+        return Pull::wait;
+      }
     }
     failure = Status(Code::cancelled, "the run was stopped");
     return Pull::error;
@@ -75,6 +80,10 @@ class ThreadsCrew final : public Crew {
     }
   }
 
+  void count_wait(uint64_t begin) {
+    if (begin) waited_ns_.store(waited_ns_.load() + now_ns() - begin);
+  }
+
   void wake_all() {
     io_.notify_all();
     cpu_.notify_all();
@@ -98,7 +107,7 @@ class VirtualCrew final : public Crew {
   }
   ~VirtualCrew() override { stop(); }
 
-  Pull next(Sample& out, Status& failure) override {
+  Pull next(Sample& out, Status& failure, std::optional<Deadline>) override {
     if (stopped_) {
       failure = Status(Code::cancelled, "the run was stopped");
       return Pull::error;

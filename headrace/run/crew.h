@@ -1,9 +1,11 @@
 // Who turns the executor's crank. `threads_crew` uses real threads; `virtual_crew` is one thread that picks the next step
 // from a seed, so that any interleaving can be had again. Both call the same Executor.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -22,8 +24,9 @@ struct Worker {
 class Crew {
  public:
   virtual ~Crew() = default;  // stops and joins
-  // The next element, or why there is none. Blocks while work is under way.
-  virtual Pull next(Sample& out, Status& failure) = 0;
+  using Deadline = std::chrono::steady_clock::time_point;
+  // The next element, or why there is none. Blocks while work is under way; `wait` when the deadline comes first.
+  virtual Pull next(Sample& out, Status& failure, std::optional<Deadline> deadline) = 0;
   virtual void stop() = 0;    // nobody works when it returns; next() then answers `cancelled`
   virtual uint64_t waited_ns() const = 0;  // how long the consumer waited so far
 };

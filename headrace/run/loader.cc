@@ -45,7 +45,13 @@ class LoaderImpl final : public Loader {
   }
 
   Status begin() override;
-  Result<bool> next(Sample& out) override;
+  Result<bool> next(Sample& out) override {
+    HEADRACE_ASSIGN(const std::optional<bool> found, next_by(out, std::nullopt));
+    return *found;
+  }
+  Result<std::optional<bool>> next_within(Sample& out, std::chrono::milliseconds patience) override {
+    return next_by(out, std::chrono::steady_clock::now() + patience);
+  }
   void stop() override {
     if (crew_) pause(false);
   }
@@ -69,6 +75,7 @@ class LoaderImpl final : public Loader {
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Where here(bool finished) const;
+  Result<std::optional<bool>> next_by(Sample& out, std::optional<Crew::Deadline> deadline);
   void start_crew();
   void pause(bool finished);
 
@@ -155,16 +162,18 @@ Where LoaderImpl::here(bool finished) const {
   return out;
 }
 
-Result<bool> LoaderImpl::next(Sample& out) {
+// Nothing when the deadline came first.
+Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<Crew::Deadline> deadline) {
   if (!failure_.ok()) return failure_;
   if (!crew_) {
-    if (paused_) return false;  // over; begin() starts the next epoch
+    if (paused_) return std::optional(false);  // over; begin() starts the next epoch
     HEADRACE_TRY(begin());
   }
-  const Pull pulled = crew_->next(out, failure_);
+  const Pull pulled = crew_->next(out, failure_, deadline);
+  if (pulled == Pull::wait) return std::optional<bool>();
   if (pulled == Pull::end) {
     pause(true);
-    return false;
+    return std::optional(false);
   }
   if (pulled != Pull::item) {
     pause(false);
@@ -180,7 +189,7 @@ Result<bool> LoaderImpl::next(Sample& out) {
   }
   if (pipeline_.batched && !out.fields.empty()) samples = static_cast<uint64_t>(out.fields[0].shape[0]);
   totals_.samples += samples;
-  return true;
+  return std::optional(true);
 }
 
 Status LoaderImpl::load(const Value& state) {

@@ -1,6 +1,7 @@
 // A Loader runs a plan: epochs, elements in order, states, reports. One consumer thread at a time; `stop` from any thread.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,6 +35,8 @@ class Loader {
   virtual Status begin() = 0;
   // The next element of the iteration; false at its end. After an error the iteration is over.
   virtual Result<bool> next(Sample& out) = 0;
+  // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
+  virtual Result<std::optional<bool>> next_within(Sample& out, std::chrono::milliseconds patience) = 0;
   // No thread is left when it returns. The state stays.
   virtual void stop() = 0;
 
