@@ -43,6 +43,7 @@ def generated(height: int, width: int, channels: int) -> np.ndarray:
 
 
 def fnv1a(data: bytes) -> int:
+    """The 64-bit hash of Fowler, Noll and Vo."""
     digest = 0xCBF29CE484222325
     for byte in data:
         digest = (digest ^ byte) * 0x100000001B3 % 2**64
@@ -56,6 +57,7 @@ def resized(image: np.ndarray, size: tuple[int, int], resample: Image.Resampling
 
 
 def main() -> None:
+    """Print one line of the table per shape and filter."""
     assert int(PIL.__version__.split(".")[0]) >= 13, f"wants Pillow 13 or newer, got {PIL.__version__}"
     channels = 2
     for before, after in SHAPES:

@@ -1,0 +1,100 @@
+#include "headrace/kernels/normalize.h"
+
+#include <cmath>
+
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+enum class Layout : uint8_t { hwc, chw };
+
+}  // namespace
+
+template <> struct EnumNames<Layout> {
+  static constexpr std::array names{std::string_view("HWC"), std::string_view("CHW")};
+};
+
+namespace {
+
+struct Normalize {
+  static constexpr std::string_view name = "normalize";
+  static constexpr std::string_view doc =
+      "Turn the pixels of an image into numbers for a model: (pixel * scale - mean) / std, per channel.";
+  std::vector<float> mean{0.0f}, std{1.0f};
+  std::optional<float> scale;
+  DType dtype = DType::f32;
+  Layout layout = Layout::hwc;
+  static constexpr std::tuple fields{
+      Field{"mean", &Normalize::mean, "Subtracted after scaling: one number, or one per channel."},
+      Field{"std", &Normalize::std, "Divided by at the end: one number, or one per channel."},
+      Field{"scale", &Normalize::scale,
+            "Multiplied with first; None is 1/255 for a u8 image and 1 for an f32 one."},
+      Field{"dtype", &Normalize::dtype, "Of the result: f32, f16, bf16, or u8 (rounded and clamped)."},
+      Field{"layout", &Normalize::layout, "Of the result: channels last or first. The image is HWC."}};
+  static constexpr std::array inputs{std::string_view("image")};
+
+  Status check() const {
+    if (mean.empty() || std.empty()) return invalid("mean and std want at least one number each");
+    for (float value : mean)
+      if (!std::isfinite(value)) return invalid("mean wants finite numbers, got " + std::to_string(value));
+    for (float value : std)
+      if (!std::isfinite(value) || value <= 0)
+        return invalid("std wants numbers above 0, got " + std::to_string(value));
+    if (scale && !std::isfinite(*scale))
+      return invalid("scale wants a finite number, got " + std::to_string(*scale));
+    if (dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u8) return {};
+    return invalid("dtype wants f32, f16, bf16 or u8, got " + std::string(dtype_name(dtype)));
+  }
+
+  Result<TensorSpec> infer(const TensorSpec& image) const {
+    const Shape& in = image.shape;
+    if ((image.dtype != DType::u8 && image.dtype != DType::f32) || in.rank() != 3)
+      return invalid("wants a u8 or f32 image (H, W, C), got " + image.text());
+    for (const auto* list : {&mean, &std})
+      if (list->size() > 1 && in[2] != kAny && static_cast<int64_t>(list->size()) != in[2])
+        return invalid("wants one " + std::string(list == &mean ? "mean" : "std") +
+                       " or one per channel, got " + std::to_string(list->size()) + " for " + image.text());
+    return TensorSpec{dtype, layout == Layout::hwc ? in : Shape{in[2], in[0], in[1]}};
+  }
+
+  Status run(View image, const Key&, MutView out, Scratch& scratch) const {
+    HEADRACE_TRY(infer(image.spec()).status());
+    if (image.shape.count() == 0) return {};
+    const int64_t channels = image.shape[2];
+    const Scratch::Mark mark = scratch.mark();
+    const std::span<float> numbers = scratch.take<float>(2 * static_cast<size_t>(channels));
+    if (numbers.empty())
+      return {Code::exhausted, "no memory for the numbers of " + std::to_string(channels) + " channels"};
+    for (size_t c = 0; c < numbers.size() / 2; ++c) {
+      numbers[c] = mean.size() > 1 ? mean[c] : mean[0];
+      numbers[static_cast<size_t>(channels) + c] = std.size() > 1 ? std[c] : std[0];
+    }
+    const kernels::Normalize job{image.shape[0],
+                                 image.shape[1],
+                                 channels,
+                                 numbers.data(),
+                                 numbers.data() + channels,
+                                 factor(image),
+                                 dtype,
+                                 layout == Layout::chw,
+                                 false};
+    const int64_t stride = image.shape[1] * channels;
+    if (image.dtype == DType::u8)
+      kernels::normalize(job, image.as<uint8_t>(), stride, out.data);
+    else
+      kernels::normalize(job, image.as<float>(), stride, out.data);
+    scratch.reset(mark);
+    return {};
+  }
+
+ private:
+  float factor(const View& image) const {
+    return scale.value_or(image.dtype == DType::u8 ? 1.0f / 255 : 1.0f);
+  }
+};
+
+const Registered<Normalize> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "headrace/ops/op.h"
+
+namespace headrace {
+namespace {
+
+template <class T> std::vector<float> normalized(std::string_view params, DType dtype,
+                                                 const std::vector<T>& pixels, const Shape& shape) {
+  const OpPtr op = *make_op("normalize", *Value::parse(params));
+  const View in{dtype, shape, reinterpret_cast<const std::byte*>(pixels.data())};
+  Shape out_shape;
+  EXPECT_TRUE(op->measure({&in, 1}, Key(), {&out_shape, 1}).ok());
+  std::vector<float> out(pixels.size());
+  const MutView view{DType::f32, out_shape, reinterpret_cast<std::byte*>(out.data())};
+  Scratch scratch;
+  const Status status = op->run({&in, 1}, Key(), {&view, 1}, scratch);
+  EXPECT_TRUE(status.ok()) << status.text();
+  return out;
+}
+
+TEST(NormalizeOp, BytesAreScaledToOneByDefault) {
+  EXPECT_EQ((normalized<uint8_t>("{}", DType::u8, {0, 51, 255}, {1, 1, 3})),
+            (std::vector<float>{0, 51 * (1.0f / 255), 1}));
+  EXPECT_EQ((normalized<float>("{}", DType::f32, {0, 51, 255}, {1, 1, 3})), (std::vector<float>{0, 51, 255}));
+}
+
+TEST(NormalizeOp, OneMeanServesAllChannelsAndScaleCanBeGiven) {
+  EXPECT_EQ((normalized<uint8_t>(R"({"mean": 10, "std": [1, 2, 4], "scale": 1})", DType::u8, {10, 20, 30},
+                                 {1, 1, 3})),
+            (std::vector<float>{0, 5, 5}));
+}
+
+TEST(NormalizeOp, PutsChannelsFirst) {
+  EXPECT_EQ(
+      (normalized<uint8_t>(R"({"scale": 1, "layout": "CHW"})", DType::u8, {1, 2, 3, 4, 5, 6}, {1, 2, 3})),
+      (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(NormalizeOp, InfersDtypeAndLayout) {
+  const OpPtr op = *make_op("normalize", *Value::parse(R"({"dtype": "f16", "layout": "CHW"})"));
+  const TensorSpec in[] = {{DType::u8, {kAny, 224, 3}}};
+  EXPECT_EQ((*op->infer(in))[0].text(), "f16 (3, ?, 224)");
+}
+
+TEST(NormalizeOp, SaysWhatItWants) {
+  const auto refusal = [](std::string_view json) {
+    return std::string(make_op("normalize", *Value::parse(json)).status().text());
+  };
+  EXPECT_EQ(refusal(R"({"std": 0})"), "normalize: std wants numbers above 0, got 0.000000");
+  EXPECT_EQ(refusal(R"({"dtype": "i64"})"), "normalize: dtype wants f32, f16, bf16 or u8, got i64");
+  EXPECT_EQ(refusal(R"({"layout": "WHC"})"), R"(normalize: layout wants Literal["HWC", "CHW"], got "WHC")");
+  const OpPtr op = *make_op("normalize", *Value::parse(R"({"mean": [1, 2, 3]})"));
+  const TensorSpec gray[] = {{DType::u8, {4, 4, 1}}}, planes[] = {{DType::u8, {4, 4}}};
+  EXPECT_EQ(op->infer(gray).status().text(),
+            "normalize: wants one mean or one per channel, got 3 for u8 (4, 4, 1)");
+  EXPECT_EQ(op->infer(planes).status().text(), "normalize: wants a u8 or f32 image (H, W, C), got u8 (4, 4)");
+}
+
+}  // namespace
+}  // namespace headrace

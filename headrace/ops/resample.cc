@@ -1,0 +1,83 @@
+#include "headrace/ops/resample.h"
+
+#include <algorithm>
+#include <string>
+
+#include "headrace/kernels/resize.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kMaxChannels = 4;
+
+bool fits(int64_t dim, int64_t most) { return dim == kAny || (dim >= 1 && dim <= most); }
+
+}  // namespace
+
+Status check_resizable(const TensorSpec& image) {
+  const Shape& shape = image.shape;
+  const bool known_type = image.dtype == DType::u8 || image.dtype == DType::f32;
+  if (!known_type || shape.rank() < 2 || shape.rank() > 3 ||
+      (shape.rank() == 3 && !fits(shape[2], kMaxChannels)))
+    return invalid("wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got " + image.text());
+  if (!fits(shape[0], kernels::kMaxSide) || !fits(shape[1], kernels::kMaxSide))
+    return invalid("wants an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
+                   image.text());
+  return {};
+}
+
+Status check_size(std::span<const int64_t> size) {
+  if (size.empty() || size.size() > 2)
+    return invalid("size wants one number or (height, width), got " + std::to_string(size.size()) +
+                   " numbers");
+  for (int64_t side : size)
+    if (side < 1 || side > kMaxImageSide)
+      return invalid("size wants numbers from 1 to " + std::to_string(kMaxImageSide) + ", got " +
+                     std::to_string(side));
+  return {};
+}
+
+Result<ImageSize> keep_aspect(const Shape& image, int64_t shorter) {
+  const int64_t height = image[0], width = image[1];
+  if (height == kAny || width == kAny) return ImageSize{};
+  const int64_t longer = shorter * std::max(height, width) / std::min(height, width);
+  if (longer > kMaxImageSide)
+    return invalid("wants a result of at most " + std::to_string(kMaxImageSide) + " pixels a side, got " +
+                   std::to_string(longer) + " from an image " + image.text());
+  return height <= width ? ImageSize{shorter, longer} : ImageSize{longer, shorter};
+}
+
+TensorSpec with_size(const TensorSpec& image, ImageSize size) {
+  TensorSpec out = image;
+  out.shape.set(0, size.height);
+  out.shape.set(1, size.width);
+  return out;
+}
+
+Status resize_box(View image, const CropBox& box, Sampling sampling, MutView out, Scratch& scratch) {
+  const int64_t channels = image.shape.rank() == 3 ? image.shape[2] : 1;
+  const kernels::Resize resize{box.h,
+                               box.w,
+                               out.shape[0],
+                               out.shape[1],
+                               static_cast<int>(channels),
+                               sampling.interpolation,
+                               sampling.antialias};
+  const int64_t in_stride = image.shape[1] * channels, out_stride = out.shape[1] * channels;
+  const int64_t corner = box.y * in_stride + box.x * channels;
+  const Scratch::Mark mark = scratch.mark();
+  const size_t size = kernels::resize_scratch_bytes(resize);
+  const std::span<std::byte> memory = scratch.take(size);
+  if (memory.empty())
+    return {Code::exhausted, "no memory for " + std::to_string(size) + " bytes of intermediate pixels"};
+  if (image.dtype == DType::u8)
+    kernels::resize_u8(resize, image.as<uint8_t>() + corner, in_stride, out.as<uint8_t>(), out_stride,
+                       memory.data());
+  else
+    kernels::resize_f32(resize, image.as<float>() + corner, in_stride, out.as<float>(), out_stride,
+                        memory.data());
+  scratch.reset(mark);
+  return {};
+}
+
+}  // namespace headrace

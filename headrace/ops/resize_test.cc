@@ -1,0 +1,65 @@
+#include "headrace/kernels/resize.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "headrace/ops/op.h"
+
+namespace headrace {
+namespace {
+
+Value sized(Value::List size) { return Value(Value::Object{{"size", std::move(size)}}); }
+
+std::string shape_of(const Value& params, const TensorSpec& image) {
+  const TensorSpec in[] = {image};
+  const auto out = (*make_op("resize", params))->infer(in);
+  return out.ok() ? (*out)[0].text() : std::string(out.status().text());
+}
+
+TEST(ResizeOp, InfersTheShape) {
+  EXPECT_EQ(shape_of(sized({32, 48}), {DType::u8, {kAny, kAny, 3}}), "u8 (32, 48, 3)");
+  EXPECT_EQ(shape_of(sized({32, 48}), {DType::f32, {10, 20}}), "f32 (32, 48)");
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {kAny, kAny, 3}}), "u8 (?, ?, 3)");
+  // int(size * longer / shorter), as torchvision has it.
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {375, 500, 3}}), "u8 (256, 341, 3)");
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {500, 333, 3}}), "u8 (384, 256, 3)");
+}
+
+TEST(ResizeOp, SaysWhatItWants) {
+  EXPECT_EQ(shape_of(sized({8}), {DType::i64, {5, 5, 3}}),
+            "resize: wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got i64 (5, 5, 3)");
+  EXPECT_EQ(shape_of(sized({8}), {DType::u8, {3, 224, 224}}),
+            "resize: wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got u8 (3, 224, 224)");
+  EXPECT_EQ(shape_of(sized({8}), {DType::u8, {0, 224, 3}}),
+            "resize: wants an image of 1 to 16777216 pixels a side, got u8 (0, 224, 3)");
+  EXPECT_EQ(shape_of(sized({60000}), {DType::u8, {1, 100, 3}}),
+            "resize: wants a result of at most 65500 pixels a side, got 6000000 from an image (1, 100, 3)");
+  EXPECT_EQ(make_op("resize", Value()).status().text(),
+            "resize: wants the parameter 'size' ((height, width), or one number: the shorter side.)");
+  EXPECT_EQ(make_op("resize", sized({1, 2, 3})).status().text(),
+            "resize: size wants one number or (height, width), got 3 numbers");
+  EXPECT_EQ(make_op("resize", sized({0})).status().text(),
+            "resize: size wants numbers from 1 to 65500, got 0");
+}
+
+TEST(ResizeOp, RunsTheKernelOnBytesAndFloats) {
+  const std::vector<uint8_t> bytes{0, 100, 200, 40, 80, 120};
+  const std::vector<float> floats(bytes.begin(), bytes.end());
+  const OpPtr op = *make_op("resize", sized({1, 2}));
+  std::vector<uint8_t> byte_out(2);
+  std::vector<float> float_out(2);
+  Scratch scratch;
+  const View in_u8{DType::u8, {3, 2}, reinterpret_cast<const std::byte*>(bytes.data())};
+  const MutView out_u8{DType::u8, {1, 2}, reinterpret_cast<std::byte*>(byte_out.data())};
+  ASSERT_TRUE(op->run({&in_u8, 1}, Key(), {&out_u8, 1}, scratch).ok());
+  EXPECT_EQ(byte_out, (std::vector<uint8_t>{109, 80}));  // weights 2/7, 3/7, 2/7, as Pillow rounds
+  const View in_f32{DType::f32, {3, 2}, reinterpret_cast<const std::byte*>(floats.data())};
+  const MutView out_f32{DType::f32, {1, 2}, reinterpret_cast<std::byte*>(float_out.data())};
+  ASSERT_TRUE(op->run({&in_f32, 1}, Key(), {&out_f32, 1}, scratch).ok());
+  EXPECT_NEAR(float_out[0], 108.571f, 1e-3f);
+  EXPECT_NEAR(float_out[1], 80.0f, 1e-3f);
+}
+
+}  // namespace
+}  // namespace headrace
