@@ -96,7 +96,7 @@ check-headers: $(PACKAGES_READY)
 	@$(BUILD_PYTHON) tools/check_headers.py
 
 check-format: $(CHECKERS_READY)
-	@badly=$$(printf '%s\n' $(CXX_FILES) | xargs -P $(JOBS) -n 16 $(VENV)/bin/clang-format --dry-run 2>&1 \
+	@badly=$$(printf '%s\n' $(CXX_FILES) | xargs $(VENV)/bin/clang-format --dry-run 2>&1 \
 	  | sed -nE 's/^([^: ]+):[0-9]+:.*/\1/p' | sort -u); \
 	if [ -n "$$badly" ]; then echo "clang-format: run \`make format\` for:"; echo "$$badly"; exit 1; fi; \
 	echo "clang-format: $(words $(CXX_FILES)) files, all formatted"

@@ -145,7 +145,7 @@ def function(op: Operator) -> str:
             f"@overload\n{signature(op, data, result)} ...\n"
             for data, result in (("Data", "Data"), ("Sequence[Data]", "tuple[Data, ...]"))
         )
-        head = signature(op, "Data | Sequence[Data]", "Data | tuple[Data, ...]")
+        head = signature(op, "Any", "Any")
         return (
             f'{overloads}{head}\n{docstring(op)}\n    return _apply_to_each("{name}", {inputs}, {params})\n'
         )
