@@ -52,9 +52,8 @@ test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 .PHONY: build
 build: $(EDITABLE_READY)  ## build everything and install the Python package into .venv
 	@cmake --build $(RELEASE) -j $(JOBS)
-	@if [ -f python/src/module.cc ]; then \
-	  cmake --install $(RELEASE) --component python \
-	    --prefix "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null; fi
+	@cmake --install $(RELEASE) --component python \
+	  --prefix "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
 
 $(PACKAGES_READY): tools/install_system_packages.sh
 	@if [ "$(SYSTEM_PACKAGES)" = yes ]; then tools/install_system_packages.sh; fi
@@ -71,14 +70,13 @@ $(CHECKERS_READY): tools/requirements-check.txt $(VENV_READY)
 	@touch $@
 
 # The build comes first and shows its progress; pip then finds everything compiled and adds the metadata and the editable hook.
-$(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(wildcard python/src/module.cc) $(VENV_READY)
+$(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(VENV_READY)
 	@cmake -S . -B $(RELEASE) -G Ninja $(RELEASE_OPTIONS) >build/configure.log || { cat build/configure.log; exit 1; }
 	@cmake --build $(RELEASE) -j $(JOBS)
-	@if [ -f python/src/module.cc ]; then \
-	  $(PYTHON) -m pip install -q --no-build-isolation --no-deps -Cbuild-dir=$(RELEASE) -e . ; fi
+	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps -Cbuild-dir=$(RELEASE) -e .
 	@touch $@
-RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_CLI=ON \
-  -DHEADRACE_PYTHON=$(if $(wildcard python/src/module.cc),ON,OFF) -DPython_EXECUTABLE=$(abspath $(PYTHON))
+RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_PYTHON=ON \
+  -DPython_EXECUTABLE=$(abspath $(PYTHON))
 
 # ---- checks
 
@@ -111,7 +109,8 @@ check-types: $(CHECKERS_READY)
 
 # Stale means: what the operators and the module say now would give another text.
 check-generated: build $(CHECKERS_READY)
-	@if [ -f python/src/module.cc ]; then $(PYTHON) tools/gen_stub.py --check && $(PYTHON) tools/gen_ops.py --check; fi
+	@$(PYTHON) tools/gen_stub.py --check
+	@$(PYTHON) tools/gen_ops.py --check
 
 .PHONY: generate
 generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py and _core.pyi
@@ -168,9 +167,10 @@ consumer: build  ## build and run a C++ program that uses find_package(headrace)
 
 .PHONY: bench
 bench: build  ## the micro-benchmarks and the pipelines beside other loaders
-	cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADRACE_BENCH=ON >/dev/null
-	cmake --build build/bench -j $(JOBS)
-	bench/run.sh build/bench
+	@cmake -B $(RELEASE) -DHEADRACE_BENCH=ON >/dev/null
+	@cmake --build $(RELEASE) --target headrace_micro
+	$(RELEASE)/bench/micro/headrace_micro
+	@set -e; for pipeline in $(wildcard bench/pipelines/*.py); do $(PYTHON) $$pipeline; done
 
 .PHONY: clean
 clean:  ## remove what was built; the virtual environment and the demo data stay
