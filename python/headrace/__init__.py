@@ -1,0 +1,39 @@
+"""Headrace brings data to a model: from files to batches, fast, in an order you can repeat.
+
+import headrace as hr
+from headrace import ops
+
+train = hr.read("imagenet/train").shuffle(seed=17).map(augment).batch(256)
+for batch in train.torch():
+    step(batch["image"], batch["label"])
+"""
+
+from . import ops
+from ._errors import CorruptSample, HeadraceError
+from ._mapping import PythonFunctionWarning
+from ._version import __version__
+from .dataset import Dataset, EpochView, FieldSpec
+from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+__all__ = [
+    "IMAGENET_MEAN",
+    "IMAGENET_STD",
+    "CorruptSample",
+    "Dataset",
+    "EpochView",
+    "FieldSpec",
+    "HeadraceError",
+    "PythonFunctionWarning",
+    "__version__",
+    "formats",
+    "from_arrays",
+    "from_dataset",
+    "load_plan",
+    "operators",
+    "ops",
+    "range",
+    "read",
+]

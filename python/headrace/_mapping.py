@@ -1,0 +1,197 @@
+"""What `map(f)` and `filter(f)` make of a function: a traced graph where possible, else Python for each sample."""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._function import caller, label_of, make_function, wants_generator
+from ._structure import Fields, flatten, packer
+from ._trace import NeedsData, Symbol
+
+_TRIES = 100  # samples that may fail before a function's result is known
+
+
+class PythonFunctionWarning(UserWarning):
+    """A function given to map or filter runs as Python for each sample; the message says why."""
+
+
+def program(
+    node: _core.Node, verb: str, function: Callable[..., Any], made_at: str, python: bool, slot: str
+) -> tuple[_core.Program, bool]:
+    """Return the function as a program over the node's elements, and whether it runs as Python."""
+    at = f"{verb} at {made_at}" if made_at else verb
+    why = None if python else "it has a parameter rng" if wants_generator(function) else ""
+    if why == "":
+        traced, why = _trace_twice(node, function, at)
+        if traced is not None:
+            return traced, False
+    if why is not None and not wants_generator(function):
+        warnings.warn(
+            f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
+            "python=True says so and silences this",
+            PythonFunctionWarning,
+            stacklevel=_stacklevel(),
+        )
+    return _as_python(node, function, at, slot), True
+
+
+def _stacklevel() -> int:
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    return level
+
+
+# ---- tracing
+
+
+def _trace_twice(node: _core.Node, function: Callable[..., Any], at: str) -> tuple[_core.Program | None, str]:
+    """Return the program, or None and the reason why there is none."""
+    try:
+        with _random_states_kept() as were_drawn:
+            first = _trace(node, function, at)
+            second = _trace(node, function, at)
+    except NeedsData as reason:
+        return None, str(reason)
+    if were_drawn():
+        return (
+            None,
+            "it draws random numbers of Python, NumPy or PyTorch; the operators of headrace.ops draw their own",
+        )
+    if first.json() != second.json():
+        return None, "two calls gave two different graphs"
+    return first, ""
+
+
+def _trace(node: _core.Node, function: Callable[..., Any], at: str) -> _core.Program:
+    tracer = _core.Tracer(node, at)
+    names, _, structure = node.schema
+    sample = packer(structure, Fields)([Symbol(tracer, value) for value in range(len(names))])
+    try:
+        returned = function(sample)
+    except (TypeError, AttributeError) as error:  # code that wants an array and got a symbol
+        if _is_about_symbols(error):
+            raise NeedsData(f"it gave a field to code that wants data ({error})") from error
+        raise
+    names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol)
+    for name, leaf in zip(names, leaves, strict=True):
+        if type(leaf) is not Symbol:
+            raise NeedsData(
+                f"it returns {name} that is no field or operator's result but {type(leaf).__name__}"
+            )
+        if leaf._tracer is not tracer:
+            raise NeedsData(f"it returns {name} of another map")
+    return tracer.finish(names, [leaf._value for leaf in leaves], nest)
+
+
+def _is_about_symbols(error: Exception) -> bool:
+    return "Symbol" in str(error) or "symbol" in str(error)
+
+
+@contextmanager
+def _random_states_kept() -> Iterator[Callable[[], bool]]:
+    """Put the global generators back as they were; what is given tells whether they were drawn from."""
+    torch = sys.modules.get("torch")
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    torch_state = torch.get_rng_state() if torch is not None else None
+    drawn = False
+    try:
+        yield lambda: drawn
+    finally:
+        after = np.random.get_state()  # noqa: NPY002
+        drawn = random.getstate() != python_state
+        drawn = drawn or any(
+            np.any(np.asarray(a) != np.asarray(b)) for a, b in zip(numpy_state, after, strict=True)
+        )
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        if torch is not None:
+            drawn = drawn or not torch.equal(torch_state, torch.get_rng_state())
+            torch.set_rng_state(torch_state)
+
+
+# ---- Python for each sample
+
+
+def _as_python(node: _core.Node, function: Callable[..., Any], at: str, slot: str) -> _core.Program:
+    names, _, structure = node.schema
+    with _random_states_kept():
+        returned = _first_result(node, caller(function, structure, None))
+    made, output_names, nest = make_function(function, slot, structure, returned)
+    tracer = _core.Tracer(node, at)
+    values = tracer.add_function(made, list(range(len(names))))
+    return tracer.finish(output_names, values, nest)
+
+
+def _first_result(node: _core.Node, call: Callable[[list[Any], Any], Any]) -> Any:
+    """Call the function on the first sample that it and what stands before it can do; else on one made of zeros."""
+    failure: Exception | None = None
+    for leaves in _first_samples(node.without_order()):
+        if isinstance(leaves, Exception):
+            failure = failure or leaves
+            continue
+        try:
+            return call(leaves, (1, 2, 3, 4))
+        except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
+            failure = error
+    try:
+        return call([_zero(*spec) for spec in node.schema[1]], (1, 2, 3, 4))
+    except Exception:
+        if failure is not None:
+            raise failure from None
+        raise
+
+
+def _first_samples(node: _core.Node) -> Iterator[list[Any] | Exception]:
+    if node.indexed and node.size is not None:
+        elements = _core.Elements(node, 0, 0)
+        for position in range(min(node.size, _TRIES)):
+            try:
+                yield elements.at(position, 0)
+            except Exception as error:  # noqa: BLE001
+                yield error
+        return
+    loader = _core.Loader(node, {"workers": 1, "io": 1, "ready": 1})
+    try:
+        loader.begin()
+        for _ in range(_TRIES):
+            leaves = loader.next()
+            if leaves is None:
+                return
+            yield leaves
+    except Exception as error:  # noqa: BLE001
+        yield error
+    finally:
+        loader.stop()
+
+
+_NUMPY_NAMES = {
+    "bool": "bool",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "f16": "float16",
+    "bf16": "uint16",
+    "f32": "float32",
+    "f64": "float64",
+}
+
+
+def _zero(dtype: str, shape: tuple[int | None, ...]) -> Any:
+    if dtype in {"bytes", "str"}:
+        empty: Any = b"" if dtype == "bytes" else ""
+        return empty if len(shape) == 1 else []
+    return np.zeros([1 if dim is None else dim for dim in shape], _NUMPY_NAMES[dtype])[()]

@@ -1,0 +1,71 @@
+"""How the leaves of a sample nest: dicts, tuples and a bare leaf, to flat lists and back.
+
+A structure is the engine's compact JSON, in which each leaf is its ordinal: `0`, `{"image":0,"label":1}`, `[0,1]`.
+Lists and tuples come back as tuples, dataclasses and other mappings as `Fields`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class Fields(dict[str, Any]):
+    """The fields of a sample: a dict whose items are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(self) or "none"
+            raise AttributeError(f"the sample has no field {name!r}; it has {known}") from None
+
+
+def flatten(
+    tree: object, is_leaf: Callable[[object], bool] | None = None
+) -> tuple[list[str], list[Any], str]:
+    """Return the names, the leaves and the structure of a nested value."""
+    names: list[str] = []
+    leaves: list[Any] = []
+
+    def visit(node: object, path: str) -> object:
+        if is_leaf is None or not is_leaf(node):
+            if dataclasses.is_dataclass(node) and not isinstance(node, type):
+                node = {field.name: getattr(node, field.name) for field in dataclasses.fields(node)}
+            if isinstance(node, Mapping):
+                return {str(key): visit(value, _join(path, str(key))) for key, value in node.items()}
+            if isinstance(node, (list, tuple)):
+                return [visit(value, _join(path, str(i))) for i, value in enumerate(node)]
+        names.append(path)
+        leaves.append(node)
+        return len(leaves) - 1
+
+    nest = visit(tree, "")
+    if names == [""]:
+        names = ["value"]
+    return names, leaves, json.dumps(nest, separators=(",", ":"), ensure_ascii=False)
+
+
+def packer(structure: str, mapping: type[dict[str, Any]] = dict) -> Callable[[list[Any]], Any]:
+    """Return the function that nests a list of leaves as `structure` says."""
+    nest = json.loads(structure)
+    if isinstance(nest, int):
+        return lambda leaves: leaves[nest]
+    if isinstance(nest, dict) and list(nest.values()) == list(range(len(nest))):
+        names = tuple(nest)
+        return lambda leaves: mapping(zip(names, leaves, strict=True))
+
+    def pack(node: Any, leaves: list[Any]) -> Any:
+        if isinstance(node, dict):
+            return mapping((key, pack(value, leaves)) for key, value in node.items())
+        if isinstance(node, list):
+            return tuple(pack(value, leaves) for value in node)
+        return leaves[node]
+
+    return lambda leaves: pack(nest, leaves)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

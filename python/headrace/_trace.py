@@ -1,0 +1,208 @@
+"""Tracing: a user's function, called once or twice with symbols, becomes a graph of operators.
+
+A symbol stands for a field or for what an operator made of it. Whatever needs real data (`bool`, `len`, iteration, NumPy)
+raises `NeedsData`, and the function then runs as Python on every sample.
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+DTypeLike: TypeAlias = "str | npt.DTypeLike"
+
+
+class NeedsData(Exception):  # noqa: N818 -- caught by map, never shown
+    """A traced function asked a symbol for something that only data has."""
+
+
+class Symbol:
+    """A value of a sample that is not known yet: a field, or an operator's result."""
+
+    __slots__ = ("_tracer", "_value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tracer: _core.Tracer, value: int):
+        self._tracer = tracer
+        self._value = value
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        # `isinstance(x, np.ndarray)` would be False while tracing and True with data: a graph of the wrong branch.
+        if str(sys._getframe(1).f_globals.get("__name__", "")).startswith("headrace."):
+            return Symbol
+        raise NeedsData("it asked for the type of a field")
+
+    @property
+    def dtype(self) -> str:
+        """The element type: "u8", "f32", "bytes"."""
+        return str(self._tracer.spec(self._value)[0])
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The dimensions; None where they differ from sample to sample."""
+        return tuple(self._tracer.spec(self._value)[1])
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<symbol {self.dtype} {self.shape}>"
+
+    def __add__(self, other: Data) -> Any:
+        return _arithmetic("add", "add", self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Data) -> Any:
+        return _arithmetic("multiply", "multiply", self, other)
+
+    __rmul__ = __mul__
+
+    def __sub__(self, other: Data) -> Any:
+        return _arithmetic("subtract", "subtract", self, other)
+
+    def __rsub__(self, other: Data) -> Any:
+        return _arithmetic("subtract_from", "subtract", self, other)
+
+    def __truediv__(self, other: Data) -> Any:
+        return _arithmetic("divide", "divide", self, other)
+
+    def __rtruediv__(self, other: Data) -> Any:
+        return _arithmetic("divide_into", "divide", self, other)
+
+    def __neg__(self) -> Any:
+        return apply("multiply", [self], {"value": -1})[0]
+
+    def __lt__(self, other: Data) -> Any:
+        return _arithmetic("less", "less", self, other)
+
+    def __le__(self, other: Data) -> Any:
+        return _arithmetic("less_equal", "less_equal", self, other)
+
+    def __gt__(self, other: Data) -> Any:
+        return _arithmetic("greater", "greater", self, other)
+
+    def __ge__(self, other: Data) -> Any:
+        return _arithmetic("greater_equal", "greater_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return _arithmetic("equal", "equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _arithmetic("not_equal", "not_equal", self, other)
+
+    def __and__(self, other: Data) -> Any:
+        return apply("logical_and", [self, other], {})[0]
+
+    def __or__(self, other: Data) -> Any:
+        return apply("logical_or", [self, other], {})[0]
+
+    def __invert__(self) -> Any:
+        return apply("logical_not", [self], {})[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and not name.startswith("__array"):
+            raise AttributeError(name)
+        raise NeedsData(f"it used .{name} of a field")
+
+
+def _needs_data(what: str) -> Callable[..., Any]:
+    def method(self: Symbol, *_: object, **__: object) -> Any:
+        raise NeedsData(f"it used {what} of a field")
+
+    return method
+
+
+for _name, _what in {
+    "__bool__": "the truth value",
+    "__len__": "len()",
+    "__iter__": "the items",
+    "__getitem__": "an item",
+    "__contains__": "the items",
+    "__int__": "int()",
+    "__float__": "float()",
+    "__index__": "the number",
+    "__complex__": "complex()",
+    "__round__": "round()",
+    "__bytes__": "the bytes",
+    "__array__": "the array",
+    "__mod__": "%",
+    "__rmod__": "%",
+    "__floordiv__": "//",
+    "__rfloordiv__": "//",
+    "__pow__": "**",
+    "__rpow__": "**",
+    "__matmul__": "@",
+    "__rmatmul__": "@",
+    "__abs__": "abs()",
+    "__lshift__": "<<",
+    "__rlshift__": "<<",
+    "__rshift__": ">>",
+    "__rrshift__": ">>",
+    "__xor__": "^",
+    "__rxor__": "^",
+}.items():
+    setattr(Symbol, _name, _needs_data(_what))
+
+Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
+
+
+def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
+    """Apply an operator: on symbols it joins the graph under trace, on arrays, bytes and str it computes now."""
+    fields = [value for value in data if isinstance(value, Symbol)]
+    symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
+    if not symbols:
+        return _core.compute(
+            name, {key: plain(value) for key, value in params.items()}, list(map(_leaf, data))
+        )
+    tracer = symbols[0]._tracer
+    if any(symbol._tracer is not tracer for symbol in symbols):
+        raise NeedsData(f"it gave {name} a field of another map")
+    if len(fields) < len(data):
+        raise NeedsData(f"it gave {name} a constant array beside a field")
+    bound = [(key, value._value) for key, value in params.items() if isinstance(value, Symbol)]
+    constants = {key: plain(value) for key, value in params.items() if not isinstance(value, Symbol)}
+    values = tracer.add(name, constants, [field._value for field in fields], bound)
+    return [Symbol(tracer, value) for value in values]
+
+
+def plain(value: Any) -> Any:
+    """Turn a parameter into what JSON holds: NumPy scalars and arrays into numbers and lists, dtypes into names."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
+        return str(value).removeprefix("torch.")
+    try:
+        return np.dtype(value).name
+    except TypeError:
+        raise TypeError(f"wants a number, a str, a list of them or a dtype, got {value!r}") from None
+
+
+def _leaf(value: Any) -> Any:
+    return value if isinstance(value, (bytes, str)) else np.ascontiguousarray(value).reshape(np.shape(value))
+
+
+def _arithmetic(with_number: str, of_two: str, x: Symbol, other: Any) -> Any:
+    if isinstance(other, Symbol):
+        return apply(f"{of_two}_fields", [x, other], {})[0]
+    if isinstance(other, np.ndarray) and other.ndim == 0:
+        other = other.item()
+    if isinstance(other, (bool, numbers.Integral)):
+        return apply(with_number, [x], {"value": int(other)})[0]
+    if isinstance(other, numbers.Real):
+        return apply(with_number, [x], {"value": float(other)})[0]
+    raise NeedsData(f"it used an operator between a field and {type(other).__name__}")

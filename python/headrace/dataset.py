@@ -1,0 +1,354 @@
+"""Dataset: a pipeline as an immutable value. Every verb answers a new one; nothing runs until something iterates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _core
+from ._line import users_line
+from ._mapping import program
+from ._ranks import from_environment
+from ._structure import packer
+
+if TYPE_CHECKING:
+    from .loaders.numpy import NumpyLoader
+    from .loaders.torch import TorchLoader
+
+_CLASH = object()  # in place of what two branches bind to one slot
+Policy = Literal["raise", "skip", "replace"]
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """What a field looks like: `dtype` is "u8", "f32", "bytes" …; None in `shape` differs from sample to sample."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+class Dataset:
+    """A pipeline from data to elements, made by `headrace.read` and its like, and by the verbs below."""
+
+    def __init__(
+        self,
+        node: _core.Node,
+        options: Mapping[str, Any] | None = None,
+        slots: Mapping[str, Any] | None = None,
+    ):
+        self._node = node
+        self._options = dict(options or {})
+        self._slots = dict(slots or {})  # what a plan cannot hold, by slot: functions and data
+        self._elements: tuple[int, _core.Elements] | None = None  # of this process
+        self._pack = packer(node.schema[2])
+
+    def _then(self, node: _core.Node, slots: Mapping[str, Any] | None = None) -> Dataset:
+        return Dataset(node, self._options, {**self._slots, **(slots or {})})
+
+    # ---- verbs on samples
+
+    def map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+        """Apply a function to every element.
+
+        The function gets the element (fields as items and attributes) and returns the new one: a dict, tuple, dataclass
+        or a single value. It is called twice with symbols, and becomes a graph of native operators. If it needs real data or draws
+        random numbers, it runs as Python on every element instead, and one warning says why: it then gets NumPy arrays that are
+        its own, scalars, bytes and str, and returns such. With a parameter `rng` it gets a `numpy.random.Generator` that is
+        the same for the same sample and epoch.
+
+        Args:
+            function: From element to element.
+            python: Run it as Python without trying to trace it.
+        """
+        return self._mapped("map", function, python)
+
+    def filter(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+        """Keep the elements for which a function answers true (a bool scalar); traced like `map`.
+
+        The length is not known afterwards, and random access ends.
+        """
+        return self._mapped("filter", function, python)
+
+    def flat_map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+        """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
+        return self.map(function, python=python).unbatch()
+
+    def _mapped(self, verb: str, function: Callable[..., Any], python: bool) -> Dataset:
+        at = users_line()
+        slot = f"{verb}_{sum(name.startswith(('map_', 'filter_')) for name in self._slots)}"
+        made, is_python = program(self._node, verb, function, at, python, slot)
+        node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
+        return self._then(node, {slot: function} if is_python else None)
+
+    def unbatch(self) -> Dataset:
+        """Make an element of every row; fields without rows are repeated for each."""
+        return self._then(_core.unbatch(self._node, users_line()))
+
+    def batch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
+        """Stack `size` elements along a new first dimension.
+
+        Args:
+            size: Rows of a batch, at least 1.
+            drop_last: Leave out a last batch that is not full.
+            ragged: Allow rows of different shapes; each field is then a list of arrays. Fields of bytes and str always are lists.
+        """
+        return self._then(_core.batch(self._node, size, drop_last, ragged, users_line()))
+
+    def with_ids(self, field: str = "id") -> Dataset:
+        """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there."""
+        return self._then(_core.with_engine_field(self._node, "id", field, users_line()))
+
+    def with_validity(self, field: str = "valid") -> Dataset:
+        """Add a bool field that is False for the samples that `shard(even="pad")` adds."""
+        return self._then(_core.with_engine_field(self._node, "valid", field, users_line()))
+
+    def on_error(self, policy: Policy) -> Dataset:
+        """Say what happens when a sample fails in anything above this verb.
+
+        Args:
+            policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
+                good sample in order in its place. The report counts both.
+        """
+        return self._then(_core.on_error(self._node, policy, users_line()))
+
+    # ---- verbs on the order
+
+    def shuffle(self, seed: int = 0, *, window: int = 0) -> Dataset:
+        """Take the elements in another order every epoch.
+
+        Args:
+            seed: Names the orders; the same seed gives the same ones.
+            window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
+        """
+        return self._then(_core.shuffle(self._node, seed, window, users_line()))
+
+    def shard(
+        self,
+        rank: int | None = None,
+        world: int | None = None,
+        *,
+        even: Literal["wrap", "drop", "pad"] = "wrap",
+        steps: int | None = None,
+    ) -> Dataset:
+        """Deal the elements to `world` processes: this one takes rank, rank + world, ….
+
+        Args:
+            rank: This process, from 0; with `world` left out, both come from the environment: torchrun, Slurm, Open MPI,
+                MPICH and PMI, PALS, Horovod; 0 of 1 without any.
+            world: How many processes there are.
+            even: When the number does not divide: "wrap" repeats the epoch's first elements, "drop" leaves the last out, "pad" wraps too
+                and marks them (see `with_validity`).
+            steps: Elements an epoch of this rank, wanted when the length cannot be known.
+        """
+        if (rank is None) != (world is None):
+            raise ValueError(
+                f"shard: wants both rank and world or neither, got rank {rank} and world {world}"
+            )
+        if rank is None or world is None:
+            rank, world = from_environment()
+        return self._then(_core.shard(self._node, rank, world, even, steps, users_line()))
+
+    def repeat(self, times: int | None = None) -> Dataset:
+        """Go through the elements `times` times, or for ever; each pass is an epoch of what stands above."""
+        if times is not None and times < 1:
+            raise ValueError(f"repeat: wants at least 1, or nothing for ever, got {times}")
+        return self._then(_core.repeat(self._node, times or 0, users_line()))
+
+    def take(self, count: int) -> Dataset:
+        """Keep the first `count` elements of the order, over all ranks."""
+        return self._then(_core.take(self._node, count, users_line()))
+
+    def skip(self, count: int) -> Dataset:
+        """Leave out the first `count` elements of the order, over all ranks."""
+        return self._then(_core.skip(self._node, count, users_line()))
+
+    def concatenate(self, other: Dataset) -> Dataset:
+        """Append another dataset of the same fields."""
+        slots = {
+            slot: bound if self._slots.get(slot, bound) is bound else _CLASH
+            for slot, bound in other._slots.items()
+        }
+        return self._then(_core.concatenate([self._node, other._node], users_line()), slots)
+
+    # ---- options
+
+    def options(
+        self,
+        *,
+        seed: int | None = None,
+        workers: int | None = None,
+        io: int | None = None,
+        ready: int | None = None,
+        memory_budget: int | None = None,
+        deterministic: bool | None = None,
+        rewrites: Mapping[str, bool] | bool | None = None,
+        trace: str | os.PathLike[str] | None = None,
+    ) -> Dataset:
+        """Set how a run goes; what is left out stays as it was.
+
+        Args:
+            seed: Of the operators' randomness (0).
+            workers: Threads that compute (as many as this process may use cores).
+            io: Reads in flight (chosen).
+            ready: Elements, so mostly batches, under way or ready (chosen).
+            memory_budget: Bytes the run may hold (a quarter of what the process may use).
+            deterministic: False gives batches in the order in which they get ready (True).
+            rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
+            trace: File for a Chrome/Perfetto trace of the first iteration.
+        """
+        given = {
+            "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget,
+            "deterministic": deterministic, "trace": os.fspath(trace) if trace is not None else None,
+        }  # fmt: skip
+        merged = {**self._options, **{name: value for name, value in given.items() if value is not None}}
+        if isinstance(rewrites, bool):
+            merged["rewrites_off"] = set() if rewrites else {"all"}
+        elif rewrites is not None:
+            off = set(merged.get("rewrites_off", ()))
+            for name, on in rewrites.items():
+                (off.discard if on else off.add)(name)
+            merged["rewrites_off"] = off
+        return Dataset(self._node, merged, self._slots)
+
+    def prefetch(self, count: int) -> Dataset:
+        """Have at least `count` elements under way or ready; the memory budget wins over it."""
+        return self.options(ready=max(count, self._options.get("ready", 0)))
+
+    # ---- looking at it
+
+    @property
+    def schema(self) -> Any:
+        """A FieldSpec for each field, nested as the elements are."""
+        _, specs, structure = self._node.schema
+        return packer(structure)([FieldSpec(dtype, tuple(shape)) for dtype, shape in specs])
+
+    def __len__(self) -> int:
+        size = self._node.size
+        if size is None:
+            reason = (
+                "it never ends (repeat)"
+                if self._node.endless
+                else "a filter, unbatch or on_error('skip') makes it unknown before the run"
+            )
+            raise TypeError(f"this dataset has no exact length: {reason}")
+        return size
+
+    def __getitem__(self, position: int) -> Any:
+        """Compute one element of epoch 0, here and now."""
+        return self._item(position, 0)
+
+    def __getitems__(self, positions: Sequence[int]) -> list[Any]:
+        """Compute several: PyTorch's DataLoader asks so."""
+        return [self._item(position, 0) for position in positions]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over epoch 0 as NumPy arrays; a loader, `numpy()` or `torch()`, knows epochs and states."""
+        return iter(self.numpy())
+
+    def at_epoch(self, epoch: int) -> EpochView:
+        """Show the elements of another epoch as a sequence."""
+        return EpochView(self, epoch)
+
+    def _item(self, position: int, epoch: int) -> Any:
+        size = self._node.size
+        index = position.__index__()
+        if size is not None and not -size <= index < size:
+            raise IndexError(f"wants -{size} <= position < {size}, got {index}")
+        if size is None and index < 0:
+            raise IndexError(f"a dataset without an exact length has no position {index}")
+        return self._pack(
+            self._random_access().at(index + size if index < 0 and size is not None else index, epoch)
+        )
+
+    def _random_access(self) -> _core.Elements:
+        if self._elements is None or self._elements[0] != os.getpid():  # a forked child makes its own
+            made = _core.Elements(
+                self._node, self._options.get("seed", 0), self._options.get("memory_budget", 0)
+            )
+            self._elements = os.getpid(), made
+        return self._elements[1]
+
+    def explain(self) -> str:
+        """Show the plan as written and after each rewrite, what a run would use, and what is worth a warning."""
+        return _core.Loader(self._node, {**self._options, "trace": ""}).explain()
+
+    def __repr__(self) -> str:
+        size = (
+            "endless" if self._node.endless else self._node.size if self._node.size is not None else "unknown"
+        )
+        names, specs, _ = self._node.schema
+        fields = ", ".join(
+            f"{name}: {dtype} ({', '.join('?' if d is None else str(d) for d in shape)})"
+            for name, (dtype, shape) in zip(names, specs, strict=True)
+        )
+        return f"<Dataset of length {size}: {fields}\n{self._node.tree().rstrip()}>"
+
+    # ---- running
+
+    def numpy(self) -> NumpyLoader:
+        """Return what iterates over the elements as NumPy arrays, epoch after epoch."""
+        from .loaders.numpy import NumpyLoader  # noqa: PLC0415 -- loaders know datasets
+
+        return NumpyLoader(self)
+
+    def torch(self, device: Any = None, *, pin_memory: bool | None = None) -> TorchLoader:
+        """Return what iterates over the elements as PyTorch tensors, epoch after epoch.
+
+        Args:
+            device: Where the tensors go; the CPU when not given. To a CUDA device they are copied one element ahead.
+            pin_memory: Copy through page-locked memory; when not given, if the device is CUDA.
+        """
+        from .loaders.torch import TorchLoader  # noqa: PLC0415 -- imports torch
+
+        return TorchLoader(self, device=device, pin_memory=pin_memory)
+
+    # ---- plans
+
+    def plan(self) -> str:
+        """Return the pipeline as JSON, the same from C++ and Python.
+
+        Raises:
+            ValueError: two branches of concatenate hold different functions or data under one slot name.
+        """
+        for slot, bound in self._slots.items():
+            if bound is _CLASH:
+                raise ValueError(
+                    f"plan: different things stand in slot {slot!r} of two branches; name data with slot="
+                )
+        return self._node.plan(self._options.get("seed", 0))
+
+    def save_plan(self, path: str | os.PathLike[str]) -> None:
+        """Write the pipeline as JSON. Python functions and arrays are named slots in it: see `load_plan`."""
+        Path(path).write_text(self.plan(), encoding="utf-8")
+
+    def fingerprint(self) -> str:
+        """Return what a state must agree with: 16 digits of the plan, 16 of the data."""
+        return self._node.fingerprint(self._options.get("seed", 0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_plan, (self.plan(), self._slots, self._options)
+
+
+class EpochView(Sequence[Any]):
+    """The elements of one epoch by position."""
+
+    def __init__(self, dataset: Dataset, epoch: int):
+        if epoch < 0:
+            raise ValueError(f"at_epoch: wants at least 0, got {epoch}")
+        self.dataset = dataset
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.dataset._item(position, self.epoch)
+
+
+def _from_plan(plan: str, slots: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
+    from .sources import open_plan  # noqa: PLC0415 -- sources know datasets
+
+    return open_plan(plan, slots, options)

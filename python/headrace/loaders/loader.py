@@ -1,0 +1,209 @@
+"""What all loaders share: epochs, states, reports, and threads that end when nobody iterates."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .. import _core
+from .._structure import packer
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from ..dataset import Dataset
+
+State = dict[str, Any]
+Element = TypeVar("Element")
+
+# Threads that call Python functions must be gone before the interpreter is.
+_alive: weakref.WeakSet[Loader[Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for loader in list(_alive):
+        loader.close()
+
+
+class Report:
+    """What a run did: images a second, CPU of each operator, how long the consumer waited, memory."""
+
+    def __init__(self, values: dict[str, Any], text: str):
+        self.values = values
+        self.text = text
+
+    def dict(self) -> dict[str, Any]:
+        """Return the numbers; seconds, bytes and counts."""
+        return self.values
+
+    def json(self, indent: int | None = None) -> str:
+        """Return the numbers as JSON."""
+        return json.dumps(self.values, indent=indent)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+class Sampler:
+    """Stands where PyTorch's trainers look for a sampler, to tell it the epoch."""
+
+    def __init__(self, loader: Loader[Any]):
+        self._loader = weakref.ref(loader)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Name the epoch of the next iteration."""
+        if loader := self._loader():
+            loader.set_epoch(epoch)
+
+
+class Loader(Generic[Element]):
+    """Iterates over a dataset: each `iter()` is its next epoch.
+
+    One iteration at a time; beginning another ends it. Threads run only while an iteration is under way; they end with it, when it is
+    dropped, at `close()`, and with the process. Use from one thread at a time.
+    """
+
+    def __init__(self, dataset: Dataset):
+        self.dataset = dataset
+        self.sampler = Sampler(self)
+        self._core = _core.Loader(dataset._node, dataset._options)
+        self._pack = packer(dataset._node.schema[2])
+        self._iteration: weakref.ref[Iteration[Element]] | None = None
+        described = _nearest_batch(dataset._node)
+        self.batch_size: int | None = described.get("size")
+        self.drop_last = bool(described.get("drop_last", False))
+        _alive.add(self)
+
+    def _convert(self, leaves: list[Any]) -> Element:
+        """Make an element of a list of leaves as the engine hands them over."""
+        element: Element = self._pack(leaves)
+        return element
+
+    def __iter__(self) -> Iteration[Element]:
+        if (last := self._current()) is not None:
+            last.close()
+        self._core.begin()
+        iteration = self._make_iteration()
+        self._iteration = weakref.ref(iteration)
+        return iteration
+
+    def _make_iteration(self) -> Iteration[Element]:
+        return Iteration(self)
+
+    def _current(self) -> Iteration[Element] | None:
+        return self._iteration() if self._iteration is not None else None
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the iteration under way, or of the next one."""
+        return self._core.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Name the epoch of the next iteration; ends the one under way."""
+        self.close()
+        self._core.set_epoch(epoch)
+
+    def state_dict(self) -> State:
+        """Return where the iteration stands, as JSON can hold it: elements handed out count, those read ahead do not."""
+        current = self._current()
+        return current.state_dict() if current is not None else self._core.save()
+
+    def load_state_dict(self, state: State) -> None:
+        """Let the next iteration continue where the state says; with any number of workers.
+
+        Raises:
+            ValueError: the state is of another pipeline or of changed data; the message says what differs.
+        """
+        self.close()
+        self._core.load(state)
+
+    def report(self) -> Report:
+        """Return what was counted so far, over all iterations."""
+        return Report(self._core.report(), self._core.report_text())
+
+    def explain(self) -> str:
+        """Show the plan before and after each rewrite."""
+        return self._core.explain()
+
+    def close(self) -> None:
+        """End the iteration under way and all threads. The loader can iterate again."""
+        if (current := self._current()) is not None:
+            current.close()
+        self._core.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Iteration(Iterator[Element]):
+    """One epoch under way. Dropping it ends its threads."""
+
+    def __init__(self, loader: Loader[Element]):
+        self._loader: Loader[Element] | None = loader
+        self._next: Callable[[], list[Any] | None] = loader._core.next
+        self._state: State | None = None  # of an iteration that is over
+
+    def __iter__(self) -> Iteration[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        loader = self._loader
+        if loader is None:
+            raise StopIteration
+        try:
+            leaves = self._next()
+        except BaseException:
+            self.close()
+            raise
+        if leaves is None:
+            self.close()
+            raise StopIteration
+        return loader._convert(leaves)
+
+    def state_dict(self) -> State:
+        """Return where this iteration stands; see `Loader.state_dict`."""
+        if self._loader is None:
+            return dict(self._state or {})
+        return self._saved(self._loader)
+
+    def _saved(self, loader: Loader[Element]) -> State:
+        state: State = loader._core.save()
+        return state
+
+    def close(self) -> None:
+        """End this iteration and its threads; its state stays."""
+        loader, self._loader = self._loader, None
+        if loader is not None:
+            self._state = self._saved(loader)
+            loader._core.stop()
+
+    def __del__(self) -> None:
+        loader = getattr(self, "_loader", None)
+        if loader is not None:
+            loader._core.stop()
+
+
+def _nearest_batch(node: _core.Node) -> dict[str, Any]:
+    while True:
+        described = node.describe()
+        if described["verb"] == "batch" or not node.inputs:
+            return described
+        node = node.inputs[0]

@@ -1,0 +1,110 @@
+"""Elements as PyTorch tensors: of the batch's own memory on the CPU, copied one element ahead to a CUDA device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch  # type: ignore[import-not-found,unused-ignore]
+
+from .loader import Iteration, Loader, State
+
+if TYPE_CHECKING:
+    from ..dataset import Dataset
+
+
+class TorchLoader(Loader[Any]):
+    """Gives elements nested as the dataset says, with tensors at the leaves; bytes and str stay as they are.
+
+    On the CPU tensors share the batch's memory. For a CUDA device each element is copied through page-locked memory on a
+    stream of its own while the element before it is in use.
+    """
+
+    def __init__(self, dataset: Dataset, *, device: Any = None, pin_memory: bool | None = None):
+        super().__init__(dataset)
+        self.device = torch.device(device if device is not None else "cpu")
+        on_cuda = self.device.type == "cuda"
+        self.pin_memory = on_cuda if pin_memory is None else pin_memory
+        if self.pin_memory and not torch.cuda.is_available():
+            raise RuntimeError("pin_memory=True wants CUDA, and PyTorch finds none")
+        self._stream = torch.cuda.Stream(self.device) if on_cuda else None
+        self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bf16"}
+
+    def _convert(self, leaves: list[Any]) -> Any:
+        return self._pack([self._tensor(leaf, i in self._bf16) for i, leaf in enumerate(leaves)])
+
+    def _tensor(self, leaf: Any, bf16: bool) -> Any:
+        if isinstance(leaf, (bytes, str)):
+            return leaf
+        if isinstance(leaf, list):
+            return [self._tensor(row, bf16) for row in leaf]
+        array = np.asarray(leaf)
+        tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
+        if bf16:
+            tensor = tensor.view(torch.bfloat16)
+        if self.pin_memory:
+            tensor = tensor.pin_memory()
+        return tensor if self._stream is None else tensor.to(self.device, non_blocking=True)
+
+    def _make_iteration(self) -> Iteration[Any]:
+        return Iteration(self) if self._stream is None else _AheadIteration(self, self._stream)
+
+
+class _AheadIteration(Iteration[Any]):
+    """Copies the next element to the device before the last one is handed out."""
+
+    def __init__(self, loader: TorchLoader, stream: torch.cuda.Stream):
+        super().__init__(loader)
+        self._stream = stream
+        self._begun = False
+        self._ahead: tuple[Any, State] | None = None  # an element and the state once it is handed out
+        self._given: State = loader._core.save()
+
+    def _copy_next(self) -> tuple[Any, State] | None:
+        loader = self._loader
+        if loader is None:
+            return None
+        try:
+            with torch.cuda.stream(self._stream):
+                element = super().__next__()
+        except StopIteration:
+            return None
+        return element, loader._core.save()
+
+    def __next__(self) -> Any:
+        if not self._begun:
+            self._begun, self._ahead = True, self._copy_next()
+        if self._ahead is None:
+            raise StopIteration
+        element, state = self._ahead
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        _used_on(element, torch.cuda.current_stream(self._stream.device))
+        self._given = state
+        failure: BaseException | None = None
+        try:
+            self._ahead = self._copy_next()
+        except Exception as error:  # noqa: BLE001 -- of the next element: told when its turn comes
+            failure = error
+        if failure is not None:
+            self._ahead = None
+            self._failure = failure
+        return element
+
+    def state_dict(self) -> State:
+        """Return where this iteration stands: what was copied ahead is not handed out yet."""
+        return dict(self._given)
+
+    def _saved(self, loader: Loader[Any]) -> State:
+        return self._given
+
+
+def _used_on(element: Any, stream: torch.cuda.Stream) -> None:
+    if isinstance(element, torch.Tensor):
+        if element.is_cuda:
+            element.record_stream(stream)
+    elif isinstance(element, dict):
+        for value in element.values():
+            _used_on(value, stream)
+    elif isinstance(element, (list, tuple)):
+        for value in element:
+            _used_on(value, stream)

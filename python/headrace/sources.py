@@ -1,0 +1,163 @@
+"""Where datasets begin: files, ranges, arrays, Python sequences, and saved plans."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import _core
+from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
+from ._line import users_line
+from ._structure import flatten
+from ._trace import plain
+from .dataset import Dataset
+
+
+class MapStyle(Protocol):
+    """What has a length and items by position: a list, a map-style dataset of PyTorch."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+def read(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Dataset:  # noqa: A002
+    """Read the data at a path, whatever its format.
+
+    Args:
+        path: A file or folder.
+        format: The name of a format, see `formats()`; recognised by content when not given.
+        options: Of the format; `formats()` lists them.
+
+    Raises:
+        FileNotFoundError: there is nothing at the path.
+        ValueError: the format is not recognised, or has no such option.
+    """
+    source = _core.open_source(
+        os.fspath(path), format or "", {key: plain(value) for key, value in options.items()}
+    )
+    return Dataset(_core.read(source, users_line()))
+
+
+def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
+    """Make a dataset of integers, as Python's `range` does: i64 scalars."""
+    first, last = (0, start) if stop is None else (start, stop)
+    return Dataset(_core.read(_core.range_source(first, last, step), users_line()))
+
+
+def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
+    """Make a dataset of what is in memory: element i is row i of every array.
+
+    Args:
+        data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too.
+            Arrays are shared, not copied, when they lie in C order.
+        slot: The name under which a saved plan wants the data bound.
+    """
+    return Dataset(_core.read(_array_source(data, slot), users_line()), slots={slot: data})
+
+
+def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
+    """Make a dataset of anything with a length and items: a list, a map-style dataset of PyTorch.
+
+    Items are asked for by several threads, one at a time (under Python's lock), and look like item 0: its structure and dtypes; the
+    sizes of dimensions may differ.
+
+    Args:
+        items: What has `__len__` and `__getitem__`.
+        slot: The name under which a saved plan wants it bound.
+    """
+    return Dataset(_core.read(_sequence_source(items, slot), users_line()), slots={slot: items})
+
+
+def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = None) -> Dataset:
+    """Open what `Dataset.save_plan` wrote, in Python or in C++.
+
+    Args:
+        path: The JSON file.
+        bind: What the plan cannot hold, by slot name: functions, arrays, sequences. Nothing is imported by name.
+
+    Raises:
+        ValueError: a slot is not bound; the message names it.
+    """
+    return open_plan(Path(path).read_text(encoding="utf-8"), bind or {}, {})
+
+
+def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
+    """Open a plan from its text."""
+    plan = json.loads(text)
+    sources = {}
+    for slot, format in _data_slots(plan.get("plan") if isinstance(plan, dict) else None):  # noqa: A001
+        if slot in bind:
+            sources[slot] = (_sequence_source if format == "sequence" else _array_source)(bind[slot], slot)
+
+    def function(slot: str, params: dict[str, Any]) -> Any:
+        if slot not in bind:
+            raise ValueError(
+                f'plan: the Python function in slot {slot!r} is not bound; give it with bind={{"{slot}": f}}'
+            )
+        return bind_function(bind[slot], slot, params)
+
+    node, seed = _core.load_plan(text, sources, function)
+    return Dataset(node, {"seed": seed, **options}, bind)
+
+
+def formats() -> list[dict[str, Any]]:
+    """List the formats with name, doc and options, as dicts."""
+    return _core.format_table()
+
+
+def operators() -> list[dict[str, Any]]:
+    """List the operators with name, doc, inputs and params, as dicts."""
+    return _core.op_table()
+
+
+def _data_slots(node: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(node, dict):
+        return
+    source = node.get("source")
+    if isinstance(source, dict) and isinstance(source.get("slot"), str):
+        yield source["slot"], str(source.get("format"))
+    inputs = node.get("inputs")
+    for below in [node.get("input"), *(inputs if isinstance(inputs, list) else [])]:
+        yield from _data_slots(below)
+
+
+def _array_source(data: Any, slot: str) -> _core.Source:
+    names, columns, structure = flatten(data, _is_column)
+    return _core.array_source(names, structure, [_column(column) for column in columns], slot)
+
+
+def _is_column(node: object) -> bool:
+    return isinstance(node, list) and (
+        not node or all(isinstance(row, (bytes, str)) for row in node) or is_function_leaf(node)
+    )
+
+
+def _column(column: Any) -> Any:
+    if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
+        return column
+    array = np.asarray(column)
+    if array.dtype.kind in "SUO" and array.ndim == 1:
+        return array.tolist()
+    return to_leaf(array)
+
+
+def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
+    size = len(items)
+    if size == 0:
+        raise ValueError("from_dataset: wants at least one item, to know what an item is")
+    names, first, structure = flatten(items[0], is_function_leaf)
+
+    def item(index: int) -> Leaves:
+        _, leaves, nest = flatten(items[index], is_function_leaf)
+        if nest != structure:
+            raise ValueError(f"item {index} has the structure {nest}, and item 0 {structure}")
+        return [to_leaf(leaf) for leaf in leaves]
+
+    specs = [spec_of(to_leaf(leaf)) for leaf in first]
+    return _core.sequence_source(names, specs, structure, size, slot, item)

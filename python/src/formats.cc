@@ -1,0 +1,84 @@
+// formats/: opening and making sources.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "errors.h"
+#include "headrace/formats/arrays/arrays.h"
+#include "headrace/formats/open.h"
+#include "module.h"
+#include "sequence.h"
+#include "tensors.h"
+#include "value.h"
+
+namespace headrace::python {
+namespace {
+
+SourceHandle open(const std::string& path, const std::string& format, nb::handle options) {
+  const Value wanted = to_value(options);
+  Result<SourcePtr> source = internal_error("");
+  {
+    nb::gil_scoped_release nogil;
+    source = open_source(*file_store(), path, format, wanted);
+  }
+  return {unwrap(std::move(source))};
+}
+
+Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs, std::string structure) {
+  Schema out;
+  out.names = std::move(names), out.specs = std::move(specs), out.structure = std::move(structure);
+  return out;
+}
+
+SourceHandle arrays(std::vector<std::string> names, const std::string& structure, const nb::list& columns,
+                    const std::string& slot) {
+  std::vector<Tensor> tensors;
+  for (nb::handle column : columns)
+    tensors.push_back(nb::isinstance<nb::list>(column) ? to_column(nb::borrow<nb::list>(column)) : to_tensor(column));
+  return {unwrap(array_source(schema_of(std::move(names), {}, structure), std::move(tensors), slot))};
+}
+
+SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, const std::string& structure, uint64_t size,
+                      const std::string& slot, nb::object item) {
+  std::vector<TensorSpec> types;
+  for (nb::handle spec : specs) types.push_back(to_spec(spec));
+  return {sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot, std::move(item))};
+}
+
+nb::list format_table() {
+  nb::list out;
+  for (const auto& [name, info] : formats()) {
+    nb::dict row;
+    row["name"] = name, row["doc"] = info.doc, row["made"] = info.make != nullptr;
+    nb::list options;
+    for (const OptionInfo& option : info.options) {
+      nb::dict item;
+      item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
+      item["fallback"] = to_python(option.fallback);
+      options.append(item);
+    }
+    row["options"] = options;
+    out.append(row);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_formats(nb::module_& m) {
+  nb::class_<SourceHandle>(m, "Source", "Data with random access, as the engine sees it.")
+      .def_prop_ro("size", [](const SourceHandle& s) { return s.source->size(); }, "Number of samples.")
+      .def_prop_ro("metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
+                   "What the format says of the whole: a dict.");
+  m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
+        "Open the data at a path; an empty format is recognised by content.");
+  m.def("range_source", [](int64_t start, int64_t stop, int64_t step) { return SourceHandle{unwrap(range_source(start, stop, step))}; },
+        nb::arg("start"), nb::arg("stop"), nb::arg("step"), "The integers of a range.");
+  m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
+        "Columns in memory: arrays, or lists of one leaf a row.");
+  m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("size"),
+        nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
+  m.def("format_table", &format_table, "The formats and their options, as the C++ sources describe them.");
+}
+
+}  // namespace headrace::python

@@ -1,0 +1,24 @@
+// The parts of headrace._core, one for each C++ folder that is wrapped, and the handles they share.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "headrace/formats/source.h"
+#include "headrace/graph/node.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+struct SourceHandle {
+  SourcePtr source;
+};
+struct NodeHandle {
+  NodePtr node;
+};
+
+void bind_formats(nb::module_& m);
+void bind_ops(nb::module_& m);
+void bind_graph(nb::module_& m);
+void bind_run(nb::module_& m);
+
+}  // namespace headrace::python

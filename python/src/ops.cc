@@ -1,0 +1,103 @@
+// ops/: what there is, and calling one at once.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "errors.h"
+#include "function.h"
+#include "headrace/graph/program.h"
+#include "module.h"
+#include "tensors.h"
+#include "value.h"
+
+namespace headrace::python {
+namespace {
+
+nb::list op_table() {
+  nb::list out;
+  for (const auto& [name, info] : ops()) {
+    nb::dict row;
+    row["name"] = name, row["doc"] = info.doc, row["variadic"] = info.variadic, row["outputs"] = info.outputs;
+    row["random"] = info.random;
+    nb::list inputs, params;
+    for (const std::string& input : info.inputs) inputs.append(input);
+    for (const ParamInfo& param : info.params) {
+      nb::dict item;
+      item["name"] = param.name, item["type"] = param.type, item["doc"] = param.doc;
+      item["fallback"] = to_python(param.fallback), item["required"] = param.required, item["bindable"] = param.bindable;
+      params.append(item);
+    }
+    row["inputs"] = inputs, row["params"] = params;
+    out.append(row);
+  }
+  return out;
+}
+
+// One step of a program on tensors, in plain heap memory.
+Status run_step(const Call& call, std::vector<Tensor>& values, const Program& program, Scratch& scratch) {
+  std::vector<View> in;
+  for (const int v : call.inputs) in.push_back(values[static_cast<size_t>(v)].view());
+  Key key;
+  if (call.op->random()) {
+    const Key* drawn = next_key_of_function();
+    if (!drawn)
+      return invalid(std::string(call.op->name()) +
+                     ": draws random numbers, which have no key outside of map; call it in a function given to map");
+    key = *drawn;
+  }
+  std::vector<Shape> shapes;
+  for (int i = 0; i < call.outputs; ++i) shapes.push_back(program.specs[static_cast<size_t>(call.first_output + i)].shape);
+  HEADRACE_TRY(call.op->measure(in, key, shapes));
+  std::vector<MutView> out;
+  for (int i = 0; i < call.outputs; ++i) {
+    const auto value = static_cast<size_t>(call.first_output + i);
+    const TensorSpec spec{program.specs[value].dtype, shapes[static_cast<size_t>(i)]};
+    const MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(spec.size_bytes(), 1));
+    out.push_back({spec.dtype, spec.shape, buffer->mutable_data()});
+    values[value] = {buffer, 0, spec.dtype, spec.shape, nullptr};
+  }
+  return call.op->run(in, key, out, scratch);
+}
+
+Result<std::vector<Tensor>> compute(const std::string& op, const Value& params, const std::vector<Tensor>& inputs) {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  for (const Tensor& input : inputs) names.push_back(std::to_string(names.size())), specs.push_back(input.view().spec());
+  ProgramBuilder builder(Schema::of(names, specs), "");
+  std::vector<int> fields;
+  for (size_t i = 0; i < inputs.size(); ++i) fields.push_back(builder.field(static_cast<int>(i)));
+  HEADRACE_ASSIGN(const std::vector<int> outputs, builder.add(op, params, fields));
+  names.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) names.push_back(std::to_string(i));
+  HEADRACE_ASSIGN(const Program program, builder.finish(names, outputs));
+  std::vector<Tensor> values(program.specs.size());
+  for (size_t i = 0; i < program.input_fields.size(); ++i) values[i] = inputs[static_cast<size_t>(program.input_fields[i])];
+  Scratch scratch;
+  for (const Call& call : program.steps) HEADRACE_TRY(run_step(call, values, program, scratch));
+  std::vector<Tensor> out;
+  for (const int v : program.outputs) out.push_back(values[static_cast<size_t>(v)]);
+  return out;
+}
+
+nb::list compute_now(const std::string& op, nb::handle params, const nb::list& data) {
+  const Value wanted = to_value(params);
+  std::vector<Tensor> inputs;
+  for (nb::handle leaf : data) inputs.push_back(to_tensor(leaf));
+  Result<std::vector<Tensor>> results = internal_error("");
+  {
+    nb::gil_scoped_release nogil;
+    results = compute(op, wanted, inputs);
+  }
+  nb::list out;
+  for (Tensor& tensor : unwrap(std::move(results))) out.append(to_python(std::exchange(tensor, {})));
+  return out;
+}
+
+}  // namespace
+
+void bind_ops(nb::module_& m) {
+  m.def("op_table", &op_table, "The operators, their inputs and parameters, as the C++ sources describe them.");
+  m.def("compute", &compute_now, nb::arg("op"), nb::arg("params"), nb::arg("data"),
+        "Run one operator on arrays, bytes or str, now.");
+}
+
+}  // namespace headrace::python

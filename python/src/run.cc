@@ -1,0 +1,159 @@
+// run/: loaders and single elements. The GIL is released whenever the engine works or waits.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
+#include <nanobind/stl/string.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "errors.h"
+#include "headrace/io/store.h"
+#include "headrace/run/loader.h"
+#include "headrace/run/report.h"
+#include "module.h"
+#include "tensors.h"
+#include "value.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr std::chrono::milliseconds kSignalCheck{20};  // how late Ctrl-C may be seen
+
+LoaderOptions options_from(const nb::dict& options) {
+  LoaderOptions out;
+  for (const auto& [key, value] : options) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "seed") out.seed = nb::cast<uint64_t>(value);
+    else if (name == "workers") out.workers = nb::cast<size_t>(value);
+    else if (name == "io") out.io = nb::cast<size_t>(value);
+    else if (name == "ready") out.ready = nb::cast<size_t>(value);
+    else if (name == "memory_budget") out.memory_budget = nb::cast<size_t>(value);
+    else if (name == "deterministic") out.deterministic = nb::cast<bool>(value);
+    else if (name == "rewrites_off") out.rewrites_off = nb::cast<std::set<std::string>>(value);
+    else if (name == "trace") out.trace = nb::cast<std::string>(value);
+    else check(invalid("options: has no option '" + name + "'"));
+  }
+  return out;
+}
+
+nb::list fields_to_python(Sample sample) {
+  nb::list out;
+  for (Tensor& field : sample.fields) out.append(to_python(std::exchange(field, {})));
+  return out;
+}
+
+// Without the GIL, since engine locks are waited for.
+template <class F> auto quietly(F&& f) {
+  nb::gil_scoped_release nogil;
+  return f();
+}
+
+// The threads of a loader stay behind in the process that made them: a forked child must not use or join them.
+class LoaderHandle {
+ public:
+  LoaderHandle(const NodeHandle& node, const nb::dict& options) {
+    LoaderOptions wanted = options_from(options);
+    loader_ = unwrap(quietly([&] { return Loader::make(node.node, std::move(wanted), file_store()); }));
+  }
+  ~LoaderHandle() {
+    if (getpid() != process_) {
+      (void)loader_.release();
+      return;
+    }
+    nb::gil_scoped_release nogil;
+    loader_.reset();
+  }
+
+  void begin() {
+    check_process();
+    check(quietly([&] { return loader_->begin(); }));
+  }
+
+  std::optional<nb::list> next() {
+    check_process();
+    while (true) {
+      Sample sample;
+      const std::optional<bool> more = unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheck); }));
+      if (more && *more) return fields_to_python(std::move(sample));
+      if (more) return std::nullopt;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+
+  void stop() {
+    if (getpid() != process_) return;
+    nb::gil_scoped_release nogil;
+    loader_->stop();
+  }
+
+  nb::dict save() {
+    check_process();
+    return nb::cast<nb::dict>(to_python(unwrap(quietly([&] { return loader_->save(); }))));
+  }
+  void load(nb::handle state) {
+    check_process();
+    const Value value = to_value(state);
+    check(quietly([&] { return loader_->load(value); }));
+  }
+  void set_epoch(uint64_t epoch) {
+    check_process();
+    quietly([&] { return loader_->set_epoch(epoch), 0; });
+  }
+  uint64_t epoch() { return quietly([&] { return loader_->epoch(); }); }
+  nb::dict report() { return nb::cast<nb::dict>(to_python(quietly([&] { return loader_->report(); }))); }
+  std::string report_text() { return headrace::report_text(quietly([&] { return loader_->report(); })); }
+  std::string explain() { return quietly([&] { return loader_->explain(); }); }
+  std::string fingerprint() { return loader_->fingerprint(); }
+
+ private:
+  void check_process() const {
+    if (getpid() != process_)
+      check(Status(Code::foreign, "this loader belongs to process " + std::to_string(process_) + " and cannot be used in process " +
+                                      std::to_string(getpid()) + ", which was forked from it: threads do not survive a fork; "
+                                      "make the loader in the child, or start children with the method 'spawn'"));
+  }
+
+  std::unique_ptr<Loader> loader_;
+  pid_t process_ = getpid();
+};
+
+class ElementsHandle {
+ public:
+  ElementsHandle(const NodeHandle& node, uint64_t seed, size_t memory_budget) {
+    elements_ = unwrap(quietly([&] { return Elements::make(node.node, seed, memory_budget, file_store()); }));
+  }
+  ~ElementsHandle() {
+    nb::gil_scoped_release nogil;
+    elements_.reset();
+  }
+  nb::list at(uint64_t position, uint64_t epoch) {
+    return fields_to_python(unwrap(quietly([&] { return elements_->at(position, epoch); })));
+  }
+
+ private:
+  std::unique_ptr<Elements> elements_;
+};
+
+}  // namespace
+
+void bind_run(nb::module_& m) {
+  nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
+      .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
+      .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state.")
+      .def("next", &LoaderHandle::next, "The leaves of the next element; None at the end.")
+      .def("stop", &LoaderHandle::stop, "End all threads; the state stays.")
+      .def("save", &LoaderHandle::save, "The state: elements handed out.")
+      .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
+      .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")
+      .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")
+      .def("report", &LoaderHandle::report, "What was counted, as a dict.")
+      .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
+      .def("explain", &LoaderHandle::explain, "The plan before and after each rewrite.")
+      .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
+  nb::class_<ElementsHandle>(m, "Elements", "One element by position, here and now.")
+      .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"), nb::arg("memory_budget"))
+      .def("at", &ElementsHandle::at, nb::arg("position"), nb::arg("epoch"), "The leaves of an element.");
+}
+
+}  // namespace headrace::python

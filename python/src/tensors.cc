@@ -1,0 +1,175 @@
+#include "tensors.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+
+#include "errors.h"
+
+namespace headrace::python {
+namespace {
+
+class ObjectBuffer final : public Buffer {
+ public:
+  ObjectBuffer(const void* data, size_t size, SharedObject owner)
+      : Buffer(static_cast<std::byte*>(const_cast<void*>(data)), size), owner_(std::move(owner)) {}
+
+ private:
+  SharedObject owner_;
+};
+
+nb::dlpack::dtype dlpack_of(DType type) {
+  using nb::dlpack::dtype_code;
+  const auto bits = static_cast<uint8_t>(size_of(type) * 8);
+  if (type == DType::boolean) return {static_cast<uint8_t>(dtype_code::Bool), 8, 1};
+  if (type == DType::bf16) return {static_cast<uint8_t>(dtype_code::UInt), 16, 1};
+  if (is_float(type)) return {static_cast<uint8_t>(dtype_code::Float), bits, 1};
+  const bool is_signed = type >= DType::i8 && type <= DType::i64;
+  return {static_cast<uint8_t>(is_signed ? dtype_code::Int : dtype_code::UInt), bits, 1};
+}
+
+DType dtype_of(const nb::dlpack::dtype& type) {
+  for (int i = 0; i < kDTypes; ++i) {
+    const auto candidate = static_cast<DType>(i);
+    if (!is_text(candidate) && candidate != DType::bf16 && dlpack_of(candidate) == type) return candidate;
+  }
+  using nb::dlpack::dtype_code;
+  if (type == nb::dlpack::dtype{static_cast<uint8_t>(dtype_code::Bfloat), 16, 1}) return DType::bf16;
+  throw nb::type_error("wants bool, integers of 8 to 64 bits, or floats of 16 to 64 bits");
+}
+
+// `data` belongs to `owner`. Rank 0 becomes a NumPy scalar, which holds its value itself.
+template <class Access> nb::object array(DType type, const Shape& shape, const std::byte* data, nb::handle owner) {
+  size_t dims[kMaxRank];
+  for (int i = 0; i < shape.rank(); ++i) dims[i] = static_cast<size_t>(shape[i]);
+  nb::ndarray<nb::numpy, Access> out(const_cast<std::byte*>(data), static_cast<size_t>(shape.rank()), dims, owner, nullptr,
+                                     dlpack_of(type));
+  nb::object made = nb::cast(std::move(out));
+  // NumPy reads 64 bits as C's long long, a type beside int64 that prints and pickles differently.
+  if (type == DType::i64) made = made.attr("view")("int64");
+  if (type == DType::u64) made = made.attr("view")("uint64");
+  return shape.rank() == 0 ? nb::object(made[nb::make_tuple()]) : made;
+}
+
+nb::object text_to_python(DType type, std::string_view text) {
+  if (type == DType::bytes) return nb::bytes(text.data(), text.size());
+  nb::object out = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  if (!out.is_valid()) throw nb::python_error();
+  return out;
+}
+
+bool is_mine_alone(const Tensor& tensor) {
+  return tensor.buffer.use_count() == 1 && !dynamic_cast<const BorrowedBuffer*>(tensor.buffer.get()) &&
+         !dynamic_cast<const ObjectBuffer*>(tensor.buffer.get());
+}
+
+// Text of bytes or str; its memory lives as long as the object.
+std::string_view text_of(nb::handle leaf) {
+  if (nb::isinstance<nb::bytes>(leaf)) {
+    const auto bytes = nb::borrow<nb::bytes>(leaf);
+    return {bytes.c_str(), bytes.size()};
+  }
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(leaf.ptr(), &size);
+  if (!data) throw nb::python_error();
+  return {data, static_cast<size_t>(size)};
+}
+
+bool is_text_object(nb::handle leaf) { return nb::isinstance<nb::bytes>(leaf) || nb::isinstance<nb::str>(leaf); }
+
+}  // namespace
+
+SharedObject share(nb::object object) {
+  return SharedObject(new nb::object(std::move(object)), [](nb::object* held) {
+    nb::gil_scoped_acquire gil;
+    delete held;
+  });
+}
+
+nb::object to_python(const Tensor& tensor) {
+  if (tensor.is_ragged()) {
+    nb::list out;
+    for (const Tensor& row : *tensor.rows) out.append(to_python(row));
+    return out;
+  }
+  const View view = tensor.view();
+  if (is_text(tensor.dtype)) return text_to_python(tensor.dtype, {view.as<char>(), view.size_bytes()});
+  if (view.shape.rank() == 0) return copy_to_python(view);
+  const bool writable = is_mine_alone(tensor);
+  const nb::capsule owner(new Tensor(tensor), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
+  return writable ? array<nb::any_contig>(view.dtype, view.shape, view.data, owner)
+                  : array<nb::ro>(view.dtype, view.shape, view.data, owner);
+}
+
+nb::object copy_to_python(const View& view) {
+  if (is_text(view.dtype)) return text_to_python(view.dtype, {view.as<char>(), view.size_bytes()});
+  auto* held = new std::byte[std::max<size_t>(view.size_bytes(), 1)];
+  if (view.size_bytes() > 0) std::memcpy(held, view.data, view.size_bytes());
+  const nb::capsule owner(held, [](void* bytes) noexcept { delete[] static_cast<std::byte*>(bytes); });
+  return array<nb::any_contig>(view.dtype, view.shape, held, owner);
+}
+
+Tensor to_tensor(nb::handle leaf) {
+  if (is_text_object(leaf)) return text_tensor(text_of(leaf), nb::isinstance<nb::bytes>(leaf) ? DType::bytes : DType::str);
+  const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(leaf);
+  if (array.ndim() > kMaxRank) throw nb::type_error("wants an array of at most 8 dimensions");
+  Tensor out;
+  out.dtype = dtype_of(array.dtype());
+  for (size_t i = 0; i < array.ndim(); ++i) out.shape = out.shape.with_front(0);
+  for (size_t i = 0; i < array.ndim(); ++i) out.shape.set(static_cast<int>(i), static_cast<int64_t>(array.shape(i)));
+  out.buffer = std::make_shared<ObjectBuffer>(array.data(), array.nbytes(), share(nb::borrow(leaf)));
+  return out;
+}
+
+Tensor to_column(const nb::list& rows) {
+  auto tensors = std::make_shared<std::vector<Tensor>>();
+  tensors->reserve(rows.size());
+  size_t total = 0;
+  for (nb::handle row : rows)
+    if (is_text_object(row)) total += text_of(row).size();
+  const MutableBufferPtr texts = HeapBuffer::make(std::max<size_t>(total, 1));  // one block for the texts of all rows
+  size_t at = 0;
+  for (nb::handle row : rows) {
+    if (!is_text_object(row)) {
+      tensors->push_back(to_tensor(row));
+      continue;
+    }
+    const std::string_view text = text_of(row);
+    if (!text.empty()) std::memcpy(texts->mutable_data() + at, text.data(), text.size());
+    const DType type = nb::isinstance<nb::bytes>(row) ? DType::bytes : DType::str;
+    tensors->push_back({texts, at, type, {static_cast<int64_t>(text.size())}, nullptr});
+    at += text.size();
+  }
+  Tensor out;
+  out.shape = {static_cast<int64_t>(rows.size())};
+  if (!tensors->empty()) out.dtype = tensors->front().dtype;
+  out.rows = std::move(tensors);
+  return out;
+}
+
+nb::tuple spec_to_python(const TensorSpec& spec) {
+  nb::list dims;
+  for (const int64_t dim : spec.shape.dims()) dims.append(dim == kAny ? nb::none() : nb::object(nb::cast(dim)));
+  return nb::make_tuple(std::string(dtype_name(spec.dtype)), nb::tuple(dims));
+}
+
+TensorSpec to_spec(nb::handle spec) {
+  const auto pair = nb::cast<nb::sequence>(spec);
+  TensorSpec out;
+  out.dtype = unwrap(parse_dtype(nb::cast<std::string>(pair[0])));
+  std::vector<int64_t> dims;
+  for (nb::handle dim : nb::cast<nb::sequence>(pair[1])) dims.push_back(dim.is_none() ? kAny : nb::cast<int64_t>(dim));
+  if (dims.size() > kMaxRank) throw nb::value_error("wants at most 8 dimensions");
+  out.shape = Shape(std::span<const int64_t>(dims));
+  return out;
+}
+
+nb::tuple schema_to_python(const Schema& schema) {
+  nb::list names, specs;
+  for (const std::string& name : schema.names) names.append(name);
+  for (const TensorSpec& spec : schema.specs) specs.append(spec_to_python(spec));
+  return nb::make_tuple(names, specs, schema.structure);
+}
+
+}  // namespace headrace::python

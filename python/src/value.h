@@ -1,0 +1,15 @@
+// Plain Python objects (None, bool, int, float, str, lists, tuples, dicts with str keys) to Values and back. The GIL is held.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "headrace/core/value.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+// Throws TypeError for anything that JSON has no word for.
+Value to_value(nb::handle object);
+nb::object to_python(const Value& value);
+
+}  // namespace headrace::python
