@@ -1,0 +1,249 @@
+#include "tests/sources/conformance.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "headrace/io/testing/faulty_store.h"
+
+namespace headrace::trial {
+namespace {
+
+std::vector<uint64_t> shuffled(uint64_t size, uint64_t seed) {
+  std::vector<uint64_t> order(size);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
+  return order;
+}
+
+// Refuses one read, the n-th over all files.
+class FailingStore final : public Store {
+ public:
+  FailingStore(Store* below, int64_t failing) : below_(below), failing_(failing) {}
+  bool failed() const { return num_reads_ > failing_; }
+
+  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
+    HEADRACE_ASSIGN(auto file, below_->open(path));
+    return std::unique_ptr<OpenFile>(std::make_unique<File>(this, std::move(file)));
+  }
+  Result<FileInfo> info(const std::string& path) override { return below_->info(path); }
+  Result<Listing> list(const std::string& root) override { return below_->list(root); }
+
+ private:
+  class File final : public OpenFile {
+   public:
+    File(FailingStore* store, std::unique_ptr<OpenFile> below) : store_(store), below_(std::move(below)) {}
+    Result<uint64_t> size() override { return below_->size(); }
+    Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
+      if (store_->num_reads_++ == store_->failing_) return Status(Code::io, "the system refused");
+      return below_->read(offset, out);
+    }
+
+   private:
+    FailingStore* store_;
+    std::unique_ptr<OpenFile> below_;
+  };
+
+  Store* below_;
+  int64_t failing_, num_reads_ = 0;
+};
+
+// A source of a damaged file: every sample it gives is right, or may be anything where the format has no
+// checksum.
+void read_damaged(const SourceCase& source_case, Store& store, bool wrong_is_allowed) {
+  const auto source = open_source_case(source_case, store);
+  if (!source.ok()) return;
+  const uint64_t size = std::min<uint64_t>((*source)->size(), 2 * source_case.samples.size());
+  for (uint64_t i = 0; i < size; ++i) {
+    const auto text = read_sample_text(**source, i, store);
+    if (text.ok() && !wrong_is_allowed) {
+      ASSERT_LT(i, source_case.samples.size());
+      ASSERT_EQ(*text, source_case.samples[i]);
+    }
+  }
+}
+
+TEST_P(SourceConformance, SequentialReadingGivesTheStatedSamples) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), case_.samples.size());
+  for (uint64_t i = 0; i < case_.samples.size(); ++i) {
+    const auto text = read_sample_text(**source, i, store_);
+    ASSERT_TRUE(text.ok()) << text.status().text();
+    EXPECT_EQ(*text, case_.samples[i]) << (*source)->where(i);
+  }
+}
+
+TEST_P(SourceConformance, FieldsAreAsTheSchemaSays) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const Schema& schema = (*source)->schema();
+  for (uint64_t i = 0; i < (*source)->size(); ++i) {
+    const Place place = (*source)->place(i);
+    const auto block = drive(*(*source)->open(place.block), path_of(**source), store_);
+    ASSERT_TRUE(block.ok()) << block.status().text();
+    std::vector<Tensor> fields;
+    ASSERT_TRUE((*block)->get(place.row, fields).ok());
+    ASSERT_EQ(fields.size(), schema.size());
+    for (size_t f = 0; f < fields.size(); ++f) {
+      EXPECT_TRUE(schema.specs[f].admits(fields[f].view().spec())) << schema.names[f];
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(fields[f].view().data) % size_of(fields[f].dtype), 0u)
+          << schema.names[f];
+    }
+  }
+}
+
+TEST_P(SourceConformance, FourThreadsInAnyOrderReadTheSame) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  std::vector<std::vector<std::string>> read(4, std::vector<std::string>(case_.samples.size()));
+  {
+    std::vector<std::jthread> threads;
+    for (uint64_t t = 0; t < read.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (const uint64_t i : shuffled(case_.samples.size(), t)) {
+          auto text = read_sample_text(**source, i, store_);
+          read[t][i] = text.ok() ? *std::move(text) : std::string(text.status().text());
+        }
+      });
+  }
+  for (const auto& texts : read) EXPECT_EQ(texts, case_.samples);
+}
+
+TEST_P(SourceConformance, ShortReadsAndAnyOrderOfCompletionChangeNothing) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    FaultyStore store(std::make_shared<MemoryStore>(store_), {.seed = seed, .short_reads = 900});
+    std::vector<SourceOpeningPtr> openings;
+    auto opening = case_.open(sized(store, case_));
+    ASSERT_TRUE(opening.ok()) << opening.status().text();
+    openings.push_back(*std::move(opening));
+    const auto path = [&](uint64_t ordinal) { return case_.files[ordinal].first; };
+    const auto sources = drive_in_any_order(std::move(openings), path, store, seed);
+    ASSERT_TRUE(sources.ok()) << sources.status().text();
+    const Source& source = *(*sources)[0];
+    std::vector<std::unique_ptr<Opening<BlockPtr>>> blocks;
+    for (uint64_t i = 0; i < source.size(); ++i) blocks.push_back(source.open(source.place(i).block));
+    const auto opened = drive_in_any_order(std::move(blocks), path_of(source), store, seed);
+    ASSERT_TRUE(opened.ok()) << opened.status().text();
+    for (uint64_t i = 0; i < source.size(); ++i) {
+      std::vector<Tensor> fields;
+      ASSERT_TRUE((*opened)[i]->get(source.place(i).row, fields).ok());
+      EXPECT_EQ(sample_text(fields), case_.samples[i]);
+    }
+  }
+}
+
+TEST_P(SourceConformance, TensorsOutliveTheirBlockAndSource) {
+  std::vector<std::vector<Tensor>> samples(case_.samples.size());
+  {
+    const auto source = open_source_case(case_, store_);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    for (uint64_t i = 0; i < samples.size(); ++i) {
+      const Place place = (*source)->place(i);
+      const auto block = drive(*(*source)->open(place.block), path_of(**source), store_);
+      ASSERT_TRUE(block.ok() && (*block)->get(place.row, samples[i]).ok());
+    }
+  }
+  for (uint64_t i = 0; i < samples.size(); ++i) EXPECT_EQ(sample_text(samples[i]), case_.samples[i]);
+}
+
+TEST_P(SourceConformance, ARowThatIsNotThereIsAnError) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const auto block = drive(*(*source)->open(0), path_of(**source), store_);
+  ASSERT_TRUE(block.ok()) << block.status().text();
+  std::vector<Tensor> fields;
+  EXPECT_FALSE((*block)->get(case_.samples.size() + 1, fields).ok());
+}
+
+TEST_P(SourceConformance, EveryReadThatFailsIsAnErrorThatNamesFileAndByte) {
+  for (int64_t n = 0;; ++n) {
+    FailingStore store(&store_, n);
+    Status status;
+    const auto source = open_source_case(case_, store);
+    status = source.status();
+    for (uint64_t i = 0; status.ok() && i < (*source)->size(); ++i)
+      status = read_sample_text(**source, i, store).status();
+    if (!store.failed()) {  // fewer reads than n
+      EXPECT_TRUE(status.ok()) << status.text();
+      EXPECT_GT(n, 0);
+      return;
+    }
+    ASSERT_EQ(status.code(), Code::io) << n;
+    const bool names_a_file = std::any_of(case_.files.begin(), case_.files.end(), [&](const auto& file) {
+      return status.text().find(file.first) != std::string::npos;
+    });
+    EXPECT_TRUE(names_a_file) << status.text();
+    EXPECT_NE(status.text().find(" at byte "), std::string::npos) << status.text();
+  }
+}
+
+TEST_P(SourceConformance, AFileCutAtAnyByteGivesNoWrongSample) {
+  if (case_.cut == Cut::is_not_seen) GTEST_SKIP() << "the decoder's business";
+  for (const auto& [path, bytes] : case_.files)
+    for (size_t length = 0; length < bytes.size(); ++length) {
+      store_.add(path, bytes.substr(0, length));
+      const auto source = open_source_case(case_, store_);
+      ASSERT_FALSE(case_.cut == Cut::is_an_error && source.ok()) << path << " cut to " << length;
+      if (!source.ok()) {
+        ASSERT_NE(source.status().text().find(path), std::string::npos) << source.status().text();
+      } else {
+        ASSERT_LT((*source)->size(), case_.samples.size());
+        for (uint64_t i = 0; i < (*source)->size(); ++i) {
+          const auto text = read_sample_text(**source, i, store_);
+          ASSERT_TRUE(text.ok()) << text.status().text();
+          ASSERT_NE(std::find(case_.samples.begin(), case_.samples.end(), *text), case_.samples.end());
+        }
+      }
+      store_.add(path, bytes);
+    }
+}
+
+TEST_P(SourceConformance, AFileCutAfterItWasOpenedGivesNoWrongSample) {
+  if (case_.cut == Cut::is_not_seen) GTEST_SKIP() << "the decoder's business";
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  for (const auto& [path, bytes] : case_.files)
+    for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 97) {
+      store_.add(path, bytes.substr(0, length));
+      for (uint64_t i = 0; i < case_.samples.size(); ++i) {
+        const auto text = read_sample_text(**source, i, store_);
+        ASSERT_TRUE(!text.ok() || *text == case_.samples[i]) << path << " cut to " << length;
+      }
+      store_.add(path, bytes);
+    }
+}
+
+TEST_P(SourceConformance, FlippedBytesNeverCrash) {
+  if (!case_.not_hostile.empty()) GTEST_SKIP() << case_.not_hostile;
+  std::mt19937_64 random(1);
+  for (int n = 0; n < 1000; ++n) {
+    const auto& [path, bytes] = case_.files[random() % case_.files.size()];
+    std::string flipped = bytes;
+    for (uint64_t flips = 1 + random() % 3; flips > 0; --flips)
+      flipped[random() % flipped.size()] ^= static_cast<char>(1 + random() % 255);
+    store_.add(path, flipped);
+    read_damaged(case_, store_, !case_.is_checksummed);
+    if (HasFatalFailure()) FAIL() << "mutation " << n;
+    store_.add(path, bytes);
+  }
+}
+
+TEST_P(SourceConformance, TheFingerprintKnowsNoFolder) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  SourceCase moved = case_;
+  for (auto& [path, bytes] : moved.files) path = "elsewhere/" + path;
+  MemoryStore store = stored(moved);
+  const auto again = open_source_case(moved, store);
+  ASSERT_TRUE(again.ok()) << again.status().text();
+  EXPECT_EQ((*source)->fingerprint(), (*again)->fingerprint());
+  EXPECT_NE((*again)->where(0).find("elsewhere/"), std::string::npos);
+}
+
+}  // namespace
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SourceConformance);
+
+}  // namespace headrace::trial
