@@ -121,7 +121,7 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
   for (size_t i = 0; i < xml_names.size(); ++i)
     if (names_xml(xml_names[i])) xmls.push_back(i);
   const auto stem_of = [&](size_t i) { return stem(xml_names[i]); };
-  std::ranges::stable_sort(xmls, {}, stem_of);
+  std::ranges::sort(xmls, {}, stem_of);
   for (size_t i = 0; i < image_names.size(); ++i) {
     const std::string_view image = image_names[i];
     if (!names_an_image(image)) continue;
