@@ -60,6 +60,7 @@ class LoaderImpl final : public Loader {
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
     stop();
+    over_ = false;
     next_ = {.epoch = epoch}, paused_.reset();
   }
   uint64_t epoch() const override { return crew_ ? began_.epoch : next_.epoch; }
@@ -93,6 +94,7 @@ class LoaderImpl final : public Loader {
   Where began_;                   // where the iteration under way began
   std::optional<Where> paused_;   // where the last iteration stopped
   uint64_t delivered_ = 0;        // elements since it began
+  bool over_ = false;             // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   RunTotals totals_;
@@ -104,6 +106,7 @@ Status LoaderImpl::begin() {
   if (began_.finished) began_ = {.epoch = began_.epoch + 1};
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
+  over_ = false;
   delivered_ = 0, failure_ = {};
   if (pipeline_.level) {
     Level::Start outer{began_.epoch, 0, 0}, rows{began_.epoch, 0, 0};
@@ -137,6 +140,7 @@ void LoaderImpl::start_crew() {
 
 void LoaderImpl::pause(bool finished) {
   crew_->stop();
+  over_ = true;
   paused_ = here(finished);
   totals_.waited_ns += crew_->waited_ns();
   totals_.wall_ns += now_ns() - started_ns_;
@@ -149,12 +153,11 @@ void LoaderImpl::pause(bool finished) {
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
 Where LoaderImpl::here(bool finished) const {
-  Where out{.epoch = began_.epoch};
+  Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   if (elastic()) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
-    out.elastic = true;
     return out;
   }
   if (pipeline_.shard) out.rank = pipeline_.shard->rank, out.world = pipeline_.shard->world;
@@ -166,7 +169,7 @@ Where LoaderImpl::here(bool finished) const {
 Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<Crew::Deadline> deadline) {
   if (!failure_.ok()) return failure_;
   if (!crew_) {
-    if (paused_) return std::optional(false);  // over; begin() starts the next epoch
+    if (over_) return std::optional(false);  // over; begin() starts the next epoch
     HEADRACE_TRY(begin());
   }
   const Pull pulled = crew_->next(out, failure_, deadline);
@@ -194,7 +197,8 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<Crew:
 
 Status LoaderImpl::load(const Value& state) {
   HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
-  if (where.elastic != elastic() && !where.finished)
+  const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
+  if (where.elastic != elastic() && !where.finished && !begins)
     return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
                                  : "state: was taken with deterministic=False, this loader has not");
   if (!where.elastic && !where.finished && pipeline_.shard && where.world != 0 &&
@@ -204,6 +208,7 @@ Status LoaderImpl::load(const Value& state) {
                    "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
   stop();
   failure_ = {};
+  over_ = false;
   next_ = where;
   paused_ = std::move(where);
   return {};
