@@ -78,8 +78,10 @@ struct Infer {
   }
   Status operator()(const Shuffle& shuffle) {
     HEADRACE_TRY(inherit());
-    if (shuffle.window > 0) {
-      border(node.total);
+    if (shuffle.window > 0) {  // as many elements as before it, in another order
+      const Size size = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
+      node.shard.reset();
+      border(size);
       return {};
     }
     if (!in()->indexed || !node.total)

@@ -94,7 +94,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
   }
   for (int64_t row = 0; row < rows; ++row) {
     Sample child{sample.id, sample.shown_id, {}};
-    child.id.child = sample.id.child * 0x9E3779B1u + static_cast<uint32_t>(row) + 1;
+    child.id.child = sample.id.child << 16 | (static_cast<uint32_t>(row) + 1);
     for (size_t f = 0; f < sample.fields.size(); ++f) {
       const Tensor& field = sample.fields[f];
       if (!has_rows(f)) child.fields.push_back(field);

@@ -75,7 +75,9 @@ class LevelBody final : public Body {
     const BlockPtr* fetched = nullptr;
     const Status* failure = nullptr;
   };
-  const Level::Start& start_of(const Level& level) const { return &level == level_.get() ? outer_ : rows_; }
+  const Level::Start& start_of(const Level& level) const;
+  // Row positions of a batch of `level` begin here.
+  uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(Ticket& ticket, const Part& part) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;

@@ -40,6 +40,20 @@ Status LevelBody::prepare(Counters& counters) {
   return {};
 }
 
+// A resumed epoch begins somewhere in the outermost level or in the rows of its batches; what is deeper follows from there.
+const Level::Start& LevelBody::start_of(const Level& level) const {
+  static const Level::Start whole{~uint64_t{0}, 0, 0};
+  if (&level == level_.get()) return outer_;
+  for (const LeafPlan& leaf : level_->leaves)
+    if (leaf.rows.get() == &level) return rows_;
+  return whole;
+}
+
+uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Position& at) const {
+  const uint64_t shift = &level == level_.get() ? rows_.shift_in(at.epoch) : 0;
+  return (at.index - shift) * leaf.batch.size;
+}
+
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   const Level* rows = level_.get();
   uint64_t first = ticket.item.first, epoch = ticket.item.epoch;
@@ -52,7 +66,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     if (leaf.rows) {
       ticket.batch = &leaf;
       rows = leaf.rows.get();
-      first = (at.index - rows_.shift_in(at.epoch)) * leaf.batch.size, epoch = at.epoch, occurrence = at.occurrence;
+      first = first_row(*level_, leaf, at), epoch = at.epoch, occurrence = at.occurrence;
       ticket.num_rows = std::min(leaf.batch.size, rows->size(epoch, rows_) - first);
       if (!admit_batch(ticket, pool)) return false;
     }
@@ -129,7 +143,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
   const uint64_t first =
-      ticket.batch ? (ticket.batch_at.index - rows_.shift_in(epoch)) * ticket.batch->batch.size : ticket.item.first;
+      ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size());
   for (size_t i = 0; i < part.count; ++i) {
@@ -268,8 +282,8 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
     HEADRACE_TRY(run_row({&level, position, epoch, at, nullptr, nullptr}, evaluator, {}, out, who));
     return Sample{who.id, who.shown, std::move(out)};
   }
-  const uint64_t first = (at.index - rows_.shift_in(at.epoch)) * leaf.batch.size;
-  const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, rows_) - first);
+  const uint64_t first = first_row(level, leaf, at);
+  const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, start_of(*leaf.rows)) - first);
   std::vector<std::vector<Tensor>> columns(leaf.rows->schema.size());
   for (uint64_t i = 0; i < n; ++i) {
     HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator));

@@ -170,7 +170,7 @@ Pipeline::Elastic elastic_form(const Node& root) {
     out.form = Form::elements, out.total = *root.total, out.unit = rows_per_element(root), out.times = 1;
     return out;
   }
-  if (!only_repeat) return out;
+  if (!only_repeat || (shard && !n->input()->shard)) return out;
   out.form = Form::batches, out.total = *n->input()->total;
   out.batch = batch->size, out.drop_last = batch->drop_last;
   return out;

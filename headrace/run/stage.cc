@@ -11,7 +11,7 @@ constexpr size_t kMaxGrain = 4096;
 }  // namespace
 
 Pull Stage::pull(Item& out, Status& failure) {
-  while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
+  drop_used_up();
   for (const TicketPtr& ticket : ring_) {
     if (ticket->done && !ticket->error.ok()) {
       failure = ticket->error;
@@ -76,7 +76,12 @@ void Stage::stages(std::vector<Stage*>& out) {
   out.push_back(this);
 }
 
+void Stage::drop_used_up() {
+  while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
+}
+
 Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
+  drop_used_up();
   if (ended_ || !failure_.ok() || ring_.size() >= ring) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);

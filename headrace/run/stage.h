@@ -49,6 +49,7 @@ class Stage final : public Stream {
 
  private:
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
+  void drop_used_up();
   void make_runnable(const TicketPtr& ticket, size_t part);
   void part_done(const TicketPtr& ticket);
   TicketPtr find(uint64_t serial) const;
