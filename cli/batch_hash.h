@@ -1,0 +1,29 @@
+// The hash of an epoch: one number that two runs share when every byte of every batch, and their order, is
+// the same.
+//
+// A chain: digest(n) = XXH3-128 of digest(n - 1) followed by the bytes of batch n's fields in order,
+// digest(0) being empty. So it can be saved with the state of a run and continued later, and a few lines of
+// Python or C++ compute the same:
+//   h = xxhash.xxh3_128(digest); [h.update(field) for field in batch.values()]; digest = h.digest()
+#pragma once
+#include <string>
+
+#include "headrace/core/sample.h"
+
+namespace headrace::cli {
+
+class BatchHash {
+ public:
+  BatchHash() = default;
+  // Continue where text() was taken. REQUIRES: is_hash(text).
+  explicit BatchHash(std::string_view text);
+  static bool is_hash(std::string_view text);  // 32 lower-case hex digits, or nothing
+
+  void add(const Sample& batch);
+  std::string text() const;  // as xxhash's hexdigest(); "" before the first batch
+
+ private:
+  std::string digest_;  // 16 bytes, most significant first, or none
+};
+
+}  // namespace headrace::cli

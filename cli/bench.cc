@@ -1,0 +1,109 @@
+// headrace bench: how fast a pipeline runs here, and what keeps it from running faster.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/terminal.h"
+#include "headrace/run/report.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Arguments {
+  InputArguments input;
+  uint64_t batches = 0, batch_size = 64;
+  double seconds = 10;
+  LoaderOptions loader;
+  bool no_rewrites = false, json = false;
+};
+
+struct Measured {
+  uint64_t batches = 0, epochs = 0;
+  double first_batch_s = 0;
+};
+
+double number(const Value& report, std::string_view key) {
+  const Value* value = report.find(key);
+  if (value && value->real()) return *value->real();
+  return value && value->integer() ? static_cast<double>(*value->integer()) : 0;
+}
+
+// Epoch after epoch until the time or the batches are up, throwing the batches away.
+Result<Measured> measure(const Arguments& arguments, Loader& loader) {
+  Measured out;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto is_over = [&] {
+    return arguments.batches > 0 ? out.batches >= arguments.batches
+                                 : seconds_since(begin) >= arguments.seconds;
+  };
+  const std::string limit = arguments.batches > 0 ? "" : fmt::format(" of {:g}", arguments.seconds);
+  Progress progress("measuring", arguments.batches);
+  Sample batch;
+  HEADRACE_TRY(loader.begin());
+  while (!is_over()) {
+    HEADRACE_ASSIGN(const bool more, loader.next(batch));
+    if (!more) {
+      if (out.batches == 0) return invalid("bench: the pipeline gives no batch");
+      ++out.epochs;
+      HEADRACE_TRY(loader.begin());
+      continue;
+    }
+    if (out.batches++ == 0) out.first_batch_s = seconds_since(begin);
+    const double rate = number(loader.report(), "samples_per_s");
+    progress.show(out.batches,
+                  fmt::format("batches, {:.0f} samples/s, {:.0f}{} s", rate, seconds_since(begin), limit));
+  }
+  loader.stop();
+  return out;
+}
+
+Result<int> bench(Arguments arguments) {
+  HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
+  arguments.loader.seed = opened.plan.seed;
+  if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
+  HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
+  HEADRACE_ASSIGN(const Measured measured, measure(arguments, *loader));
+  const Value report = loader->report();
+  if (arguments.json) {
+    Value out;
+    out.set("pipeline", opened.title), out.set("batches", measured.batches),
+        out.set("epochs", measured.epochs);
+    out.set("first_batch_s", measured.first_batch_s), out.set("report", report);
+    fmt::print("{}\n", out.dump(1));
+    return kOk;
+  }
+  fmt::print("{}\n{} {}, {}; the first came after {:.2f} s; {:.0f} workers\n\n{}", opened.title,
+             count_text(measured.batches), measured.batches == 1 ? "batch" : "batches",
+             plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
+             report_text(report));
+  return kOk;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, Run& run) {
+  auto* command = program.add_subcommand(
+      "bench", "Measure a pipeline: samples a second, time by operator, what limits it");
+  auto arguments = std::make_shared<Arguments>();
+  add_input_arguments(*command, arguments->input, true);
+  command->add_option("--seconds", arguments->seconds, "How long to measure")
+      ->option_text("S = 10")
+      ->check(CLI::PositiveNumber);
+  add_count(*command, "--batches", arguments->batches, "Measure so many batches instead");
+  add_count(*command, "--workers", arguments->loader.workers,
+            "Threads that compute; all cores when not given", kMostThreads);
+  add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
+  command->add_flag("--no-rewrites", arguments->no_rewrites,
+                    "Run it as it is written: what do the rewrites gain?");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->footer(
+      "examples:\n  headrace bench imagenet/train\n  headrace bench pipeline.json --workers 1 --seconds "
+      "30\n\n"
+      "A first run over data that was not read lately measures the disk, a second one the memory it is "
+      "cached in.");
+  command->callback([arguments, &run] { run = [arguments] { return bench(*arguments); }; });
+}
+
+}  // namespace headrace::cli

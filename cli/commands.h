@@ -1,0 +1,35 @@
+// The subcommands of the `headrace` program: one file each, and what they share about ending.
+//
+// A subcommand adds its name, options and help to the program; when the user calls it, its work is put into
+// `run`. Work prints its results to stdout and answers the exit code, or the Status that ended it, which
+// main() prints as one line.
+#pragma once
+#include <functional>
+
+#include "headrace/core/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace headrace::cli {
+
+enum Exit : int {
+  kOk = 0,
+  kFoundProblems = 1,  // the data is damaged
+  kUsage = 2,          // the arguments make no sense
+  kCannotRead = 3,     // a path, a plan or a state could not be opened, or an output not be written
+};
+
+using Run = std::function<Result<int>()>;
+
+void add_inspect(CLI::App& program, Run& run);
+void add_view(CLI::App& program, Run& run);
+void add_verify(CLI::App& program, Run& run);
+void add_explain(CLI::App& program, Run& run);
+void add_run(CLI::App& program, Run& run);
+void add_bench(CLI::App& program, Run& run);
+void add_ops(CLI::App& program, Run& run);
+void add_formats(CLI::App& program, Run& run);
+
+}  // namespace headrace::cli

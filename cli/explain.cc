@@ -1,0 +1,41 @@
+// headrace explain: what a pipeline will do, before it does it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Arguments {
+  InputArguments input;
+  uint64_t batch = 64;
+  bool no_rewrites = false;
+};
+
+Result<int> explain(const Arguments& arguments) {
+  HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
+  LoaderOptions options;
+  options.seed = opened.plan.seed;
+  if (arguments.no_rewrites) options.rewrites_off = {"all"};
+  HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
+  fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(), loader->fingerprint());
+  return kOk;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Run& run) {
+  auto* command = program.add_subcommand(
+      "explain", "Say what a pipeline will do: its steps, what the rewrites made of them");
+  auto arguments = std::make_shared<Arguments>();
+  add_input_arguments(*command, arguments->input, true);
+  add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
+  command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
+  command->footer("example:\n  headrace explain pipeline.json");
+  command->callback([arguments, &run] { run = [arguments] { return explain(*arguments); }; });
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,159 @@
+#include "cli/input.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "headrace/codecs/image.h"
+#include "headrace/formats/open.h"
+
+namespace headrace::cli {
+namespace {
+
+constexpr uint64_t kLargestPlan = 16 << 20;
+
+// "classes=[\"cat\"]" is JSON behind the sign, "root=images" a text.
+Result<Value> options_value(const std::vector<std::string>& options) {
+  Value out{Value::Object()};
+  for (const std::string& option : options) {
+    const size_t sign = option.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return invalid("--option wants name=value, got '" + option + "'");
+    const std::string text = option.substr(sign + 1);
+    auto parsed = Value::parse(text);
+    out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
+  }
+  return out;
+}
+
+// A JSON map of labels is JSON too; a plan says so in its first words.
+bool looks_like_plan(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{' &&
+         text.find("\"headrace\"") != std::string_view::npos &&
+         text.find("\"verb\"") != std::string_view::npos;
+}
+
+// The plan's text, or nothing when the path is data.
+Result<std::string> plan_text(const InputArguments& arguments) {
+  if (!arguments.format.empty() || !arguments.options.empty()) return std::string();
+  auto info = file_store()->info(arguments.path);
+  if (!info.ok()) return info.status();
+  if (info->is_directory || info->size > kLargestPlan) return std::string();
+  HEADRACE_ASSIGN(std::string text, read_text_file(arguments.path));
+  return looks_like_plan(text) ? std::move(text) : std::string();
+}
+
+Dataset training(const Dataset& data, const Schema& schema, int image) {
+  const Dataset shuffled = data.shuffle();
+  return shuffled.map([&](const Fields& sample) {
+    Outputs out;
+    for (size_t i = 0; i < schema.size(); ++i) {
+      const Symbol field = sample[schema.names[i]];
+      if (static_cast<int>(i) != image) {
+        // What has no fixed shape cannot be batched, and boxes would not fit the cropped image anyway.
+        if (schema.specs[i].is_static()) out.emplace_back(schema.names[i], field);
+        continue;
+      }
+      const Symbol cropped = field.apply("decode_image").apply("random_resized_crop", {{"size", 224}});
+      out.emplace_back(schema.names[i], cropped.apply("random_flip")
+                                            .apply("normalize", {{"mean", Value::List{0.485, 0.456, 0.406}},
+                                                                 {"std", Value::List{0.229, 0.224, 0.225}},
+                                                                 {"layout", "CHW"}}));
+    }
+    return out;
+  });
+}
+
+const Source* first_source(const Node& node) {
+  if (const auto* read = node.as<Read>()) return read->source.get();
+  for (const NodePtr& input : node.inputs)
+    if (const Source* source = first_source(*input)) return source;
+  return nullptr;
+}
+
+}  // namespace
+
+void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
+  command.add_option("PATH", arguments.path, plan ? "Data, or a saved pipeline" : "Data: a file or a folder")
+      ->required()
+      ->option_text(" ");
+  command
+      .add_option("--format", arguments.format, "Name of the format; recognised by content when not given")
+      ->option_text("NAME")
+      ->check([](const std::string& name) {
+        return find_format(name) ? std::string()
+                                 : "no format named '" + name + "'; `headrace formats` lists them";
+      });
+  command
+      .add_option("--option", arguments.options,
+                  "An option of the format, such as classes='[\"cat\", \"dog\"]'; may be repeated")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
+               uint64_t most) {
+  command.add_option(name, variable, doc)
+      ->option_text(variable == 0 ? "N" : "N = " + std::to_string(variable))
+      ->check(CLI::Range(uint64_t{1}, most));
+}
+
+Result<SourcePtr> open_data(const InputArguments& arguments) {
+  HEADRACE_ASSIGN(const Value options, options_value(arguments.options));
+  return open_source(*file_store(), arguments.path, arguments.format, options);
+}
+
+int find_image_field(const Source& source, Store& store) {
+  constexpr uint64_t kLooks = 16;  // enough to pass over some broken files
+  for (uint64_t i = 0; i < std::min(source.size(), kLooks); ++i) {
+    const auto fields = read_sample(source, i, store);
+    if (!fields.ok()) continue;
+    for (size_t f = 0; f < fields->size(); ++f) {
+      const Tensor& field = (*fields)[f];
+      if (field.dtype == DType::bytes && read_image_header(field.view().bytes()).ok())
+        return static_cast<int>(f);
+    }
+  }
+  return -1;
+}
+
+Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
+  HEADRACE_ASSIGN(const std::string text, plan_text(arguments));
+  if (!text.empty()) {
+    auto plan = load_plan(text);
+    if (!plan.ok()) return plan.status().before(arguments.path + ": ");
+    HEADRACE_TRY(plan->dataset.node().status());
+    return Opened{*plan, arguments.path};
+  }
+  HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments));
+  const Schema& schema = source->schema();
+  const int image = find_image_field(*source, *file_store());
+  const Dataset data = from_source(source);
+  Dataset out = image < 0 ? data.shuffle() : training(data, schema, image);
+  out = out.on_error(OnErrorPolicy::replace).batch(batch, {.ragged = image < 0});
+  if (!out.node().ok()) return out.node().status();
+  const std::string what = image < 0 ? "shuffle and batch over " : "the ResNet-50 training pipeline over ";
+  return Opened{LoadedPlan{out, 0}, what + arguments.path};
+}
+
+std::vector<std::string> class_names(const Source& source) {
+  std::vector<std::string> out;
+  const Value metadata = source.metadata();
+  if (const Value* classes = metadata.find("classes"); classes && classes->list())
+    for (const Value& name : *classes->list()) out.push_back(name.text() ? *name.text() : name.dump());
+  return out;
+}
+
+std::vector<std::string> class_names(const Node& plan) {
+  const Source* source = first_source(plan);
+  return source ? class_names(*source) : std::vector<std::string>();
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, file_store()->open(path));
+  auto bytes = read_bytes(*file, 0, ~uint64_t{0}, kLargestPlan);
+  if (!bytes.ok()) return bytes.status().before("'" + path + "': ");
+  return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,49 @@
+// What a subcommand is pointed at: data in some format, or a saved pipeline.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headrace/headrace.h"
+
+namespace CLI {
+class App;
+}
+
+namespace headrace::cli {
+
+// The arguments PATH, --format and --option.
+struct InputArguments {
+  std::string path, format;
+  std::vector<std::string> options;  // "name=value"
+};
+// `plan`: PATH may be a saved pipeline too.
+void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
+
+inline constexpr uint64_t kMostThreads = 1024;
+// An option that wants a number of at least 1; 0 in `variable` stands for "not given" and is no default to be
+// shown.
+void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
+               uint64_t most = uint64_t{1} << 62);
+
+Result<SourcePtr> open_data(const InputArguments& arguments);
+
+// A field of encoded images, or -1: of type bytes, and an image in the first samples that can be read.
+int find_image_field(const Source& source, Store& store);
+
+// A saved pipeline, or over data the training pipeline: shuffle, decode, random_resized_crop 224,
+// random_flip, normalize, batch. Broken samples are replaced and counted. Data without images is shuffled and
+// batched as it is.
+struct Opened {
+  LoadedPlan plan;
+  std::string title;  // "pipeline.json", or "the ResNet-50 training pipeline over imagenet/train"
+};
+Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch);
+
+// The names of the classes that the first read knows; empty when it has none.
+std::vector<std::string> class_names(const Node& plan);
+std::vector<std::string> class_names(const Source& source);
+
+Result<std::string> read_text_file(const std::string& path);
+
+}  // namespace headrace::cli

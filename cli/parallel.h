@@ -1,0 +1,24 @@
+// A loop over indexes on several threads, for subcommands that look at samples one by one.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace headrace::cli {
+
+// Call `work(worker, i)` for every i below `count`, in any order, each once; worker is below `workers`.
+// Worker 0 is the calling thread, so it may show progress. Ends early, after what is under way, when `work`
+// answers false.
+template <class Work> void parallel_for(uint64_t count, size_t workers, const Work& work) {
+  std::atomic<uint64_t> next{0};
+  const auto loop = [&](size_t worker) {
+    for (uint64_t i = next++; i < count; i = next++)
+      if (!work(worker, i)) next = count;
+  };
+  std::vector<std::jthread> threads;
+  for (size_t worker = 1; worker < workers; ++worker) threads.emplace_back(loop, worker);
+  loop(0);
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,122 @@
+// headrace verify: read and decode everything, and name every broken sample.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <mutex>
+
+#include "cli/commands.h"
+#include "cli/parallel.h"
+#include "cli/sample_reader.h"
+#include "cli/terminal.h"
+#include "headrace/run/machine.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Arguments {
+  InputArguments input;
+  size_t workers = 0;
+  bool json = false;
+};
+
+struct Broken {
+  uint64_t index;
+  std::string file, reason;
+  Code code;
+};
+
+// Every image field is decoded in full; other fields are as good as their format's own checks.
+Status check_sample(const SampleReader& reader, uint64_t index, Pixels& pixels,
+                    std::atomic<uint64_t>& num_bytes) {
+  HEADRACE_ASSIGN(const std::vector<Tensor> fields, reader.read(index));
+  for (const Tensor& field : fields)
+    if (field.buffer) num_bytes += field.view().size_bytes();
+  if (reader.image_field() < 0) return {};
+  const auto bytes = fields[static_cast<size_t>(reader.image_field())].view().bytes();
+  HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
+  return pixels.decode(bytes, header);
+}
+
+std::vector<Broken> find_broken(const SampleReader& reader, size_t workers,
+                                std::atomic<uint64_t>& num_bytes) {
+  const uint64_t size = reader.source().size();
+  const auto pool = Pool::make(usable_memory_bytes() / 2);
+  std::vector<std::unique_ptr<Pixels>> pixels;
+  for (size_t i = 0; i < workers; ++i) pixels.push_back(std::make_unique<Pixels>(pool));
+  std::mutex mutex;  // guards `broken`
+  std::vector<Broken> broken;
+  std::atomic<uint64_t> done{0};
+  Progress progress("checking", size);
+  parallel_for(size, workers, [&](size_t worker, uint64_t index) {
+    Status status = check_sample(reader, index, *pixels[worker], num_bytes);
+    if (!status.ok()) {
+      std::string file = reader.file(index);
+      const std::lock_guard lock(mutex);
+      broken.push_back({index, std::move(file), std::string(status.text()), status.code()});
+    }
+    ++done;
+    if (worker == 0) progress.show(done);
+    return true;
+  });
+  std::ranges::sort(broken, {}, &Broken::index);
+  return broken;
+}
+
+Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, double seconds) {
+  Value out;
+  out.set("samples", reader.source().size());
+  out.set("seconds", seconds);
+  Value::List list;
+  for (const Broken& b : broken) {
+    Value entry;
+    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
+    entry.set("kind", code_name(b.code));
+    list.push_back(std::move(entry));
+  }
+  out.set("broken", std::move(list));
+  return out;
+}
+
+Result<int> verify(const Arguments& arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
+  const SampleReader reader(source, arguments.input.path);
+  const size_t workers = arguments.workers > 0 ? arguments.workers : usable_cores();
+  std::atomic<uint64_t> num_bytes{0};
+  const std::vector<Broken> broken = find_broken(reader, workers, num_bytes);
+  const double seconds = seconds_since(begin);
+  const int code = broken.empty() ? kOk : kFoundProblems;
+  if (arguments.json) {
+    fmt::print("{}\n", json_of(reader, broken, seconds).dump(1));
+    return code;
+  }
+  for (const Broken& b : broken) fmt::print("{}: {}\n", b.file, b.reason);
+  const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
+  std::string what = reader.image_field() < 0 ? "read; they hold no images to decode" : "read and decoded";
+  if (unknown > 0)
+    what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
+  fmt::print("{}: {} of {} broken ({}, {} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
+             plural(source->size(), "sample"), what, size_text(static_cast<double>(num_bytes)), seconds);
+  return code;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, Run& run) {
+  auto* command = program.add_subcommand(
+      "verify", "Read and decode every sample; list the broken ones with their reasons");
+  auto arguments = std::make_shared<Arguments>();
+  add_input_arguments(*command, arguments->input, false);
+  add_count(*command, "--workers", arguments->workers,
+            "Threads; all cores this process may use when not given", kMostThreads);
+  command->add_flag("--json", arguments->json,
+                    "Print JSON: {\"samples\", \"broken\": [{\"index\", \"file\", \"reason\", \"kind\"}]}");
+  command->footer(
+      "examples:\n  headrace verify imagenet/train\n"
+      "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt\n\n"
+      "exit codes: 0 every sample is good, 1 some are broken, 2 usage, 3 the data cannot be opened");
+  command->callback([arguments, &run] { run = [arguments] { return verify(*arguments); }; });
+}
+
+}  // namespace headrace::cli
