@@ -1,0 +1,19 @@
+"""Headrace: range -> map(x + 1) -> shuffle -> batch(256), traced; `plain` switches hoisting over the batch off."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import headrace as hr
+
+from .segment import serve
+
+workers, plain = int(sys.argv[2]), sys.argv[3:] == ["plain"]
+
+
+def batches() -> Iterator[Any]:
+    read = hr.range(10_000_000).map(lambda x: x + 1).shuffle(seed=1).repeat().batch(256)
+    yield from read.options(workers=workers, rewrites={"hoist_over_batch": not plain}).numpy()
+
+
+serve(batches(), 256)

@@ -1,0 +1,21 @@
+"""tf.data: range -> shuffle(1000) -> batch(256) -> map(x + 1), batched first: its fastest order; `plain` maps first."""
+
+import os
+import sys
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+import tensorflow as tf
+
+from .segment import serve
+
+workers, plain = int(sys.argv[2]), sys.argv[3:] == ["plain"]
+tf.config.threading.set_inter_op_parallelism_threads(workers)
+tf.config.threading.set_intra_op_parallelism_threads(1)
+options = tf.data.Options()
+options.threading.private_threadpool_size = workers
+dataset = tf.data.Dataset.range(10_000_000).repeat()
+if plain:
+    dataset = dataset.map(lambda x: x + 1, num_parallel_calls=workers).shuffle(1000).batch(256)
+else:
+    dataset = dataset.shuffle(1000).batch(256).map(lambda x: x + 1, num_parallel_calls=workers)
+serve(iter(dataset.prefetch(2).with_options(options).as_numpy_iterator()), 256)
