@@ -1,5 +1,6 @@
-// Any bytes as a sidecar, with its checksums mended so that the parser behind them is reached: sections lie inside the
-// input, and what is read can be written and reads back equal. The first byte chooses whether to mend.
+// Any bytes as a sidecar, with its checksums mended so that the parser behind them is reached: sections lie
+// inside the input, and what is read can be written and reads back equal. The first byte chooses whether to
+// mend.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -43,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto sidecar = headrace::parse_sidecar(buffer);
   if (!sidecar.ok()) return 0;
   for (const headrace::Section& section : sidecar->sections)
-    if (section.bytes.data() < buffer->data() || section.bytes.data() + section.bytes.size() > buffer->data() + buffer->size())
+    if (section.bytes.data() < buffer->data() ||
+        section.bytes.data() + section.bytes.size() > buffer->data() + buffer->size())
       std::abort();
   (void)headrace::listing_from_sidecar(*sidecar);
   const auto written = headrace::serialise_sidecar(*sidecar);

@@ -73,7 +73,9 @@ SourceOpening ready(SourcePtr source) {
   return {std::make_unique<Ready<SourcePtr>>(std::move(source)), [](uint64_t) { return std::string(); }};
 }
 
-std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block) { return std::make_unique<Ready<BlockPtr>>(std::move(block)); }
+std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block) {
+  return std::make_unique<Ready<BlockPtr>>(std::move(block));
+}
 
 SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr&)> parse) {
   return {std::make_unique<ParseFile>(std::move(parse)), [path = std::move(path)](uint64_t) { return path; }};

@@ -1,4 +1,5 @@
-// A format: its name, its options, how it is recognised and how it is opened; and the registry of all of them.
+// A format: its name, its options, how it is recognised and how it is opened; and the registry of all of
+// them.
 //
 // A format is a folder below formats/ and exists through one statement at the end of its .cc:
 //
@@ -10,8 +11,9 @@
 //       .open = open,
 //   });
 //
-// Read images/json_map.cc before you write one. A format does no I/O: what it may look at comes in an OpenRequest, further
-// bytes through the Opening. Everything here is immutable after registration and may be used from several threads.
+// Read images/json_map.cc before you write one. A format does no I/O: what it may look at comes in an
+// OpenRequest, further bytes through the Opening. Everything here is immutable after registration and may be
+// used from several threads.
 #pragma once
 #include <functional>
 #include <map>
@@ -32,7 +34,8 @@ struct Probe {
   std::shared_ptr<const Listing> listing;  // of a folder
 
   std::string_view text() const {  // the head as characters
-    return head ? std::string_view(reinterpret_cast<const char*>(head->data()), head->size()) : std::string_view();
+    return head ? std::string_view(reinterpret_cast<const char*>(head->data()), head->size())
+                : std::string_view();
   }
 };
 inline constexpr uint64_t kProbeBytes = 4096;
@@ -73,7 +76,8 @@ struct FormatInfo {
   std::vector<OptionInfo> options = {};
   // 0: not this; 100: surely. By content, never by the file's name alone. None: only when named.
   int (*recognise)(const Probe&) = nullptr;
-  // Further folders or files to look at before `open`, from the options: their probes follow the path's. Optional.
+  // Further folders or files to look at before `open`, from the options: their probes follow the path's.
+  // Optional.
   Result<std::vector<std::string>> (*places)(const std::string& path, const Value& options) = nullptr;
   Result<SourceOpening> (*open)(const OpenRequest&) = nullptr;
   // For a source without a path (a range): `open` is null then.

@@ -89,7 +89,8 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
 
 }  // namespace
 
-Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format, const Value& options) {
+Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
+                              const Value& options) {
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
@@ -125,7 +126,8 @@ Result<SourcePtr> open_described(Store& store, const Value& description) {
   return open_source(store, path, format, options);
 }
 
-Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files, Store& store) {
+Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,
+                                            Store& store) {
   std::vector<BufferPtr> out;
   std::unique_ptr<OpenFile> file;
   uint64_t opened = 0;

@@ -1,13 +1,14 @@
 // Open data by path: look at it, find its format, feed the format's Opening from a Store.
 //
-// For callers that may wait (opening a dataset, the command line, tests); a run fetches blocks through its own loop. The
-// functions may be called from several threads at once.
+// For callers that may wait (opening a dataset, the command line, tests); a run fetches blocks through its
+// own loop. The functions may be called from several threads at once.
 #pragma once
 #include "headrace/formats/format.h"
 
 namespace headrace {
 
-// The data at `path`. An empty `format` is recognised by content. Unknown options are errors that list the known ones.
+// The data at `path`. An empty `format` is recognised by content. Unknown options are errors that list the
+// known ones.
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format = {},
                               const Value& options = {});
 
@@ -15,7 +16,8 @@ Result<SourcePtr> open_source(Store& store, const std::string& path, std::string
 Result<SourcePtr> open_described(Store& store, const Value& description);
 
 // The bytes of extents, on the heap. Errors name the file.
-Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files, Store& store);
+Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,
+                                            Store& store);
 
 // Feed an opening until it answers.
 template <class T> Result<T> drive(Opening<T>& opening, const FilePaths& files, Store& store) {

@@ -11,12 +11,15 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string failure(const Result<SourcePtr>& result) { return result.ok() ? "no error" : std::string(result.status().text()); }
+std::string failure(const Result<SourcePtr>& result) {
+  return result.ok() ? "no error" : std::string(result.status().text());
+}
 
 TEST(OpenSource, SaysWhatItSawWhenNothingFits) {
   MemoryStore store;
   store.add("d/data.bin", std::string("\0\1\2\xff", 4));
-  EXPECT_THAT(failure(open_source(store, "d/data.bin")), HasSubstr("'d/data.bin', a file of 4 bytes that begins with 00 01 02 ff"));
+  EXPECT_THAT(failure(open_source(store, "d/data.bin")),
+              HasSubstr("'d/data.bin', a file of 4 bytes that begins with 00 01 02 ff"));
   EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("a folder of 1 files: 'data.bin'"));
   EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("image_folder, images"));
 }
@@ -25,7 +28,8 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
   MemoryStore store;
   store.add("list.txt", "a.jpg 1\nb.jpg\n");
   EXPECT_EQ(failure(open_source(store, "none.txt")), "read: cannot open 'none.txt': no such file in memory");
-  EXPECT_THAT(failure(open_source(store, "list.txt", "nothing")), HasSubstr("no format named 'nothing'; there are "));
+  EXPECT_THAT(failure(open_source(store, "list.txt", "nothing")),
+              HasSubstr("no format named 'nothing'; there are "));
   EXPECT_THAT(failure(open_source(store, "list.txt", "range")), HasSubstr("made, not read"));
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list")),
             "file_list: 'list.txt': line 2: wants a label as the lines before it, got 'b.jpg'");
@@ -35,9 +39,11 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
             "file_list: 'list.txt': has no option 'rot'; it has root, numbers, extension");
   Value wrong;
   wrong.set("root", 3);
-  EXPECT_THAT(failure(open_source(store, "list.txt", "images", wrong)), HasSubstr("has no option 'root', it has none"));
+  EXPECT_THAT(failure(open_source(store, "list.txt", "images", wrong)),
+              HasSubstr("has no option 'root', it has none"));
   store.add("good.txt", "a.jpg\n");
-  EXPECT_THAT(failure(open_source(store, "good.txt", "file_list", wrong)), HasSubstr("root wants a str, got 3"));
+  EXPECT_THAT(failure(open_source(store, "good.txt", "file_list", wrong)),
+              HasSubstr("root wants a str, got 3"));
 }
 
 TEST(OpenSource, FailingReadsNameTheFileAndNeverCrash) {
@@ -73,7 +79,8 @@ TEST(Formats, EachHasADocAndWaysToBeOpened) {
     EXPECT_EQ(name, info.name);
     EXPECT_FALSE(info.doc.empty()) << name;
     EXPECT_TRUE((info.open != nullptr) != (info.make != nullptr)) << name;
-    for (const OptionInfo& option : info.options) EXPECT_FALSE(option.doc.empty() || option.type.empty()) << name;
+    for (const OptionInfo& option : info.options)
+      EXPECT_FALSE(option.doc.empty() || option.type.empty()) << name;
   }
 }
 

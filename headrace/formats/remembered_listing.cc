@@ -7,8 +7,8 @@
 namespace headrace {
 namespace {
 
-// A directory that changed just before it was listed may change again within the same tick of the file system's clock,
-// which may be off from ours: it is walked again.
+// A directory that changed just before it was listed may change again within the same tick of the file
+// system's clock, which may be off from ours: it is walked again.
 constexpr int64_t kSettled = 2'000'000'000;
 
 // The same folder under any working directory. Empty when there is no such thing.
@@ -50,7 +50,8 @@ Sidecar listing_to_sidecar(const TimedListing& timed) {
 std::optional<TimedListing> listing_from_sidecar(const Sidecar& sidecar) {
   TimedListing out;
   Listing& listing = out.listing;
-  if (!read_names(sidecar, "files", listing.files) || !read_names(sidecar, "directories", listing.directories))
+  if (!read_names(sidecar, "files", listing.files) ||
+      !read_names(sidecar, "directories", listing.directories))
     return std::nullopt;
   const auto changed = sidecar.find("changed"), begun = sidecar.find("begun");
   if (!changed || changed->size() != listing.directories.size() * sizeof(int64_t)) return std::nullopt;

@@ -40,7 +40,9 @@ bool put_text(std::string_view text, char (&out)[kText]) {
   return true;
 }
 
-std::string get_text(const char (&in)[kText]) { return {in, static_cast<size_t>(std::find(in, in + kText, '\0') - in)}; }
+std::string get_text(const char (&in)[kText]) {
+  return {in, static_cast<size_t>(std::find(in, in + kText, '\0') - in)};
+}
 
 Status damaged(std::string_view what) { return corrupt("sidecar: " + std::string(what)); }
 
@@ -93,7 +95,8 @@ Result<Sidecar> parse_sidecar(BufferPtr bytes) {
   if (header.sections > kMaxSections || all.size() < sizeof(Header) + header.sections * sizeof(Entry))
     return damaged("shorter than its table");
   const size_t checked = sizeof(Header) - kChecked + header.sections * sizeof(Entry);
-  if (checksum(all.subspan(kChecked, checked)) != header.checksum) return damaged("header and checksum differ");
+  if (checksum(all.subspan(kChecked, checked)) != header.checksum)
+    return damaged("header and checksum differ");
 
   Sidecar out;
   out.fingerprint = get_text(header.fingerprint);

@@ -1,8 +1,8 @@
 // The one envelope for every index Headrace makes for itself: sections by name, each with a checksum.
 //
-// A sidecar is a memory of work done, never a truth: one that is stale, damaged or of another version is treated as absent
-// and made again. `serialise_sidecar` and `parse_sidecar` are pure; load and store know the user's cache folder. Layout, all
-// numbers little-endian:
+// A sidecar is a memory of work done, never a truth: one that is stale, damaged or of another version is
+// treated as absent and made again. `serialise_sidecar` and `parse_sidecar` are pure; load and store know the
+// user's cache folder. Layout, all numbers little-endian:
 //
 //   8  magic "HRSIDE\r\n"
 //   4  version (1)
@@ -43,8 +43,8 @@ Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar);
 // Every offset and checksum is checked: after this the sections are what was written.
 Result<Sidecar> parse_sidecar(BufferPtr bytes);
 
-// Where the sidecar of `key` (say, "listing /data/train") lies: $XDG_CACHE_HOME or ~/.cache, then headrace/<hash>.hri. Empty
-// when this user has no such folder.
+// Where the sidecar of `key` (say, "listing /data/train") lies: $XDG_CACHE_HOME or ~/.cache, then
+// headrace/<hash>.hri. Empty when this user has no such folder.
 std::string sidecar_path(std::string_view key);
 
 // Nothing when it is absent, damaged or, with a fingerprint given, stale.

@@ -26,12 +26,14 @@ std::string cache_folder() {
 // Whether the last part of `path` is a folder of this user's that nobody else may write to.
 bool is_ours(const std::string& path) {
   struct stat s;
-  return ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() && (s.st_mode & 022) == 0;
+  return ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() &&
+         (s.st_mode & 022) == 0;
 }
 
 Status make_folder(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-    (void)::mkdir(path.substr(0, slash).c_str(), 0700);  // one that exists is fine; any other failure shows below
+    (void)::mkdir(path.substr(0, slash).c_str(),
+                  0700);  // one that exists is fine; any other failure shows below
   (void)::mkdir(path.c_str(), 0700);
   if (is_ours(path)) return {};
   return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};

@@ -36,7 +36,8 @@ class CacheIn {
 
 TEST(Sidecar, ReadsBackWhatWasWritten) {
   const std::string offsets(1000, '\7'), empty;
-  const Sidecar written{hash_text("source"), {{"offsets", bytes_of(offsets)}, {"nothing", bytes_of(empty)}}, nullptr};
+  const Sidecar written{
+      hash_text("source"), {{"offsets", bytes_of(offsets)}, {"nothing", bytes_of(empty)}}, nullptr};
   const auto bytes = serialise_sidecar(written);
   ASSERT_TRUE(bytes.ok());
   const auto read = parse_sidecar(buffer_of(*bytes));
@@ -103,7 +104,8 @@ TEST(SidecarFile, ManyMayStoreAtOnceAndReadersSeeWholeOnes) {
   const std::string first(100'000, 'a'), second(50'000, 'b');
   ASSERT_TRUE(store_sidecar("key", {"f", {{"s", bytes_of(first)}}, nullptr}).ok());
   const auto write = [&](const std::string& text) {
-    for (int i = 0; i < 20; ++i) EXPECT_TRUE(store_sidecar("key", {"f", {{"s", bytes_of(text)}}, nullptr}).ok());
+    for (int i = 0; i < 20; ++i)
+      EXPECT_TRUE(store_sidecar("key", {"f", {{"s", bytes_of(text)}}, nullptr}).ok());
   };
   std::thread a(write, first), b(write, second);
   for (int i = 0; i < 50; ++i) {

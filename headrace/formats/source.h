@@ -1,10 +1,10 @@
 // What a format is: it says which bytes it needs, the engine fetches them, the format makes sense of them.
 //
-// A format does no I/O and sees no thread. Reading anything is an Opening: `advance` is called with no bytes first and
-// answers either "I need these extents" or the value; it is then called again with exactly those extents' bytes, as often
-// as it likes (footer, then headers, then data). A Source comes from an Opening over its files; a Block (one JPEG, one
-// record batch, one chunk) from an Opening given by the Source. Source and Block are immutable and thread-safe; an Opening
-// belongs to one caller.
+// A format does no I/O and sees no thread. Reading anything is an Opening: `advance` is called with no bytes
+// first and answers either "I need these extents" or the value; it is then called again with exactly those
+// extents' bytes, as often as it likes (footer, then headers, then data). A Source comes from an Opening over
+// its files; a Block (one JPEG, one record batch, one chunk) from an Opening given by the Source. Source and
+// Block are immutable and thread-safe; an Opening belongs to one caller.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -21,15 +21,16 @@ namespace headrace {
 
 inline constexpr uint64_t kToEnd = ~uint64_t{0};
 
-// A file given to whoever makes an Opening of a Source. The size is asked before the first read and is the one
-// every bound is checked against, even if the file grows meanwhile; it is part of the Source's fingerprint.
+// A file given to whoever makes an Opening of a Source. The size is asked before the first read and is the
+// one every bound is checked against, even if the file grows meanwhile; it is part of the Source's
+// fingerprint.
 struct SourceFile {
   std::string path;  // one the Store understands
   uint64_t size = 0;
 };
 
-// Answered with exactly these bytes, or the opening is dropped with an error: never with fewer. A length of 0 is
-// answered with an empty buffer.
+// Answered with exactly these bytes, or the opening is dropped with an error: never with fewer. A length of 0
+// is answered with an empty buffer.
 struct Extent {
   uint64_t file = 0;  // ordinal in the Source's files; while a Source is opened, in those its maker was given
   uint64_t offset = 0;
@@ -49,12 +50,14 @@ template <class T> class Opening {
 class Block {
  public:
   virtual ~Block() = default;
-  // A file may change between two openings, so a row this block does not have is an error and not a precondition.
+  // A file may change between two openings, so a row this block does not have is an error and not a
+  // precondition.
   virtual Status get(uint64_t row, std::vector<Tensor>& fields) const = 0;
-  // Memory held beside the buffers that were given to its Opening (inflated, decompressed), for the budget's ledger.
+  // Memory held beside the buffers that were given to its Opening (inflated, decompressed), for the budget's
+  // ledger.
   virtual size_t held_bytes() const { return 0; }
-  // Copy `field` of several rows one after the other to `out`, whose dtype and shape are (rows, ...spec). For blocks of
-  // fixed-size values that are worth it; false when this block does not offer it.
+  // Copy `field` of several rows one after the other to `out`, whose dtype and shape are (rows, ...spec). For
+  // blocks of fixed-size values that are worth it; false when this block does not offer it.
   virtual bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const {
     (void)rows, (void)field, (void)out;
     return false;
@@ -70,18 +73,22 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual const Schema& schema() const = 0;
-  virtual uint64_t size() const = 0;                     // exact number of samples
-  virtual Place place(uint64_t index) const = 0;         // REQUIRES: index < size()
+  virtual uint64_t size() const = 0;              // exact number of samples
+  virtual Place place(uint64_t index) const = 0;  // REQUIRES: index < size()
   virtual std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const = 0;
   virtual uint64_t num_files() const { return 0; }
-  virtual std::string file(uint64_t ordinal) const { (void)ordinal; return {}; }  // a path the Store understands
+  virtual std::string file(uint64_t ordinal) const {
+    (void)ordinal;
+    return {};
+  }  // a path the Store understands
   // Where a sample lies, for people: "train/n01440764/x.JPEG", "train-00017.tfrecord at byte 9120311".
   virtual std::string where(uint64_t index) const = 0;
   // How to make this source again (format, path, options): part of a plan. Absolute paths are allowed here.
   virtual Value describe() const = 0;
   // Identity of the data: relative names, counts, and sizes of files opened; no absolute path, no mtime.
   virtual std::string fingerprint() const = 0;
-  // What a user may ask about the whole of it, an object: {"classes": ["cat", "dog"]}. Not part of plans or fingerprints.
+  // What a user may ask about the whole of it, an object: {"classes": ["cat", "dog"]}. Not part of plans or
+  // fingerprints.
   virtual Value metadata() const { return Value(Value::Object()); }
   // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it.
   virtual bool resident() const { return false; }

@@ -105,18 +105,23 @@ Status write_atomically(const std::string& path, std::span<const std::byte> byte
   if (descriptor < 0) return system_error("cannot create", temporary);
   Status status;
   for (size_t done = 0; done < bytes.size() && status.ok();) {
-    const ssize_t count = ::write(descriptor, bytes.data() + done, std::min(bytes.size() - done, kLargestRead));
-    if (count > 0) done += static_cast<size_t>(count);
-    else if (count == 0 || errno != EINTR) status = system_error("cannot write", temporary);
+    const ssize_t count =
+        ::write(descriptor, bytes.data() + done, std::min(bytes.size() - done, kLargestRead));
+    if (count > 0)
+      done += static_cast<size_t>(count);
+    else if (count == 0 || errno != EINTR)
+      status = system_error("cannot write", temporary);
   }
   if (status.ok() && ::fsync(descriptor) != 0) status = system_error("cannot write", temporary);
   if (::close(descriptor) != 0 && status.ok()) status = system_error("cannot write", temporary);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("cannot replace", path);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
+    status = system_error("cannot replace", path);
   if (!status.ok()) {
     ::unlink(temporary.c_str());
     return status;
   }
-  // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file all the same.
+  // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file
+  // all the same.
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   if (const int d = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {

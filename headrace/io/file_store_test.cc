@@ -51,11 +51,12 @@ TEST(Names, HoldsWhatWasAddedAndReadsItBack) {
 
 TEST(FileStore, ListsSortedByBytesOfTheWholePath) {
   TemporaryFolder folder;
-  for (const char* name : {"a/x.jpg", "a-b/x.jpg", "ab.jpg", "a/y/z.jpg", "B.jpg", "a/with space.jpg", "a/\xC3\xA9.jpg", "a/\xff.jpg"})
+  for (const char* name : {"a/x.jpg", "a-b/x.jpg", "ab.jpg", "a/y/z.jpg", "B.jpg", "a/with space.jpg",
+                           "a/\xC3\xA9.jpg", "a/\xff.jpg"})
     folder.write(name);
   const std::vector<std::string> names = listed(folder.path());
-  EXPECT_THAT(names, ElementsAre("B.jpg", "a-b/x.jpg", "a/with space.jpg", "a/x.jpg", "a/y/z.jpg", "a/\xC3\xA9.jpg",
-                                 "a/\xff.jpg", "ab.jpg"));
+  EXPECT_THAT(names, ElementsAre("B.jpg", "a-b/x.jpg", "a/with space.jpg", "a/x.jpg", "a/y/z.jpg",
+                                 "a/\xC3\xA9.jpg", "a/\xff.jpg", "ab.jpg"));
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   EXPECT_EQ(names, listed(folder.path() + "//"));
 }
@@ -70,12 +71,14 @@ TEST(FileStore, FollowsLinksButNeverInACircle) {
   std::filesystem::create_symlink("self", folder / "self");
   const auto listing = file_store()->list(folder.path());
   ASSERT_TRUE(listing.ok());
-  EXPECT_THAT(strings(listing->files), ElementsAre("linked/x.jpg", "linked/y.jpg", "real/x.jpg", "real/y.jpg"));
+  EXPECT_THAT(strings(listing->files),
+              ElementsAre("linked/x.jpg", "linked/y.jpg", "real/x.jpg", "real/y.jpg"));
   std::vector<std::string> problems;
   for (const auto& problem : listing->problems) problems.push_back(problem.path + ": " + problem.reason);
-  EXPECT_THAT(problems, testing::UnorderedElementsAre("broken.jpg: a link that leads nowhere", "self: a link that leads nowhere",
-                                                      "linked/up: a link that leads back to a folder it is in",
-                                                      "real/up: a link that leads back to a folder it is in"));
+  EXPECT_THAT(problems, testing::UnorderedElementsAre(
+                            "broken.jpg: a link that leads nowhere", "self: a link that leads nowhere",
+                            "linked/up: a link that leads back to a folder it is in",
+                            "real/up: a link that leads back to a folder it is in"));
   EXPECT_EQ(whole(*file_store(), folder / "linked/y.jpg"), "xyz");
 }
 
@@ -84,7 +87,8 @@ TEST(FileStore, FoldersThatLinkToOneAnotherEndInAnErrorAndNotInAnHour) {
   for (int i = 0; i < 10; ++i) std::filesystem::create_directory(folder / std::to_string(i));
   for (int i = 0; i < 10; ++i)
     for (int j = 0; j < 10; ++j)
-      std::filesystem::create_symlink("../" + std::to_string(j), folder / (std::to_string(i) + "/" + std::to_string(j)));
+      std::filesystem::create_symlink("../" + std::to_string(j),
+                                      folder / (std::to_string(i) + "/" + std::to_string(j)));
   const auto listing = file_store()->list(folder.path());
   ASSERT_FALSE(listing.ok());
   EXPECT_THAT(std::string(listing.status().text()), HasSubstr("100000 links"));
@@ -172,7 +176,8 @@ TEST(FileStore, ReadsExactlyOrSaysWhatThereWas) {
 }
 
 TEST(FileStore, ErrorsNameThePath) {
-  EXPECT_EQ(file_store()->open("/nowhere/x.jpg").status().text(), "cannot look at '/nowhere/x.jpg': No such file or directory");
+  EXPECT_EQ(file_store()->open("/nowhere/x.jpg").status().text(),
+            "cannot look at '/nowhere/x.jpg': No such file or directory");
   EXPECT_EQ(file_store()->open("/nowhere/x.jpg").status().code(), Code::not_found);
   EXPECT_EQ(file_store()->list("/nowhere").status().code(), Code::not_found);
   EXPECT_EQ(file_store()->open(std::string("x\0y", 3)).status().code(), Code::invalid);
@@ -205,7 +210,8 @@ TEST(FaultyStore, DoesTheSameEachTimeForTheSameSeed) {
   memory->add("x", std::string(1000, 'x'));
   int delays = 0;
   const auto run = [&](uint64_t seed) {
-    FaultyStore store(memory, {.seed = seed, .short_reads = 500, .errors = 200, .delay = [&](auto&, auto) { ++delays; }});
+    FaultyStore store(
+        memory, {.seed = seed, .short_reads = 500, .errors = 200, .delay = [&](auto&, auto) { ++delays; }});
     std::string fates;
     auto file = store.open("x");
     std::array<std::byte, 10> out;

@@ -1,7 +1,8 @@
-// Many names in little memory: their bytes one after the other, each closed by a NUL, and eight bytes per name.
+// Many names in little memory: their bytes one after the other, each closed by a NUL, and eight bytes per
+// name.
 //
-// For listings of millions of files, where a std::string each would cost three times the name. A name holds no NUL. A
-// view is valid until the next `add`. Const methods may be called from several threads.
+// For listings of millions of files, where a std::string each would cost three times the name. A name holds
+// no NUL. A view is valid until the next `add`. Const methods may be called from several threads.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -31,12 +32,14 @@ class Names {
   // Give back what growing reserved.
   void shrink() { bytes_.shrink_to_fit(), ends_.shrink_to_fit(); }
 
-  // All names with their NULs: to hash, to store. `from_text` is the inverse; false when the text does not end with a NUL.
+  // All names with their NULs: to hash, to store. `from_text` is the inverse; false when the text does not
+  // end with a NUL.
   const std::string& text() const { return bytes_; }
   static bool from_text(std::string text, Names& out) {
     if (!text.empty() && text.back() != '\0') return false;
     out.ends_.clear();
-    for (size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at + 1)) out.ends_.push_back(at + 1);
+    for (size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at + 1))
+      out.ends_.push_back(at + 1);
     out.bytes_ = std::move(text);
     return true;
   }

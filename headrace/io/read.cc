@@ -4,8 +4,8 @@ namespace headrace {
 namespace {
 
 Status too_short(uint64_t wanted, uint64_t offset, uint64_t size) {
-  return corrupt("wanted " + std::to_string(wanted) + " bytes at " + std::to_string(offset) + ", the file has " +
-                 std::to_string(size));
+  return corrupt("wanted " + std::to_string(wanted) + " bytes at " + std::to_string(offset) +
+                 ", the file has " + std::to_string(size));
 }
 
 }  // namespace
@@ -26,7 +26,8 @@ Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out) {
 Result<BufferPtr> read_bytes(OpenFile& file, uint64_t offset, uint64_t length, uint64_t limit) {
   HEADRACE_ASSIGN(const uint64_t size, file.size());
   const bool to_end = length == ~uint64_t{0};
-  if (offset > size || (!to_end && length > size - offset)) return too_short(to_end ? 0 : length, offset, size);
+  if (offset > size || (!to_end && length > size - offset))
+    return too_short(to_end ? 0 : length, offset, size);
   const uint64_t count = to_end ? size - offset : length;
   if (count > limit)
     return Status(Code::exhausted, "wants at most " + std::to_string(limit) + " bytes in one piece, got " +

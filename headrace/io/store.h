@@ -1,7 +1,7 @@
 // Bytes from anywhere: the one interface between the engine and files, maps, object stores and test doubles.
 //
-// A Store and the files it opens may be used from several threads at once. A read may be short, as pread's; `read_exactly`
-// is what callers use. Paths are bytes; one that holds a NUL is an error.
+// A Store and the files it opens may be used from several threads at once. A read may be short, as pread's;
+// `read_exactly` is what callers use. Paths are bytes; one that holds a NUL is an error.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,17 +27,18 @@ class OpenFile {
 struct FileInfo {
   uint64_t size = 0;
   int64_t mtime_ns = 0;
-  // When contents or attributes last changed; unlike mtime nobody can set it back. 0 where a store does not know.
+  // When contents or attributes last changed; unlike mtime nobody can set it back. 0 where a store does not
+  // know.
   int64_t changed_ns = 0;
   bool is_directory = false;
 };
 
 struct Listing {
-  // Regular files below the root, relative to it, sorted by bytes. Links are followed, but never back into a directory
-  // that the walk is in.
+  // Regular files below the root, relative to it, sorted by bytes. Links are followed, but never back into a
+  // directory that the walk is in.
   Names files;
-  // Every directory that was read ("" is the root) and its FileInfo::changed_ns: while all are the same, so are `files`.
-  // Empty where the store has no directories.
+  // Every directory that was read ("" is the root) and its FileInfo::changed_ns: while all are the same, so
+  // are `files`. Empty where the store has no directories.
   Names directories;
   std::vector<int64_t> changed_ns;
   // Names that end like a file but are none, or could not be read.
@@ -57,20 +58,20 @@ class Store {
   virtual bool persistent() const { return false; }
 };
 
-// The file system of this machine. pread, no mmap: a file cut short while it is read is an error and not a SIGBUS.
-// Nothing but regular files is ever opened for reading: no pipe, socket or device.
+// The file system of this machine. pread, no mmap: a file cut short while it is read is an error and not a
+// SIGBUS. Nothing but regular files is ever opened for reading: no pipe, socket or device.
 std::shared_ptr<Store> file_store();
 
 // The bytes at `offset`, as many as `out` holds, or an error that says how many there were.
 Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out);
 
-// `length` bytes at `offset`, on the heap; ~0 reads to the end. Checked against the file's size and `limit` before memory
-// is taken. For indexes and headers; samples go through the pool of a run.
+// `length` bytes at `offset`, on the heap; ~0 reads to the end. Checked against the file's size and `limit`
+// before memory is taken. For indexes and headers; samples go through the pool of a run.
 inline constexpr uint64_t kReadLimit = uint64_t{2} << 30;
 Result<BufferPtr> read_bytes(OpenFile& file, uint64_t offset, uint64_t length, uint64_t limit = kReadLimit);
 
-// Write a new file or replace an old one as a whole: readers see the old bytes or the new ones, whatever fails and however
-// many write at once. The directory must exist. Local files only.
+// Write a new file or replace an old one as a whole: readers see the old bytes or the new ones, whatever
+// fails and however many write at once. The directory must exist. Local files only.
 Status write_atomically(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace headrace

@@ -13,8 +13,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMaxDepth = 128;           // of directories in directories: a recursion each
-constexpr size_t kMaxFollowedLinks = 100'000;  // to directories; links among n directories make n! ways through them
+constexpr size_t kMaxDepth = 128;  // of directories in directories: a recursion each
+constexpr size_t kMaxFollowedLinks =
+    100'000;  // to directories; links among n directories make n! ways through them
 
 enum class Entry : uint8_t { file, directory, neither, dangling };
 
@@ -30,8 +31,9 @@ Entry kind_of(mode_t mode) {
 
 // Directories may be named anything, but these are far more often a mistake of whatever unpacked the data.
 bool named_like_a_file(std::string_view name) {
-  constexpr std::array<std::string_view, 15> endings{".jpg", ".jpeg", ".png", ".webp", ".bmp",      ".gif", ".tif",    ".tiff",
-                                                     ".xml", ".json", ".txt", ".tar",  ".tfrecord", ".rec", ".parquet"};
+  constexpr std::array<std::string_view, 15> endings{".jpg", ".jpeg", ".png",      ".webp", ".bmp",
+                                                     ".gif", ".tif",  ".tiff",     ".xml",  ".json",
+                                                     ".txt", ".tar",  ".tfrecord", ".rec",  ".parquet"};
   for (std::string_view ending : endings)
     if (name.size() > ending.size() &&
         std::equal(ending.begin(), ending.end(), name.end() - static_cast<ptrdiff_t>(ending.size()),
@@ -56,7 +58,8 @@ class Walk {
 
  private:
   std::string_view relative() const {
-    return path_.size() <= root_length_ ? std::string_view() : std::string_view(path_).substr(root_length_ + 1);
+    return path_.size() <= root_length_ ? std::string_view()
+                                        : std::string_view(path_).substr(root_length_ + 1);
   }
 
   void problem(std::string_view name, std::string reason) {
@@ -67,10 +70,12 @@ class Walk {
 
   static Status refused() {
     const int error = errno;
-    return {error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io, std::generic_category().message(error)};
+    return {error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io,
+            std::generic_category().message(error)};
   }
 
-  // Read the directory at path_, then what lies below it. An error means that this directory could not be read.
+  // Read the directory at path_, then what lies below it. An error means that this directory could not be
+  // read.
   Status enter(const std::string& path) {
     if (above_.size() >= kMaxDepth) return Status(Code::exhausted, "nested deeper than 128 folders");
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(path), ::closedir);
@@ -128,7 +133,8 @@ class Walk {
     return ::fstatat(::dirfd(&directory), entry.d_name, &s, 0) == 0 ? kind_of(s.st_mode) : Entry::dangling;
   }
 
-  // Children in the order of their full paths: a directory sorts as its name and '/', so no sort over all is needed.
+  // Children in the order of their full paths: a directory sorts as its name and '/', so no sort over all is
+  // needed.
   Status below(const Names& children) {
     std::vector<uint32_t> order(children.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -9,8 +9,9 @@ namespace headrace {
 // start, start + step, … up to but without `stop`, as Python's range: one bare i64 scalar a sample.
 Result<SourcePtr> range_source(int64_t start, int64_t stop, int64_t step = 1);
 
-// Row i of every column, sliced along axis 0 without a copy. `schema` gives names and structure; its specs are taken from
-// the columns. A ragged column gives its rows. `slot` names the data in saved plans, which do not hold it.
+// Row i of every column, sliced along axis 0 without a copy. `schema` gives names and structure; its specs
+// are taken from the columns. A ragged column gives its rows. `slot` names the data in saved plans, which do
+// not hold it.
 Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::string slot = "arrays");
 
 }  // namespace headrace

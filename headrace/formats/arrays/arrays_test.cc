@@ -27,9 +27,18 @@ template <class T> Tensor tensor_of(const std::vector<T>& values, DType dtype, S
 }
 
 TEST(Range, CountsAsPythonDoes) {
-  const struct { int64_t start, stop, step; std::vector<int64_t> values; } cases[] = {
-      {0, 3, 1, {0, 1, 2}}, {5, 0, -2, {5, 3, 1}}, {0, 0, 1, {}},          {3, 0, 1, {}},
-      {-3, 4, 3, {-3, 0, 3}}, {0, 7, 7, {0}},      {kMin, kMax, kMax, {kMin, -1, kMax - 1}}, {kMax, kMin, kMin, {kMax, -1}},
+  const struct {
+    int64_t start, stop, step;
+    std::vector<int64_t> values;
+  } cases[] = {
+      {0, 3, 1, {0, 1, 2}},
+      {5, 0, -2, {5, 3, 1}},
+      {0, 0, 1, {}},
+      {3, 0, 1, {}},
+      {-3, 4, 3, {-3, 0, 3}},
+      {0, 7, 7, {0}},
+      {kMin, kMax, kMax, {kMin, -1, kMax - 1}},
+      {kMax, kMin, kMin, {kMax, -1}},
   };
   for (const auto& c : cases) {
     const auto source = range_source(c.start, c.stop, c.step);
@@ -84,7 +93,8 @@ TEST(Arrays, GatherEqualsGetForEveryStrideAndOrder) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 31);
     const auto source = *array_source(Schema::of({"x"}, {}), {tensor_of(values, DType::u8, {50, width})});
     const auto block = *drive_block(*source, 0, store);
-    for (const std::vector<uint64_t>& rows : {std::vector<uint64_t>{0, 1, 2, 3}, {49, 0, 7}, {5, 6, 7, 7, 8, 2, 3}, {4}, {}}) {
+    for (const std::vector<uint64_t>& rows :
+         {std::vector<uint64_t>{0, 1, 2, 3}, {49, 0, 7}, {5, 6, 7, 7, 8, 2, 3}, {4}, {}}) {
       std::vector<uint8_t> out(rows.size() * static_cast<size_t>(width)), expected;
       ASSERT_TRUE(block->gather(rows, 0, reinterpret_cast<std::byte*>(out.data())));
       for (const uint64_t row : rows) {
@@ -102,22 +112,30 @@ TEST(Arrays, TextIsOneTensorARow) {
   MemoryStore store;
   Tensor words;
   words.shape = {2};
-  words.rows = std::make_shared<const std::vector<Tensor>>(std::vector<Tensor>{text_tensor("ab"), text_tensor("c")});
+  words.rows =
+      std::make_shared<const std::vector<Tensor>>(std::vector<Tensor>{text_tensor("ab"), text_tensor("c")});
   const auto source = *array_source(Schema::of({"word"}, {}), {words});
   EXPECT_EQ(source->schema().text(), "word: str");
   EXPECT_EQ((*read_sample(*source, 1, store))[0].shape, Shape{1});
 }
 
 TEST(Arrays, ErrorsSayWhichColumn) {
-  const Tensor three = tensor_of<int64_t>({7, 8, 9}, DType::i64, {3}), two = tensor_of<int64_t>({7, 8}, DType::i64, {2});
+  const Tensor three = tensor_of<int64_t>({7, 8, 9}, DType::i64, {3}),
+               two = tensor_of<int64_t>({7, 8}, DType::i64, {2});
   Tensor torn = three;
   torn.shape = {4};
   Tensor huge = three;
   huge.shape = {0, int64_t{1} << 60, 64};
-  const struct { std::vector<Tensor> columns; const char* text; } cases[] = {
-      {{three, two}, "'a' with 3 rows and 'b' with 2"}, {{scalar(int64_t{1}), two}, "'a' wants an axis 0"},
-      {{torn, two}, "'a' wants 32 bytes, got 24"},           {{three}, "2 names and 1 columns"},
-      {{huge, two}, "'a' wants a shape that fits memory"},   {{text_tensor("abc"), three}, "'a' wants one tensor a row"},
+  const struct {
+    std::vector<Tensor> columns;
+    const char* text;
+  } cases[] = {
+      {{three, two}, "'a' with 3 rows and 'b' with 2"},
+      {{scalar(int64_t{1}), two}, "'a' wants an axis 0"},
+      {{torn, two}, "'a' wants 32 bytes, got 24"},
+      {{three}, "2 names and 1 columns"},
+      {{huge, two}, "'a' wants a shape that fits memory"},
+      {{text_tensor("abc"), three}, "'a' wants one tensor a row"},
   };
   for (const auto& c : cases) {
     const auto source = array_source(Schema::of({"a", "b"}, {}), c.columns);
@@ -134,7 +152,8 @@ TEST(Arrays, FingerprintIsOfTheContentAndPlansNameTheSlot) {
   EXPECT_EQ(make({1, 2}, "s")->fingerprint(), make({1, 2}, "t")->fingerprint());
   EXPECT_NE(make({1, 2}, "s")->fingerprint(), make({1, 3}, "s")->fingerprint());
   EXPECT_EQ(make({1, 2}, "mine")->describe().dump(), R"({"format":"arrays","slot":"mine"})");
-  EXPECT_THAT(std::string(open_described(store, make({1, 2}, "mine")->describe()).status().text()), HasSubstr("slot 'mine'"));
+  EXPECT_THAT(std::string(open_described(store, make({1, 2}, "mine")->describe()).status().text()),
+              HasSubstr("slot 'mine'"));
 }
 
 }  // namespace

@@ -48,8 +48,11 @@ class ColumnsBlock final : public Block {
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
-      if (column.tensor.is_ragged()) fields[i] = (*column.tensor.rows)[row];
-      else fields[i] = {column.tensor.buffer, column.tensor.offset + row * column.stride, column.tensor.dtype, column.row, nullptr};
+      if (column.tensor.is_ragged())
+        fields[i] = (*column.tensor.rows)[row];
+      else
+        fields[i] = {column.tensor.buffer, column.tensor.offset + row * column.stride, column.tensor.dtype,
+                     column.row, nullptr};
     }
     return {};
   }
@@ -98,7 +101,8 @@ class ColumnsSource final : public Source {
       XXH3_128bits_update(&state, view.data, view.data ? view.size_bytes() : 0);
     };
     for (const Column& column : block_->columns()) {
-      if (!column.tensor.is_ragged()) add(column.tensor);
+      if (!column.tensor.is_ragged())
+        add(column.tensor);
       else
         for (const Tensor& row : *column.tensor.rows) add(row);
     }
@@ -115,7 +119,8 @@ class ColumnsSource final : public Source {
 
 // Whether the tensor's bytes lie inside its buffer.
 Status check_bytes(const Tensor& tensor, const std::string& name) {
-  uint64_t most = size_of(tensor.dtype);  // with every empty axis taken as one: a row's size must not overflow either
+  uint64_t most =
+      size_of(tensor.dtype);  // with every empty axis taken as one: a row's size must not overflow either
   bool empty = false;
   for (const int64_t dim : tensor.shape.dims()) {
     empty = empty || dim == 0;
@@ -125,7 +130,8 @@ Status check_bytes(const Tensor& tensor, const std::string& name) {
   const uint64_t wanted = empty ? 0 : most;
   const uint64_t held = tensor.buffer ? tensor.buffer->size() : 0;
   if (tensor.offset > held || wanted > held - tensor.offset)
-    return invalid("arrays: '" + name + "' wants " + std::to_string(wanted) + " bytes, got " + std::to_string(held));
+    return invalid("arrays: '" + name + "' wants " + std::to_string(wanted) + " bytes, got " +
+                   std::to_string(held));
   return {};
 }
 
@@ -152,9 +158,10 @@ Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spe
     return Column{std::move(tensor), spec.shape, 0};
   }
   if (is_text(tensor.dtype))
-    return invalid("arrays: '" + name + "' wants one tensor a row for " + std::string(dtype_name(tensor.dtype)) +
-                   ", got " + tensor.view().spec().text());
-  if (tensor.shape.rank() == 0) return invalid("arrays: '" + name + "' wants an axis 0 to slice along, got a scalar");
+    return invalid("arrays: '" + name + "' wants one tensor a row for " +
+                   std::string(dtype_name(tensor.dtype)) + ", got " + tensor.view().spec().text());
+  if (tensor.shape.rank() == 0)
+    return invalid("arrays: '" + name + "' wants an axis 0 to slice along, got a scalar");
   HEADRACE_TRY(check_bytes(tensor, name));
   spec = {tensor.dtype, tensor.shape.without_front()};
   size = static_cast<uint64_t>(tensor.shape[0]);
@@ -177,8 +184,9 @@ const FormatRegistration registered({
 
 Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::string slot) {
   if (columns.empty() || columns.size() != schema.names.size())
-    return invalid("arrays: wants one name for each of at least one column, got " + std::to_string(schema.names.size()) +
-                   " names and " + std::to_string(columns.size()) + " columns");
+    return invalid("arrays: wants one name for each of at least one column, got " +
+                   std::to_string(schema.names.size()) + " names and " + std::to_string(columns.size()) +
+                   " columns");
   schema.specs.resize(columns.size());
   std::vector<Column> checked;
   uint64_t rows = 0;
@@ -186,13 +194,15 @@ Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::
     uint64_t size = 0;
     HEADRACE_ASSIGN(Column column, column_of(std::move(columns[i]), schema.names[i], schema.specs[i], size));
     if (i > 0 && size != rows)
-      return invalid("arrays: wants columns of one length, got '" + schema.names[0] + "' with " + std::to_string(rows) +
-                     " rows and '" + schema.names[i] + "' with " + std::to_string(size));
+      return invalid("arrays: wants columns of one length, got '" + schema.names[0] + "' with " +
+                     std::to_string(rows) + " rows and '" + schema.names[i] + "' with " +
+                     std::to_string(size));
     rows = size;
     checked.push_back(std::move(column));
   }
   auto block = std::make_shared<const ColumnsBlock>(std::move(checked), rows);
-  return SourcePtr(std::make_shared<ColumnsSource>(std::move(schema), std::move(block), rows, std::move(slot)));
+  return SourcePtr(
+      std::make_shared<ColumnsSource>(std::move(schema), std::move(block), rows, std::move(slot)));
 }
 
 }  // namespace headrace

@@ -20,7 +20,8 @@ class RangeBlock final : public Block {
   explicit RangeBlock(Progression range) : range_(range) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= range_.size)
-      return invalid("range: wants a row below " + std::to_string(range_.size) + ", got " + std::to_string(row));
+      return invalid("range: wants a row below " + std::to_string(range_.size) + ", got " +
+                     std::to_string(row));
     fields.assign(1, scalar(range_.at(row)));
     return {};
   }
@@ -40,13 +41,17 @@ class RangeBlock final : public Block {
 class RangeSource final : public Source {
  public:
   explicit RangeSource(Progression range)
-      : range_(range), schema_{{"value"}, {{DType::i64, {}}}, "0"}, block_(std::make_shared<RangeBlock>(range)) {}
+      : range_(range),
+        schema_{{"value"}, {{DType::i64, {}}}, "0"},
+        block_(std::make_shared<RangeBlock>(range)) {}
 
   const Schema& schema() const override { return schema_; }
   uint64_t size() const override { return range_.size; }
   Place place(uint64_t index) const override { return {0, index}; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return ready(block_); }
-  std::string where(uint64_t index) const override { return "range value " + std::to_string(range_.at(index)); }
+  std::string where(uint64_t index) const override {
+    return "range value " + std::to_string(range_.at(index));
+  }
   bool resident() const override { return true; }
   std::string fingerprint() const override { return hash_text(describe().dump()); }
   Value describe() const override {

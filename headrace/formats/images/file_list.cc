@@ -16,7 +16,8 @@ struct Line {
 };
 
 std::string_view trim_end(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -34,7 +35,9 @@ Result<Line> parse_line(std::string_view text) {
   return Line{name, line.number, true};
 }
 
-bool has_ending(std::string_view name) { return name.find('.', name.rfind('/') + 1) != std::string_view::npos; }
+bool has_ending(std::string_view name) {
+  return name.find('.', name.rfind('/') + 1) != std::string_view::npos;
+}
 
 // A text that was cut off is judged by its whole lines.
 int recognise(const Probe& probe) {
@@ -71,10 +74,13 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
   if (ending.find('\0') != std::string::npos) return invalid("extension wants no NUL byte");
   ImageFiles out;
   HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
-  HEADRACE_ASSIGN(FileList list, parse_file_list({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
+  HEADRACE_ASSIGN(FileList list,
+                  parse_file_list({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
   out.names = std::move(list.names);
-  if (numbers == "index" || (numbers == "auto" && list.counts_lines)) label_by_parent(out);
-  else out.labels = std::move(list.numbers);
+  if (numbers == "index" || (numbers == "auto" && list.counts_lines))
+    label_by_parent(out);
+  else
+    out.labels = std::move(list.numbers);
   const auto complete = [&] {
     for (size_t i = 0; i < out.names.size(); ++i)
       if (!has_ending(out.names[i])) return false;
@@ -91,15 +97,18 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
 
 Result<SourceOpening> open(const OpenRequest& request) {
   if (request.path().listing) return invalid("wants a text file, got a folder");
-  return parse_file(request.path().path, [request](const BufferPtr& bytes) { return source_from(bytes, request); });
+  return parse_file(request.path().path,
+                    [request](const BufferPtr& bytes) { return source_from(bytes, request); });
 }
 
 const FormatRegistration registered({
     .name = "file_list",
     .doc = "A text file with a line \"path\" or \"path label\" for each image.",
-    .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.", Value()},
+    .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.",
+                 Value()},
                 {"numbers", "Literal[\"auto\", \"label\", \"index\"]",
-                 "What the number of a line is; an index is ignored and labels come from the paths' folders.", "auto"},
+                 "What the number of a line is; an index is ignored and labels come from the paths' folders.",
+                 "auto"},
                 {"extension", "str", "Ending of files that the list names without one.", ".JPEG"}},
     .recognise = recognise,
     .open = open,
@@ -120,11 +129,12 @@ Result<FileList> parse_file_list(std::string_view text) {
     if (!line.ok()) return line.status().before(at);
     if (line->name.empty()) continue;
     if (!out.names.empty() && line->numbered == out.numbers.empty())
-      return corrupt(at + (line->numbered ? "wants no label" : "wants a label") + " as the lines before it, got '" +
-                     std::string(line->name.substr(0, 200)) + "'");
+      return corrupt(at + (line->numbered ? "wants no label" : "wants a label") +
+                     " as the lines before it, got '" + std::string(line->name.substr(0, 200)) + "'");
     out.names.add(line->name);
     if (line->numbered) out.numbers.push_back(line->number);
-    counts = counts && line->numbered && line->number == static_cast<int64_t>(out.names.size()) && !has_ending(line->name);
+    counts = counts && line->numbered && line->number == static_cast<int64_t>(out.names.size()) &&
+             !has_ending(line->name);
   }
   out.counts_lines = counts && !out.names.empty();
   return out;

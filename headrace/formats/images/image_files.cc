@@ -76,7 +76,8 @@ class ImageFilesSource final : public Source {
 
   Value metadata() const override {
     Value out{Value::Object()};
-    if (!files_.classes.empty()) out.set("classes", Value::List(files_.classes.begin(), files_.classes.end()));
+    if (!files_.classes.empty())
+      out.set("classes", Value::List(files_.classes.begin(), files_.classes.end()));
     if (!files_.problems.empty()) out.set("problems", problems_value(files_.problems));
     return out;
   }
@@ -92,12 +93,14 @@ class ImageFilesSource final : public Source {
 }  // namespace
 
 bool names_an_image(std::string_view path) {
-  constexpr std::array<std::string_view, 8> endings{".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"};
+  constexpr std::array<std::string_view, 8> endings{".jpg", ".jpeg", ".png", ".webp",
+                                                    ".bmp", ".gif",  ".tif", ".tiff"};
   const size_t dot = path.rfind('.');
   if (dot == std::string_view::npos || path.size() - dot > 5) return false;
   const std::string_view ending = path.substr(dot);
   const auto same = [&](std::string_view e) {
-    return std::equal(e.begin(), e.end(), ending.begin(), ending.end(), [](char a, char b) { return a == lower(b); });
+    return std::equal(e.begin(), e.end(), ending.begin(), ending.end(),
+                      [](char a, char b) { return a == lower(b); });
   };
   if (std::none_of(endings.begin(), endings.end(), same)) return false;
   for (size_t part = 0; part < path.size();) {

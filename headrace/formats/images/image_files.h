@@ -1,14 +1,14 @@
-// Encoded images in files of their own, one a sample, with a label or without: what every reader of this folder but
-// voc_xml makes, and the rules they share. Pure functions; any thread.
+// Encoded images in files of their own, one a sample, with a label or without: what every reader of this
+// folder but voc_xml makes, and the rules they share. Pure functions; any thread.
 #pragma once
 #include "headrace/formats/format.h"
 
 namespace headrace {
 
 struct ImageFiles {
-  std::string root;              // names are relative to it, unless they are absolute
-  Names names;                   // one a sample
-  std::vector<int64_t> labels;   // as many as names, or none
+  std::string root;                  // names are relative to it, unless they are absolute
+  Names names;                       // one a sample
+  std::vector<int64_t> labels;       // as many as names, or none
   std::vector<std::string> classes;  // of labels, where they have names
   std::vector<Listing::Problem> problems;
 };
@@ -16,13 +16,13 @@ struct ImageFiles {
 // Fields `image` (bytes) and, with labels, `label` (i64). `format` and the request are for describe().
 Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, const OpenRequest& request);
 
-// Whether a path ends like an image (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff in any case) and no part of it is
-// hidden. It selects; what the bytes are is for the decoder to say.
+// Whether a path ends like an image (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff in any case) and no
+// part of it is hidden. It selects; what the bytes are is for the decoder to say.
 bool names_an_image(std::string_view path);
 
 std::string join_path(std::string_view root, std::string_view name);  // `name` alone when it is absolute
-std::string parent_of(std::string_view path);                        // "." for a bare name
-std::string last_part(std::string_view path);                        // "train" of "/data/train/"
+std::string parent_of(std::string_view path);                         // "." for a bare name
+std::string last_part(std::string_view path);                         // "train" of "/data/train/"
 
 // {"format", "path", the options given}, and the problems of a listing (at most 100) in the same spirit.
 Value describe_opening(std::string_view format, const OpenRequest& request);

@@ -16,7 +16,8 @@ struct Layout {
 };
 
 bool is_split_name(std::string_view name) {
-  constexpr std::array<std::string_view, 8> names{"train", "training", "val", "valid", "validation", "test", "testing", "dev"};
+  constexpr std::array<std::string_view, 8> names{"train",      "training", "val",     "valid",
+                                                  "validation", "test",     "testing", "dev"};
   std::string lower(name);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   return std::find(names.begin(), names.end(), lower) != names.end();
@@ -58,7 +59,8 @@ Result<const Listing*> listing_of(const OpenRequest& request) {
   return invalid("wants a folder, got a file");
 }
 
-// Labels are places in `classes`; first those that occur are numbered as they come, then renumbered in sorted order.
+// Labels are places in `classes`; first those that occur are numbered as they come, then renumbered in sorted
+// order.
 void label_by_folder(const Listing& listing, ImageFiles& out) {
   std::map<std::string_view, int64_t> number;
   std::string_view current;
@@ -98,14 +100,17 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
   if (request.recognised)
     if (const std::string_view split = layout_of(*listing).split; !split.empty())
-      return invalid("holds splits, not classes; give one of them, such as '" + join_path(request.path().path, split) +
+      return invalid("holds splits, not classes; give one of them, such as '" +
+                     join_path(request.path().path, split) +
                      "', or format=\"image_folder\" if they are classes, or format=\"images\" for no labels");
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
   HEADRACE_ASSIGN(out.classes, request.texts("classes"));
-  if (out.classes.empty()) label_by_folder(*listing, out);
-  else label_by_classes(*listing, out);
+  if (out.classes.empty())
+    label_by_folder(*listing, out);
+  else
+    label_by_classes(*listing, out);
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
   return ready(std::move(source));
 }

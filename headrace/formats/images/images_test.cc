@@ -18,7 +18,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string failure(const Result<SourcePtr>& result) { return result.ok() ? "no error" : std::string(result.status().text()); }
+std::string failure(const Result<SourcePtr>& result) {
+  return result.ok() ? "no error" : std::string(result.status().text());
+}
 
 // "name label" of every sample, or "name".
 std::vector<std::string> samples(const Source& source, Store& store) {
@@ -26,8 +28,10 @@ std::vector<std::string> samples(const Source& source, Store& store) {
   for (uint64_t i = 0; i < source.size(); ++i) {
     const auto fields = read_sample(source, i, store);
     std::string line = source.where(i);
-    if (!fields.ok()) line += " !" + std::string(fields.status().text());
-    else if (fields->size() > 1) line += ' ' + std::to_string((*fields)[1].view().as<int64_t>()[0]);
+    if (!fields.ok())
+      line += " !" + std::string(fields.status().text());
+    else if (fields->size() > 1)
+      line += ' ' + std::to_string((*fields)[1].view().as<int64_t>()[0]);
     out.push_back(line);
   }
   return out;
@@ -47,16 +51,19 @@ std::vector<std::string> strings(const Names& names) {
 }
 
 TEST(NamesAnImage, ByEndingInAnyCaseUnlessHidden) {
-  for (const char* name : {"x.jpg", "a/x.JPEG", "x.y.PnG", "x.webp", "x.bmp", "x.gif", "x.tif", "./x.TIFF", "../x.jpg"})
+  for (const char* name :
+       {"x.jpg", "a/x.JPEG", "x.y.PnG", "x.webp", "x.bmp", "x.gif", "x.tif", "./x.TIFF", "../x.jpg"})
     EXPECT_TRUE(names_an_image(name)) << name;
-  for (const char* name : {"x", "jpg", "x.jpgx", "x.xml", "._x.jpg", "a/.DS_Store", "Thumbs.db", ".git/x.jpg", "x.jpg/y", ""})
+  for (const char* name :
+       {"x", "jpg", "x.jpgx", "x.xml", "._x.jpg", "a/.DS_Store", "Thumbs.db", ".git/x.jpg", "x.jpg/y", ""})
     EXPECT_FALSE(names_an_image(name)) << name;
 }
 
 TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
   MemoryStore store;
   // '-' sorts before '/': by name "cat" comes first, by path "cat-wild/…" does.
-  for (const char* name : {"cat/2.jpg", "cat-wild/1.jpg", "ant/deep/er/3.JPEG", "ant/._3.JPEG", "ant/notes.txt", "empty/x.txt"})
+  for (const char* name :
+       {"cat/2.jpg", "cat-wild/1.jpg", "ant/deep/er/3.JPEG", "ant/._3.JPEG", "ant/notes.txt", "empty/x.txt"})
     store.add(std::string("set/train/") + name, name);
   const auto source = open_source(store, "set/train");
   ASSERT_TRUE(source.ok()) << failure(source);
@@ -77,8 +84,10 @@ TEST(ImageFolder, GivenClassesFixTheLabels) {
 
 TEST(ImageFolder, SplitsAreNotTakenForClasses) {
   MemoryStore store;
-  for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "val/a/1.jpg"}) store.add(std::string("d/") + name, "");
-  EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("holds splits, not classes; give one of them, such as 'd/train'"));
+  for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "val/a/1.jpg"})
+    store.add(std::string("d/") + name, "");
+  EXPECT_THAT(failure(open_source(store, "d")),
+              HasSubstr("holds splits, not classes; give one of them, such as 'd/train'"));
   EXPECT_EQ((*open_source(store, "d/train"))->size(), 2u);
   EXPECT_EQ((*open_source(store, "d", "image_folder"))->size(), 3u);
 }
@@ -92,13 +101,17 @@ TEST(Images, AFlatFolderHasNoLabels) {
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_THAT(samples(**source, store), ElementsAre("d/a.png", "d/b.jpg"));
   EXPECT_EQ((*source)->describe().dump(), R"({"format":"images","path":"d"})");
-  EXPECT_EQ(failure(open_source(store, "d", "image_folder")), "image_folder: 'd': wants at least one image, found none");
+  EXPECT_EQ(failure(open_source(store, "d", "image_folder")),
+            "image_folder: 'd': wants at least one image, found none");
 }
 
 TEST(Images, FingerprintHoldsNamesAndLabelsAndNoRoot) {
   MemoryStore store;
-  for (const char* name : {"x/a/1.jpg", "x/b/1.jpg", "y/a/1.jpg", "y/b/1.jpg", "z/a/1.jpg", "z/b/2.jpg"}) store.add(name, "");
-  const auto print = [&](const char* path, const char* format) { return (*open_source(store, path, format))->fingerprint(); };
+  for (const char* name : {"x/a/1.jpg", "x/b/1.jpg", "y/a/1.jpg", "y/b/1.jpg", "z/a/1.jpg", "z/b/2.jpg"})
+    store.add(name, "");
+  const auto print = [&](const char* path, const char* format) {
+    return (*open_source(store, path, format))->fingerprint();
+  };
   EXPECT_EQ(print("x", "image_folder"), print("y", "image_folder"));
   EXPECT_NE(print("x", "image_folder"), print("z", "image_folder"));
   EXPECT_NE(print("x", "image_folder"), print("x", "images"));
@@ -113,13 +126,16 @@ TEST(Images, LinksAndNamesOfAnyBytesAreRead) {
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_EQ((*source)->size(), 2u);
   EXPECT_EQ(image_of(**source, 0, *file_store()), "bytes");
-  EXPECT_THAT((*source)->metadata().dump(), HasSubstr(R"("problems":[{"path":"x.png","reason":"a folder"}])"));
+  EXPECT_THAT((*source)->metadata().dump(),
+              HasSubstr(R"("problems":[{"path":"x.png","reason":"a folder"}])"));
   std::filesystem::remove(folder / "real/\xC3\xA9 \xE4\xBA\xBA.jpg");
   EXPECT_THAT(image_of(**source, 0, *file_store()), HasSubstr("No such file or directory: "));
 }
 
 TEST(FileList, SplitsAtTheLastBlankBeforeANumber) {
-  const auto list = parse_file_list("\xEF\xBB\xBF" "a b.jpg 3\r\n\n  \nc\t-1\nd e 5.jpg \t 007");
+  const auto list = parse_file_list(
+      "\xEF\xBB\xBF"
+      "a b.jpg 3\r\n\n  \nc\t-1\nd e 5.jpg \t 007");
   ASSERT_TRUE(list.ok()) << list.status().text();
   EXPECT_THAT(strings(list->names), ElementsAre("a b.jpg", "c", "d e 5.jpg"));
   EXPECT_THAT(list->numbers, ElementsAre(3, -1, 7));
@@ -130,7 +146,9 @@ TEST(FileList, SplitsAtTheLastBlankBeforeANumber) {
 }
 
 TEST(FileList, HostileTextIsAnErrorWithItsLine) {
-  const struct { std::string text, wanted; } cases[] = {
+  const struct {
+    std::string text, wanted;
+  } cases[] = {
       {"a.jpg\nb.jpg 1\n", "line 2: wants no label as the lines before it, got 'b.jpg'"},
       {std::string("a\nb\0c\n", 6), "line 2: wants text, got a NUL byte"},
       {"a 99999999999999999999", "line 1: wants a label of 64 bits, got 99999999999999999999"},
@@ -143,7 +161,8 @@ TEST(FileList, HostileTextIsAnErrorWithItsLine) {
 TEST(FileList, PathsAreRelativeToTheListOrRoot) {
   MemoryStore store;
   store.add("d/list.txt", "x 1.jpg 5\n/abs/y.jpg 6\n../z.jpg 7\n");
-  store.add("d/x 1.jpg", "X"), store.add("/abs/y.jpg", "Y"), store.add("d/../z.jpg", "Z"), store.add("e/x 1.jpg", "E");
+  store.add("d/x 1.jpg", "X"), store.add("/abs/y.jpg", "Y"), store.add("d/../z.jpg", "Z"),
+      store.add("e/x 1.jpg", "E");
   const auto source = open_source(store, "d/list.txt");
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_THAT(samples(**source, store), ElementsAre("d/x 1.jpg 5", "/abs/y.jpg 6", "d/../z.jpg 7"));
@@ -170,7 +189,8 @@ TEST(FileList, IlsvrcListsNumberTheirLinesAndLeaveTheEndingOut) {
 }
 
 TEST(FileList, OtherTextIsNotRecognised) {
-  for (const char* text : {"", "\n\n", "some prose\nwith lines\n", "1 2 3\n4 5 6\n", "{\"a\": 1}", "a,b\n1,2\n"}) {
+  for (const char* text :
+       {"", "\n\n", "some prose\nwith lines\n", "1 2 3\n4 5 6\n", "{\"a\": 1}", "a,b\n1,2\n"}) {
     MemoryStore store;
     store.add("d/x.txt", text);
     EXPECT_FALSE(open_source(store, "d/x.txt").ok()) << text;
@@ -190,16 +210,31 @@ TEST(JsonMap, ReadsPathsInOrder) {
 
 TEST(JsonMap, AnythingElseIsAnError) {
   std::string deep(1'000'000, '[');
-  const struct { std::string text, wanted; } cases[] = {
-      {"", "not JSON at byte"}, {"[1]", "wants an object, got a list"}, {"3", "wants an object, got 3"}, {deep, "got a list"},
-      {"{\"a\":" + deep, "integer for 'a', got a list"}, {R"({"a":{"b":1}})", "integer for 'a', got an object"},
-      {R"({"a":1.5})", "got 1.5"}, {R"({"a":18446744073709551615})", "got 18446744073709551615"}, {R"({"a":1e999})", "not JSON"},
-      {R"({"a":true})", "got a bool"}, {R"({"a":"1"})", "got a string"}, {R"({"a":null})", "got null"},
-      {R"({"a\u0000b":1})", "NUL"}, {R"({"":1})", "empty"}, {R"({"a":1)", "not JSON at byte"}, {R"({"a":1} x)", "not JSON"},
-      {"{\"\xff\":1}", "not JSON at byte"}, {std::string("{\"a\0b\":1}", 9), "not JSON at byte"},
+  const struct {
+    std::string text, wanted;
+  } cases[] = {
+      {"", "not JSON at byte"},
+      {"[1]", "wants an object, got a list"},
+      {"3", "wants an object, got 3"},
+      {deep, "got a list"},
+      {"{\"a\":" + deep, "integer for 'a', got a list"},
+      {R"({"a":{"b":1}})", "integer for 'a', got an object"},
+      {R"({"a":1.5})", "got 1.5"},
+      {R"({"a":18446744073709551615})", "got 18446744073709551615"},
+      {R"({"a":1e999})", "not JSON"},
+      {R"({"a":true})", "got a bool"},
+      {R"({"a":"1"})", "got a string"},
+      {R"({"a":null})", "got null"},
+      {R"({"a\u0000b":1})", "NUL"},
+      {R"({"":1})", "empty"},
+      {R"({"a":1)", "not JSON at byte"},
+      {R"({"a":1} x)", "not JSON"},
+      {"{\"\xff\":1}", "not JSON at byte"},
+      {std::string("{\"a\0b\":1}", 9), "not JSON at byte"},
   };
   for (const auto& c : cases)
-    EXPECT_THAT(std::string(parse_json_map(c.text).status().text()), HasSubstr(c.wanted)) << c.text.substr(0, 40);
+    EXPECT_THAT(std::string(parse_json_map(c.text).status().text()), HasSubstr(c.wanted))
+        << c.text.substr(0, 40);
 }
 
 TEST(RealFiles, Cifar10FoldersAreClasses) {

@@ -8,7 +8,8 @@
 namespace headrace {
 namespace {
 
-// Called by the parser for each token; false stops it. What nests is refused at its first bracket, so depth is one.
+// Called by the parser for each token; false stops it. What nests is refused at its first bracket, so depth
+// is one.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return refuse("null"); }
@@ -31,7 +32,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_integer(int64_t label) override { return accept(label); }
   bool number_unsigned(uint64_t label) override {
-    if (label > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return refuse(std::to_string(label));
+    if (label > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+      return refuse(std::to_string(label));
     return accept(static_cast<int64_t>(label));
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
@@ -48,8 +50,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool refuse(std::string_view got) {
     if (!inside_) return fail("wants an object, got " + std::string(got));
-    return fail("wants an integer for '" + std::string(map.names[map.names.size() - 1].substr(0, 200)) + "', got " +
-                std::string(got));
+    return fail("wants an integer for '" + std::string(map.names[map.names.size() - 1].substr(0, 200)) +
+                "', got " + std::string(got));
   }
   bool accept(int64_t label) {
     if (!inside_) return refuse(std::to_string(label));
@@ -71,7 +73,8 @@ int recognise(const Probe& probe) {
   if (probe.listing || !text.starts_with('{')) return 0;
   text = skip_blanks(text.substr(1));
   const size_t quote = text.find('"', 1);
-  if (!text.starts_with('"') || quote == std::string_view::npos || !names_an_image(text.substr(1, quote - 1))) return 0;
+  if (!text.starts_with('"') || quote == std::string_view::npos || !names_an_image(text.substr(1, quote - 1)))
+    return 0;
   text = skip_blanks(text.substr(quote + 1));
   if (!text.starts_with(':')) return 0;
   text = skip_blanks(text.substr(1));
@@ -81,7 +84,8 @@ int recognise(const Probe& probe) {
 Result<SourceOpening> open(const OpenRequest& request) {
   if (request.path().listing) return invalid("wants a JSON file, got a folder");
   return parse_file(request.path().path, [request](const BufferPtr& bytes) -> Result<SourcePtr> {
-    HEADRACE_ASSIGN(JsonMap map, parse_json_map({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
+    HEADRACE_ASSIGN(JsonMap map,
+                    parse_json_map({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
     ImageFiles out;
     HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
     out.names = std::move(map.names);
@@ -93,7 +97,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "json_map",
     .doc = "A JSON object from image path to label.",
-    .options = {{"root", "str | None", "Folder the paths are relative to; the map's own when not given.", Value()}},
+    .options = {{"root", "str | None", "Folder the paths are relative to; the map's own when not given.",
+                 Value()}},
     .recognise = recognise,
     .open = open,
 });

@@ -13,7 +13,8 @@ struct JsonMap {
   std::vector<int64_t> labels;
 };
 
-// Read without building a tree: memory is that of the names. Anything but one flat object of integers is an error.
+// Read without building a tree: memory is that of the names. Anything but one flat object of integers is an
+// error.
 Result<JsonMap> parse_json_map(std::string_view json);
 
 }  // namespace headrace

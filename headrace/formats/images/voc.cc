@@ -23,8 +23,10 @@ Result<double> coordinate(const pugi::xml_node& box, const char* name) {
   const std::string_view text = trim(box.child_value(name));
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || std::abs(value) > 1e9)
-    return corrupt("wants a number in <" + std::string(name) + ">, got '" + std::string(text.substr(0, 100)) + "'");
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      std::abs(value) > 1e9)
+    return corrupt("wants a number in <" + std::string(name) + ">, got '" + std::string(text.substr(0, 100)) +
+                   "'");
   return value;
 }
 
@@ -79,7 +81,8 @@ bool side_by_side(std::string_view image_folder, std::string_view xml_folder) {
   size_t front = 0;
   while (front < std::min(a.size(), b.size()) && a[front] == b[front]) ++front;
   size_t back = 0;
-  while (back < std::min(a.size(), b.size()) - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  while (back < std::min(a.size(), b.size()) - front && a[a.size() - 1 - back] == b[b.size() - 1 - back])
+    ++back;
   const size_t left = a.size() - front - back, right = b.size() - front - back;
   return left <= 1 && right == 1 && named_after_annotations(b[front]);
 }
@@ -99,11 +102,14 @@ bool names_xml(std::string_view path) {
 
 Result<std::vector<VocObject>> parse_voc(std::string_view xml, int64_t first) {
   if (xml.size() > kLargestXml)
-    return Status(Code::exhausted, "wants at most 16 MiB of XML, got " + std::to_string(xml.size()) + " bytes");
+    return Status(Code::exhausted,
+                  "wants at most 16 MiB of XML, got " + std::to_string(xml.size()) + " bytes");
   // Never a document type: pugixml knows no entities but XML's own five, so nothing expands.
   pugi::xml_document document;
-  const pugi::xml_parse_result parsed = document.load_buffer(xml.data(), xml.size(), pugi::parse_minimal | pugi::parse_escapes);
-  if (!parsed) return corrupt("not XML at byte " + std::to_string(parsed.offset) + ": " + parsed.description());
+  const pugi::xml_parse_result parsed =
+      document.load_buffer(xml.data(), xml.size(), pugi::parse_minimal | pugi::parse_escapes);
+  if (!parsed)
+    return corrupt("not XML at byte " + std::to_string(parsed.offset) + ": " + parsed.description());
   const pugi::xml_node root = document.child("annotation");
   if (!root) return corrupt("wants an <annotation>");
   std::vector<VocObject> out;
@@ -134,8 +140,10 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
       equals = close == best ? equals + 1 : 1;
       best = close, found = xml;
     }
-    if (equals == 1) out.pairs.push_back({i, found});
-    else ++out.unpaired;
+    if (equals == 1)
+      out.pairs.push_back({i, found});
+    else
+      ++out.unpaired;
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// PASCAL VOC annotations: the objects of one XML file, and which XML file belongs to which image. Pure; any thread.
+// PASCAL VOC annotations: the objects of one XML file, and which XML file belongs to which image. Pure; any
+// thread.
 #pragma once
 #include <array>
 #include <string>
@@ -16,18 +17,19 @@ struct VocObject {
   bool difficult = false;
 };
 
-// The objects of an <annotation>, none or more. `first` is the number the file gives the first pixel: 1 as VOC says, or 0.
-// Boxes are taken as they are, but that no coordinate falls below 0.
+// The objects of an <annotation>, none or more. `first` is the number the file gives the first pixel: 1 as
+// VOC says, or 0. Boxes are taken as they are, but that no coordinate falls below 0.
 Result<std::vector<VocObject>> parse_voc(std::string_view xml, int64_t first = 1);
 
 struct VocPair {
   size_t image, xml;  // places in the two lists
 };
-// An XML file belongs to the image of the same name without ending, when it lies beside it, or when their folders differ in
-// one part that is named after annotations (JPEGImages/x.jpg, Annotations/x.xml). With `two_roots` the names are relative to
-// different folders: their folders must be equal, or the XML files all lie at the root.
+// An XML file belongs to the image of the same name without ending, when it lies beside it, or when their
+// folders differ in one part that is named after annotations (JPEGImages/x.jpg, Annotations/x.xml). With
+// `two_roots` the names are relative to different folders: their folders must be equal, or the XML files all
+// lie at the root.
 struct VocPairs {
-  std::vector<VocPair> pairs;     // in the order of images
+  std::vector<VocPair> pairs;       // in the order of images
   size_t images = 0, unpaired = 0;  // of all names: images, and those without XML or with several
 };
 VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roots);

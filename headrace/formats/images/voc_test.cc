@@ -14,20 +14,26 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string failure(const Result<SourcePtr>& result) { return result.ok() ? "no error" : std::string(result.status().text()); }
+std::string failure(const Result<SourcePtr>& result) {
+  return result.ok() ? "no error" : std::string(result.status().text());
+}
 
 std::string object(const std::string& name, const std::string& box, const std::string& more = "") {
   int numbers[4];
   std::sscanf(box.c_str(), "%d %d %d %d", &numbers[0], &numbers[1], &numbers[2], &numbers[3]);
   const char* tags[] = {"xmin", "ymin", "xmax", "ymax"};
   std::string out = "<object><name>" + name + "</name><bndbox>";
-  for (int i = 0; i < 4; ++i) out += std::string("<") + tags[i] + ">" + std::to_string(numbers[i]) + "</" + tags[i] + ">";
+  for (int i = 0; i < 4; ++i)
+    out += std::string("<") + tags[i] + ">" + std::to_string(numbers[i]) + "</" + tags[i] + ">";
   return out + "</bndbox>" + more + "</object>";
 }
-std::string annotation(const std::string& objects) { return "<annotation><size/>" + objects + "</annotation>"; }
+std::string annotation(const std::string& objects) {
+  return "<annotation><size/>" + objects + "</annotation>";
+}
 
 TEST(Voc, BoxesStartAtZeroAndEndBehindTheLastPixel) {
-  const std::string xml = annotation(object("cat", "1 1 1 1") + object("dog", "71 1 192 180", "<difficult>1</difficult>"));
+  const std::string xml =
+      annotation(object("cat", "1 1 1 1") + object("dog", "71 1 192 180", "<difficult>1</difficult>"));
   const auto objects = *parse_voc(xml);
   EXPECT_THAT(objects[0].box, ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(objects[1].box, ElementsAre(70, 0, 192, 180));
@@ -38,7 +44,8 @@ TEST(Voc, BoxesStartAtZeroAndEndBehindTheLastPixel) {
 }
 
 TEST(Voc, PartsOfAnObjectAreNotItsBox) {
-  const auto objects = parse_voc(annotation(object("person", "1 2 3 4", "<part>" + object("head", "5 6 7 8") + "</part>")));
+  const auto objects =
+      parse_voc(annotation(object("person", "1 2 3 4", "<part>" + object("head", "5 6 7 8") + "</part>")));
   ASSERT_TRUE(objects.ok());
   ASSERT_EQ(objects->size(), 1u);
   EXPECT_THAT((*objects)[0].box, ElementsAre(0, 1, 3, 4));
@@ -59,20 +66,30 @@ TEST(Voc, HostileXmlIsAnErrorAndExpandsNothing) {
 
   std::string deep;
   for (int i = 0; i < 1'000'000; ++i) deep += "<a>";
-  const std::string file = "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>" + annotation(object("&x;", "1 1 2 2"));
+  const std::string file =
+      "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>" + annotation(object("&x;", "1 1 2 2"));
   const auto local = parse_voc(file);
   if (local.ok()) {
     EXPECT_EQ((*local)[0].name, "&x;");
   }
 
-  const struct { std::string text, wanted; } cases[] = {
-      {"", "not XML"}, {deep, "not XML"}, {"<annotation>", "not XML"}, {"<a/>", "wants an <annotation>"},
-      {std::string("\0<annotation/>", 14), "not XML"}, {"plain text", "XML"},
+  const struct {
+    std::string text, wanted;
+  } cases[] = {
+      {"", "not XML"},
+      {deep, "not XML"},
+      {"<annotation>", "not XML"},
+      {"<a/>", "wants an <annotation>"},
+      {std::string("\0<annotation/>", 14), "not XML"},
+      {"plain text", "XML"},
       {annotation("<object/>"), "object 1: wants a <name>"},
       {annotation("<object><name>x</name></object>"), "object 1: wants a <bndbox>"},
-      {annotation("<object><name>x</name><bndbox><xmin>nan</xmin></bndbox></object>"), "wants a number in <xmin>, got 'nan'"},
-      {annotation("<object><name>x</name><bndbox><xmin>1e300</xmin></bndbox></object>"), "wants a number in <xmin>"},
-      {annotation("<object><name>x</name><bndbox><xmin>1</xmin></bndbox></object>"), "wants a number in <ymin>, got ''"},
+      {annotation("<object><name>x</name><bndbox><xmin>nan</xmin></bndbox></object>"),
+       "wants a number in <xmin>, got 'nan'"},
+      {annotation("<object><name>x</name><bndbox><xmin>1e300</xmin></bndbox></object>"),
+       "wants a number in <xmin>"},
+      {annotation("<object><name>x</name><bndbox><xmin>1</xmin></bndbox></object>"),
+       "wants a number in <ymin>, got ''"},
       {std::string((16 << 20) + 1, ' '), "wants at most 16 MiB"},
   };
   for (const auto& c : cases)
@@ -80,11 +97,18 @@ TEST(Voc, HostileXmlIsAnErrorAndExpandsNothing) {
 }
 
 TEST(Voc, PairsByNameAndFolder) {
-  const struct { std::vector<std::string> images, xmls; bool two_roots; std::vector<std::string> pairs; } cases[] = {
+  const struct {
+    std::vector<std::string> images, xmls;
+    bool two_roots;
+    std::vector<std::string> pairs;
+  } cases[] = {
       {{"a/x.jpg", "b/x.jpg"}, {"a/x.xml", "b/x.xml"}, false, {"a/x.jpg a/x.xml", "b/x.jpg b/x.xml"}},
       {{"JPEGImages/x.jpg"}, {"Annotations/x.xml"}, false, {"JPEGImages/x.jpg Annotations/x.xml"}},
       {{"x.jpg"}, {"annotations/x.xml"}, false, {"x.jpg annotations/x.xml"}},
-      {{"Data/C/train/n1/x.JPEG"}, {"Annotations/C/train/n1/x.xml"}, false, {"Data/C/train/n1/x.JPEG Annotations/C/train/n1/x.xml"}},
+      {{"Data/C/train/n1/x.JPEG"},
+       {"Annotations/C/train/n1/x.xml"},
+       false,
+       {"Data/C/train/n1/x.JPEG Annotations/C/train/n1/x.xml"}},
       {{"train/1.jpg"}, {"val/1.xml"}, false, {}},
       {{"a/x.jpg"}, {"x.xml", "c/x.xml"}, true, {"a/x.jpg x.xml"}},
       {{"a/x.jpg"}, {"c/x.xml"}, true, {}},
@@ -104,7 +128,8 @@ TEST(Voc, PairsByNameAndFolder) {
 
 TEST(VocXml, GivesImageBoxesAndLabelsFromTwoFiles) {
   MemoryStore store;
-  store.add("d/JPEGImages/1.jpg", "one"), store.add("d/JPEGImages/2.jpg", "two"), store.add("d/JPEGImages/3.jpg", "three");
+  store.add("d/JPEGImages/1.jpg", "one"), store.add("d/JPEGImages/2.jpg", "two"),
+      store.add("d/JPEGImages/3.jpg", "three");
   store.add("d/Annotations/1.xml", annotation(object("dog", "1 2 3 4") + object("cat", "5 6 7 8")));
   store.add("d/Annotations/2.xml", annotation(""));
   const auto source = open_source(store, "d");
@@ -128,14 +153,17 @@ TEST(VocXml, OptionsNameFoldersAndClasses) {
   store.add("d/boxes/1.xml", annotation(object("dog", "1 2 3 4", "<difficult>1</difficult>")));
   const auto options = [](const char* json) { return *Value::parse(json); };
   EXPECT_FALSE(open_source(store, "d", "voc_xml").ok());
-  const auto source = open_source(store, "d", "voc_xml",
-                                  options(R"({"images":"img","annotations":"boxes","classes":["x","dog"],"difficult":true})"));
+  const auto source = open_source(
+      store, "d", "voc_xml",
+      options(R"({"images":"img","annotations":"boxes","classes":["x","dog"],"difficult":true})"));
   ASSERT_TRUE(source.ok()) << failure(source);
   const auto sample = *read_sample(**source, 0, store);
   EXPECT_EQ(sample[2].view().as<int64_t>()[0], 1);
   EXPECT_TRUE(sample[3].view().as<bool>()[0]);
-  const auto other = open_source(store, "d", "voc_xml", options(R"({"images":"img","annotations":"boxes","classes":["cat"]})"));
-  EXPECT_EQ(read_sample(**other, 0, store).status().text(), "'1.xml': class 'dog' is none of the known ones: img/1.jpg");
+  const auto other = open_source(store, "d", "voc_xml",
+                                 options(R"({"images":"img","annotations":"boxes","classes":["cat"]})"));
+  EXPECT_EQ(read_sample(**other, 0, store).status().text(),
+            "'1.xml': class 'dog' is none of the known ones: img/1.jpg");
 }
 
 TEST(VocXml, ADamagedFileIsADamagedSample) {
@@ -151,8 +179,11 @@ TEST(VocXml, ADamagedFileIsADamagedSample) {
 TEST(RealFiles, VocDatasetsAreReadWhole) {
   const char* data = std::getenv("HEADRACE_DATA");
   if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
-  const struct { const char* folder; const char* classes; } cases[] = {
-      {"Shenggan__BCCD_Dataset/BCCD", R"(["Platelets","RBC","WBC"])"}, {"datitran__raccoon_dataset", R"(["raccoon"])"}};
+  const struct {
+    const char* folder;
+    const char* classes;
+  } cases[] = {{"Shenggan__BCCD_Dataset/BCCD", R"(["Platelets","RBC","WBC"])"},
+               {"datitran__raccoon_dataset", R"(["raccoon"])"}};
   for (const auto& c : cases) {
     const auto source = open_source(*file_store(), std::string(data) + "/annotations/" + c.folder);
     ASSERT_TRUE(source.ok()) << failure(source);
@@ -171,7 +202,10 @@ TEST(RealFiles, ImageNetBoxesAreRead) {
   const char* data = std::getenv("HEADRACE_DATA");
   if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
   const std::string folder = std::string(data) + "/annotations/ilsvrc_xml_quoted/";
-  const struct { const char* file; size_t objects; } cases[] = {
+  const struct {
+    const char* file;
+    size_t objects;
+  } cases[] = {
       {"n02814533_62180_noobject.xml", 0}, {"n02085620_7.xml", 1}, {"ILSVRC2012_val_00000001.xml", 1}};
   for (const auto& c : cases) {
     const auto bytes = read_bytes(**file_store()->open(folder + c.file), 0, ~uint64_t{0});

@@ -12,7 +12,7 @@ constexpr size_t kScanned = 64;  // XML files asked for at once while classes ar
 
 struct VocFiles {
   std::string image_root, xml_root;
-  Names images, xmls;  // one each a sample, relative to their roots
+  Names images, xmls;                // one each a sample, relative to their roots
   std::vector<std::string> classes;  // sorted, or as the user gave them
   int64_t first = 1;
   bool difficult = false;
@@ -48,22 +48,26 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   std::byte* out = buffer->mutable_data();
   for (size_t i = 0; i < n; ++i) {
     const auto place = std::find(files.classes.begin(), files.classes.end(), objects[i].name);
-    if (place == files.classes.end()) return corrupt("class '" + objects[i].name + "' is none of the known ones");
+    if (place == files.classes.end())
+      return corrupt("class '" + objects[i].name + "' is none of the known ones");
     const int64_t label = place - files.classes.begin();
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
     out[difficult_at + i] = static_cast<std::byte>(objects[i].difficult);
   }
-  std::vector<Tensor> tensors{{buffer, 0, DType::f32, {count, 4}, nullptr}, {buffer, labels_at, DType::i64, {count}, nullptr}};
+  std::vector<Tensor> tensors{{buffer, 0, DType::f32, {count, 4}, nullptr},
+                              {buffer, labels_at, DType::i64, {count}, nullptr}};
   if (files.difficult) tensors.push_back({buffer, difficult_at, DType::boolean, {count}, nullptr});
   return tensors;
 }
 
 class OpenSample final : public Opening<BlockPtr> {
  public:
-  OpenSample(uint64_t index, std::shared_ptr<const VocFiles> files) : index_(index), files_(std::move(files)) {}
+  OpenSample(uint64_t index, std::shared_ptr<const VocFiles> files)
+      : index_(index), files_(std::move(files)) {}
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{2 * index_, 0, kToEnd}, {2 * index_ + 1, 0, kToEnd}});
+    if (bytes.empty())
+      return Step<BlockPtr>(std::vector<Extent>{{2 * index_, 0, kToEnd}, {2 * index_ + 1, 0, kToEnd}});
     const std::string at = "'" + std::string(files_->xmls[index_]) + "': ";
     auto objects = parse_voc(text_of(bytes[1]), files_->first);
     if (!objects.ok()) return objects.status().before(at);
@@ -82,7 +86,9 @@ class OpenSample final : public Opening<BlockPtr> {
 class VocSource final : public Source {
  public:
   VocSource(std::shared_ptr<const VocFiles> files, Value description)
-      : files_(std::move(files)), description_(std::move(description)), shown_root_(last_part(files_->image_root)) {
+      : files_(std::move(files)),
+        description_(std::move(description)),
+        shown_root_(last_part(files_->image_root)) {
     std::vector<std::string> names{"image", "boxes", "labels"};
     std::vector<TensorSpec> specs{{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}};
     if (files_->difficult) names.push_back("difficult"), specs.push_back({DType::boolean, {kAny}});
@@ -160,7 +166,8 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
   std::vector<std::string> out;
   for (const char* name : {"images", "annotations"}) {
     const Value* given = options.find(name);
-    if (given && !given->is_null() && !given->text()) return invalid(std::string(name) + " wants a str, got " + given->dump());
+    if (given && !given->is_null() && !given->text())
+      return invalid(std::string(name) + " wants a str, got " + given->dump());
     out.push_back(given && given->text() ? join_path(path, *given->text()) : path);
   }
   if (out[0] == out[1] && out[0] == path) out.clear();
@@ -177,7 +184,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(files->classes, request.texts("classes"));
   HEADRACE_ASSIGN(files->first, request.integer("first", 1));
   HEADRACE_ASSIGN(files->difficult, request.flag("difficult", false));
-  if (files->first != 0 && files->first != 1) return invalid("first wants 0 or 1, got " + std::to_string(files->first));
+  if (files->first != 0 && files->first != 1)
+    return invalid("first wants 0 or 1, got " + std::to_string(files->first));
   const VocPairs found = pair_voc(images.listing->files, xmls.listing->files, two_roots);
   for (const VocPair& pair : found.pairs) {
     files->images.add(images.listing->files[pair.image]);
@@ -187,7 +195,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
   files->unpaired = found.unpaired;
   files->problems = images.listing->problems;
   if (found.pairs.empty())
-    return invalid("wants images with an XML file of the same name, got " + std::to_string(found.images) + " images without");
+    return invalid("wants images with an XML file of the same name, got " + std::to_string(found.images) +
+                   " images without");
   return SourceOpening{std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request)),
                        [files](uint64_t ordinal) { return files->xml(ordinal); }};
 }
@@ -195,10 +204,12 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "voc_xml",
     .doc = "Images with PASCAL VOC or ImageNet boxes, an XML file each.",
-    .options = {{"images", "str | None", "Folder of the images below the path; the path itself when not given.", Value()},
+    .options = {{"images", "str | None",
+                 "Folder of the images below the path; the path itself when not given.", Value()},
                 {"annotations", "str | None", "Folder of the XML files, likewise.", Value()},
                 {"classes", "Sequence[str] | None",
-                 "Class names in the order of their labels; all, sorted, when not given, which reads every XML file once.",
+                 "Class names in the order of their labels; all, sorted, when not given, which reads every "
+                 "XML file once.",
                  Value()},
                 {"first", "int", "Number of the first pixel in the files: 1 as VOC says, or 0.", 1},
                 {"difficult", "bool", "Also give the field `difficult`.", false}},

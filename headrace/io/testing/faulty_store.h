@@ -1,7 +1,8 @@
-// A Store that misbehaves on purpose: slow, short or failing reads, the same ones each time for the same seed.
+// A Store that misbehaves on purpose: slow, short or failing reads, the same ones each time for the same
+// seed.
 //
-// What happens to a read depends on (path, offset, seed) and on nothing else, so a test that fails fails again. Thread-safe
-// where the store below is, and where `delay` is.
+// What happens to a read depends on (path, offset, seed) and on nothing else, so a test that fails fails
+// again. Thread-safe where the store below is, and where `delay` is.
 #pragma once
 #include <functional>
 #include <memory>

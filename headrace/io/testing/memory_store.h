@@ -25,7 +25,8 @@ class MemoryStore final : public Store {
   }
 
   Result<FileInfo> info(const std::string& path) override {
-    if (const auto it = files_.find(path); it != files_.end()) return FileInfo{it->second->size(), 0, 0, false};
+    if (const auto it = files_.find(path); it != files_.end())
+      return FileInfo{it->second->size(), 0, 0, false};
     const auto below = files_.lower_bound(path + "/");
     if (below == files_.end() || !below->first.starts_with(path + "/")) return missing(path);
     return FileInfo{0, 0, 0, true};
