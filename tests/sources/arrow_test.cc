@@ -99,8 +99,7 @@ TEST(ArrowFile, AColumnThatCannotBeServedIsRefusedByName) {
   EXPECT_EQ(open_columns(bytes, {"nowhere"}).status().code(), Code::invalid);
 }
 
-// pyarrow's own file of images and TensorFlow's hold the same: every image lies within the record of its
-// Example.
+// Compared with h5py's file of the same images in hdf5_test.cc.
 TEST(ArrowFile, ReadsWhatPyarrowWrote) {
   const std::string folder = witness_folder();
   if (folder.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
