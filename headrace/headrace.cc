@@ -83,6 +83,12 @@ Dataset Dataset::with_ids(std::string_view field) const {
   return program.ok() ? then(Map{*program}) : Dataset(program.status());
 }
 
+Dataset Dataset::with_validity(std::string_view field) const {
+  if (!node_.ok()) return *this;
+  auto program = add_engine_field(*node_, kValidField, field);
+  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+}
+
 Dataset Dataset::concatenate(const Dataset& other) const {
   if (!node_.ok()) return *this;
   if (!other.node_.ok()) return other;

@@ -71,6 +71,7 @@ class Dataset {
   Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
   Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
   Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
+  Dataset with_validity(std::string_view field = "valid") const;  // adds a bool: false for what shard's Even::pad added
 
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
