@@ -1,0 +1,208 @@
+"""The command line as people use it: what it prints, and its exit codes."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+Image = pytest.importorskip("PIL.Image")
+
+ROOT = Path(__file__).parents[2]
+CLASSES = ("cat", "dog", "eel")
+
+
+def executable():
+    candidates = [os.environ.get("HEADRACE_CLI", ""), *ROOT.glob("build/release/cli/headrace")]
+    return next((str(c) for c in candidates if c and Path(c).is_file()), None)
+
+
+pytestmark = pytest.mark.skipif(
+    executable() is None, reason="the command line is not built: `make build`, or set HEADRACE_CLI"
+)
+
+
+def headrace(*arguments, cwd=None):
+    return subprocess.run(
+        [executable(), *map(str, arguments)], check=False, capture_output=True, text=True, cwd=cwd, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """Thirty images in three classes, one of them grey."""
+    root = tmp_path_factory.mktemp("photos")
+    for i in range(30):
+        folder = root / CLASSES[i % 3]
+        folder.mkdir(exist_ok=True)
+        image = Image.new("RGB", (64 + i, 48), (8 * i, 255 - 8 * i, 90))
+        (image.convert("L") if i == 7 else image).save(folder / f"{i}.jpg")
+    return root
+
+
+@pytest.fixture
+def damaged(photos, tmp_path):
+    """The same with a file cut short, one of text, and one that is empty."""
+    root = tmp_path / "damaged"
+    for path in sorted(photos.rglob("*.jpg")):
+        (root / path.parent.name).mkdir(parents=True, exist_ok=True)
+        (root / path.parent.name / path.name).write_bytes(path.read_bytes())
+    cut = root / "cat" / "0.jpg"
+    cut.write_bytes(cut.read_bytes()[:-60])
+    (root / "dog" / "1.jpg").write_text("no image")
+    (root / "eel" / "2.jpg").write_bytes(b"")
+    return root
+
+
+@pytest.fixture
+def plan(photos, tmp_path):
+    """What save_plan writes: shuffle, decode, crop at random, batch by 8."""
+    steps = [
+        {"op": "decode_image", "params": {}, "in": [0]},
+        {"op": "random_crop", "params": {"size": [32]}, "in": [2]},
+    ]
+    program = {"inputs": [0, 1], "steps": steps, "outputs": [3, 1], "names": ["image", "label"],
+               "structure": '{"image":0,"label":1}'}  # fmt: skip
+    read = {"verb": "read", "source": {"format": "image_folder", "path": str(photos)}}
+    shuffle = {"verb": "shuffle", "seed": 3, "window": 0, "input": read}
+    batch = {"verb": "batch", "size": 8, "input": {"verb": "map", "program": program, "input": shuffle}}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"headrace": 1, "seed": 5, "plan": batch}))
+    return path
+
+
+def test_inspect_says_what_it_is(photos):
+    done = headrace("inspect", photos)
+    assert done.returncode == 0
+    for words in (
+        "image_folder",
+        "samples     30",
+        "64 to 93",
+        "29 JPEG colour; 1 JPEG grey",
+        "10 ████████████████████ dog",
+    ):
+        assert words in done.stdout
+
+
+def test_inspect_in_json(photos):
+    told = json.loads(headrace("inspect", photos, "--json").stdout)
+    assert told["samples"] == told["looked_at"] == 30
+    assert told["images"]["height"]["median"] == 48
+    assert told["labels"][2] == {"label": 2, "count": 10, "class": "eel"}
+    assert told["broken"] == []
+
+
+def test_inspect_looks_at_as_many_as_wanted(photos):
+    assert json.loads(headrace("inspect", photos, "--json", "--samples", 4).stdout)["looked_at"] == 4
+
+
+def test_verify_lists_every_broken_file_with_its_reason(damaged):
+    done = headrace("verify", damaged)
+    assert done.returncode == 1
+    *lines, summary = done.stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        str(damaged / name) for name in ("cat/0.jpg", "dog/1.jpg", "eel/2.jpg")
+    ]
+    assert "JPEG" in lines[0]
+    assert "3 of 30 samples broken" in summary
+    broken = json.loads(headrace("verify", damaged, "--json").stdout)["broken"]
+    assert [b["kind"] for b in broken] == ["corrupt"] * 3
+
+
+def test_verify_is_silent_about_good_files(photos):
+    done = headrace("verify", photos)
+    assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 1, "")
+
+
+def hash_of(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split("xxh3-128 ")[1].split()[0]
+
+
+@pytest.mark.parametrize("way", [["--workers", "1"], ["--workers", "3"], ["--no-rewrites"]])
+def test_run_gives_the_same_bytes_in_any_way(plan, way):
+    assert hash_of(headrace("run", plan, *way)) == hash_of(headrace("run", plan))
+
+
+def test_run_goes_on_where_it_stopped(plan, tmp_path):
+    state = tmp_path / "state.json"
+    whole = headrace("run", plan, "--epochs", 2, "--json").stdout.splitlines()
+    parts = [headrace("run", plan, "--batches", n, "--state", state, "--json").stdout for n in (1, 2, 1, 4)]
+    assert [json.loads(p)["finished"] for p in parts] == [False, False, True, True]
+    assert [parts[2].strip(), parts[3].strip()] == whole
+
+
+def test_run_refuses_the_state_of_another_plan(plan, tmp_path):
+    state = tmp_path / "state.json"
+    headrace("run", plan, "--batches", 1, "--state", state)
+    plan.write_text(plan.read_text().replace('"seed": 3', '"seed": 4'))
+    done = headrace("run", plan, "--state", state)
+    assert done.returncode == 3
+    assert "another plan" in done.stderr
+
+
+def test_run_says_which_sample_is_broken(damaged, plan, photos):
+    plan.write_text(plan.read_text().replace(str(photos), str(damaged)))
+    done = headrace("run", plan)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "sample" in done.stderr
+
+
+def test_view_draws_a_sheet_and_a_page(photos, plan, tmp_path):
+    for what in (photos, plan):
+        assert headrace("view", what, "--count", 6, "--out", tmp_path / "v.png").returncode == 0
+        assert Image.open(tmp_path / "v.png").size[0] > 6 * 32
+        page = (tmp_path / "v.html").read_text()
+        assert page.count("<img") == 6
+        assert any(f"{name} ({label})" in page for label, name in enumerate(CLASSES))
+
+
+def test_bench_tells_the_rate_and_the_limit(photos):
+    done = headrace("bench", photos, "--batches", 2, "--batch-size", 4)
+    assert done.returncode == 0
+    for words in ("samples/s", "limit:", "random_resized_crop"):
+        assert words in done.stdout
+    report = json.loads(headrace("bench", photos, "--batches", 2, "--batch-size", 4, "--json").stdout)[
+        "report"
+    ]
+    assert report["samples"] == 8
+
+
+def test_bench_and_view_replace_broken_samples(damaged, tmp_path):
+    assert headrace("view", damaged, "--out", tmp_path / "v.png").returncode == 0
+    assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout
+
+
+def test_explain_shows_the_plan(plan):
+    done = headrace("explain", plan)
+    assert "random_crop(size=[32]" in done.stdout
+    assert "fingerprint" in done.stdout
+
+
+def test_lists_and_version():
+    assert "image_folder" in headrace("formats").stdout
+    assert "decode_image" in headrace("ops").stdout
+    assert "size" in headrace("ops", "random_resized_crop").stdout
+    assert headrace("--version").stdout.startswith("headrace 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, ""),
+        (["inspct", "x"], 2, "inspct"),
+        (["inspect"], 2, "PATH is required"),
+        (["inspect", ".", "--format", "zip"], 2, "no format named 'zip'"),
+        (["bench", ".", "--workers", "0"], 2, "--workers"),
+        (["ops", "resizee"], 2, "did you mean 'resize'"),
+        (["verify", "nowhere"], 3, "nowhere"),
+        (["run", "nowhere.json"], 3, "nowhere.json"),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_code(arguments, code, words, tmp_path):
+    done = headrace(*arguments, cwd=tmp_path)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) <= 1
