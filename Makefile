@@ -38,7 +38,7 @@ help:  ## list the targets
 .PHONY: demo
 demo: build  ## write a sample data set, inspect it, run one epoch and ten steps of training on it
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
-	@$(PYTHON) examples/demo.py $(DEMO_DATA)
+	@$(PYTHON) tools/demo.py $(DEMO_DATA)
 
 .PHONY: test
 test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
