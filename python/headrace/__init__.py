@@ -13,6 +13,7 @@ from ._errors import CorruptSample, HeadraceError
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from .dataset import Dataset, EpochView, FieldSpec
+from .readers import read_file_list, read_image_folder, read_images, read_json_map, read_voc_xml
 from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -36,4 +37,9 @@ __all__ = [
     "ops",
     "range",
     "read",
+    "read_file_list",
+    "read_image_folder",
+    "read_images",
+    "read_json_map",
+    "read_voc_xml",
 ]

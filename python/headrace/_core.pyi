@@ -4,6 +4,9 @@
 from collections.abc import Sequence
 
 
+class Memory:
+    """Bytes of a tensor; NumPy arrays are made of it."""
+
 class Source:
     """Data with random access, as the engine sees it."""
 
@@ -45,6 +48,9 @@ def make_function(slot: str, label: str, input: str, output: str, outputs: list,
     """
     An operator from a function that takes a list of leaves and random words and gives a list of leaves.
     """
+
+def call_once(call: object, leaves: object, words: object | None) -> object:
+    """Call such a function outside of any run, to see what it returns."""
 
 class Program:
     """What one map or filter does, as operator calls over numbered values."""
@@ -137,6 +143,9 @@ def on_error(node: Node, policy: str, at: str) -> Node: ...
 
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """Every field, and one that the engine knows: 'id' or 'valid'."""
+
+def parse_json(text: str) -> object:
+    """JSON as plain objects, nested at most 128 deep."""
 
 def load_plan(json: str, sources: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) answers a Function."""

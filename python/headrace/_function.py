@@ -44,13 +44,9 @@ def to_leaf(value: Any) -> Any:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
 
 
-def is_function_leaf(value: object) -> bool:
-    """Lists of plain numbers are arrays; other lists, tuples and mappings nest."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(v, (bool, int, float, np.generic)) for v in value)
-    )
+def is_function_leaf(node: object) -> bool:
+    """Lists of Python's own numbers are arrays; other lists, tuples and mappings nest, as they do in a traced function."""
+    return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
 
 
 def caller(function: Callable[..., Any], structure: str, result: str | None) -> Callable[[Leaves, Any], Any]:

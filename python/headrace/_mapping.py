@@ -139,11 +139,11 @@ def _first_result(node: _core.Node, call: Callable[[list[Any], Any], Any]) -> An
             failure = failure or leaves
             continue
         try:
-            return call(leaves, (1, 2, 3, 4))
+            return _core.call_once(call, leaves, (1, 2, 3, 4))
         except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
             failure = error
     try:
-        return call([_zero(*spec) for spec in node.schema[1]], (1, 2, 3, 4))
+        return _core.call_once(call, [_zero(*spec) for spec in node.schema[1]], (1, 2, 3, 4))
     except Exception:
         if failure is not None:
             raise failure from None

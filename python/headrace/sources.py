@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -89,7 +88,7 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
 
 def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
     """Open a plan from its text."""
-    plan = json.loads(text)
+    plan = _core.parse_json(text)
     sources = {}
     for slot, format in _data_slots(plan.get("plan") if isinstance(plan, dict) else None):  # noqa: A001
         if slot in bind:
@@ -103,7 +102,7 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         return bind_function(bind[slot], slot, params)
 
     node, seed = _core.load_plan(text, sources, function)
-    return Dataset(node, {"seed": seed, **options}, bind)
+    return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bind)
 
 
 def formats() -> list[dict[str, Any]]:

@@ -7,12 +7,16 @@
 namespace headrace::python {
 namespace {
 
-constexpr size_t kStored = 128;  // beyond the 100 failures in a row that on_error("replace") allows
+constexpr size_t kStored = 128;  // the last ones: their frames may hold large things
 constexpr char kMark = '\x1f';   // around the number of a stored exception in a Status' text
 
 // Guarded by the GIL. Never destroyed: Python is gone by then.
 struct Store {
-  std::map<uint64_t, nb::object> exceptions;
+  struct Entry {
+    std::string text;  // as the Status says it
+    nb::object exception;
+  };
+  std::map<uint64_t, Entry> exceptions;
   uint64_t next = 0;
 };
 Store& store() {
@@ -20,10 +24,17 @@ Store& store() {
   return *made;
 }
 
-// The number behind the first mark; 0 when there is none.
-uint64_t number_of(std::string_view text) {
-  const size_t at = text.find(kMark);
-  return at == std::string_view::npos ? 0 : std::strtoull(text.data() + at + 1, nullptr, 10);
+// The exception that a Status speaks of. After many failures in a row it may be gone: then the last that said
+// the same.
+nb::object stored_exception(std::string_view text) {
+  const auto& exceptions = store().exceptions;
+  const size_t mark = text.find(kMark);
+  if (mark == std::string_view::npos) return {};
+  const auto it = exceptions.find(std::strtoull(text.data() + mark + 1, nullptr, 10));
+  if (it != exceptions.end()) return it->second.exception;
+  for (auto last = exceptions.rbegin(); last != exceptions.rend(); ++last)
+    if (text.substr(0, mark).ends_with(last->second.text)) return last->second.exception;
+  return {};
 }
 
 nb::object exception_class(Code code) {
@@ -53,23 +64,22 @@ std::string shown_text(std::string_view text) {
 void raise(const Status& status) {
   const nb::object type = exception_class(status.code());
   const nb::object exception = type(shown_text(status.text()));
-  auto& stored = store().exceptions;
-  if (const auto it = stored.find(number_of(status.text())); it != stored.end())
-    PyException_SetCause(exception.ptr(), nb::object(it->second).release().ptr());
+  if (nb::object cause = stored_exception(status.text()); cause.is_valid())
+    PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();
 }
 
 Status foreign(nb::python_error& error, std::string_view function) {
-  const uint64_t number = ++store().next;
-  auto& stored = store().exceptions;
-  stored.emplace(number, nb::borrow(error.value()));
-  if (stored.size() > kStored) stored.erase(stored.begin());
   const std::string type = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
   std::string said = nb::cast<std::string>(nb::str(error.value()));
   if (!said.empty()) said = ": " + said;
-  return {Code::foreign,
-          std::string(function) + ": " + type + said + kMark + std::to_string(number) + kMark};
+  const std::string text = std::string(function) + ": " + type + said;
+  const uint64_t number = ++store().next;
+  auto& stored = store().exceptions;
+  stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});
+  if (stored.size() > kStored) stored.erase(stored.begin());
+  return {Code::foreign, text + kMark + std::to_string(number) + kMark};
 }
 
 }  // namespace headrace::python

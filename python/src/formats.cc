@@ -34,15 +34,17 @@ SourceHandle arrays(std::vector<std::string> names, const std::string& structure
                     const std::string& slot) {
   std::vector<Tensor> tensors;
   for (nb::handle column : columns)
-    tensors.push_back(nb::isinstance<nb::list>(column) ? to_column(nb::borrow<nb::list>(column)) : to_tensor(column));
+    tensors.push_back(nb::isinstance<nb::list>(column) ? to_column(nb::borrow<nb::list>(column))
+                                                       : to_tensor(column));
   return {unwrap(array_source(schema_of(std::move(names), {}, structure), std::move(tensors), slot))};
 }
 
-SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, const std::string& structure, uint64_t size,
-                      const std::string& slot, nb::object item) {
+SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
+                      uint64_t size, const std::string& slot, nb::object item) {
   std::vector<TensorSpec> types;
   for (nb::handle spec : specs) types.push_back(to_spec(spec));
-  return {sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot, std::move(item))};
+  return {
+      sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot, std::move(item))};
 }
 
 nb::list format_table() {
@@ -67,17 +69,23 @@ nb::list format_table() {
 
 void bind_formats(nb::module_& m) {
   nb::class_<SourceHandle>(m, "Source", "Data with random access, as the engine sees it.")
-      .def_prop_ro("size", [](const SourceHandle& s) { return s.source->size(); }, "Number of samples.")
-      .def_prop_ro("metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
-                   "What the format says of the whole: a dict.");
+      .def_prop_ro(
+          "size", [](const SourceHandle& s) { return s.source->size(); }, "Number of samples.")
+      .def_prop_ro(
+          "metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
+          "What the format says of the whole: a dict.");
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
         "Open the data at a path; an empty format is recognised by content.");
-  m.def("range_source", [](int64_t start, int64_t stop, int64_t step) { return SourceHandle{unwrap(range_source(start, stop, step))}; },
-        nb::arg("start"), nb::arg("stop"), nb::arg("step"), "The integers of a range.");
+  m.def(
+      "range_source",
+      [](int64_t start, int64_t stop, int64_t step) {
+        return SourceHandle{unwrap(range_source(start, stop, step))};
+      },
+      nb::arg("start"), nb::arg("stop"), nb::arg("step"), "The integers of a range.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         "Columns in memory: arrays, or lists of one leaf a row.");
-  m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("size"),
-        nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
+  m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
+        nb::arg("size"), nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
   m.def("format_table", &format_table, "The formats and their options, as the C++ sources describe them.");
 }
 

@@ -9,21 +9,36 @@
 namespace headrace::python {
 namespace {
 
-// What measure() found, for the run() that follows it on the same thread. A plain pointer, since a thread may end without the
-// GIL; then the last result stays behind.
+// What measure() found, for the run() that follows it on the same thread. A plain pointer, since a thread may
+// end without the GIL; then the last result stays behind.
 thread_local struct {
   const AnyOp* op = nullptr;
   PyObject* results = nullptr;
 } measured;
 
 // Keys of the operators that a function calls: the n-th of them draws from n and the function's own key.
-thread_local struct {
+struct Drawing {
   const Key* function = nullptr;
   uint32_t calls = 0;
   Key key;
-} drawing;
+};
+thread_local Drawing drawing;
 
-uint64_t word64(const Key& key, uint32_t draw) { return key.bits(draw) | static_cast<uint64_t>(key.bits(draw + 1)) << 32; }
+// Lets operators that are called on this thread draw from a function's key, for as long as it lives.
+class DrawsFrom {
+ public:
+  explicit DrawsFrom(const Key& key) : outer_(std::exchange(drawing, {&key, 0, {}})) {}
+  ~DrawsFrom() { drawing = outer_; }
+  DrawsFrom(const DrawsFrom&) = delete;
+  DrawsFrom& operator=(const DrawsFrom&) = delete;
+
+ private:
+  Drawing outer_;
+};
+
+uint64_t word64(const Key& key, uint32_t draw) {
+  return key.bits(draw) | static_cast<uint64_t>(key.bits(draw + 1)) << 32;
+}
 
 class FunctionOp final : public AnyOp {
  public:
@@ -56,14 +71,16 @@ class FunctionOp final : public AnyOp {
     HEADRACE_TRY(call(in, key, results));
     for (size_t i = 0; i < out.size(); ++i) out[i] = results[i].shape;
     auto held = std::make_unique<std::vector<Tensor>>(std::move(results));
-    const nb::capsule keeper(held.release(), [](void* p) noexcept { delete static_cast<std::vector<Tensor>*>(p); });
+    const nb::capsule keeper(held.release(),
+                             [](void* p) noexcept { delete static_cast<std::vector<Tensor>*>(p); });
     Py_XDECREF(measured.results);
     measured.op = this;
     measured.results = nb::object(keeper).release().ptr();
     return {};
   }
 
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const override {
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
+             Scratch&) const override {
     nb::gil_scoped_acquire gil;
     std::vector<Tensor> results;
     if (measured.op == this) {
@@ -83,28 +100,24 @@ class FunctionOp final : public AnyOp {
 
  private:
   Status mismatch(size_t i, const TensorSpec& got) const {
-    return invalid(info_.label + ": returned " + info_.outputs[i].text() + " for output " + std::to_string(i) +
-                   " when the graph was built, and now " + got.text());
+    return invalid(info_.label + ": returned " + info_.outputs[i].text() + " for output " +
+                   std::to_string(i) + " when the graph was built, and now " + got.text());
   }
 
   // The function's results, checked against what it returned when the graph was built.
   Status call(std::span<const View> in, const Key& key, std::vector<Tensor>& results) const {
-    const auto outer = drawing;
-    drawing = {&key, 0, {}};
-    Status status;
     try {
+      const DrawsFrom draws(key);
       nb::list leaves;
       for (const View& view : in) leaves.append(copy_to_python(view));
       nb::object words = nb::none();
       if (info_.random) words = nb::make_tuple(key.bits(0), key.bits(1), key.bits(2), key.bits(3));
       for (nb::handle leaf : nb::cast<nb::list>((*call_)(leaves, words))) results.push_back(to_tensor(leaf));
     } catch (nb::python_error& error) {
-      status = foreign(error, info_.label);
+      return foreign(error, info_.label);
     } catch (const std::exception& error) {  // a result that no tensor can hold
-      status = invalid(info_.label + ": " + error.what());
+      return invalid(info_.label + ": " + error.what());
     }
-    drawing = outer;
-    HEADRACE_TRY(std::move(status));
     if (results.size() != info_.outputs.size())
       return invalid(info_.label + ": wants " + std::to_string(info_.outputs.size()) + " results, got " +
                      std::to_string(results.size()));
@@ -135,7 +148,8 @@ FunctionInfo function_info(const Value& params) {
   if (!outputs || !outputs->list()) check(invalid("plan: a Python function wants 'outputs'"));
   for (const Value& output : *outputs->list()) {
     const auto* pair = output.list();
-    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list() || (*pair)[1].list()->size() > kMaxRank)
+    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list() ||
+        (*pair)[1].list()->size() > kMaxRank)
       check(invalid("plan: an output wants [dtype, [dimensions]], got " + output.dump()));
     TensorSpec spec{unwrap(parse_dtype(*(*pair)[0].text())), {}};
     std::vector<int64_t> dims;
@@ -144,6 +158,12 @@ FunctionInfo function_info(const Value& params) {
     out.outputs.push_back(spec);
   }
   return out;
+}
+
+nb::object call_once(const nb::object& call, const nb::object& leaves, const nb::object& words) {
+  const Key key;
+  const DrawsFrom draws(key);
+  return call(leaves, words);
 }
 
 const Key* next_key_of_function() {

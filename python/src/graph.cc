@@ -26,7 +26,9 @@ class Tracer {
   Tracer(const NodeHandle& node, const std::string& made_at) : builder_(node.node->schema, made_at) {
     for (size_t i = 0; i < node.node->schema.size(); ++i) builder_.field(static_cast<int>(i));
   }
-  int engine_field(const std::string& name) { return builder_.field(name == "valid" ? kValidField : kIdField); }
+  int engine_field(const std::string& name) {
+    return builder_.field(name == "valid" ? kValidField : kIdField);
+  }
   std::vector<int> add(const std::string& op, nb::handle params, const std::vector<int>& inputs,
                        const std::vector<std::pair<std::string, int>>& bound) {
     return unwrap(builder_.add(op, to_value(params), inputs, bound));
@@ -54,7 +56,8 @@ NodeHandle node_of(Kind kind, std::vector<NodePtr> inputs, const std::string& at
   return {unwrap(make_node(std::move(kind), std::move(inputs), at))};
 }
 
-template <class E, size_t N> E choose(const char* const (&names)[N], const std::string& name, const std::string& what) {
+template <class E, size_t N>
+E choose(const char* const (&names)[N], const std::string& name, const std::string& what) {
   std::string known;
   for (size_t i = 0; i < N; ++i) {
     if (name == names[i]) return static_cast<E>(i);
@@ -64,28 +67,32 @@ template <class E, size_t N> E choose(const char* const (&names)[N], const std::
   return E{};
 }
 
-NodeHandle shard(const NodeHandle& in, int64_t rank, int64_t world, const std::string& even, std::optional<uint64_t> steps,
-                 const std::string& at) {
+NodeHandle shard(const NodeHandle& in, int64_t rank, int64_t world, const std::string& even,
+                 std::optional<uint64_t> steps, const std::string& at) {
   if (rank < 0 || world < 1 || world > 0xffffffff || rank >= world)
-    check(invalid("shard: wants 0 <= rank < world, got rank " + std::to_string(rank) + " of " + std::to_string(world)));
+    check(invalid("shard: wants 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
+                  std::to_string(world)));
   const Shard kind{static_cast<uint32_t>(rank), static_cast<uint32_t>(world),
                    choose<Even>({"wrap", "drop", "pad"}, even, "shard: even"), steps};
   return node_of(kind, {in.node}, at);
 }
 
-// The same data in the order it lies in: for a look at one sample, which order, epochs and ranks need not delay.
+// The same data in the order it lies in: for a look at one sample, which order, epochs and ranks need not
+// delay.
 NodePtr without_order(const NodePtr& node) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input));
-  if (node->as<Shuffle>() || node->as<Shard>() || node->as<Repeat>() || node->as<Take>() || node->as<Skip>() ||
-      node->as<OnError>())
+  if (node->as<Shuffle>() || node->as<Shard>() || node->as<Repeat>() || node->as<Take>() ||
+      node->as<Skip>() || node->as<OnError>())
     return inputs[0];
   if (inputs.empty()) return node;
   NodePtr made = with_inputs(*node, std::move(inputs));
   return made ? made : node;
 }
 
-std::string plan_text(const NodeHandle& node, uint64_t seed) { return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed)); }
+std::string plan_text(const NodeHandle& node, uint64_t seed) {
+  return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed));
+}
 
 // `sources`: slot to Source; `function(slot, params)` answers a Function or raises.
 std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources, nb::object function) {
@@ -109,72 +116,125 @@ nb::dict describe(const NodeHandle& handle) {
 
 void bind_node(nb::module_& m) {
   nb::class_<NodeHandle>(m, "Node", "An immutable tree of verbs over sources.")
-      .def_prop_ro("schema", [](const NodeHandle& n) { return schema_to_python(n.node->schema); },
-                   "Names, specs and structure of the elements.")
-      .def_prop_ro("size", [](const NodeHandle& n) { return n.node->size == kInfinite ? std::nullopt : n.node->size; },
-                   "Elements of an epoch on this rank; None when endless or not known.")
-      .def_prop_ro("endless", [](const NodeHandle& n) { return n.node->size == kInfinite; }, "Whether it never ends.")
-      .def_prop_ro("indexed", [](const NodeHandle& n) { return n.node->indexed; }, "Whether it has random access.")
-      .def_prop_ro("sharded", [](const NodeHandle& n) { return n.node->sharded; }, "Whether a shard stands in it.")
-      .def_prop_ro("inputs",
-                   [](const NodeHandle& n) {
-                     std::vector<NodeHandle> out;
-                     for (const NodePtr& input : n.node->inputs) out.push_back({input});
-                     return out;
-                   },
-                   "The nodes below.")
+      .def_prop_ro(
+          "schema", [](const NodeHandle& n) { return schema_to_python(n.node->schema); },
+          "Names, specs and structure of the elements.")
+      .def_prop_ro(
+          "size", [](const NodeHandle& n) { return n.node->size == kInfinite ? std::nullopt : n.node->size; },
+          "Elements of an epoch on this rank; None when endless or not known.")
+      .def_prop_ro(
+          "endless", [](const NodeHandle& n) { return n.node->size == kInfinite; }, "Whether it never ends.")
+      .def_prop_ro(
+          "indexed", [](const NodeHandle& n) { return n.node->indexed; }, "Whether it has random access.")
+      .def_prop_ro(
+          "sharded", [](const NodeHandle& n) { return n.node->sharded; }, "Whether a shard stands in it.")
+      .def_prop_ro(
+          "inputs",
+          [](const NodeHandle& n) {
+            std::vector<NodeHandle> out;
+            for (const NodePtr& input : n.node->inputs) out.push_back({input});
+            return out;
+          },
+          "The nodes below.")
       .def("describe", &describe, "The verb, and what loaders show of it.")
-      .def("tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")
-      .def("without_order", [](const NodeHandle& n) { return NodeHandle{without_order(n.node)}; },
-           "The same elements without shuffle, shard, repeat, take, skip and on_error.")
+      .def(
+          "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")
+      .def(
+          "without_order", [](const NodeHandle& n) { return NodeHandle{without_order(n.node)}; },
+          "The same elements without shuffle, shard, repeat, take, skip and on_error.")
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
-      .def("fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); }, nb::arg("seed"),
-           "What a state must agree with.", nb::call_guard<nb::gil_scoped_release>());
+      .def(
+          "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },
+          nb::arg("seed"), "What a state must agree with.", nb::call_guard<nb::gil_scoped_release>());
 }
 
 void bind_verbs(nb::module_& m) {
   const auto in = nb::arg("node");
   const auto at = nb::arg("at");
-  m.def("read", [](const SourceHandle& s, const std::string& at) { return node_of(Read{s.source}, {}, at); }, nb::arg("source"), at);
-  m.def("map", [](const NodeHandle& n, const Program& p, const std::string& at) { return node_of(Map{p}, {n.node}, at); }, in,
-        nb::arg("program"), at);
-  m.def("filter", [](const NodeHandle& n, const Program& p, const std::string& at) { return node_of(Filter{p}, {n.node}, at); },
-        in, nb::arg("program"), at);
-  m.def("unbatch", [](const NodeHandle& n, const std::string& at) { return node_of(Unbatch{}, {n.node}, at); }, in, at);
-  m.def("shuffle", [](const NodeHandle& n, uint64_t seed, uint64_t window, const std::string& at) {
-    return node_of(Shuffle{seed, window}, {n.node}, at);
-  }, in, nb::arg("seed"), nb::arg("window"), at);
+  m.def(
+      "read", [](const SourceHandle& s, const std::string& at) { return node_of(Read{s.source}, {}, at); },
+      nb::arg("source"), at);
+  m.def(
+      "map",
+      [](const NodeHandle& n, const Program& p, const std::string& at) {
+        return node_of(Map{p}, {n.node}, at);
+      },
+      in, nb::arg("program"), at);
+  m.def(
+      "filter",
+      [](const NodeHandle& n, const Program& p, const std::string& at) {
+        return node_of(Filter{p}, {n.node}, at);
+      },
+      in, nb::arg("program"), at);
+  m.def(
+      "unbatch", [](const NodeHandle& n, const std::string& at) { return node_of(Unbatch{}, {n.node}, at); },
+      in, at);
+  m.def(
+      "shuffle",
+      [](const NodeHandle& n, uint64_t seed, uint64_t window, const std::string& at) {
+        return node_of(Shuffle{seed, window}, {n.node}, at);
+      },
+      in, nb::arg("seed"), nb::arg("window"), at);
   m.def("shard", &shard, in, nb::arg("rank"), nb::arg("world"), nb::arg("even"), nb::arg("steps").none(), at);
-  m.def("repeat", [](const NodeHandle& n, uint64_t times, const std::string& at) { return node_of(Repeat{times}, {n.node}, at); },
-        in, nb::arg("times"), at);
-  m.def("take", [](const NodeHandle& n, uint64_t count, const std::string& at) { return node_of(Take{count}, {n.node}, at); },
-        in, nb::arg("count"), at);
-  m.def("skip", [](const NodeHandle& n, uint64_t count, const std::string& at) { return node_of(Skip{count}, {n.node}, at); },
-        in, nb::arg("count"), at);
-  m.def("concatenate", [](const std::vector<NodeHandle>& inputs, const std::string& at) {
-    std::vector<NodePtr> nodes;
-    for (const NodeHandle& input : inputs) nodes.push_back(input.node);
-    return node_of(Concatenate{}, std::move(nodes), at);
-  }, nb::arg("inputs"), at);
-  m.def("batch", [](const NodeHandle& n, uint64_t size, bool drop_last, bool ragged, const std::string& at) {
-    return node_of(Batch{size, drop_last, ragged}, {n.node}, at);
-  }, in, nb::arg("size"), nb::arg("drop_last"), nb::arg("ragged"), at);
-  m.def("on_error", [](const NodeHandle& n, const std::string& policy, const std::string& at) {
-    return node_of(OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error:")}, {n.node}, at);
-  }, in, nb::arg("policy"), at);
-  m.def("with_engine_field", [](const NodeHandle& n, const std::string& field, const std::string& name, const std::string& at) {
-    const int which = field == "valid" ? kValidField : kIdField;
-    return node_of(Map{unwrap(add_engine_field(n.node, which, name))}, {n.node}, at);
-  }, in, nb::arg("field"), nb::arg("name"), at, "Every field, and one that the engine knows: 'id' or 'valid'.");
+  m.def(
+      "repeat",
+      [](const NodeHandle& n, uint64_t times, const std::string& at) {
+        return node_of(Repeat{times}, {n.node}, at);
+      },
+      in, nb::arg("times"), at);
+  m.def(
+      "take",
+      [](const NodeHandle& n, uint64_t count, const std::string& at) {
+        return node_of(Take{count}, {n.node}, at);
+      },
+      in, nb::arg("count"), at);
+  m.def(
+      "skip",
+      [](const NodeHandle& n, uint64_t count, const std::string& at) {
+        return node_of(Skip{count}, {n.node}, at);
+      },
+      in, nb::arg("count"), at);
+  m.def(
+      "concatenate",
+      [](const std::vector<NodeHandle>& inputs, const std::string& at) {
+        std::vector<NodePtr> nodes;
+        for (const NodeHandle& input : inputs) nodes.push_back(input.node);
+        return node_of(Concatenate{}, std::move(nodes), at);
+      },
+      nb::arg("inputs"), at);
+  m.def(
+      "batch",
+      [](const NodeHandle& n, uint64_t size, bool drop_last, bool ragged, const std::string& at) {
+        return node_of(Batch{size, drop_last, ragged}, {n.node}, at);
+      },
+      in, nb::arg("size"), nb::arg("drop_last"), nb::arg("ragged"), at);
+  m.def(
+      "on_error",
+      [](const NodeHandle& n, const std::string& policy, const std::string& at) {
+        return node_of(OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error:")},
+                       {n.node}, at);
+      },
+      in, nb::arg("policy"), at);
+  m.def(
+      "with_engine_field",
+      [](const NodeHandle& n, const std::string& field, const std::string& name, const std::string& at) {
+        const int which = field == "valid" ? kValidField : kIdField;
+        return node_of(Map{unwrap(add_engine_field(n.node, which, name))}, {n.node}, at);
+      },
+      in, nb::arg("field"), nb::arg("name"), at,
+      "Every field, and one that the engine knows: 'id' or 'valid'.");
 }
 
 }  // namespace
 
 void bind_graph(nb::module_& m) {
   nb::class_<FunctionHandle>(m, "Function", "A Python function as an operator.");
-  m.def("make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
-        nb::arg("outputs"), nb::arg("random"), nb::arg("call"),
-        "An operator from a function that takes a list of leaves and random words and gives a list of leaves.");
+  m.def(
+      "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
+      nb::arg("outputs"), nb::arg("random"), nb::arg("call"),
+      "An operator from a function that takes a list of leaves and random words and gives a list of leaves.");
+  m.def("call_once", &call_once, nb::arg("call"), nb::arg("leaves"), nb::arg("words").none(),
+        "Call such a function outside of any run, to see what it returns.");
   nb::class_<Program>(m, "Program", "What one map or filter does, as operator calls over numbered values.")
       .def("json", [](const Program& p) { return program_to_value(p).dump(); }, "As in a saved plan.");
   nb::class_<Tracer>(m, "Tracer", "Builds a Program; values 0 to n - 1 are the fields.")
@@ -186,6 +246,9 @@ void bind_graph(nb::module_& m) {
       .def("finish", &Tracer::finish, nb::arg("names"), nb::arg("outputs"), nb::arg("structure"));
   bind_node(m);
   bind_verbs(m);
+  m.def(
+      "parse_json", [](const std::string& text) { return to_python(unwrap(Value::parse(text))); },
+      nb::arg("text"), "JSON as plain objects, nested at most 128 deep.");
   m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("function"),
         "A plan and its seed; function(slot, params) answers a Function.");
 }

@@ -4,6 +4,7 @@
 NB_MODULE(_core, m) {
   m.doc() = "The compiled half of Headrace. Use the package headrace.";
   nanobind::set_leak_warnings(false);  // functions may outlive the interpreter in threads that end last
+  headrace::python::bind_tensors(m);
   headrace::python::bind_formats(m);
   headrace::python::bind_ops(m);
   headrace::python::bind_graph(m);

@@ -16,6 +16,7 @@ struct NodeHandle {
   NodePtr node;
 };
 
+void bind_tensors(nb::module_& m);
 void bind_formats(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_graph(nb::module_& m);

@@ -23,7 +23,8 @@ nb::list op_table() {
     for (const ParamInfo& param : info.params) {
       nb::dict item;
       item["name"] = param.name, item["type"] = param.type, item["doc"] = param.doc;
-      item["fallback"] = to_python(param.fallback), item["required"] = param.required, item["bindable"] = param.bindable;
+      item["fallback"] = to_python(param.fallback), item["required"] = param.required,
+      item["bindable"] = param.bindable;
       params.append(item);
     }
     row["inputs"] = inputs, row["params"] = params;
@@ -40,12 +41,14 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   if (call.op->random()) {
     const Key* drawn = next_key_of_function();
     if (!drawn)
-      return invalid(std::string(call.op->name()) +
-                     ": draws random numbers, which have no key outside of map; call it in a function given to map");
+      return invalid(
+          std::string(call.op->name()) +
+          ": draws random numbers, which have no key outside of map; call it in a function given to map");
     key = *drawn;
   }
   std::vector<Shape> shapes;
-  for (int i = 0; i < call.outputs; ++i) shapes.push_back(program.specs[static_cast<size_t>(call.first_output + i)].shape);
+  for (int i = 0; i < call.outputs; ++i)
+    shapes.push_back(program.specs[static_cast<size_t>(call.first_output + i)].shape);
   HEADRACE_TRY(call.op->measure(in, key, shapes));
   std::vector<MutView> out;
   for (int i = 0; i < call.outputs; ++i) {
@@ -58,10 +61,12 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   return call.op->run(in, key, out, scratch);
 }
 
-Result<std::vector<Tensor>> compute(const std::string& op, const Value& params, const std::vector<Tensor>& inputs) {
+Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
+                                    const std::vector<Tensor>& inputs) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
-  for (const Tensor& input : inputs) names.push_back(std::to_string(names.size())), specs.push_back(input.view().spec());
+  for (const Tensor& input : inputs)
+    names.push_back(std::to_string(names.size())), specs.push_back(input.view().spec());
   ProgramBuilder builder(Schema::of(names, specs), "");
   std::vector<int> fields;
   for (size_t i = 0; i < inputs.size(); ++i) fields.push_back(builder.field(static_cast<int>(i)));
@@ -70,7 +75,8 @@ Result<std::vector<Tensor>> compute(const std::string& op, const Value& params, 
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(std::to_string(i));
   HEADRACE_ASSIGN(const Program program, builder.finish(names, outputs));
   std::vector<Tensor> values(program.specs.size());
-  for (size_t i = 0; i < program.input_fields.size(); ++i) values[i] = inputs[static_cast<size_t>(program.input_fields[i])];
+  for (size_t i = 0; i < program.input_fields.size(); ++i)
+    values[i] = inputs[static_cast<size_t>(program.input_fields[i])];
   Scratch scratch;
   for (const Call& call : program.steps) HEADRACE_TRY(run_step(call, values, program, scratch));
   std::vector<Tensor> out;
@@ -95,7 +101,8 @@ nb::list compute_now(const std::string& op, nb::handle params, const nb::list& d
 }  // namespace
 
 void bind_ops(nb::module_& m) {
-  m.def("op_table", &op_table, "The operators, their inputs and parameters, as the C++ sources describe them.");
+  m.def("op_table", &op_table,
+        "The operators, their inputs and parameters, as the C++ sources describe them.");
   m.def("compute", &compute_now, nb::arg("op"), nb::arg("params"), nb::arg("data"),
         "Run one operator on arrays, bytes or str, now.");
 }

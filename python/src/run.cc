@@ -24,15 +24,24 @@ LoaderOptions options_from(const nb::dict& options) {
   LoaderOptions out;
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
-    if (name == "seed") out.seed = nb::cast<uint64_t>(value);
-    else if (name == "workers") out.workers = nb::cast<size_t>(value);
-    else if (name == "io") out.io = nb::cast<size_t>(value);
-    else if (name == "ready") out.ready = nb::cast<size_t>(value);
-    else if (name == "memory_budget") out.memory_budget = nb::cast<size_t>(value);
-    else if (name == "deterministic") out.deterministic = nb::cast<bool>(value);
-    else if (name == "rewrites_off") out.rewrites_off = nb::cast<std::set<std::string>>(value);
-    else if (name == "trace") out.trace = nb::cast<std::string>(value);
-    else check(invalid("options: has no option '" + name + "'"));
+    if (name == "seed")
+      out.seed = nb::cast<uint64_t>(value);
+    else if (name == "workers")
+      out.workers = nb::cast<size_t>(value);
+    else if (name == "io")
+      out.io = nb::cast<size_t>(value);
+    else if (name == "ready")
+      out.ready = nb::cast<size_t>(value);
+    else if (name == "memory_budget")
+      out.memory_budget = nb::cast<size_t>(value);
+    else if (name == "deterministic")
+      out.deterministic = nb::cast<bool>(value);
+    else if (name == "rewrites_off")
+      out.rewrites_off = nb::cast<std::set<std::string>>(value);
+    else if (name == "trace")
+      out.trace = nb::cast<std::string>(value);
+    else
+      check(invalid("options: has no option '" + name + "'"));
   }
   return out;
 }
@@ -49,7 +58,8 @@ template <class F> auto quietly(F&& f) {
   return f();
 }
 
-// The threads of a loader stay behind in the process that made them: a forked child must not use or join them.
+// The threads of a loader stay behind in the process that made them: a forked child must not use or join
+// them.
 class LoaderHandle {
  public:
   LoaderHandle(const NodeHandle& node, const nb::dict& options) {
@@ -74,7 +84,8 @@ class LoaderHandle {
     check_process();
     while (true) {
       Sample sample;
-      const std::optional<bool> more = unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheck); }));
+      const std::optional<bool> more =
+          unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheck); }));
       if (more && *more) return fields_to_python(std::move(sample));
       if (more) return std::nullopt;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -100,18 +111,28 @@ class LoaderHandle {
     check_process();
     quietly([&] { return loader_->set_epoch(epoch), 0; });
   }
-  uint64_t epoch() { return quietly([&] { return loader_->epoch(); }); }
-  nb::dict report() { return nb::cast<nb::dict>(to_python(quietly([&] { return loader_->report(); }))); }
-  std::string report_text() { return headrace::report_text(quietly([&] { return loader_->report(); })); }
-  std::string explain() { return quietly([&] { return loader_->explain(); }); }
+  uint64_t epoch() {
+    return quietly([&] { return loader_->epoch(); });
+  }
+  nb::dict report() {
+    return nb::cast<nb::dict>(to_python(quietly([&] { return loader_->report(); })));
+  }
+  std::string report_text() {
+    return headrace::report_text(quietly([&] { return loader_->report(); }));
+  }
+  std::string explain() {
+    return quietly([&] { return loader_->explain(); });
+  }
   std::string fingerprint() { return loader_->fingerprint(); }
 
  private:
   void check_process() const {
     if (getpid() != process_)
-      check(Status(Code::foreign, "this loader belongs to process " + std::to_string(process_) + " and cannot be used in process " +
-                                      std::to_string(getpid()) + ", which was forked from it: threads do not survive a fork; "
-                                      "make the loader in the child, or start children with the method 'spawn'"));
+      check(Status(Code::foreign,
+                   "this loader belongs to process " + std::to_string(process_) +
+                       " and cannot be used in process " + std::to_string(getpid()) +
+                       ", which was forked from it: threads do not survive a fork; "
+                       "make the loader in the child, or start children with the method 'spawn'"));
   }
 
   std::unique_ptr<Loader> loader_;
@@ -152,7 +173,8 @@ void bind_run(nb::module_& m) {
       .def("explain", &LoaderHandle::explain, "The plan before and after each rewrite.")
       .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
   nb::class_<ElementsHandle>(m, "Elements", "One element by position, here and now.")
-      .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"), nb::arg("memory_budget"))
+      .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"),
+           nb::arg("memory_budget"))
       .def("at", &ElementsHandle::at, nb::arg("position"), nb::arg("epoch"), "The leaves of an element.");
 }
 

@@ -40,7 +40,8 @@ class ItemOpening final : public Opening<BlockPtr> {
       return invalid(slot_ + ": " + error.what());
     }
     if (fields.size() != schema_.size())
-      return invalid(slot_ + ": wants " + std::to_string(schema_.size()) + " fields, got " + std::to_string(fields.size()));
+      return invalid(slot_ + ": wants " + std::to_string(schema_.size()) + " fields, got " +
+                     std::to_string(fields.size()));
     for (size_t i = 0; i < fields.size(); ++i)
       if (const TensorSpec got = fields[i].view().spec(); !schema_.specs[i].admits(got))
         return invalid(slot_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
@@ -75,7 +76,8 @@ class SequenceSource final : public Source {
   }
   // What the items hold is not known without reading them all.
   std::string fingerprint() const override {
-    return hash_text("sequence " + slot_ + ' ' + schema_.text() + schema_.structure + ' ' + std::to_string(size_));
+    return hash_text("sequence " + slot_ + ' ' + schema_.text() + schema_.structure + ' ' +
+                     std::to_string(size_));
   }
 
  private:

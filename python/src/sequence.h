@@ -8,8 +8,8 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// `item(index) -> leaves` gives a sample as a list of arrays, bytes and str, with the specs of `schema`. It is called with the
-// GIL, from the threads that read.
+// `item(index) -> leaves` gives a sample as a list of arrays, bytes and str, with the specs of `schema`. It
+// is called with the GIL, from the threads that read.
 SourcePtr sequence_source(Schema schema, uint64_t size, std::string slot, nb::object item);
 
 }  // namespace headrace::python

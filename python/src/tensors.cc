@@ -3,9 +3,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <cstring>
 
 #include "errors.h"
+#include "module.h"
 
 namespace headrace::python {
 namespace {
@@ -39,22 +41,54 @@ DType dtype_of(const nb::dlpack::dtype& type) {
   throw nb::type_error("wants bool, integers of 8 to 64 bits, or floats of 16 to 64 bits");
 }
 
-// `data` belongs to `owner`. Rank 0 becomes a NumPy scalar, which holds its value itself.
-template <class Access> nb::object array(DType type, const Shape& shape, const std::byte* data, nb::handle owner) {
-  size_t dims[kMaxRank];
-  for (int i = 0; i < shape.rank(); ++i) dims[i] = static_cast<size_t>(shape[i]);
-  nb::ndarray<nb::numpy, Access> out(const_cast<std::byte*>(data), static_cast<size_t>(shape.rank()), dims, owner, nullptr,
-                                     dlpack_of(type));
-  nb::object made = nb::cast(std::move(out));
-  // NumPy reads 64 bits as C's long long, a type beside int64 that prints and pickles differently.
-  if (type == DType::i64) made = made.attr("view")("int64");
-  if (type == DType::u64) made = made.attr("view")("uint64");
+// Bytes with an owner, as Python's buffer protocol shows them to NumPy.
+struct Memory {
+  std::shared_ptr<const void> owner;
+  std::byte* data = nullptr;
+  size_t size = 0;
+  bool writable = false;
+};
+
+int show_memory(PyObject* self, Py_buffer* view, int flags) {
+  const Memory& memory = *nb::inst_ptr<Memory>(self);
+  return PyBuffer_FillInfo(view, self, memory.data, static_cast<Py_ssize_t>(memory.size),
+                           memory.writable ? 0 : 1, flags);
+}
+
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(show_memory)}, {0, nullptr}};
+
+// What makes arrays: looked up once, and never dropped, since Python may be gone by then. bf16 is shown as
+// its bits.
+struct NumpyTypes {
+  nb::object array;
+  std::array<nb::object, kDTypes> dtypes;
+};
+const NumpyTypes& numpy() {
+  static const NumpyTypes* types = [] {
+    constexpr const char* names[kDTypes] = {"bool",   "uint8",   "uint16",  "uint32", "uint64",
+                                            "int8",   "int16",   "int32",   "int64",  "float16",
+                                            "uint16", "float32", "float64", "uint8",  "uint8"};
+    const auto module = nb::module_::import_("numpy");
+    auto* made = new NumpyTypes{module.attr("ndarray"), {}};
+    for (size_t i = 0; i < kDTypes; ++i) made->dtypes[i] = module.attr("dtype")(names[i]);
+    return made;
+  }();
+  return *types;
+}
+
+// Rank 0 becomes a NumPy scalar, which holds its value itself.
+nb::object array(DType type, const Shape& shape, Memory memory) {
+  const NumpyTypes& types = numpy();
+  nb::object dims = nb::steal(PyTuple_New(shape.rank()));
+  for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(dims.ptr(), i, PyLong_FromLongLong(shape[i]));
+  nb::object made = types.array(dims, types.dtypes[static_cast<size_t>(type)], nb::cast(std::move(memory)));
   return shape.rank() == 0 ? nb::object(made[nb::make_tuple()]) : made;
 }
 
 nb::object text_to_python(DType type, std::string_view text) {
   if (type == DType::bytes) return nb::bytes(text.data(), text.size());
-  nb::object out = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  nb::object out =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   if (!out.is_valid()) throw nb::python_error();
   return out;
 }
@@ -76,7 +110,9 @@ std::string_view text_of(nb::handle leaf) {
   return {data, static_cast<size_t>(size)};
 }
 
-bool is_text_object(nb::handle leaf) { return nb::isinstance<nb::bytes>(leaf) || nb::isinstance<nb::str>(leaf); }
+bool is_text_object(nb::handle leaf) {
+  return nb::isinstance<nb::bytes>(leaf) || nb::isinstance<nb::str>(leaf);
+}
 
 }  // namespace
 
@@ -96,28 +132,28 @@ nb::object to_python(const Tensor& tensor) {
   const View view = tensor.view();
   if (is_text(tensor.dtype)) return text_to_python(tensor.dtype, {view.as<char>(), view.size_bytes()});
   if (view.shape.rank() == 0) return copy_to_python(view);
-  const bool writable = is_mine_alone(tensor);
-  const nb::capsule owner(new Tensor(tensor), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
-  return writable ? array<nb::any_contig>(view.dtype, view.shape, view.data, owner)
-                  : array<nb::ro>(view.dtype, view.shape, view.data, owner);
+  const bool writable = is_mine_alone(tensor);  // before one more holds the memory
+  Memory memory{tensor.buffer, const_cast<std::byte*>(view.data), view.size_bytes(), writable};
+  return array(view.dtype, view.shape, std::move(memory));
 }
 
 nb::object copy_to_python(const View& view) {
   if (is_text(view.dtype)) return text_to_python(view.dtype, {view.as<char>(), view.size_bytes()});
-  auto* held = new std::byte[std::max<size_t>(view.size_bytes(), 1)];
-  if (view.size_bytes() > 0) std::memcpy(held, view.data, view.size_bytes());
-  const nb::capsule owner(held, [](void* bytes) noexcept { delete[] static_cast<std::byte*>(bytes); });
-  return array<nb::any_contig>(view.dtype, view.shape, held, owner);
+  const std::shared_ptr<std::byte[]> held(new std::byte[std::max<size_t>(view.size_bytes(), 1)]);
+  if (view.size_bytes() > 0) std::memcpy(held.get(), view.data, view.size_bytes());
+  return array(view.dtype, view.shape, {held, held.get(), view.size_bytes(), true});
 }
 
 Tensor to_tensor(nb::handle leaf) {
-  if (is_text_object(leaf)) return text_tensor(text_of(leaf), nb::isinstance<nb::bytes>(leaf) ? DType::bytes : DType::str);
+  if (is_text_object(leaf))
+    return text_tensor(text_of(leaf), nb::isinstance<nb::bytes>(leaf) ? DType::bytes : DType::str);
   const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(leaf);
   if (array.ndim() > kMaxRank) throw nb::type_error("wants an array of at most 8 dimensions");
   Tensor out;
   out.dtype = dtype_of(array.dtype());
   for (size_t i = 0; i < array.ndim(); ++i) out.shape = out.shape.with_front(0);
-  for (size_t i = 0; i < array.ndim(); ++i) out.shape.set(static_cast<int>(i), static_cast<int64_t>(array.shape(i)));
+  for (size_t i = 0; i < array.ndim(); ++i)
+    out.shape.set(static_cast<int>(i), static_cast<int64_t>(array.shape(i)));
   out.buffer = std::make_shared<ObjectBuffer>(array.data(), array.nbytes(), share(nb::borrow(leaf)));
   return out;
 }
@@ -128,7 +164,8 @@ Tensor to_column(const nb::list& rows) {
   size_t total = 0;
   for (nb::handle row : rows)
     if (is_text_object(row)) total += text_of(row).size();
-  const MutableBufferPtr texts = HeapBuffer::make(std::max<size_t>(total, 1));  // one block for the texts of all rows
+  const MutableBufferPtr texts =
+      HeapBuffer::make(std::max<size_t>(total, 1));  // one block for the texts of all rows
   size_t at = 0;
   for (nb::handle row : rows) {
     if (!is_text_object(row)) {
@@ -148,9 +185,15 @@ Tensor to_column(const nb::list& rows) {
   return out;
 }
 
+void bind_tensors(nb::module_& m) {
+  nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
+                     "Bytes of a tensor; NumPy arrays are made of it.");
+}
+
 nb::tuple spec_to_python(const TensorSpec& spec) {
   nb::list dims;
-  for (const int64_t dim : spec.shape.dims()) dims.append(dim == kAny ? nb::none() : nb::object(nb::cast(dim)));
+  for (const int64_t dim : spec.shape.dims())
+    dims.append(dim == kAny ? nb::none() : nb::object(nb::cast(dim)));
   return nb::make_tuple(std::string(dtype_name(spec.dtype)), nb::tuple(dims));
 }
 
@@ -159,7 +202,8 @@ TensorSpec to_spec(nb::handle spec) {
   TensorSpec out;
   out.dtype = unwrap(parse_dtype(nb::cast<std::string>(pair[0])));
   std::vector<int64_t> dims;
-  for (nb::handle dim : nb::cast<nb::sequence>(pair[1])) dims.push_back(dim.is_none() ? kAny : nb::cast<int64_t>(dim));
+  for (nb::handle dim : nb::cast<nb::sequence>(pair[1]))
+    dims.push_back(dim.is_none() ? kAny : nb::cast<int64_t>(dim));
   if (dims.size() > kMaxRank) throw nb::value_error("wants at most 8 dimensions");
   out.shape = Shape(std::span<const int64_t>(dims));
   return out;

@@ -1,4 +1,5 @@
-// Tensors to NumPy arrays and back, without copies where both sides allow it. The GIL is held in all of these.
+// Tensors to NumPy arrays and back, without copies where both sides allow it. The GIL is held in all of
+// these.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -9,16 +10,18 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// A Python object that threads of the engine may hold: copying shares it, and the last owner takes the GIL to drop it.
+// A Python object that threads of the engine may hold: copying shares it, and the last owner takes the GIL to
+// drop it.
 using SharedObject = std::shared_ptr<nb::object>;
 SharedObject share(nb::object object);
 
-// A leaf of a sample: bytes, str, a NumPy scalar (rank 0), an array that shares the tensor's memory, or a list of those for
-// ragged rows. The array is writable when nobody else holds the memory. bf16 comes as u16.
+// A leaf of a sample: bytes, str, a NumPy scalar (rank 0), an array that shares the tensor's memory, or a
+// list of those for ragged rows. The array is writable when nobody else holds the memory. bf16 comes as u16.
 nb::object to_python(const Tensor& tensor);
 // The same as a copy of borrowed bytes, always writable.
 nb::object copy_to_python(const View& view);
-// Text or a dense array: NumPy arrays in C order share their memory, bytes and str are copied. Throws TypeError.
+// Text or a dense array: NumPy arrays in C order share their memory, bytes and str are copied. Throws
+// TypeError.
 Tensor to_tensor(nb::handle leaf);
 // A column of one tensor a row, from a list of bytes or str, or of arrays.
 Tensor to_column(const nb::list& rows);

@@ -1,4 +1,5 @@
-// Plain Python objects (None, bool, int, float, str, lists, tuples, dicts with str keys) to Values and back. The GIL is held.
+// Plain Python objects (None, bool, int, float, str, lists, tuples, dicts with str keys) to Values and back.
+// The GIL is held.
 #pragma once
 #include <nanobind/nanobind.h>
 

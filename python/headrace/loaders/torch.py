@@ -27,7 +27,7 @@ class TorchLoader(Loader[Any]):
         self.pin_memory = on_cuda if pin_memory is None else pin_memory
         if self.pin_memory and not torch.cuda.is_available():
             raise RuntimeError("pin_memory=True wants CUDA, and PyTorch finds none")
-        self._stream = torch.cuda.Stream(self.device) if on_cuda else None
+        self._stream = torch.cuda.Stream(self.device) if on_cuda else None  # type: ignore[no-untyped-call,unused-ignore]
         self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bf16"}
 
     def _convert(self, leaves: list[Any]) -> Any:

@@ -1,0 +1,19 @@
+"""Small data that the tests make for themselves."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from .pictures import picture
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """Two classes of six JPEGs of different sizes."""
+    for label, name in enumerate(["cat", "dog"]):
+        folder = tmp_path / "photos" / name
+        folder.mkdir(parents=True)
+        for i in range(6):
+            Image.fromarray(picture(label * 6 + i, 24 + i, 32 + 2 * i)).save(folder / f"{i}.jpg", quality=90)
+    return tmp_path / "photos"

@@ -1,0 +1,145 @@
+"""Broken inputs: what is raised names file, operator, reason and the user's line; skip and replace deliver the rest."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headrace as hr
+from headrace import ops
+
+from .pictures import picture
+
+HERE = r"\(map at test_errors\.py:\d+\)"
+
+
+def decoded(dataset):
+    return dataset.map(
+        lambda s: {"image": ops.resize(ops.decode_image(s.image), size=(8, 8)), "label": s.label}
+    )
+
+
+def break_file(name: str, path) -> None:
+    whole = path.read_bytes()
+    match name:
+        case "truncated":
+            path.write_bytes(whole[: len(whole) // 2])
+        case "empty":
+            path.write_bytes(b"")
+        case "text":
+            path.write_text("This is no image.\n" * 20)
+        case "noise":
+            path.write_bytes(whole[:100] + bytes(200))
+        case "cut in the header":
+            path.write_bytes(whole[:11])
+
+
+BROKEN = ["truncated", "empty", "text", "noise", "cut in the header"]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_raised_with_file_operator_reason_and_line(photos, name):
+    break_file(name, photos / "cat" / "3.jpg")
+    with pytest.raises(hr.CorruptSample) as caught:
+        list(decoded(hr.read(photos)).batch(4))
+    said = str(caught.value)
+    assert said.startswith("decode_image: "), said
+    assert re.search(r"sample 3 of .*cat/3\.jpg", said), said
+    assert re.search(HERE, said), said
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_skipped_or_replaced_and_counted(photos, name):
+    for broken in ("cat/3.jpg", "dog/0.jpg"):
+        break_file(name, photos / broken)
+    ds = decoded(hr.read(photos).with_ids())
+    ds = (
+        hr.read(photos)
+        .with_ids()
+        .map(lambda s: {"image": ops.resize(ops.decode_image(s.image), size=(8, 8)), "id": s.id})
+    )
+
+    def run(policy, **options):
+        loader = ds.on_error(policy).batch(3).options(**options).numpy()
+        batches = list(loader)
+        return (
+            np.concatenate([b["id"] for b in batches]).tolist(),
+            b"".join(b["image"].tobytes() for b in batches),
+            loader.report(),
+        )
+
+    ids, pixels, report = run("skip", workers=2)
+    assert ids == [0, 1, 2, 4, 5, 7, 8, 9, 10, 11] and report["skipped"] == 2
+    assert run("skip", workers=1, ready=1)[:2] == (ids, pixels)
+    ids, pixels, report = run("replace", workers=2)
+    assert ids == [0, 1, 2, 4, 4, 5, 7, 7, 8, 9, 10, 11] and report["replaced"] == 2
+    assert run("replace", workers=1, ready=1)[:2] == (ids, pixels)
+
+
+def test_cmyk_and_16_bit_images_are_decoded_or_refused_by_name(photos):
+    Image.fromarray(picture(1)).convert("CMYK").save(photos / "cat" / "1.jpg")
+    Image.fromarray((np.arange(600, dtype=np.uint16) * 100).reshape(20, 30)).save(photos / "cat" / "2.png")
+    ds = decoded(hr.read(photos))
+    for s in ds.on_error("skip"):
+        assert s["image"].shape == (8, 8, 3) and s["image"].dtype == np.uint8
+
+
+def test_the_content_decides_and_not_the_extension(photos):
+    Image.fromarray(picture(1)).save(photos / "cat" / "x.png")
+    (photos / "cat" / "x.png").rename(photos / "cat" / "1.jpg")  # a PNG that says it is a JPEG
+    assert len(list(decoded(hr.read(photos)))) == 12
+
+
+def test_a_folder_named_like_an_image_is_no_sample(photos):
+    (photos / "cat" / "x.jpg").mkdir()
+    assert len(list(decoded(hr.read(photos)))) == 12
+
+
+def test_a_file_that_is_gone_or_cannot_be_read(photos):
+    ds = decoded(hr.read(photos))
+    path = photos / "dog" / "5.jpg"
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"dog/5\.jpg"):
+        list(ds)
+    assert len(list(ds.on_error("skip"))) == 11
+    path.symlink_to(path)  # a loop: nobody can open it, not even root
+    with pytest.raises(OSError, match=r"dog/5\.jpg"):
+        list(ds)
+    assert len(list(ds.on_error("replace"))) == 12
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
+def test_a_file_without_permission(photos):
+    path = photos / "dog" / "5.jpg"
+    path.chmod(0)
+    with pytest.raises(OSError, match=r"dog/5\.jpg"):
+        list(decoded(hr.read(photos)))
+
+
+def test_an_image_beyond_the_limit_of_pixels(photos):
+    ds = hr.read(photos).map(lambda s: ops.decode_image(s.image, max_pixels=10))
+    with pytest.raises((ValueError, MemoryError), match=r"decode_image: .*10"):
+        ds[0]
+
+
+def test_a_hundred_failures_in_a_row_are_raised():
+    def never(x):
+        raise ValueError("always")
+
+    built = hr.range(300).map(lambda x: x if x >= 0 else never(x), python=True)
+    failing = built.map(lambda x: x if x < 1 else never(x), python=True).on_error("replace")
+    with pytest.raises(hr.HeadraceError, match="always") as caught:
+        list(failing)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_wrong_parameters_name_operator_and_parameter():
+    ds = hr.from_arrays(np.zeros((2, 8, 8, 3), np.uint8))
+    with pytest.raises(ValueError, match="resize: "):
+        ds.map(lambda x: ops.resize(x, size=-3))
+    with pytest.raises(ValueError, match="interpolation wants"):
+        ds.map(lambda x: ops.resize(x, size=3, interpolation="lanczos"))
+    with pytest.raises(ValueError, match="decode_image: "):
+        ds.map(ops.decode_image)

@@ -1,0 +1,259 @@
+import dataclasses
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+
+
+@pytest.fixture
+def numbers():
+    return hr.from_arrays({"x": np.arange(1, 7, dtype=np.float32), "y": np.arange(1, 7)})
+
+
+def is_native(dataset) -> bool:
+    return "python_function" not in repr(dataset)
+
+
+def traced(dataset, function):
+    """The mapped dataset, which must be native and silent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mapped = dataset.map(function)
+    assert is_native(mapped)
+    return mapped
+
+
+@dataclasses.dataclass
+class Pair:
+    left: object
+    right: object
+
+
+STRUCTURES = [
+    (lambda s: s.x, 2.0),
+    (lambda s: {"a": s.x, "b": {"c": s["y"]}}, {"a": 2.0, "b": {"c": 2}}),
+    (lambda s: (s.x, [s.y, s.y]), (2.0, (2, 2))),
+    (lambda s: {**s, "z": s.x + s.x}, {"x": 2.0, "y": 2, "z": 4.0}),
+    (lambda s: Pair(s.y, s.x), {"left": 2, "right": 2.0}),
+    (dict, {"x": 2.0, "y": 2}),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), STRUCTURES)
+def test_structures_are_traced(numbers, function, expected):
+    assert traced(numbers, function)[1] == expected
+
+
+@pytest.mark.parametrize(("function", "expected"), STRUCTURES)
+def test_structures_are_the_same_in_python(numbers, function, expected):
+    mapped = numbers.map(function, python=True)
+    assert not is_native(mapped) and mapped[1] == expected
+
+
+ARITHMETIC = [
+    (lambda s: s.x + 1, 3), (lambda s: 1 + s.x, 3), (lambda s: s.x - 1, 1), (lambda s: 5 - s.x, 3),
+    (lambda s: s.x * 3, 6), (lambda s: s.x / 4, 0.5), (lambda s: 4 / s.x, 2), (lambda s: -s.x, -2),
+    (lambda s: s.x + s.x, 4), (lambda s: s.x - s.x, 0), (lambda s: s.x * s.x, 4), (lambda s: s.x / s.x, 1),
+    (lambda s: s.y + np.int64(2), 4), (lambda s: s.x * np.float32(0.5), 1),
+    (lambda s: s.x < 3, True), (lambda s: s.x <= 2, True), (lambda s: s.x > 3, False), (lambda s: s.x >= s.x, True),
+    (lambda s: s.y == 2, True), (lambda s: s.y != 2, False),
+    (lambda s: (s.y > 1) & (s.x < 3), True), (lambda s: (s.y > 9) | (s.x > 9), False), (lambda s: ~(s.y > 1), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(ARITHMETIC)))
+def test_operators_of_symbols_compute_what_numpy_does(numbers, case):
+    function, expected = ARITHMETIC[case]
+    assert traced(numbers, function)[1] == expected == numbers.map(function, python=True)[1]
+
+
+def test_symbols_show_dtype_and_shape():
+    seen = []
+
+    def look(s):
+        seen.append((s.dtype, s.shape, s.ndim))
+        return s
+
+    traced(hr.from_arrays(np.zeros((3, 4, 5), np.uint8)), look)
+    assert seen[0] == ("u8", (4, 5), 2)
+
+
+REASONS = [
+    (lambda s: {"x": s.x if s.y > 2 else -s.x}, "the truth value"),
+    (lambda s: int(s.y), r"int\(\)"),
+    (lambda s: np.sqrt(s.x), "field"),
+    (lambda s: np.asarray(s.x), "field"),
+    (lambda s: s.x.astype("i4"), r"\.astype"),
+    (lambda s: s.y % 2, "%"),
+    (lambda s: [v for v in (s.x,) if isinstance(v, float)] or s.x, "type of a field"),
+    (lambda s: s.x + random.random(), "draws random numbers"),
+    (lambda s: s.x + np.random.rand(), "draws random numbers"),  # noqa: NPY002
+    (lambda s: {"x": s.x, "w": 1.0}, "no field or operator's result but float"),
+    (lambda s: f"{s.x:.2f}", "field"),
+    (lambda s: hash(s.x), "field"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REASONS)))
+def test_what_needs_data_runs_as_python_with_one_warning_that_says_why(numbers, case):
+    function, reason = REASONS[case]
+    with pytest.warns(hr.PythonFunctionWarning, match=reason) as caught:
+        mapped = numbers.map(function)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert "map at test_map.py:" in str(caught[0].message)
+    assert not is_native(mapped)
+    mapped[2]
+
+
+def test_two_different_graphs_run_as_python(numbers):
+    rng = np.random.default_rng(0)
+    with pytest.warns(hr.PythonFunctionWarning, match="two different graphs"):
+        numbers.map(lambda s: s.x + rng.random())
+
+
+def test_tracing_leaves_the_global_generators_as_they_were(numbers):
+    random.seed(3), np.random.seed(3)  # noqa: NPY002
+    want = random.random(), np.random.rand()  # noqa: NPY002
+    random.seed(3), np.random.seed(3)  # noqa: NPY002
+    with pytest.warns(hr.PythonFunctionWarning):
+        numbers.map(lambda s: s.x + random.random() + np.random.rand())  # noqa: NPY002
+    assert (random.random(), np.random.rand()) == want  # noqa: NPY002
+
+
+def test_errors_in_a_traced_function_are_the_users_own(numbers):
+    with pytest.raises(AttributeError, match="no field 'z'; it has x, y"):
+        numbers.map(lambda s: s.z)
+    with pytest.raises(ValueError, match="resize: "):
+        numbers.map(lambda s: ops.resize(s.x, size=3))
+    with pytest.raises(ZeroDivisionError):
+        numbers.map(lambda s: s.x + 1 / 0)
+
+
+def test_a_function_gets_arrays_that_are_its_own():
+    kept = []
+
+    def keep(s):
+        kept.append(s["x"])
+        s["x"][0] = 7
+        return s["x"]
+
+    data = np.zeros((4, 2), np.uint8)
+    assert [x.tolist() for x in hr.from_arrays({"x": data}).map(keep, python=True)] == [[7, 0]] * 4
+    assert not data.any() and all(x[0] == 7 for x in kept)
+
+
+def test_results_may_differ_in_size_but_not_in_kind():
+    ds = hr.range(5).map(lambda x: np.zeros(int(x), np.int16), python=True)
+    assert ds.schema == hr.FieldSpec("i16", (None,))
+    assert [x.shape for x in ds] == [(0,), (1,), (2,), (3,), (4,)]
+    other = hr.range(5).map(lambda x: int(x) if x < 3 else 0.5, python=True)
+    with pytest.raises(
+        ValueError, match=r"returned i64 \(\) .* and now f64 \(\): sample 3.*map at test_map.py"
+    ):
+        list(other)
+    nested = hr.range(5).map(lambda x: {"a": x} if x < 3 else {"b": x}, python=True)
+    with pytest.raises(hr.HeadraceError, match="structure"):
+        list(nested)
+
+
+def test_a_function_may_return_bytes_str_and_lists():
+    ds = hr.range(2).map(
+        lambda x: {"b": b"x" * int(x), "s": str(x), "l": [1, 2, int(x)], "t": True}, python=True
+    )
+    assert ds[1]["b"] == b"x" and ds[1]["s"] == "1" and ds[1]["l"].tolist() == [1, 2, 1] and ds[1]["t"]
+    (batch,) = ds.batch(2)
+    assert batch["b"] == [b"", b"x"] and batch["s"] == ["0", "1"]
+
+
+def test_an_exception_keeps_its_traceback_and_names_the_sample():
+    def broken(s):
+        if s == 3:
+            raise KeyError("three")
+        return s
+
+    ds = hr.range(10).shuffle(4).map(broken, python=True)
+    with pytest.raises(
+        hr.HeadraceError, match=r"broken: KeyError: 'three'.*sample 3.*map at test_map.py:"
+    ) as caught:
+        list(ds.batch(2))
+    cause = caught.value.__cause__
+    assert isinstance(cause, KeyError)
+    frames = []
+    trace = cause.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    assert frames[-1] == "broken"
+
+
+def test_rng_is_the_same_for_the_same_sample_and_epoch():
+    def noisy(x, rng):
+        return x + rng.random()
+
+    ds = hr.range(20).map(noisy).shuffle(1).batch(4)
+
+    def epochs(dataset):
+        loader = dataset.numpy()
+        return [np.concatenate(list(loader)).tolist() for _ in range(2)]
+
+    first = epochs(ds)
+    assert epochs(ds.options(workers=4)) == epochs(ds.options(workers=1)) == first
+    assert sorted(first[0]) != sorted(first[1])
+    assert epochs(ds.options(seed=1)) != first
+    assert len({x % 1 for x in first[0]}) == 20
+
+
+def test_operators_on_arrays_compute_at_once():
+    image = np.arange(8 * 8 * 3, dtype=np.uint8).reshape(8, 8, 3)
+    assert ops.center_crop(image, size=4).tolist() == image[2:6, 2:6].tolist()
+    assert ops.resize(image, size=(4, 6)).shape == (4, 6, 3)
+    assert ops.add(np.float32(1), value=2) == 3
+    assert ops.cast(image, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="random_flip: draws random numbers"):
+        ops.random_flip(image)
+    with pytest.raises(TypeError, match="a dtype, got"):
+        ops.cast(image, dtype=object())
+
+
+def test_random_operators_within_a_function_draw_with_the_samples_key():
+    images = np.random.default_rng(0).integers(0, 255, (8, 6, 6, 3), dtype=np.uint8)
+
+    def crop(s):
+        first, second = ops.random_crop(s["image"], size=3), ops.random_crop(s["image"], size=3)
+        return {"first": first, "second": second}
+
+    ds = hr.from_arrays({"image": images}).map(crop, python=True).batch(8)
+    a, b = next(iter(ds)), next(iter(ds.options(workers=3)))
+    assert a["first"].tobytes() == b["first"].tobytes()
+    assert a["first"].tobytes() != a["second"].tobytes()
+
+
+def test_filter_and_flat_map_trace_and_fall_back():
+    ds = hr.range(6)
+    assert [int(x) for x in ds.filter(lambda x: (x > 1) & (x < 5))] == [2, 3, 4]
+    with pytest.warns(hr.PythonFunctionWarning, match="filter at"):
+        odd = ds.filter(lambda x: x % 2 == 1)
+    assert [int(x) for x in odd] == [1, 3, 5]
+    assert [int(x) for x in ds.flat_map(lambda x: np.full(int(x), int(x)), python=True)] == [
+        i for i in range(6) for _ in range(i)
+    ]
+
+
+def test_one_draw_is_shared_by_image_and_mask():
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 255, (5, 9, 9, 3), dtype=np.uint8)
+    ds = hr.from_arrays({"image": image, "mask": image[..., :1].copy()})
+    both = ds.map(lambda s: ops.random_crop([s.image, s.mask], size=4))
+    for cropped, mask in both:
+        assert (cropped[..., :1] == mask).all()
+
+
+def test_a_parameter_may_be_a_field(numbers):
+    image = np.arange(12, dtype=np.uint8).reshape(1, 2, 2, 3)
+    ds = hr.from_arrays({"image": np.repeat(image, 2, 0), "p": np.array([0.0, 1.0], np.float32)})
+    flipped = traced(ds, lambda s: ops.random_flip(s.image, p=s.p))
+    assert flipped[0].tolist() == image[0].tolist() and flipped[1].tolist() == image[0, :, ::-1].tolist()

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+import headrace as hr  # noqa: E402
+from headrace import ops  # noqa: E402
+
+
+@pytest.fixture
+def ds():
+    return hr.from_arrays({"x": np.arange(20, dtype=np.float32).reshape(10, 2), "y": np.arange(10)}).shuffle(
+        1
+    )
+
+
+def test_tensors_share_the_memory_of_the_batch(ds):
+    loader = ds.batch(4).torch()
+    batches = list(loader)
+    assert len(loader) == 3 and [tuple(b["x"].shape) for b in batches] == [(4, 2), (4, 2), (2, 2)]
+    assert batches[0]["x"].dtype == torch.float32 and batches[0]["y"].dtype == torch.int64
+    assert loader.report()["memory"]["allocations"] == 6  # two fields of three batches, and no copy
+    want = list(ds.batch(4).numpy())
+    assert all((a["x"].numpy() == b["x"]).all() for a, b in zip(batches, want))
+    batches[0]["x"] += 1  # it is ours
+
+
+def test_single_elements_and_text_are_converted(ds):
+    one = next(iter(ds.torch()))
+    assert one["y"].shape == () and one["x"].shape == (2,)
+    text = next(iter(hr.from_arrays([b"a", b"b"]).batch(2).torch()))
+    assert text == [b"a", b"b"]
+    items = hr.from_dataset([np.zeros(2)] * 2)  # shared with the dataset: read-only, so it is copied
+    for tensor in items.torch():
+        tensor.add_(1)
+    assert not items[0].any()
+
+
+def test_bf16_is_native():
+    x = np.array([1.0, 2.5], np.float32)
+    (batch,) = hr.from_arrays(x).map(lambda v: ops.cast(v, dtype="bf16")).batch(2).torch()
+    assert batch.dtype == torch.bfloat16 and batch.tolist() == [1.0, 2.5]
+
+
+def test_state_and_epochs_are_those_of_the_numpy_loader(ds):
+    loader = ds.batch(3).torch()
+    first = [b["y"].tolist() for b in loader]
+    iteration = iter(loader)
+    next(iteration)
+    other = ds.batch(3).numpy()
+    other.load_state_dict(iteration.state_dict())
+    rest = [b["y"].tolist() for b in other]
+    loader.set_epoch(1)
+    assert [b["y"].tolist() for b in loader][1:] == rest != first[1:]
+
+
+def test_torchs_own_dataset_goes_in():
+    ds = hr.from_dataset(TensorDataset(torch.arange(6).reshape(3, 2), torch.tensor([1.0, 2.0, 3.0])))
+    x, y = ds[2]
+    assert x.tolist() == [4, 5] and y == 3.0
+
+
+def test_a_function_may_work_on_tensors():
+    ds = hr.range(4).map(lambda x: torch.full((2,), int(x)), python=True)
+    assert ds[3].tolist() == [3, 3]
+    with pytest.warns(hr.PythonFunctionWarning, match="draws random numbers"):
+        hr.range(4).map(lambda x: x + float(torch.rand(())))
+
+
+@pytest.mark.parametrize(("workers", "context"), [(0, None), (2, "spawn"), (2, "fork")])
+def test_pytorchs_dataloader_takes_a_dataset(ds, workers, context):
+    loader = DataLoader(ds, batch_size=4, num_workers=workers, multiprocessing_context=context)
+    seen = torch.cat([b["y"] for b in loader]).tolist()
+    assert seen == [int(s["y"]) for s in ds]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_cuda_device_gets_the_same_batches(ds):
+    loader = ds.batch(3).torch(device="cuda")
+    want = [b["x"].tolist() for b in ds.batch(3).numpy()]
+    iteration, got = iter(loader), []
+    for batch in iteration:
+        assert batch["x"].is_cuda
+        got.append(batch["x"].cpu().tolist())
+        if len(got) == 2:
+            state = iteration.state_dict()
+    assert got == want
+    other = ds.batch(3).numpy()
+    other.load_state_dict(state)
+    assert [b["x"].tolist() for b in other] == want[2:]
