@@ -170,7 +170,9 @@ bench: build  ## the micro-benchmarks and the pipelines beside other loaders
 	@cmake -B $(RELEASE) -DHEADRACE_BENCH=ON >/dev/null
 	@cmake --build $(RELEASE) --target headrace_micro
 	$(RELEASE)/bench/micro/headrace_micro
-	@set -e; for pipeline in $(wildcard bench/pipelines/*.py); do $(PYTHON) $$pipeline; done
+	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
+	$(PYTHON) bench/pipelines/race.py images $(DEMO_DATA)/train --workers 1 2
+	$(PYTHON) bench/pipelines/race.py elements
 
 .PHONY: clean
 clean:  ## remove what was built; the virtual environment and the demo data stay
