@@ -4,7 +4,6 @@
 // before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch) for what it made.
 // Immutable once a run has begun; `fetch` and `run` are called from many threads, for different parts.
 #pragma once
-#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -37,6 +36,8 @@ class Body {
   // After the last part: `outputs` from what the parts made.
   virtual Status finish(Ticket& ticket, Evaluator& evaluator) const;
 
+  virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
+
   std::vector<Link> chain;
   bool skip_errors = false;  // on_error("skip") stands above
 
@@ -58,6 +59,7 @@ class LevelBody final : public Body {
   Status fetch(const Ticket& ticket, Part& part, Counters& counters) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
+  bool takes_positions() const override { return true; }
 
   // One element, here and now: ds[i], batches of batches. REQUIRES: position below the level's size.
   Result<Sample> element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence, Evaluator& evaluator) const;
@@ -90,7 +92,7 @@ class LevelBody final : public Body {
   std::shared_ptr<const Level> level_;
   Level::Start outer_, rows_;
   std::shared_ptr<Fetcher> fetcher_;
-  std::map<const Source*, BlockPtr> resident_;
+  std::vector<BlockPtr> resident_;  // by ordinal of the leaf; null for what is read
   bool makes_batches_ = false;
 };
 

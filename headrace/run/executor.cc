@@ -42,6 +42,7 @@ size_t Executor::in_flight() const {
 void Executor::pump() {
   starved_ = false;
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it) {
+    if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
     Stage::Admitted admitted;
     while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
       if ((*it)->ended()) break;
@@ -50,10 +51,18 @@ void Executor::pump() {
 }
 
 bool Executor::take_locked(Duty duty, Work& work) {
-  // After a part found no memory, others wait until something was finished and gave some back.
-  if (hungry_ > 0 && running_ > 0) return false;
+  // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
+  if (hungry_ && hungry_->ticket->dropped) hungry_.reset();
+  if (hungry_ && (running_ > 0 || awaits_consumer_ || hungry_->io != (duty == Duty::io))) return false;
   pump();
-  if (duty == Duty::io && pool_->ledger().by_use[static_cast<size_t>(Use::encoded)] > pool_->ledger().budget / 2) return false;
+  if (hungry_) {
+    hungry_->stage->take_this(*hungry_, work);
+    ++running_;
+    return true;
+  }
+  const auto ledger = pool_->ledger();
+  const bool read_ahead_enough = ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2;
+  if (duty == Duty::io && read_ahead_enough && running_ > 0) return false;
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
     if ((*it)->take(duty == Duty::io, work)) {
       ++running_;
@@ -71,19 +80,29 @@ void Executor::finish(Work& work) {
   std::lock_guard lock(mutex_);
   --running_;
   const bool no_memory = work.result.status.code() == Code::exhausted;
-  if (no_memory && answer_hunger(work)) return;
-  hungry_ = 0;
+  if (no_memory && !work.ticket->dropped && answer_hunger(work)) return;
+  if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
   work.stage->finish(work);
   work.ticket.reset();
 }
 
-// A part found the pool empty. Others that run will give memory back; else bytes read ahead can go; else it is an error.
+// A part found the pool empty. What still runs will give memory back; then bytes read ahead can go, then younger
+// tickets, then the consumer can take what is ready. Only when all that is gone the part is too large.
 bool Executor::answer_hunger(Work& work) {
-  const bool others_run = running_ > 0;
-  if (!others_run && work.stage->drop_fetched(work.ticket.get()) == 0) return false;
-  ++hungry_;
+  bool retry = true;
+  awaits_consumer_ = false;
+  if (running_ == 0 && work.stage->drop_fetched(work.ticket.get()) == 0 && !work.stage->drop_younger(work.ticket.get())) {
+    for (const Stage* stage : stages_) awaits_consumer_ = awaits_consumer_ || stage->front_is_done();
+    const bool older_first = !work.stage->is_front(*work.ticket);
+    if (!awaits_consumer_ && !older_first) return false;
+    retry = awaits_consumer_;
+  }
   work.result = {};
   work.stage->give_back(work);
+  const bool oldest = !hungry_ || hungry_->ticket->serial >= work.ticket->serial;
+  if (!retry) hungry_.reset();
+  else if (oldest) hungry_ = work;
+  work.ticket.reset();
   return true;
 }
 
@@ -93,6 +112,7 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
   const Pull pulled = root_->pull(item, failure);
   if (pulled == Pull::item) {
     out = std::move(item.samples[0]);
+    awaits_consumer_ = false;
     pump();
     return pulled;
   }

@@ -6,6 +6,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "headrace/run/stage.h"
@@ -48,7 +49,8 @@ class Executor {
   std::shared_ptr<Pool> pool_;
   size_t ring_;
   size_t running_ = 0;          // parts in workers' hands
-  size_t hungry_ = 0;           // parts given back for want of memory since a part last finished
+  std::optional<Work> hungry_;  // a part that was given back for want of memory
+  bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
   bool starved_ = false;        // the last admission found no memory
 };
 

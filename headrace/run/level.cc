@@ -31,7 +31,7 @@ namespace {
 
 class Lowering {
  public:
-  explicit Lowering(Level& level) : level_(level) {}
+  Lowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
 
   Result<std::unique_ptr<Order>> visit(const Node& node) {
     return std::visit([&](const auto& kind) { return lower(node, kind); }, node.kind);
@@ -50,7 +50,7 @@ class Lowering {
   Made lower(const Node& node, const Batch& batch) {
     LeafPlan leaf;
     leaf.batch = batch;
-    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input()));
+    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
     leaf.incoming = node.schema;
     return add(std::move(leaf));
   }
@@ -101,6 +101,7 @@ class Lowering {
   }
 
   Made add(LeafPlan leaf) {
+    leaf.ordinal = leaves_++;
     level_.leaves.push_back(std::move(leaf));
     return Order::leaf(static_cast<uint32_t>(level_.leaves.size() - 1));
   }
@@ -116,13 +117,14 @@ class Lowering {
   }
 
   Level& level_;
+  uint32_t& leaves_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Level>> lower_level(const Node& node) {
+Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   auto level = std::make_unique<Level>();
-  HEADRACE_ASSIGN(level->order, Lowering(*level).visit(node));
+  HEADRACE_ASSIGN(level->order, Lowering(*level, leaves).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
   return level;

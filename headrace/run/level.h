@@ -20,6 +20,7 @@ struct Level;
 struct LeafPlan {
   SourcePtr source;              // a read, or
   uint32_t read = 0;             //   its ordinal
+  uint32_t ordinal = 0;          // of the leaf among all of the pipeline's: where its resident block is kept
   std::unique_ptr<Level> rows;   // a batch of these
   Batch batch;
   Schema incoming;               // what reaches the first program
@@ -54,7 +55,7 @@ struct Level {
   uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
 };
 
-// REQUIRES: node->indexed, numbered.
-Result<std::unique_ptr<Level>> lower_level(const Node& node);
+// REQUIRES: node->indexed, numbered. Leaves are numbered from `leaves` on.
+Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves);
 
 }  // namespace headrace

@@ -32,8 +32,9 @@ Status LevelBody::prepare(Counters& counters) {
     open.pop_back();
     for (const LeafPlan& leaf : level->leaves) {
       if (leaf.rows) open.push_back(leaf.rows.get());
-      else if (leaf.source->resident() && leaf.source->size() > 0) {
-        HEADRACE_ASSIGN(resident_[leaf.source.get()], fetcher_->block(*leaf.source, 0, counters));
+      if (resident_.size() <= leaf.ordinal) resident_.resize(leaf.ordinal + 1);
+      if (leaf.source && leaf.source->resident() && leaf.source->size() > 0) {
+        HEADRACE_ASSIGN(resident_[leaf.ordinal], fetcher_->block(*leaf.source, 0, counters));
       }
     }
   }
@@ -127,7 +128,7 @@ bool LevelBody::gather(Ticket& ticket, const Part& part) const {
   const Level& rows = *ticket.batch->rows;
   const LeafPlan& leaf = rows.leaves[0];
   if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty()) return false;
-  const Block& block = *resident_.at(leaf.source.get());
+  const Block& block = *resident_[leaf.ordinal];
   std::vector<uint64_t> indices(part.count);
   for (size_t i = 0; i < part.count; ++i) indices[i] = leaf.source->place(part.at[i].index).row;
   for (size_t f = 0; f < ticket.slots.size(); ++f) {
@@ -233,7 +234,7 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   if (!resident) {
     HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator));
   }
-  const Block& block = resident ? *resident_.at(leaf.source.get()) : *held;
+  const Block& block = resident ? *resident_[leaf.ordinal] : *held;
   const uint64_t index = leaf.source->place(row.at.index).row;
   bool gathered = resident && leaf.incoming.size() > 0;
   for (size_t f = 0; gathered && f < leaf.incoming.size(); ++f) {

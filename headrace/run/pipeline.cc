@@ -57,7 +57,8 @@ class Lowering {
   }
 
   Made level(const Node& node) {
-    HEADRACE_ASSIGN(std::shared_ptr<const Level> made, lower_level(node));
+    uint32_t leaves = 0;
+    HEADRACE_ASSIGN(std::shared_ptr<const Level> made, lower_level(node, leaves));
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
     auto feeder = position_stream(made, body->makes_batches() ? 1 : kPositionBlock, &body->outer_start());

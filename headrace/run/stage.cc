@@ -132,14 +132,18 @@ bool Stage::take(bool io, Work& work) {
   auto& runnable = io ? io_ : ready_;
   if (runnable.empty()) return false;
   const auto [serial, part] = *runnable.begin();
-  runnable.erase(runnable.begin());
+  Work wanted;
+  wanted.ticket = find(serial), wanted.part = part, wanted.io = io;
+  take_this(wanted, work);
+  return true;
+}
+
+void Stage::take_this(const Work& wanted, Work& work) {
+  (wanted.io ? io_ : ready_).erase({wanted.ticket->serial, wanted.part});
   work = {};
   work.stage = this;
-  work.ticket = find(serial);
-  work.part = part;
-  work.io = io;
-  if (part != Work::kFinish && !io) work.ticket->parts[part].state = Part::State::running;
-  return true;
+  work.ticket = wanted.ticket, work.part = wanted.part, work.io = wanted.io;
+  if (work.part != Work::kFinish && !work.io) work.ticket->parts[work.part].state = Part::State::running;
 }
 
 void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
@@ -214,6 +218,28 @@ size_t Stage::drop_fetched(const Ticket* keep) {
       ++dropped;
     }
   return dropped;
+}
+
+bool Stage::drop_younger(const Ticket* keep) {
+  if (!body_->takes_positions()) return false;
+  const auto holds_memory = [](const Ticket& t) {
+    const bool slots = std::any_of(t.slots.begin(), t.slots.end(), [](const MutView& s) { return s.data; });
+    return t.done || slots || t.parts_left < t.parts.size();
+  };
+  bool worth_it = false;
+  for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && (*it)->emitted == 0; ++it)
+    worth_it = worth_it || ((*it)->serial > keep->serial && holds_memory(**it));
+  while (worth_it && ring_.back().get() != keep && ring_.back()->serial > keep->serial && ring_.back()->emitted == 0) {
+    const TicketPtr ticket = ring_.back();
+    ring_.pop_back();
+    ticket->dropped = true;
+    for (auto* runnable : {&io_, &ready_}) runnable->erase(runnable->lower_bound({ticket->serial, 0}), runnable->end());
+    CursorReader before(ticket->before);
+    feeder_->restore(before);
+    --admitted_;
+    ended_ = false;
+  }
+  return worth_it;
 }
 
 }  // namespace headrace

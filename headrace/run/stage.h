@@ -36,10 +36,16 @@ class Stage final : public Stream {
   enum class Admitted : uint8_t { yes, no, no_memory };
   Admitted admit(size_t ring, Pool& pool);
   bool take(bool io, Work& work);        // the oldest runnable part
+  void take_this(const Work& wanted, Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
   void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
   void finish(Work& work);               // what run() found
   void give_back(const Work& work);      // the part could not get memory: runnable again
   size_t drop_fetched(const Ticket* keep);  // forget bytes read ahead for others; how many parts gave some up
+
+  // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be undone.
+  bool drop_younger(const Ticket* keep);
+  bool is_front(const Ticket& ticket) const { return !ring_.empty() && ring_.front().get() == &ticket; }
+  bool front_is_done() const { return !ring_.empty() && ring_.front()->done; }
 
   size_t in_flight() const { return ring_.size(); }
   bool empty() const { return ring_.empty(); }
