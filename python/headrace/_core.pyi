@@ -100,6 +100,13 @@ class Node:
     def inputs(self) -> list[Node]:
         """The nodes below."""
 
+    @property
+    def varies_by_epoch(self) -> bool:
+        """Whether another epoch has another order or other draws."""
+
+    def metadata(self) -> list:
+        """What the formats say of the data, a dict for each read."""
+
     def describe(self) -> dict:
         """The verb, and what loaders show of it."""
 

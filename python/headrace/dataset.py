@@ -225,6 +225,12 @@ class Dataset:
         _, specs, structure = self._node.schema
         return packer(structure)([FieldSpec(dtype, tuple(shape)) for dtype, shape in specs])
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the format says of the data as a whole, of the first read: {"classes": ["cat", "dog"]}."""
+        found: dict[str, Any] = self._node.metadata()[0]
+        return found
+
     def __len__(self) -> int:
         size = self._node.size
         if size is None:
@@ -246,7 +252,7 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over epoch 0 as NumPy arrays; a loader, `numpy()` or `torch()`, knows epochs and states."""
-        return iter(self.numpy())
+        return iter(self.numpy().at_its_first_epoch())
 
     def at_epoch(self, epoch: int) -> EpochView:
         """Show the elements of another epoch as a sequence."""

@@ -10,8 +10,9 @@ namespace {
 constexpr size_t kStored = 128;  // the last ones: their frames may hold large things
 constexpr char kMark = '\x1f';   // around the number of a stored exception in a Status' text
 
-// Guarded by the GIL. Never destroyed: Python is gone by then.
+// Guarded by `mutex`, which is nothing where the GIL does its work. Never destroyed: Python is gone by then.
 struct Store {
+  nb::ft_mutex mutex;
   struct Entry {
     std::string text;  // as the Status says it
     nb::object exception;
@@ -27,6 +28,7 @@ Store& store() {
 // The exception that a Status speaks of. After many failures in a row it may be gone: then the last that said
 // the same.
 nb::object stored_exception(std::string_view text) {
+  nb::ft_lock_guard lock(store().mutex);
   const auto& exceptions = store().exceptions;
   const size_t mark = text.find(kMark);
   if (mark == std::string_view::npos) return {};
@@ -75,6 +77,7 @@ Status foreign(nb::python_error& error, std::string_view function) {
   std::string said = nb::cast<std::string>(nb::str(error.value()));
   if (!said.empty()) said = ": " + said;
   const std::string text = std::string(function) + ": " + type + said;
+  nb::ft_lock_guard lock(store().mutex);
   const uint64_t number = ++store().next;
   auto& stored = store().exceptions;
   stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});

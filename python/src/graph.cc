@@ -90,6 +90,33 @@ NodePtr without_order(const NodePtr& node) {
   return made ? made : node;
 }
 
+// Whether another epoch has other elements or another order: shuffles, and operators that draw. A Python
+// function may call such, but mostly does not, so it counts when it asks for a generator.
+bool varies_by_epoch(const Node& node) {
+  const auto draws = [](const Program& program) {
+    for (const Call& call : program.steps) {
+      const Value params = call.op->params();
+      const Value* random = params.find("random");
+      if (call.op->name() == kFunctionOp ? random && random->boolean() && *random->boolean()
+                                         : call.op->random())
+        return true;
+    }
+    return false;
+  };
+  if (node.as<Shuffle>()) return true;
+  if (const auto* map = node.as<Map>(); map && draws(map->program)) return true;
+  if (const auto* filter = node.as<Filter>(); filter && draws(filter->predicate)) return true;
+  for (const NodePtr& input : node.inputs)
+    if (varies_by_epoch(*input)) return true;
+  return false;
+}
+
+// What the formats say of the data, one object a read, in the order of the reads.
+void list_metadata(const Node& node, nb::list& out) {
+  for (const NodePtr& input : node.inputs) list_metadata(*input, out);
+  if (const auto* read = node.as<Read>()) out.append(to_python(read->source->metadata()));
+}
+
 std::string plan_text(const NodeHandle& node, uint64_t seed) {
   return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed));
 }
@@ -136,6 +163,17 @@ void bind_node(nb::module_& m) {
             return out;
           },
           "The nodes below.")
+      .def_prop_ro(
+          "varies_by_epoch", [](const NodeHandle& n) { return varies_by_epoch(*n.node); },
+          "Whether another epoch has another order or other draws.")
+      .def(
+          "metadata",
+          [](const NodeHandle& n) {
+            nb::list out;
+            list_metadata(*n.node, out);
+            return out;
+          },
+          "What the formats say of the data, a dict for each read.")
       .def("describe", &describe, "The verb, and what loaders show of it.")
       .def(
           "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")

@@ -17,3 +17,8 @@ def photos(tmp_path: Path) -> Path:
         for i in range(6):
             Image.fromarray(picture(label * 6 + i, 24 + i, 32 + 2 * i)).save(folder / f"{i}.jpg", quality=90)
     return tmp_path / "photos"
+
+
+def pytest_configure(config):
+    # Tests make many loaders of one pipeline; the one that is about this warning asks for it.
+    config.addinivalue_line("filterwarnings", "ignore:a second loader")

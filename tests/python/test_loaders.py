@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,22 @@ def test_each_iter_is_the_next_epoch(ds):
     loader.sampler.set_epoch(0)
     assert lists(loader) == epochs[0]
     assert loader.batch_size == 8 and loader.drop_last is False and loader.dataset is ds
+
+
+def test_a_second_loader_of_the_same_order_warns():
+    def make(seed):
+        return hr.range(1000, 1013).shuffle(seed)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(make(77)), list(make(77))  # a dataset iterates over epoch 0 on purpose
+        list(make(77).numpy()), list(make(78).numpy())
+        told = make(77).numpy()
+        told.set_epoch(1)
+        list(told)
+        list(hr.range(5).numpy()), list(hr.range(5).numpy())  # every epoch is the same
+    with pytest.warns(UserWarning, match="keep one loader"):
+        list(make(77).numpy())
 
 
 def test_a_state_continues_with_the_next_batch_wherever_it_was_taken(ds):

@@ -83,6 +83,7 @@ def test_read_recognises_a_folder_of_classes(photos):
     assert len(ds) == 12
     assert [int(s["label"]) for s in ds] == [0] * 6 + [1] * 6
     assert ds[0]["image"][:2] == b"\xff\xd8"
+    assert ds.metadata["classes"] == ["cat", "dog"]
     assert len(hr.read_image_folder(photos)) == len(hr.read(photos, format="image_folder")) == 12
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -22,6 +23,8 @@ Element = TypeVar("Element")
 
 # Threads that call Python functions must be gone before the interpreter is.
 _alive: weakref.WeakSet[Loader[Any]] = weakref.WeakSet()
+# Fingerprints of the pipelines whose epoch 0 some loader began without being told to.
+_begun: set[str] = set()
 
 
 @atexit.register
@@ -82,7 +85,24 @@ class Loader(Generic[Element]):
         described = _nearest_batch(dataset._node)
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
+        self._knows_epoch = not dataset._node.varies_by_epoch  # or was told: no reason to warn
         _alive.add(self)
+
+    def at_its_first_epoch(self) -> Self:
+        """Return itself, to iterate over epoch 0 on purpose."""
+        self._knows_epoch = True
+        return self
+
+    def _warn_of_the_same_epoch(self) -> None:
+        if not self._knows_epoch and self._core.fingerprint in _begun:
+            warnings.warn(
+                "a second loader of the same pipeline begins with epoch 0, in the order of the first: keep one loader and "
+                "iterate over it again, or call set_epoch()",
+                stacklevel=3,
+            )
+        elif not self._knows_epoch:
+            _begun.add(self._core.fingerprint)
+        self._knows_epoch = True
 
     def _convert(self, leaves: list[Any]) -> Element:
         """Make an element of a list of leaves as the engine hands them over."""
@@ -92,6 +112,7 @@ class Loader(Generic[Element]):
     def __iter__(self) -> Iteration[Element]:
         if (last := self._current()) is not None:
             last.close()
+        self._warn_of_the_same_epoch()
         self._core.begin()
         iteration = self._make_iteration()
         self._iteration = weakref.ref(iteration)
@@ -114,6 +135,7 @@ class Loader(Generic[Element]):
     def set_epoch(self, epoch: int) -> None:
         """Name the epoch of the next iteration; ends the one under way."""
         self.close()
+        self._knows_epoch = True
         self._core.set_epoch(epoch)
 
     def state_dict(self) -> State:
@@ -129,6 +151,7 @@ class Loader(Generic[Element]):
         """
         self.close()
         self._core.load(state)
+        self._knows_epoch = True
 
     def report(self) -> Report:
         """Return what was counted so far, over all iterations."""
