@@ -109,6 +109,7 @@ struct Infer {
   }
   Status operator()(const Take& take) {
     HEADRACE_TRY(inherit());
+    if (take.count == 0) node.total = 0;
     if (node.total) node.total = std::min(*node.total, take.count);
     return {};
   }

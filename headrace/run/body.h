@@ -85,8 +85,8 @@ class LevelBody final : public Body {
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
-  Status replace(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
-                 Status first) const;
+  Status find_replacement(const LeafPlan::Replace& replace, const Row& row, Evaluator& evaluator,
+                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const;
   Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
 
   std::shared_ptr<const Level> level_;

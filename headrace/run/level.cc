@@ -63,9 +63,12 @@ class Lowering {
   Made lower(const Node& node, const OnError& on_error) {
     const size_t first = level_.leaves.size();
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
-    if (on_error.policy == OnErrorPolicy::replace)
-      for (size_t i = first; i < level_.leaves.size(); ++i) cover(level_.leaves[i]);
-    return order;
+    if (on_error.policy != OnErrorPolicy::replace) return order;
+    for (size_t i = first; i < level_.leaves.size(); ++i) {
+      LeafPlan& leaf = level_.leaves[i];
+      leaf.replaces.push_back({leaf.programs.size(), marks_, order.get(), *node.input()->total});
+    }
+    return Order::mark(std::move(order), marks_++);
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
@@ -106,18 +109,9 @@ class Lowering {
     return Order::leaf(static_cast<uint32_t>(level_.leaves.size() - 1));
   }
 
-  // on_error("replace") acts on samples: above a batch it covers the rows.
-  static void cover(LeafPlan& leaf) {
-    if (leaf.rows) {
-      for (LeafPlan& row : leaf.rows->leaves) cover(row);
-      return;
-    }
-    leaf.replace = true;
-    leaf.covered = leaf.programs.size();
-  }
-
   Level& level_;
   uint32_t& leaves_;
+  uint32_t marks_ = 0;
 };
 
 }  // namespace

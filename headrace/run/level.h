@@ -25,8 +25,13 @@ struct LeafPlan {
   Batch batch;
   Schema incoming;               // what reaches the first program
   std::vector<Program> programs;
-  size_t covered = 0;            // programs before on_error("replace"); 0 when there is none
-  bool replace = false;
+  struct Replace {
+    size_t covered = 0;          // programs before this on_error("replace")
+    uint32_t mark = 0;
+    const Order* order = nullptr;  // what stands below it
+    uint64_t total = 0;            // positions of that
+  };
+  std::vector<Replace> replaces;   // innermost first
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
 };
@@ -49,8 +54,6 @@ struct Level {
   uint64_t size(uint64_t epoch, const Start& start) const;
   // Positions first, first + 1 … of this rank in `epoch`.
   void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start, std::span<Position> out) const;
-  // The same from global positions, before any shard: on_error("replace") looks for its next one here.
-  void locate_global(std::span<Position> positions) const { order->locate(positions); }
   // The global position behind this rank's position.
   uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
 };

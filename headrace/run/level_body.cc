@@ -183,24 +183,28 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
   if (status.ok()) return status;
-  const bool covered = leaf.replace && (evaluator.failed() == Evaluator::kBeforePrograms || evaluator.failed() < leaf.covered);
-  std::string at = evaluator.failed_at();
-  status = std::move(status).after(": " + where(leaf, row.at) + at);
-  if (covered && is_data_error(status) && status.code() != Code::exhausted)
-    return replace(row, evaluator, slots, out, who, std::move(status));
+  const size_t failed = evaluator.failed();
+  status = std::move(status).after(": " + where(leaf, row.at) + evaluator.failed_at());
+  if (!is_data_error(status) || status.code() == Code::exhausted) return status;
+  for (const LeafPlan::Replace& replace : leaf.replaces)
+    if (failed == Evaluator::kBeforePrograms || failed < replace.covered)
+      return find_replacement(replace, row, evaluator, slots, out, who, std::move(status));
   return status;
 }
 
-Status LevelBody::replace(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
-                          Identity& who, Status first) const {
+// The next good position in the order below the on_error, cyclic; its data and id, drawn with this slot's key.
+Status LevelBody::find_replacement(const LeafPlan::Replace& replace, const Row& row, Evaluator& evaluator,
+                                   std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const {
   bool wrapped = false;
-  const uint64_t g = row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped);
+  Mark mark{replace.mark, 0, 0};
+  Position slot{row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped), row.epoch, 0, 0, true, &mark};
+  row.level->order->locate({&slot, 1});
   Status last = first;
   for (uint64_t tries = 1; tries <= kReplaceTries; ++tries) {
-    Row other{row.level, row.position, row.epoch, {(g + tries) % row.level->total, row.epoch, 0, 0, true}, nullptr, nullptr};
-    row.level->locate_global({&other.at, 1});
+    Row other{row.level, row.position, row.epoch, {(mark.index + tries) % replace.total, mark.epoch, 0, 0, true, nullptr}};
+    replace.order->locate({&other.at, 1});
     const LeafPlan& leaf = row.level->leaves[other.at.leaf];
-    who.shown = shown(leaf, other.at.index);  // its data and id, drawn with this slot's key
+    who.shown = shown(leaf, other.at.index);
     last = run_leaf(leaf, other, evaluator, slots, out, who);
     if (last.ok()) {
       evaluator.counters().replaced.add(1);

@@ -155,6 +155,7 @@ void LoaderImpl::pause(bool finished) {
 Where LoaderImpl::here(bool finished) const {
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
+  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0) return {.epoch = began_.epoch};
   if (elastic()) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);

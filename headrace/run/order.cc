@@ -76,6 +76,20 @@ class SkipOrder final : public Order {
   uint64_t count_;
 };
 
+class MarkOrder final : public Order {
+ public:
+  MarkOrder(std::unique_ptr<Order> child, uint32_t ordinal) : child_(std::move(child)), ordinal_(ordinal) {}
+  void locate(std::span<Position> positions) const override {
+    for (Position& p : positions)
+      if (p.mark && p.mark->ordinal == ordinal_) p.mark->index = p.index, p.mark->epoch = p.epoch;
+    child_->locate(positions);
+  }
+
+ private:
+  std::unique_ptr<Order> child_;
+  uint32_t ordinal_;
+};
+
 class ConcatenateOrder final : public Order {
  public:
   ConcatenateOrder(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals)
@@ -113,6 +127,9 @@ std::unique_ptr<Order> Order::repeat(std::unique_ptr<Order> child, uint64_t time
 }
 std::unique_ptr<Order> Order::skip(std::unique_ptr<Order> child, uint64_t count) {
   return std::make_unique<SkipOrder>(std::move(child), count);
+}
+std::unique_ptr<Order> Order::mark(std::unique_ptr<Order> child, uint32_t ordinal) {
+  return std::make_unique<MarkOrder>(std::move(child), ordinal);
 }
 std::unique_ptr<Order> Order::concatenate(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals) {
   return std::make_unique<ConcatenateOrder>(std::move(children), std::move(totals));

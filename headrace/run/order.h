@@ -10,6 +10,12 @@
 
 namespace headrace {
 
+// Where a position stands at one on_error("replace") on its way down: set by `locate` when somebody asks.
+struct Mark {
+  uint32_t ordinal = 0;  // of the mark asked for
+  uint64_t index = 0, epoch = 0;
+};
+
 // Before `locate`: a position of the level in `index`. After: an element of a leaf.
 struct Position {
   uint64_t index = 0;
@@ -17,6 +23,7 @@ struct Position {
   uint32_t leaf = 0;
   uint32_t occurrence = 0;
   bool valid = true;
+  Mark* mark = nullptr;
 };
 
 // The index verbs of one level over its leaves.
@@ -29,6 +36,8 @@ class Order {
   static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
   static std::unique_ptr<Order> repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total);
   static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
+  // Nothing but a place to stop at: fills in Position::mark.
+  static std::unique_ptr<Order> mark(std::unique_ptr<Order> child, uint32_t ordinal);
   static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals);
 };
 

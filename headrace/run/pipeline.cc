@@ -37,6 +37,20 @@ NodePtr place_on_error(const NodePtr& node) {
   return made ? made : out;
 }
 
+// A shard deals its segment's order as it is after all index verbs, wherever it stands in it: it goes last, below the next
+// border or batch. Levels do this by themselves. Not a rewrite either.
+NodePtr place_shard(const NodePtr& node) {
+  std::vector<NodePtr> inputs;
+  for (const NodePtr& input : node->inputs) inputs.push_back(place_shard(input));
+  NodePtr out = inputs.empty() ? node : with_inputs(*node, inputs);
+  const bool moves_indices = out->as<Take>() || out->as<Skip>() || out->as<Repeat>() || out->as<Map>();
+  if (out->indexed || !moves_indices || !out->input()->as<Shard>()) return out;
+  const NodePtr shard = out->input();
+  const NodePtr below = with_inputs(*out, {shard->input()});
+  const NodePtr made = below ? with_inputs(*shard, {below}) : nullptr;
+  return made ? made : out;
+}
+
 class Lowering {
  public:
   Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher)
@@ -193,7 +207,7 @@ std::vector<std::string> notes(const NodePtr& plan) {
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
                        std::shared_ptr<Fetcher> fetcher) {
   Pipeline out;
-  const NodePtr placed = place_on_error(number(root));
+  const NodePtr placed = place_shard(place_on_error(number(root)));
   out.plan = rewrite(placed, rewrites_off, &out.applied);
   list_operators(*placed, out.operators);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
