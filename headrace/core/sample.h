@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/core/status.h"
 #include "headrace/core/tensor.h"
 
 namespace headrace {
@@ -38,6 +39,8 @@ struct Sample {
   SampleId id;            // names the sample to every random operator
   uint64_t shown_id = 0;  // what the id field shows: read << 48 | index; another sample's after on_error("replace")
   std::vector<Tensor> fields;  // in the order of Schema::names
+  // Set when making it failed and on_error("skip") stands further on: it counts as an element until it gets there.
+  std::shared_ptr<const Status> failure;
 };
 
 }  // namespace headrace

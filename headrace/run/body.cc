@@ -1,5 +1,6 @@
 #include "headrace/run/body.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace headrace {
@@ -45,26 +46,37 @@ Status Body::finish(Ticket& ticket, Evaluator&) const {
 Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
                     std::vector<Sample>& out) const {
   for (; link < chain.size(); ++link) {
-    if (const auto* rows = std::get_if<UnbatchLink>(&chain[link]))
-      return follow_rows(*rows, sample, link + 1, evaluator, where, out);
+    if (std::get_if<SkipLink>(&chain[link])) {
+      if (!sample.failure) continue;
+      evaluator.counters().skipped.add(1);
+      return {};
+    }
+    if (sample.failure) continue;
     Status status;
     bool keep = true;
-    if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
+    if (const auto* rows = std::get_if<UnbatchLink>(&chain[link])) {
+      status = follow_rows(*rows, sample, link + 1, evaluator, where, out);
+      if (status.ok()) return {};
+    } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
       Sample verdict = sample;
       status = follow_map(filter->predicate, verdict, evaluator, where);
       keep = status.ok() && *verdict.fields[0].view().as<bool>();
     } else {
       status = follow_map(std::get<Program>(chain[link]), sample, evaluator, where);
     }
-    if (!status.ok() && skip_errors && is_data_error(status) && status.code() != Code::exhausted) {
-      evaluator.counters().skipped.add(1);
-      return {};
-    }
-    HEADRACE_TRY(std::move(status));
-    if (!keep) return {};
+    if (keeps(status, link)) sample.failure = std::make_shared<const Status>(std::move(status));
+    else HEADRACE_TRY(std::move(status));
+    if (!sample.failure && !keep) return {};
   }
   out.push_back(std::move(sample));
   return {};
+}
+
+bool Body::keeps(const Status& status, size_t link) const {
+  const bool skipped = keep_failures || std::any_of(chain.begin() + static_cast<std::ptrdiff_t>(link), chain.end(), [](const Link& l) {
+                         return std::holds_alternative<SkipLink>(l);
+                       });
+  return skipped && is_data_error(status) && status.code() != Code::exhausted;
 }
 
 Status Body::follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const {
@@ -93,7 +105,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     rows = n;
   }
   for (int64_t row = 0; row < rows; ++row) {
-    Sample child{sample.id, sample.shown_id, {}};
+    Sample child{sample.id, sample.shown_id, {}, nullptr};
     child.id.child = sample.id.child << 16 | (static_cast<uint32_t>(row) + 1);
     for (size_t f = 0; f < sample.fields.size(); ++f) {
       const Tensor& field = sample.fields[f];
@@ -137,6 +149,8 @@ RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   Sample out;
   out.id = ticket.item.samples[0].id;
   out.shown_id = ticket.item.samples[0].shown_id;
+  for (const Sample& sample : ticket.item.samples)
+    if (sample.failure) return {*sample.failure, 0};
   std::vector<Tensor> rows;
   for (size_t f = 0; f < row_schema_.size(); ++f) {
     rows.clear();

@@ -17,7 +17,8 @@ namespace headrace {
 
 struct FilterLink { Program predicate; };
 struct UnbatchLink { Schema schema; };  // of the incoming sample
-using Link = std::variant<Program, FilterLink, UnbatchLink>;
+struct SkipLink {};                     // on_error("skip"): failed samples end here
+using Link = std::variant<Program, FilterLink, UnbatchLink, SkipLink>;
 
 // A failure and the row it belongs to.
 struct RowStatus {
@@ -39,11 +40,13 @@ class Body {
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
 
   std::vector<Link> chain;
-  bool skip_errors = false;  // on_error("skip") stands above
+  bool keep_failures = false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
 
  protected:
   // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages.
   Status follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where, std::vector<Sample>& out) const;
+  // A failure before `link` is an element when on_error("skip") stands further on and may answer it.
+  bool keeps(const Status& status, size_t link) const;
   Status follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
                      const std::string& where, std::vector<Sample>& out) const;
@@ -85,8 +88,16 @@ class LevelBody final : public Body {
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
-  Status find_replacement(const LeafPlan::Replace& replace, const Row& row, Evaluator& evaluator,
-                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const;
+  // A position of an order, to be tried with the innermost `replaces` of its leaf's on_error("replace") in force.
+  struct Attempt {
+    const Order* order;
+    uint64_t index, epoch;
+    size_t replaces;
+  };
+  Status replace(const Attempt& here, const Row& row, const LeafPlan& leaf, Evaluator& evaluator,
+                 std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const;
+  Status attempt(const Attempt& there, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                 std::span<Tensor> out, Identity& who) const;
   Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
 
   std::shared_ptr<const Level> level_;

@@ -158,18 +158,15 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     }
     Identity who;
     Status status = run_row(row, evaluator, slots, out, who);
-    if (status.ok() && !ticket.batch) {
-      Sample sample{who.id, who.shown, std::move(out)};
+    if (ticket.batch && status.ok()) {
+      for (size_t f = 0; f < slots.size(); ++f)
+        if (!slots[f].data) ticket.rows[f][n] = std::move(out[f]);
+    } else if (!ticket.batch && (status.ok() || keeps(status, 0))) {
+      Sample sample{who.id, who.shown, std::move(out), nullptr};
+      if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));
       ticket.row_outputs[n].clear();
       status = follow(std::move(sample), 0, evaluator, where(level.leaves[row.at.leaf], row.at), ticket.row_outputs[n]);
       out.assign(level.schema.size(), {});
-    } else if (status.ok()) {
-      for (size_t f = 0; f < slots.size(); ++f)
-        if (!slots[f].data) ticket.rows[f][n] = std::move(out[f]);
-    } else if (!ticket.batch && skip_errors && is_data_error(status) && status.code() != Code::exhausted) {
-      ticket.row_outputs[n].clear();
-      evaluator.counters().skipped.add(1);
-      continue;
     }
     if (!status.ok()) return {std::move(status), n};
     if (!part.blocks.empty()) part.blocks[i] = nullptr;
@@ -183,36 +180,50 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
   if (status.ok()) return status;
-  const size_t failed = evaluator.failed();
   status = std::move(status).after(": " + where(leaf, row.at) + evaluator.failed_at());
-  if (!is_data_error(status) || status.code() == Code::exhausted) return status;
-  for (const LeafPlan::Replace& replace : leaf.replaces)
-    if (failed == Evaluator::kBeforePrograms || failed < replace.covered)
-      return find_replacement(replace, row, evaluator, slots, out, who, std::move(status));
-  return status;
+  if (leaf.replaces.empty() || !is_data_error(status) || status.code() == Code::exhausted) return status;
+  bool wrapped = false;
+  const Attempt here{row.level->order.get(), row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped),
+                     row.epoch, leaf.replaces.size()};
+  return replace(here, row, leaf, evaluator, slots, out, who, std::move(status));
 }
 
-// The next good position in the order below the on_error, cyclic; its data and id, drawn with this slot's key.
-Status LevelBody::find_replacement(const LeafPlan::Replace& replace, const Row& row, Evaluator& evaluator,
-                                   std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const {
-  bool wrapped = false;
-  Mark mark{replace.mark, 0, 0};
-  Position slot{row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped), row.epoch, 0, 0, true, &mark};
-  row.level->order->locate({&slot, 1});
-  Status last = first;
-  for (uint64_t tries = 1; tries <= kReplaceTries; ++tries) {
-    Row other{row.level, row.position, row.epoch, {(mark.index + tries) % replace.total, mark.epoch, 0, 0, true, nullptr}};
-    replace.order->locate({&other.at, 1});
-    const LeafPlan& leaf = row.level->leaves[other.at.leaf];
-    who.shown = shown(leaf, other.at.index);
-    last = run_leaf(leaf, other, evaluator, slots, out, who);
-    if (last.ok()) {
-      evaluator.counters().replaced.add(1);
-      return {};
+// What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good position in the
+// order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each try may fail and be
+// replaced further in; a failure that only an outer one covers is that one's to answer.
+Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan& leaf, Evaluator& evaluator,
+                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const {
+  size_t failed = evaluator.failed();
+  for (size_t k = 0; k < here.replaces && k < leaf.replaces.size(); ++k) {
+    const LeafPlan::Replace& inner = leaf.replaces[k];
+    if (failed != Evaluator::kBeforePrograms && failed >= inner.covered) continue;
+    Mark mark{inner.mark, 0, 0};
+    Position slot{here.index, here.epoch, 0, 0, true, &mark};
+    here.order->locate({&slot, 1});
+    Status last;
+    uint64_t tries = 1;
+    for (; tries <= kReplaceTries; ++tries) {
+      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, k}, row, evaluator, slots, out, who);
+      if (last.ok() && k < leaf.replaces.size()) evaluator.counters().replaced.add(1);
+      if (last.ok() || !is_data_error(last)) return last;
+      failed = evaluator.failed();
+      if (failed != Evaluator::kBeforePrograms && failed >= inner.covered) break;  // not ours to answer
     }
-    if (!is_data_error(last)) return last;
+    if (tries > kReplaceTries)
+      return std::move(first).after("; and the next 100 samples in order failed too, the last: " + std::string(last.text()));
   }
-  return std::move(first).after("; and the next 100 samples in order failed too, the last: " + std::string(last.text()));
+  return first;
+}
+
+Status LevelBody::attempt(const Attempt& there, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                          std::span<Tensor> out, Identity& who) const {
+  Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, true, nullptr}};
+  there.order->locate({&other.at, 1});
+  const LeafPlan& leaf = row.level->leaves[other.at.leaf];
+  who.shown = shown(leaf, other.at.index);
+  Status status = run_leaf(leaf, other, evaluator, slots, out, who);
+  if (status.ok() || there.replaces == 0 || !is_data_error(status)) return status;
+  return replace(there, row, leaf, evaluator, slots, out, who, std::move(status));
 }
 
 Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const {
@@ -269,7 +280,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
                     collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
   }
   ticket.rows.clear();
-  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns)};
+  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns), nullptr};
   const std::string place = where(leaf, ticket.batch_at);
   for (const Program& program : leaf.programs) HEADRACE_TRY(follow_map(program, sample, evaluator, place));
   ticket.outputs.clear();
@@ -285,7 +296,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
     std::vector<Tensor> out(leaf.schema().size());
     Identity who;
     HEADRACE_TRY(run_row({&level, position, epoch, at, nullptr, nullptr}, evaluator, {}, out, who));
-    return Sample{who.id, who.shown, std::move(out)};
+    return Sample{who.id, who.shown, std::move(out), nullptr};
   }
   const uint64_t first = first_row(level, leaf, at);
   const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, start_of(*leaf.rows)) - first);
@@ -294,7 +305,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
     HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator));
     for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
   }
-  Sample sample{id_of(leaf, at), shown(leaf, at.index), {}};
+  Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < columns.size(); ++f) {
     HEADRACE_ASSIGN(Tensor column, collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));

@@ -99,14 +99,12 @@ class Lowering {
   Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }
   Made lower(const Node& node, const Unbatch&) { return link(node, UnbatchLink{node.input()->schema}); }
   Made lower(const Node& node, const OnError& on_error) {
-    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
-    pipeline_.level = nullptr;
-    if (on_error.policy != OnErrorPolicy::skip) return child;
+    if (on_error.policy != OnErrorPolicy::skip) return stream(*node.input());
+    HEADRACE_ASSIGN(StreamPtr linked, link(node, SkipLink{}));
     std::vector<Stage*> below;
-    child->stages(below);
-    for (Stage* stage : below) stage->body().skip_errors = true;
-    stage_ = nullptr;  // what follows is not covered
-    return child;
+    linked->stages(below);
+    for (Stage* stage : below) stage->body().keep_failures = stage->body().keep_failures || stage != stage_;
+    return linked;
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
     return verb(node, [&](StreamPtr c) { return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window); });
