@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (header.status().text().empty()) std::abort();
     return 0;
   }
-  const bool sane = header->height >= 1 && header->width >= 1 && header->channels >= 1 && header->channels <= 4 &&
-                    header->height * header->width <= headrace::kMaxImagePixels && header->orientation >= 1 &&
-                    header->orientation <= 8;
+  const bool sane = header->height >= 1 && header->width >= 1 && header->channels >= 1 &&
+                    header->channels <= 4 && header->height * header->width <= headrace::kMaxImagePixels &&
+                    header->orientation >= 1 && header->orientation <= 8;
   if (!sane) std::abort();
   return 0;
 }

@@ -45,15 +45,19 @@ std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Param
   std::vector<Symbol> out;
   if (builder && trace_failure.ok()) {
     auto made = builder->add(op, object_of(params), values);
-    if (!made.ok()) fail(made.status());
+    if (!made.ok())
+      fail(made.status());
     else
       for (int v : *made) out.emplace_back(builder, v);
   }
-  while (out.size() < expected) out.emplace_back(builder, -1);  // after a failure the trace goes on, to its end
+  while (out.size() < expected)
+    out.emplace_back(builder, -1);  // after a failure the trace goes on, to its end
   return out;
 }
 
-Symbol Symbol::apply(std::string_view op, Params params) const { return headrace::apply(op, {*this}, params)[0]; }
+Symbol Symbol::apply(std::string_view op, Params params) const {
+  return headrace::apply(op, {*this}, params)[0];
+}
 
 Symbol Fields::operator[](std::string_view name) const {
   auto value = builder_->field(name);
@@ -129,7 +133,8 @@ Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
   if (!plan) return invalid("plan: has no 'plan'");
   HEADRACE_ASSIGN(NodePtr node, plan_from_value(*plan, *file_store(), bindings));
   const Value* seed = text.find("seed");
-  return LoadedPlan{Dataset(std::move(node)), seed && seed->integer() ? static_cast<uint64_t>(*seed->integer()) : 0};
+  return LoadedPlan{Dataset(std::move(node)),
+                    seed && seed->integer() ? static_cast<uint64_t>(*seed->integer()) : 0};
 }
 
 }  // namespace headrace

@@ -7,8 +7,9 @@
 //   auto loader = train.loader();                       // Result<std::unique_ptr<Loader>>
 //   for (headrace::Sample batch; *(*loader)->next(batch);) use(batch.fields[0].view());
 //
-// A Dataset is an immutable value: each verb answers a new one. What went wrong is kept and told by loader(), so chains need
-// no checks in between. Every verb means what it means in Python; docs/concepts.md says what that is.
+// A Dataset is an immutable value: each verb answers a new one. What went wrong is kept and told by loader(),
+// so chains need no checks in between. Every verb means what it means in Python; docs/concepts.md says what
+// that is.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -50,9 +51,17 @@ class Fields {
 using Outputs = std::vector<std::pair<std::string, Symbol>>;
 using Mapping = std::function<Outputs(const Fields&)>;
 
-struct ShuffleOptions { uint64_t seed = 0, window = 0; };
-struct ShardOptions { uint32_t rank = 0, world = 1; Even even = Even::wrap; std::optional<uint64_t> steps = std::nullopt; };
-struct BatchOptions { bool drop_last = false, ragged = false; };
+struct ShuffleOptions {
+  uint64_t seed = 0, window = 0;
+};
+struct ShardOptions {
+  uint32_t rank = 0, world = 1;
+  Even even = Even::wrap;
+  std::optional<uint64_t> steps = std::nullopt;
+};
+struct BatchOptions {
+  bool drop_last = false, ragged = false;
+};
 
 class Dataset {
  public:
@@ -71,7 +80,8 @@ class Dataset {
   Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
   Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
   Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
-  Dataset with_validity(std::string_view field = "valid") const;  // adds a bool: false for what shard's Even::pad added
+  Dataset with_validity(
+      std::string_view field = "valid") const;  // adds a bool: false for what shard's Even::pad added
 
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;

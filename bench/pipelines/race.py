@@ -11,6 +11,7 @@ needs tensorflow-cpu, torch and pillow beside headrace; one that does not import
 """
 
 import argparse
+import contextlib
 import json
 import random
 import statistics
@@ -41,15 +42,18 @@ class Contender:
         self.name = name
         command = [sys.executable, "-m", f"contenders.{module}", *arguments]
         self.process = subprocess.Popen(
-            command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=HERE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def run(self, batches: int) -> dict[str, float]:
         assert self.process.stdin and self.process.stdout and self.process.stderr
-        try:
+        with contextlib.suppress(BrokenPipeError):
             print(batches, file=self.process.stdin, flush=True)
-        except BrokenPipeError:
-            pass
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(self.process.stderr.read().strip().splitlines()[-1])
@@ -104,7 +108,9 @@ def report(kind: str, times: dict[str, dict[str, list[float]]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kind", choices=RACES)
     parser.add_argument("data", nargs="?", default="-", help="folder of JPEGs, for images")
     parser.add_argument("--workers", type=int, nargs="+", default=None)
@@ -112,7 +118,10 @@ def main() -> None:
     arguments = parser.parse_args()
     data = arguments.data if arguments.data == "-" else str(Path(arguments.data).resolve())
     for workers in arguments.workers or ([1, 2] if arguments.kind == "images" else [1]):
-        print(f"{arguments.kind}, {workers} worker{'s' if workers > 1 else ''}, {arguments.rounds} rounds:", flush=True)
+        print(
+            f"{arguments.kind}, {workers} worker{'s' if workers > 1 else ''}, {arguments.rounds} rounds:",
+            flush=True,
+        )
         report(arguments.kind, race(arguments.kind, data, workers, arguments.rounds))
 
 

@@ -5,7 +5,8 @@
 namespace headrace {
 namespace {
 
-// Integers of a TIFF block in its own byte order; reading past the end gives 0, which no caller mistakes for a value.
+// Integers of a TIFF block in its own byte order; reading past the end gives 0, which no caller mistakes for
+// a value.
 class TiffBlock {
  public:
   explicit TiffBlock(std::span<const std::byte> bytes) : bytes_(bytes) {
@@ -32,12 +33,12 @@ constexpr uint32_t kOrientationTag = 0x0112, kShort = 3, kLong = 4;
 constexpr size_t kEntrySize = 12;
 
 // Walk the source in the order of the output: a step per output column and one per output row.
-template <int kChannels>
-void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step, int64_t rows, int64_t columns,
-          uint8_t* out) {
+template <int kChannels> void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step,
+                                   int64_t rows, int64_t columns, uint8_t* out) {
   for (int64_t y = 0; y < rows; ++y) {
     const uint8_t* in = first + y * row_step;
-    for (int64_t x = 0; x < columns; ++x, in += column_step, out += kChannels) std::memcpy(out, in, kChannels);
+    for (int64_t x = 0; x < columns; ++x, in += column_step, out += kChannels)
+      std::memcpy(out, in, kChannels);
   }
 }
 
@@ -53,21 +54,26 @@ int exif_orientation(std::span<const std::byte> bytes) {
     if (entry + kEntrySize > bytes.size()) return 1;
     if (tiff.integer(entry, 2) != kOrientationTag) continue;
     const uint32_t type = tiff.integer(entry + 2, 2);
-    const uint32_t value = type == kShort ? tiff.integer(entry + 8, 2) : type == kLong ? tiff.integer(entry + 8, 4) : 0;
+    const uint32_t value = type == kShort  ? tiff.integer(entry + 8, 2)
+                           : type == kLong ? tiff.integer(entry + 8, 4)
+                                           : 0;
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
 }
 
-void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int channels, int orientation, uint8_t* out) {
+void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int channels, int orientation,
+                       uint8_t* out) {
   const bool transposes = orientation_transposes(orientation);
   const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const ptrdiff_t down = width * channels;
-  const uint8_t* first = in + (from_bottom ? (height - 1) * down : 0) + (from_right ? (width - 1) * channels : 0);
+  const uint8_t* first =
+      in + (from_bottom ? (height - 1) * down : 0) + (from_right ? (width - 1) * channels : 0);
   const ptrdiff_t vertical = from_bottom ? -down : down;
   const ptrdiff_t horizontal = from_right ? -channels : channels;
-  const ptrdiff_t row_step = transposes ? horizontal : vertical, column_step = transposes ? vertical : horizontal;
+  const ptrdiff_t row_step = transposes ? horizontal : vertical,
+                  column_step = transposes ? vertical : horizontal;
   const int64_t rows = transposes ? width : height, columns = transposes ? height : width;
   switch (channels) {
     case 1: return turn<1>(first, row_step, column_step, rows, columns, out);

@@ -46,7 +46,8 @@ std::string_view unread_format(Bytes bytes) {
                               Magic{4, "JXL ", "JPEG XL"},
                               Magic{0, "\xff\x0a", "JPEG XL"}};
   for (const Magic& magic : magics)
-    if (bytes.size() > magic.offset && text_of(bytes.subspan(magic.offset)).starts_with(magic.bytes)) return magic.name;
+    if (bytes.size() > magic.offset && text_of(bytes.subspan(magic.offset)).starts_with(magic.bytes))
+      return magic.name;
   return {};
 }
 
@@ -65,16 +66,20 @@ Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
 
 }  // namespace
 
-std::string_view image_format_name(ImageFormat format) { return format == ImageFormat::jpeg ? "JPEG" : "PNG"; }
+std::string_view image_format_name(ImageFormat format) {
+  return format == ImageFormat::jpeg ? "JPEG" : "PNG";
+}
 
 Result<ImageHeader> read_image_header(Bytes bytes) {
   HEADRACE_ASSIGN(const ImageHeader header, read_header_of_any_format(bytes));
   const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
   if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
   if (std::max(header.height, header.width) > kMaxImageSide)
-    return Status(Code::exhausted, "wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
+    return Status(Code::exhausted,
+                  "wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
   if (header.height * header.width > kMaxImagePixels)
-    return Status(Code::exhausted, "wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
+    return Status(Code::exhausted,
+                  "wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
   return header;
 }
 

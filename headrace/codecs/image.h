@@ -1,13 +1,14 @@
-// Encoded images to pixels: what the operators use of all image codecs. A file is recognised by its content, never by
-// its name. Everything here is a function of its arguments and may be called from several threads at once.
+// Encoded images to pixels: what the operators use of all image codecs. A file is recognised by its content,
+// never by its name. Everything here is a function of its arguments and may be called from several threads at
+// once.
 //
-//   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));           // cheap: no pixel is decoded
-//   const size_t row = header.width * decoded_channels(header, Color::rgb);
+//   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));           // cheap: no pixel is
+//   decoded const size_t row = header.width * decoded_channels(header, Color::rgb);
 //   ... find header.height * row bytes of memory ...
 //   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, pixels, row, scratch));
 //
-// Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels it
-// claims, so that a few bytes cannot make the engine reserve gigabytes.
+// Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels
+// it claims, so that a few bytes cannot make the engine reserve gigabytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ std::string_view image_format_name(ImageFormat format);  // "JPEG"
 struct ImageHeader {
   ImageFormat format = ImageFormat::jpeg;
   int64_t height = 0, width = 0;
-  int channels = 0;     // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA (PNG) or CMYK (JPEG)
+  int channels =
+      0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA (PNG) or CMYK (JPEG)
   int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
   int orientation = 1;  // EXIF 1..8; 1 when the file says nothing
 };
@@ -36,8 +38,9 @@ enum class Color : uint8_t {
   unchanged,  // the file's own channels; a palette becomes RGB, a tRNS chunk becomes alpha
 };
 
-inline constexpr int64_t kMaxImageSide = 65500;        // libjpeg's own limit, kept for every format
-inline constexpr int64_t kMaxImagePixels = 178956970;  // twice Pillow's MAX_IMAGE_PIXELS, where it refuses too
+inline constexpr int64_t kMaxImageSide = 65500;  // libjpeg's own limit, kept for every format
+inline constexpr int64_t kMaxImagePixels =
+    178956970;  // twice Pillow's MAX_IMAGE_PIXELS, where it refuses too
 
 Result<ImageHeader> read_image_header(std::span<const std::byte> bytes);
 
@@ -46,8 +49,8 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
 }
 
 // Write header.height rows of header.width * decoded_channels(header, color) bytes, `row_stride` bytes apart.
-// `header` is what read_image_header said of the same bytes. Damaged data is an error, never grey pixels; `out` then
-// holds anything.
+// `header` is what read_image_header said of the same bytes. Damaged data is an error, never grey pixels;
+// `out` then holds anything.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
                     size_t row_stride, Scratch& scratch);
 

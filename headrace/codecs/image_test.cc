@@ -12,12 +12,14 @@
 namespace headrace {
 namespace {
 
-using testing::kPalettePng;
 using testing::kGrayJpeg;
+using testing::kPalettePng;
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-std::string refusal(std::string_view file) { return std::string(read_image_header(bytes_of(file)).status().text()); }
+std::string refusal(std::string_view file) {
+  return std::string(read_image_header(bytes_of(file)).status().text());
+}
 
 Result<std::vector<uint8_t>> decode(std::string_view file, Color color) {
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes_of(file)));
@@ -48,7 +50,8 @@ TEST(Image, HeadersThatTheirFileCannotHoldAreRefused) {
 TEST(Image, UnsupportedKindsOfJpegSayWhy) {
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc3\0\x0b\x08\0\x08\0\x08\x01\x01\x11\0", 15}),
             "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF3)");
-  EXPECT_EQ(refusal({"\xff\xd8\xff\xc1\0\x0b\x0c\0\x08\0\x08\x01\x01\x11\0", 15}), "wants a JPEG of 8 bits, got 12");
+  EXPECT_EQ(refusal({"\xff\xd8\xff\xc1\0\x0b\x0c\0\x08\0\x08\x01\x01\x11\0", 15}),
+            "wants a JPEG of 8 bits, got 12");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc0\0\x0b\x08\0\x08\0\x08\x02\x01\x11\0", 15}),
             "wants a JPEG of 1, 3 or 4 components, got 2");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xd9", 4}), "damaged JPEG: no frame header");
@@ -81,8 +84,10 @@ TEST(Image, CutOffFilesAreRefusedAndNotFilledUp) {
     ASSERT_TRUE(whole.ok()) << whole.status().text();
     for (size_t size = 0; size < file.size(); ++size) {
       const auto part = decode(file.substr(0, size), Color::rgb);
-      if (part.ok()) EXPECT_EQ(*part, *whole) << size << " bytes of " << file.size();
-      else EXPECT_EQ(part.status().code(), Code::corrupt) << part.status().text();
+      if (part.ok())
+        EXPECT_EQ(*part, *whole) << size << " bytes of " << file.size();
+      else
+        EXPECT_EQ(part.status().code(), Code::corrupt) << part.status().text();
     }
     EXPECT_FALSE(decode(file.substr(0, file.size() - 20), Color::rgb).ok());
   }

@@ -6,11 +6,12 @@
 
 namespace headrace {
 namespace {
-constexpr std::array<std::string_view, kDTypes> kNames{"bool", "u8",   "u16", "u32", "u64",   "i8",  "i16", "i32",
-                                                       "i64",  "f16",  "bf16", "f32", "f64", "bytes", "str"};
-constexpr std::array<std::string_view, kDTypes> kNumpy{"bool",  "uint8",   "uint16",   "uint32",  "uint64",
-                                                       "int8",  "int16",   "int32",    "int64",   "float16",
-                                                       "bfloat16", "float32", "float64", "bytes",   "str"};
+constexpr std::array<std::string_view, kDTypes> kNames{"bool", "u8",  "u16", "u32",   "u64",
+                                                       "i8",   "i16", "i32", "i64",   "f16",
+                                                       "bf16", "f32", "f64", "bytes", "str"};
+constexpr std::array<std::string_view, kDTypes> kNumpy{"bool",     "uint8",   "uint16",  "uint32", "uint64",
+                                                       "int8",     "int16",   "int32",   "int64",  "float16",
+                                                       "bfloat16", "float32", "float64", "bytes",  "str"};
 }  // namespace
 
 std::string_view dtype_name(DType type) { return kNames[static_cast<size_t>(type)]; }

@@ -9,7 +9,19 @@
 namespace headrace {
 
 enum class DType : uint8_t {
-  boolean, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64,
+  boolean,
+  u8,
+  u16,
+  u32,
+  u64,
+  i8,
+  i16,
+  i32,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
   bytes,  // one run of raw bytes: shape is (length); a scalar `bytes` to Python
   str,    // the same, UTF-8: a scalar `str` to Python
 };
@@ -24,8 +36,8 @@ constexpr size_t size_of(DType type) {
 constexpr bool is_text(DType type) { return type == DType::bytes || type == DType::str; }
 constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f64; }
 
-std::string_view dtype_name(DType type);                // "f32"
-Result<DType> parse_dtype(std::string_view name);       // "f32" and NumPy's "float32"
+std::string_view dtype_name(DType type);           // "f32"
+Result<DType> parse_dtype(std::string_view name);  // "f32" and NumPy's "float32"
 
 // IEEE half and bfloat16, round to nearest even; only for kernels and tests that have no SIMD form.
 uint16_t f32_to_f16(float value);
@@ -33,11 +45,15 @@ float f16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float value);
 float bf16_to_f32(uint16_t bits);
 
-// Call `f.template operator()<T>()` with the C++ type of a numeric dtype; f16 and bf16 come as uint16_t tags below.
-struct half_t { uint16_t bits; };
-struct bfloat_t { uint16_t bits; };
-template <class F>
-decltype(auto) visit_dtype(DType type, F&& f) {
+// Call `f.template operator()<T>()` with the C++ type of a numeric dtype; f16 and bf16 come as uint16_t tags
+// below.
+struct half_t {
+  uint16_t bits;
+};
+struct bfloat_t {
+  uint16_t bits;
+};
+template <class F> decltype(auto) visit_dtype(DType type, F&& f) {
   switch (type) {
     case DType::boolean: return f.template operator()<bool>();
     case DType::u16: return f.template operator()<uint16_t>();

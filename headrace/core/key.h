@@ -1,8 +1,8 @@
-// Randomness as a pure function. A Key names one draw site: (seed, operator, epoch, sample, occurrence, child). The same
-// key gives the same numbers on every machine, with any number of workers, in any order.
+// Randomness as a pure function. A Key names one draw site: (seed, operator, epoch, sample, occurrence,
+// child). The same key gives the same numbers on every machine, with any number of workers, in any order.
 //
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Layout, part of the contract
-// (tests/model/random.py restates it):
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Layout, part of the
+// contract (tests/model/random.py restates it):
 //   k0 = seed
 //   k1 = first 64 bits of philox(key = k0, counter = (ordinal, read, epoch_lo, epoch_hi))
 //   k2 = first 64 bits of philox(key = k1, counter = (index_lo, index_hi, occurrence, child))
@@ -24,9 +24,11 @@ class Key {
   Key(uint64_t seed, uint32_t ordinal, const SampleId& id);
 
   uint32_t bits(uint32_t draw) const;  // word `draw` of this key's stream
-  float uniform(uint32_t draw) const { return static_cast<float>(bits(draw) >> 8) * 0x1p-24f; }  // [0, 1), 24 bits
-  double uniform64(uint32_t draw) const;                   // [0, 1), 53 bits; uses words 2·draw and 2·draw + 1
-  int64_t below(uint32_t draw, int64_t n) const;           // [0, n), unbiased up to 2^-32; REQUIRES: 0 < n < 2^32
+  float uniform(uint32_t draw) const {
+    return static_cast<float>(bits(draw) >> 8) * 0x1p-24f;
+  }  // [0, 1), 24 bits
+  double uniform64(uint32_t draw) const;          // [0, 1), 53 bits; uses words 2·draw and 2·draw + 1
+  int64_t below(uint32_t draw, int64_t n) const;  // [0, n), unbiased up to 2^-32; REQUIRES: 0 < n < 2^32
 
  private:
   uint64_t stream_ = 0;

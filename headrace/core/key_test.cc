@@ -8,7 +8,8 @@ namespace {
 // Known-answer vectors of Random123 1.09 (kat_vectors, philox4x32 10).
 TEST(Philox, EqualsThePublishedVectors) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}), (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
@@ -19,8 +20,9 @@ TEST(Key, EveryPartOfTheNameChangesTheNumbers) {
   EXPECT_EQ(base, Key(1, 2, id).bits(0));
   EXPECT_NE(base, Key(2, 2, id).bits(0));
   EXPECT_NE(base, Key(1, 3, id).bits(0));
-  for (auto change : {+[](SampleId& s) { s.index = 6; }, +[](SampleId& s) { s.epoch = 3; }, +[](SampleId& s) { s.read = 2; },
-                      +[](SampleId& s) { s.occurrence = 1; }, +[](SampleId& s) { s.child = 1; }}) {
+  for (auto change : {+[](SampleId& s) { s.index = 6; }, +[](SampleId& s) { s.epoch = 3; },
+                      +[](SampleId& s) { s.read = 2; }, +[](SampleId& s) { s.occurrence = 1; },
+                      +[](SampleId& s) { s.child = 1; }}) {
     SampleId other = id;
     change(other);
     EXPECT_NE(base, Key(1, 2, other).bits(0));

@@ -67,7 +67,8 @@ TEST(Permutation, LargeSetsAreUncorrelatedWithPosition) {
     const double d = static_cast<double>(x) - static_cast<double>(permute(x));
     sum += d * d;
   }
-  const double rho = 1 - 6 * sum / (static_cast<double>(n) * (static_cast<double>(n) * static_cast<double>(n) - 1));
+  const double rho =
+      1 - 6 * sum / (static_cast<double>(n) * (static_cast<double>(n) * static_cast<double>(n) - 1));
   EXPECT_LT(std::fabs(rho), 5 / std::sqrt(static_cast<double>(n)));
 }
 

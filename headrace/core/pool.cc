@@ -131,8 +131,10 @@ void PoolImpl::hand_over(const Buffer& block) {
 void PoolImpl::give_back(void* data, size_t capacity, Use use, bool handed_over) {
   {
     std::lock_guard lock(mutex_);
-    if (handed_over) ledger_.handed_over -= capacity;
-    else uncharge_locked(capacity, use);
+    if (handed_over)
+      ledger_.handed_over -= capacity;
+    else
+      uncharge_locked(capacity, use);
     if (ledger_.in_use + ledger_.retained + capacity <= ledger_.budget) {
       free_[capacity].push_back(data);
       ledger_.retained += capacity;

@@ -1,8 +1,9 @@
 // The memory of a run: one budget, one ledger, and blocks that are used again.
 //
-// Everything a run allocates per sample or per batch comes from its Pool. `take` never blocks and never exceeds the budget:
-// it answers null, and the executor, which asks before it admits work, waits. Freed blocks are kept for the next taker of
-// their size class, so a steady state allocates nothing. All methods may be called from several threads.
+// Everything a run allocates per sample or per batch comes from its Pool. `take` never blocks and never
+// exceeds the budget: it answers null, and the executor, which asks before it admits work, waits. Freed
+// blocks are kept for the next taker of their size class, so a steady state allocates nothing. All methods
+// may be called from several threads.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,9 +26,11 @@ class Pool {
   static std::shared_ptr<Pool> make(size_t budget);
   virtual ~Pool() = default;
 
-  // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last owner drops it.
+  // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last
+  // owner drops it.
   virtual MutableBufferPtr take(size_t size, Use use) = 0;
-  // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; nothing is charged then.
+  // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; nothing is charged
+  // then.
   virtual bool charge(size_t size, Use use) = 0;
   virtual void uncharge(size_t size, Use use) = 0;
   // The block leaves the budget: it now belongs to the consumer, who may keep it as long as they like.
@@ -41,8 +44,8 @@ class Pool {
   virtual Ledger ledger() const = 0;
 };
 
-// A bump allocator of one worker, emptied after each sample: intermediate pixels and decoder state, never results.
-// Not for sharing between threads.
+// A bump allocator of one worker, emptied after each sample: intermediate pixels and decoder state, never
+// results. Not for sharing between threads.
 class Scratch {
  public:
   explicit Scratch(Pool* pool = nullptr) : pool_(pool) {}  // without a pool: plain heap, no budget
@@ -52,8 +55,7 @@ class Scratch {
 
   // 64-byte aligned, valid until `reset` to an earlier mark. Empty when over budget: return over_budget(...).
   std::span<std::byte> take(size_t size);
-  template <class T>
-  std::span<T> take(size_t count) {
+  template <class T> std::span<T> take(size_t count) {
     auto bytes = take(count * sizeof(T));
     return {reinterpret_cast<T*>(bytes.data()), bytes.empty() ? 0 : count};
   }

@@ -19,8 +19,8 @@ struct SampleId {
   bool operator==(const SampleId&) const = default;
 };
 
-// Names and specs of the leaves, in order, and how they nest. `structure` is compact JSON in which each leaf is its ordinal:
-// 0 for a bare tensor, {"image":0,"label":1} for a dict, [0,1] for a tuple.
+// Names and specs of the leaves, in order, and how they nest. `structure` is compact JSON in which each leaf
+// is its ordinal: 0 for a bare tensor, {"image":0,"label":1} for a dict, [0,1] for a tuple.
 struct Schema {
   std::vector<std::string> names;  // "image", "boxes/xyxy", "0"
   std::vector<TensorSpec> specs;
@@ -36,10 +36,12 @@ struct Schema {
 };
 
 struct Sample {
-  SampleId id;            // names the sample to every random operator
-  uint64_t shown_id = 0;  // what the id field shows: read << 48 | index; another sample's after on_error("replace")
+  SampleId id;  // names the sample to every random operator
+  uint64_t shown_id =
+      0;  // what the id field shows: read << 48 | index; another sample's after on_error("replace")
   std::vector<Tensor> fields;  // in the order of Schema::names
-  // Set when making it failed and on_error("skip") stands further on: it counts as an element until it gets there.
+  // Set when making it failed and on_error("skip") stands further on: it counts as an element until it gets
+  // there.
   std::shared_ptr<const Status> failure;
 };
 

@@ -5,8 +5,9 @@
 namespace headrace {
 
 std::string_view code_name(Code code) {
-  constexpr std::array<std::string_view, 10> names{"ok",        "invalid",     "corrupt",   "not_found", "io",
-                                                   "exhausted", "unavailable", "cancelled", "foreign",   "internal"};
+  constexpr std::array<std::string_view, 10> names{"ok",      "invalid",   "corrupt",     "not_found",
+                                                   "io",      "exhausted", "unavailable", "cancelled",
+                                                   "foreign", "internal"};
   return names[static_cast<size_t>(code)];
 }
 

@@ -1,7 +1,8 @@
 // Status and Result<T>: how a function says that it could not do its work.
 //
-// A Status is one pointer, null when all is well, so returning one is free. It is a value: move it, read it, add a fact to
-// it on the way up. Exceptions exist only at the Python border. Const methods may be called from several threads.
+// A Status is one pointer, null when all is well, so returning one is free. It is a value: move it, read it,
+// add a fact to it on the way up. Exceptions exist only at the Python border. Const methods may be called
+// from several threads.
 #pragma once
 #include <memory>
 #include <string>
@@ -56,8 +57,7 @@ inline Status corrupt(std::string text) { return {Code::corrupt, std::move(text)
 inline Status internal_error(std::string text) { return {Code::internal, std::move(text)}; }
 
 // A T, or the reason why there is none.
-template <class T>
-class [[nodiscard]] Result {
+template <class T> class [[nodiscard]] Result {
  public:
   Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
   Result(Status status) : v_(std::in_place_index<1>, std::move(status)) {}
@@ -87,9 +87,9 @@ class [[nodiscard]] Result {
   } while (0)
 
 #define HEADRACE_CONCAT_(a, b) a##b
-#define HEADRACE_ASSIGN_(tmp, lhs, expr)   \
-  auto tmp = (expr);                       \
-  if (!tmp.ok()) return tmp.status();      \
+#define HEADRACE_ASSIGN_(tmp, lhs, expr) \
+  auto tmp = (expr);                     \
+  if (!tmp.ok()) return tmp.status();    \
   lhs = *std::move(tmp)
 #define HEADRACE_CONCAT(a, b) HEADRACE_CONCAT_(a, b)
 // Declare or assign `lhs` from a Result, or return its Status.

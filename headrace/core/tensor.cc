@@ -52,12 +52,17 @@ Tensor make_tensor(View view) {
   return {std::move(buffer), 0, view.dtype, view.shape, nullptr};
 }
 
-Tensor scalar(int64_t value) { return make_tensor({DType::i64, {}, reinterpret_cast<const std::byte*>(&value)}); }
+Tensor scalar(int64_t value) {
+  return make_tensor({DType::i64, {}, reinterpret_cast<const std::byte*>(&value)});
+}
 
-Tensor scalar(double value) { return make_tensor({DType::f64, {}, reinterpret_cast<const std::byte*>(&value)}); }
+Tensor scalar(double value) {
+  return make_tensor({DType::f64, {}, reinterpret_cast<const std::byte*>(&value)});
+}
 
 Tensor text_tensor(std::string_view text, DType dtype) {
-  return make_tensor({dtype, {static_cast<int64_t>(text.size())}, reinterpret_cast<const std::byte*>(text.data())});
+  return make_tensor(
+      {dtype, {static_cast<int64_t>(text.size())}, reinterpret_cast<const std::byte*>(text.data())});
 }
 
 }  // namespace headrace

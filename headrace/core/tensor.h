@@ -1,7 +1,7 @@
 // Shapes, specs, views and tensors: what a field of a sample looks like, before and after it has bytes.
 //
-// A TensorSpec is known when a graph is built (a dimension may be kAny), a View borrows bytes for the time of one call, a
-// Tensor shares ownership of its bytes. All are values.
+// A TensorSpec is known when a graph is built (a dimension may be kAny), a View borrows bytes for the time of
+// one call, a Tensor shares ownership of its bytes. All are values.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -46,8 +46,10 @@ struct TensorSpec {
   Shape shape;
   bool operator==(const TensorSpec&) const = default;
   bool is_static() const { return !is_text(dtype) && shape.is_static(); }
-  size_t size_bytes() const { return static_cast<size_t>(shape.count()) * size_of(dtype); }  // REQUIRES: is_static shape
-  std::string text() const;  // "u8 (?, ?, 3)"
+  size_t size_bytes() const {
+    return static_cast<size_t>(shape.count()) * size_of(dtype);
+  }  // REQUIRES: is_static shape
+  std::string text() const;                     // "u8 (?, ?, 3)"
   bool admits(const TensorSpec& actual) const;  // same dtype and rank, every known dimension equal
 };
 

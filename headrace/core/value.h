@@ -1,4 +1,5 @@
-// A JSON-like value: parameters of operators, plans, states and reports in memory. Objects keep the order of their keys.
+// A JSON-like value: parameters of operators, plans, states and reports in memory. Objects keep the order of
+// their keys.
 //
 // Text in and out goes through nlohmann-json in value.cc; nothing else includes it for this purpose.
 #pragma once

@@ -17,7 +17,8 @@ std::string steps_text(const Program& program) {
     std::string params;
     const Value given = step.op->params();
     if (const auto* object = given.object())
-      for (const auto& [name, value] : *object) params += (params.empty() ? "" : ", ") + name + "=" + value.dump();
+      for (const auto& [name, value] : *object)
+        params += (params.empty() ? "" : ", ") + name + "=" + value.dump();
     out += "(" + params + ")";
   }
   return out.empty() ? "choose fields" : out;
@@ -31,7 +32,9 @@ struct Details {
   std::string operator()(const Shuffle& s) const {
     return "seed=" + std::to_string(s.seed) + (s.window ? ", window=" + std::to_string(s.window) : "");
   }
-  std::string operator()(const Shard& s) const { return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world); }
+  std::string operator()(const Shard& s) const {
+    return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world);
+  }
   std::string operator()(const Repeat& r) const { return r.times ? std::to_string(r.times) : "for ever"; }
   std::string operator()(const Take& t) const { return std::to_string(t.count); }
   std::string operator()(const Skip& s) const { return std::to_string(s.count); }
@@ -40,12 +43,15 @@ struct Details {
     return std::to_string(b.size) + (b.drop_last ? ", drop_last" : "") + (b.ragged ? ", ragged" : "");
   }
   std::string operator()(const OnError& e) const {
-    return e.policy == OnErrorPolicy::skip ? "skip" : e.policy == OnErrorPolicy::replace ? "replace" : "raise";
+    return e.policy == OnErrorPolicy::skip      ? "skip"
+           : e.policy == OnErrorPolicy::replace ? "replace"
+                                                : "raise";
   }
 };
 
 void write(const Node& node, const std::string& indent, std::string& out) {
-  for (size_t i = 0; i < node.inputs.size(); ++i) write(*node.inputs[i], indent + (node.inputs.size() > 1 ? "  " : ""), out);
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    write(*node.inputs[i], indent + (node.inputs.size() > 1 ? "  " : ""), out);
   const std::string details = std::visit(Details{}, node.kind);
   out += indent + std::string(kind_name(node.kind)) + (details.empty() ? "" : "  " + details);
   out += "\n" + indent + "    -> {" + node.schema.text() + "}, " + size_text(node);

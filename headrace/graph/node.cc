@@ -5,7 +5,7 @@
 namespace headrace {
 
 std::string_view kind_name(const Kind& kind) {
-  constexpr std::string_view names[] = {"read", "map",  "filter", "unbatch",     "shuffle", "shard",
+  constexpr std::string_view names[] = {"read",   "map",  "filter", "unbatch",     "shuffle", "shard",
                                         "repeat", "take", "skip",   "concatenate", "batch",   "on_error"};
   return names[kind.index()];
 }
@@ -20,7 +20,9 @@ namespace {
 
 using Size = std::optional<uint64_t>;
 
-uint64_t add_sizes(uint64_t a, uint64_t b) { return a == kInfinite || b == kInfinite || a + b < a ? kInfinite : a + b; }
+uint64_t add_sizes(uint64_t a, uint64_t b) {
+  return a == kInfinite || b == kInfinite || a + b < a ? kInfinite : a + b;
+}
 uint64_t times(uint64_t a, uint64_t b) {
   return a == 0 || b == 0 ? 0 : a == kInfinite || b == kInfinite || a > kInfinite / b ? kInfinite : a * b;
 }
@@ -85,9 +87,12 @@ struct Infer {
       return {};
     }
     if (!in()->indexed || !node.total)
-      return invalid("shuffle: a global shuffle wants random access and an exact length, which a filter, unbatch, "
-                     "window shuffle or on_error(\"skip\") before it takes away; shuffle before it, or shuffle with window=");
-    if (*node.total == kInfinite) return invalid("shuffle: cannot permute an endless dataset; shuffle before repeat, or use window=");
+      return invalid(
+          "shuffle: a global shuffle wants random access and an exact length, which a filter, unbatch, "
+          "window shuffle or on_error(\"skip\") before it takes away; shuffle before it, or shuffle with "
+          "window=");
+    if (*node.total == kInfinite)
+      return invalid("shuffle: cannot permute an endless dataset; shuffle before repeat, or use window=");
     if (*node.total > (uint64_t{1} << 62)) return invalid("shuffle: wants at most 2^62 elements");
     return {};
   }
@@ -136,14 +141,16 @@ struct Infer {
   }
   Status operator()(const Batch& batch) {
     HEADRACE_TRY(inherit());
-    if (batch.size < 1) return invalid("batch: wants a size of at least 1, got " + std::to_string(batch.size));
+    if (batch.size < 1)
+      return invalid("batch: wants a size of at least 1, got " + std::to_string(batch.size));
     for (TensorSpec& spec : node.schema.specs) {
       if (spec.shape.rank() == kMaxRank) return invalid("batch: rank would exceed 8");
       spec.shape = spec.shape.with_front(batch.drop_last ? static_cast<int64_t>(batch.size) : kAny);
     }
     // The order above batches is this rank's own.
     Size rows = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
-    if (rows && *rows != kInfinite) rows = batch.drop_last ? *rows / batch.size : (*rows + batch.size - 1) / batch.size;
+    if (rows && *rows != kInfinite)
+      rows = batch.drop_last ? *rows / batch.size : (*rows + batch.size - 1) / batch.size;
     node.total = rows;
     node.shard.reset();
     return {};
@@ -152,7 +159,8 @@ struct Infer {
     HEADRACE_TRY(inherit());
     if (on_error.policy == OnErrorPolicy::skip) border(std::nullopt);
     if (on_error.policy == OnErrorPolicy::replace && !in()->indexed)
-      return invalid("on_error: \"replace\" wants random access; put it before filter, unbatch and window shuffle");
+      return invalid(
+          "on_error: \"replace\" wants random access; put it before filter, unbatch and window shuffle");
     return {};
   }
 
@@ -167,8 +175,8 @@ struct Infer {
   Status widen(size_t i, const TensorSpec& other) {
     TensorSpec& mine = node.schema.specs[i];
     if (mine.dtype != other.dtype || mine.shape.rank() != other.shape.rank())
-      return invalid("concatenate: field '" + node.schema.names[i] + "' is " + mine.text() + " in one dataset, " +
-                     other.text() + " in another");
+      return invalid("concatenate: field '" + node.schema.names[i] + "' is " + mine.text() +
+                     " in one dataset, " + other.text() + " in another");
     for (int d = 0; d < mine.shape.rank(); ++d)
       if (mine.shape[d] != other.shape[d]) mine.shape.set(d, kAny);
     return {};
@@ -207,9 +215,13 @@ Result<Program> add_engine_field(const NodePtr& node, int field, std::string_vie
   names.emplace_back(name);
   const std::string& nest = node->schema.structure;
   const std::string leaf = std::to_string(values.size() - 1);
-  if (nest.starts_with("[")) return builder.finish(names, values, nest.substr(0, nest.size() - 1) + (nest.size() > 2 ? "," : "") + leaf + "]");
+  if (nest.starts_with("["))
+    return builder.finish(names, values,
+                          nest.substr(0, nest.size() - 1) + (nest.size() > 2 ? "," : "") + leaf + "]");
   if (!nest.starts_with("{")) return builder.finish(names, values, "[0," + leaf + "]");
-  return builder.finish(names, values, nest.substr(0, nest.size() - 1) + (nest.size() > 2 ? "," : "") + Value(name).dump() + ":" + leaf + "}");
+  return builder.finish(
+      names, values,
+      nest.substr(0, nest.size() - 1) + (nest.size() > 2 ? "," : "") + Value(name).dump() + ":" + leaf + "}");
 }
 
 NodePtr number(const NodePtr& root) {

@@ -1,6 +1,7 @@
-// A dataset is an immutable tree of Nodes. The kinds are a closed set: every pass handles each, and the compiler says so;
-// operators are the open set and live in Programs. make_node() is the only maker: it checks, infers schema and size, and
-// remembers the user's line. Nodes are shared between datasets and threads, always const.
+// A dataset is an immutable tree of Nodes. The kinds are a closed set: every pass handles each, and the
+// compiler says so; operators are the open set and live in Programs. make_node() is the only maker: it
+// checks, infers schema and size, and remembers the user's line. Nodes are shared between datasets and
+// threads, always const.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,20 +20,45 @@ using NodePtr = std::shared_ptr<const Node>;
 enum class Even : uint8_t { wrap, drop, pad };
 enum class OnErrorPolicy : uint8_t { raise, skip, replace };
 
-struct Read { SourcePtr source; uint32_t ordinal = 0; };
-struct Map { Program program; };
-struct Filter { Program predicate; };              // one output: bool ()
-struct Unbatch {};                                 // rows become samples; fields of rank 0 are repeated for each
-struct Shuffle { uint64_t seed = 0, window = 0; }; // window 0: all of it, by permutation
-struct Shard { uint32_t rank = 0, world = 1; Even even = Even::wrap; std::optional<uint64_t> steps; };
-struct Repeat { uint64_t times = 0; };             // 0: for ever
-struct Take { uint64_t count = 0; };
-struct Skip { uint64_t count = 0; };
+struct Read {
+  SourcePtr source;
+  uint32_t ordinal = 0;
+};
+struct Map {
+  Program program;
+};
+struct Filter {
+  Program predicate;
+};  // one output: bool ()
+struct Unbatch {};  // rows become samples; fields of rank 0 are repeated for each
+struct Shuffle {
+  uint64_t seed = 0, window = 0;
+};  // window 0: all of it, by permutation
+struct Shard {
+  uint32_t rank = 0, world = 1;
+  Even even = Even::wrap;
+  std::optional<uint64_t> steps;
+};
+struct Repeat {
+  uint64_t times = 0;
+};  // 0: for ever
+struct Take {
+  uint64_t count = 0;
+};
+struct Skip {
+  uint64_t count = 0;
+};
 struct Concatenate {};
-struct Batch { uint64_t size = 1; bool drop_last = false, ragged = false; };
-struct OnError { OnErrorPolicy policy = OnErrorPolicy::raise; };
+struct Batch {
+  uint64_t size = 1;
+  bool drop_last = false, ragged = false;
+};
+struct OnError {
+  OnErrorPolicy policy = OnErrorPolicy::raise;
+};
 
-using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError>;
+using Kind =
+    std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 inline constexpr uint64_t kInfinite = ~uint64_t{0};
@@ -41,12 +67,12 @@ struct Node {
   Kind kind;
   std::vector<NodePtr> inputs;
   Schema schema;                 // of the elements
-  std::optional<uint64_t> size;   // elements an epoch on this rank; kInfinite; nothing when it cannot be known
+  std::optional<uint64_t> size;  // elements an epoch on this rank; kInfinite; nothing when it cannot be known
   std::optional<uint64_t> total;  // the same over all ranks of `shard`
   std::optional<Shard> shard;     // the shard that deals this level, wherever it stands in it
   bool sharded = false;           // a shard stands here or below
-  bool indexed = true;           // random access: no border (filter, unbatch, window, skip) below
-  std::string made_at;           // "train.py:31"
+  bool indexed = true;            // random access: no border (filter, unbatch, window, skip) below
+  std::string made_at;            // "train.py:31"
 
   const NodePtr& input() const { return inputs[0]; }
   template <class K> const K* as() const { return std::get_if<K>(&kind); }
@@ -54,8 +80,8 @@ struct Node {
 
 Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string made_at = "");
 
-// A copy of the tree in which reads and operator steps carry their ordinals: depth first, inputs before the node. A node
-// reached twice counts twice. Done once, before any rewrite.
+// A copy of the tree in which reads and operator steps carry their ordinals: depth first, inputs before the
+// node. A node reached twice counts twice. Done once, before any rewrite.
 NodePtr number(const NodePtr& root);
 
 // The same node over other inputs; schema and size are inferred again. REQUIRES: inputs of the same schemas.
@@ -64,13 +90,15 @@ NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs);
 // Elements of one rank of a shard over `total` elements, the first `base` consumed.
 uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base = 0);
 
-// The program that passes every field on and adds one that the engine knows (kIdField, kValidField) under `name`.
+// The program that passes every field on and adds one that the engine knows (kIdField, kValidField) under
+// `name`.
 Result<Program> add_engine_field(const NodePtr& node, int field, std::string_view name);
 
 // One line per node, deepest first indented: for explain().
 std::string explain_tree(const NodePtr& root);
 
-// What a state must agree with, "plan-data": the plan without rank, world, paths and lines; what its sources hold.
+// What a state must agree with, "plan-data": the plan without rank, world, paths and lines; what its sources
+// hold.
 std::string fingerprint(const NodePtr& root, uint64_t seed);
 
 }  // namespace headrace

@@ -33,13 +33,16 @@ struct ToValue {
   void operator()(const Take& t) { out.set("count", t.count); }
   void operator()(const Skip& s) { out.set("count", s.count); }
   void operator()(const Concatenate&) {}
-  void operator()(const Batch& b) { out.set("size", b.size), out.set("drop_last", b.drop_last), out.set("ragged", b.ragged); }
+  void operator()(const Batch& b) {
+    out.set("size", b.size), out.set("drop_last", b.drop_last), out.set("ragged", b.ragged);
+  }
   void operator()(const OnError& e) { out.set("policy", kPolicy[static_cast<size_t>(e.policy)]); }
 };
 
 Result<uint64_t> natural(const Value& v, std::string_view key) {
   HEADRACE_ASSIGN(const int64_t n, v.get_integer(key));
-  if (n < 0) return invalid("plan: '" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(n));
+  if (n < 0)
+    return invalid("plan: '" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(n));
   return static_cast<uint64_t>(n);
 }
 
@@ -62,8 +65,8 @@ Result<Kind> shard_from(const Value& v) {
   return Kind(shard);
 }
 
-Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vector<NodePtr>& inputs, Store& store,
-                       const Bindings& bindings) {
+Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vector<NodePtr>& inputs,
+                       Store& store, const Bindings& bindings) {
   const std::string made_at = v.find("at") && v.find("at")->text() ? *v.find("at")->text() : "";
   if (verb == "read") {
     const Value* source = v.find("source");
@@ -84,7 +87,9 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   if (verb == "map" || verb == "filter") {
     const Value* text = v.find("program");
     if (!text) return invalid("plan: " + verb + " wants a 'program'");
-    HEADRACE_ASSIGN(Program program, program_from_value(*text, inputs[0]->schema, made_at.empty() ? verb : verb + " at " + made_at, bindings));
+    HEADRACE_ASSIGN(Program program,
+                    program_from_value(*text, inputs[0]->schema,
+                                       made_at.empty() ? verb : verb + " at " + made_at, bindings));
     return verb == "map" ? Kind(Map{std::move(program)}) : Kind(Filter{std::move(program)});
   }
   if (verb == "unbatch") return Kind(Unbatch{});

@@ -1,7 +1,8 @@
 // A pipeline as JSON and back: what save_plan writes, `headrace run` reads, and the fingerprint is made of.
 //
-// {"headrace": 1, "plan": {"verb": "batch", "size": 256, …, "input": {…}}, "options": {…}}. The same text comes from C++ and
-// Python. What is not data (Python functions, arrays) is a named slot; opening a plan binds it again or says which is missing.
+// {"headrace": 1, "plan": {"verb": "batch", "size": 256, …, "input": {…}}, "options": {…}}. The same text
+// comes from C++ and Python. What is not data (Python functions, arrays) is a named slot; opening a plan
+// binds it again or says which is missing.
 #pragma once
 #include <functional>
 #include <map>

@@ -30,18 +30,23 @@ int ProgramBuilder::field(int index) {
   }
   program_.input_fields.push_back(index);
   TensorSpec spec;
-  if (index == kIdField) spec = {DType::i64, {}};
-  else if (index == kValidField) spec = {DType::boolean, {}};
-  else spec = incoming_.specs[static_cast<size_t>(index)];
+  if (index == kIdField)
+    spec = {DType::i64, {}};
+  else if (index == kValidField)
+    spec = {DType::boolean, {}};
+  else
+    spec = incoming_.specs[static_cast<size_t>(index)];
   program_.specs.insert(program_.specs.begin() + at, spec);
   return at;
 }
 
-Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& params, std::span<const int> inputs) {
+Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& params,
+                                             std::span<const int> inputs) {
   return add(op, params, inputs, {});
 }
 
-Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& params, std::span<const int> inputs,
+Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& params,
+                                             std::span<const int> inputs,
                                              std::span<const std::pair<std::string, int>> bound) {
   const OpInfo* info = find_op(op);
   if (!info) return invalid("no operator named '" + std::string(op) + "'" + suggest_op(op));
@@ -66,12 +71,17 @@ Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& p
 Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> inputs) {
   std::vector<TensorSpec> specs;
   for (int v : inputs) {
-    if (v < 0 || v >= program_.num_values()) return invalid("no value " + std::to_string(v) + " in this program");
+    if (v < 0 || v >= program_.num_values())
+      return invalid("no value " + std::to_string(v) + " in this program");
     specs.push_back(spec(v));
   }
   HEADRACE_ASSIGN(std::vector<TensorSpec> outputs, op->infer(specs));
-  Call step{std::move(op), {inputs.begin(), inputs.end()}, program_.num_values(), static_cast<int>(outputs.size()),
-            static_cast<uint32_t>(program_.steps.size()), made_at_};
+  Call step{std::move(op),
+            {inputs.begin(), inputs.end()},
+            program_.num_values(),
+            static_cast<int>(outputs.size()),
+            static_cast<uint32_t>(program_.steps.size()),
+            made_at_};
   std::vector<int> values;
   for (TensorSpec& s : outputs) {
     values.push_back(program_.num_values());
@@ -81,7 +91,8 @@ Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> i
   return values;
 }
 
-Result<Program> ProgramBuilder::finish(std::vector<std::string> names, std::vector<int> outputs, std::string structure) {
+Result<Program> ProgramBuilder::finish(std::vector<std::string> names, std::vector<int> outputs,
+                                       std::string structure) {
   Program out = program_;
   std::vector<TensorSpec> specs;
   for (int v : outputs) {
@@ -117,7 +128,8 @@ Program compose(const Program& first, const Program& second) {
   out.input_fields = first.input_fields;
   // Fields the engine adds may be new inputs of the second program.
   for (int field : second.input_fields)
-    if (field < 0 && std::find(out.input_fields.begin(), out.input_fields.end(), field) == out.input_fields.end())
+    if (field < 0 &&
+        std::find(out.input_fields.begin(), out.input_fields.end(), field) == out.input_fields.end())
       out.input_fields.push_back(field);
   std::vector<int> value_of(static_cast<size_t>(first.num_values()));
   for (size_t i = 0; i < out.input_fields.size(); ++i) {
@@ -125,7 +137,8 @@ Program compose(const Program& first, const Program& second) {
       value_of[i] = static_cast<int>(i);
       out.specs.push_back(first.specs[i]);
     } else {
-      out.specs.push_back(out.input_fields[i] == kIdField ? TensorSpec{DType::i64, {}} : TensorSpec{DType::boolean, {}});
+      out.specs.push_back(out.input_fields[i] == kIdField ? TensorSpec{DType::i64, {}}
+                                                          : TensorSpec{DType::boolean, {}});
     }
   }
   append_steps(out, first, value_of);
@@ -151,7 +164,8 @@ Program without_dead_steps(const Program& program) {
   std::vector<bool> keep(program.steps.size(), false);
   for (size_t s = program.steps.size(); s-- > 0;) {
     const Call& step = program.steps[s];
-    for (int i = 0; i < step.outputs; ++i) keep[s] = keep[s] || live[static_cast<size_t>(step.first_output + i)];
+    for (int i = 0; i < step.outputs; ++i)
+      keep[s] = keep[s] || live[static_cast<size_t>(step.first_output + i)];
     if (keep[s])
       for (int v : step.inputs) live[static_cast<size_t>(v)] = true;
   }

@@ -1,8 +1,8 @@
 // A Program: what one `map` or `filter` does to a sample, as a list of operator calls over numbered values.
 //
-// Values 0 … inputs-1 are fields of the incoming sample; each step appends its outputs. A Program is built once, checked and
-// typed while it is built, and never changed: tracing in Python, the C++ builder, JSON and the rewrites all make new ones
-// through ProgramBuilder.
+// Values 0 … inputs-1 are fields of the incoming sample; each step appends its outputs. A Program is built
+// once, checked and typed while it is built, and never changed: tracing in Python, the C++ builder, JSON and
+// the rewrites all make new ones through ProgramBuilder.
 #pragma once
 #include <memory>
 #include <span>
@@ -23,17 +23,17 @@ struct Call {
   std::vector<int> inputs;  // values: the data inputs, then one per bound parameter
   int first_output = 0;     // values first_output … first_output + outputs - 1
   int outputs = 1;
-  uint32_t ordinal = 0;     // of the operator in the user's graph, dataflow order; the root of its random keys
-  std::string made_at;      // the user's line: "map at train.py:31"
+  uint32_t ordinal = 0;  // of the operator in the user's graph, dataflow order; the root of its random keys
+  std::string made_at;   // the user's line: "map at train.py:31"
   bool operator==(const Call&) const;
 };
 
 struct Program {
-  std::vector<int> input_fields;   // value i is this field of the incoming sample
+  std::vector<int> input_fields;  // value i is this field of the incoming sample
   std::vector<Call> steps;
-  std::vector<int> outputs;        // value of each leaf of `schema`
-  Schema schema;                   // of the outgoing sample
-  std::vector<TensorSpec> specs;   // of every value
+  std::vector<int> outputs;       // value of each leaf of `schema`
+  Schema schema;                  // of the outgoing sample
+  std::vector<TensorSpec> specs;  // of every value
 
   int num_values() const { return static_cast<int>(specs.size()); }
   bool is_identity() const { return steps.empty(); }
@@ -45,9 +45,11 @@ class ProgramBuilder final : public Builder {
   // `incoming` is the schema of the samples that will arrive; `made_at` goes into every step.
   ProgramBuilder(Schema incoming, std::string made_at);
 
-  Result<int> field(std::string_view name);  // the value of an incoming field; unknown names list the known ones
-  int field(int index);                      // by position, or kIdField, kValidField
-  Result<std::vector<int>> add(std::string_view op, const Value& params, std::span<const int> inputs) override;
+  Result<int> field(
+      std::string_view name);  // the value of an incoming field; unknown names list the known ones
+  int field(int index);        // by position, or kIdField, kValidField
+  Result<std::vector<int>> add(std::string_view op, const Value& params,
+                               std::span<const int> inputs) override;
   // The same with parameters that come from values: bound[i] = {parameter, value}.
   Result<std::vector<int>> add(std::string_view op, const Value& params, std::span<const int> inputs,
                                std::span<const std::pair<std::string, int>> bound);
@@ -57,7 +59,8 @@ class ProgramBuilder final : public Builder {
   const TensorSpec& spec(int value) const { return program_.specs[static_cast<size_t>(value)]; }
   const Schema& incoming() const { return incoming_; }
   // The program whose leaves are these values under these names; `structure` as in Schema ("" = a dict).
-  Result<Program> finish(std::vector<std::string> names, std::vector<int> outputs, std::string structure = "");
+  Result<Program> finish(std::vector<std::string> names, std::vector<int> outputs,
+                         std::string structure = "");
 
  private:
   Schema incoming_;

@@ -1,7 +1,9 @@
-// The four operations, on a tensor and a number and on two tensors. One file, because they are one loop with four bodies.
+// The four operations, on a tensor and a number and on two tensors. One file, because they are one loop with
+// four bodies.
 //
-// Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its own with an
-// integer and becomes f32 with a float; division of integers is true division, in f32. Integers wrap around.
+// Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its
+// own with an integer and becomes f32 with a float; division of integers is true division, in f32. Integers
+// wrap around.
 #include <type_traits>
 
 #include "headrace/ops/number.h"
@@ -22,7 +24,8 @@ template <class T, class F> T wrapping(T a, T b, F f) {
 
 struct Add {
   static constexpr std::string_view name = "add", doc = "Add a number to every element.";
-  static constexpr std::string_view name_of_two = "add_fields", doc_of_two = "Add two tensors element by element.";
+  static constexpr std::string_view name_of_two = "add_fields",
+                                    doc_of_two = "Add two tensors element by element.";
   static constexpr bool divides = false;
   template <class T> static T apply(T x, T y) {
     return wrapping(x, y, [](auto a, auto b) { return a + b; });
@@ -30,34 +33,40 @@ struct Add {
 };
 struct Subtract {
   static constexpr std::string_view name = "subtract", doc = "Subtract a number from every element.";
-  static constexpr std::string_view name_of_two = "subtract_fields", doc_of_two = "Subtract the second tensor from the first.";
+  static constexpr std::string_view name_of_two = "subtract_fields",
+                                    doc_of_two = "Subtract the second tensor from the first.";
   static constexpr bool divides = false;
   template <class T> static T apply(T x, T y) {
     return wrapping(x, y, [](auto a, auto b) { return a - b; });
   }
 };
 struct SubtractFrom {
-  static constexpr std::string_view name = "subtract_from", doc = "Subtract every element from a number: value - x.";
+  static constexpr std::string_view name = "subtract_from",
+                                    doc = "Subtract every element from a number: value - x.";
   static constexpr bool divides = false;
   template <class T> static T apply(T x, T y) { return Subtract::apply(y, x); }
 };
 struct Multiply {
   static constexpr std::string_view name = "multiply", doc = "Multiply every element by a number.";
-  static constexpr std::string_view name_of_two = "multiply_fields", doc_of_two = "Multiply two tensors element by element.";
+  static constexpr std::string_view name_of_two = "multiply_fields",
+                                    doc_of_two = "Multiply two tensors element by element.";
   static constexpr bool divides = false;
   template <class T> static T apply(T x, T y) {
     return wrapping(x, y, [](auto a, auto b) { return a * b; });
   }
 };
 struct Divide {
-  static constexpr std::string_view name = "divide", doc = "Divide every element by a number; integers become f32.";
+  static constexpr std::string_view name = "divide",
+                                    doc = "Divide every element by a number; integers become f32.";
   static constexpr std::string_view name_of_two = "divide_fields",
-                                    doc_of_two = "Divide the first tensor by the second; integers become f32.";
+                                    doc_of_two =
+                                        "Divide the first tensor by the second; integers become f32.";
   static constexpr bool divides = true;
   template <class T> static T apply(T x, T y) { return x / y; }
 };
 struct DivideInto {
-  static constexpr std::string_view name = "divide_into", doc = "Divide a number by every element: value / x.";
+  static constexpr std::string_view name = "divide_into",
+                                    doc = "Divide a number by every element: value / x.";
   static constexpr bool divides = true;
   template <class T> static T apply(T x, T y) { return y / x; }
 };
@@ -70,13 +79,14 @@ Status check_numeric(const TensorSpec& in) {
 // Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or f32.
 template <class F> void visit_types(DType in, DType out, F&& f) {
   visit_dtype(in, [&]<class In>() {
-    if (in == out) f.template operator()<In, In>();
-    else if constexpr (std::integral<In>) f.template operator()<In, float>();
+    if (in == out)
+      f.template operator()<In, In>();
+    else if constexpr (std::integral<In>)
+      f.template operator()<In, float>();
   });
 }
 
-template <class Operation, class In, class Out>
-Out combine(In x, typename Element<Out>::Compute y) {
+template <class Operation, class In, class Out> Out combine(In x, typename Element<Out>::Compute y) {
   using Compute = typename Element<Out>::Compute;
   return Element<Out>::store(Operation::apply(static_cast<Compute>(Element<In>::load(x)), y));
 }
@@ -94,7 +104,8 @@ template <class Operation> struct WithNumber {
     if (is_float(in.dtype)) return in;
     if (Operation::divides || !value.is_integer) return TensorSpec{DType::f32, in.shape};
     if (!fits(value, in.dtype))
-      return invalid("value " + number_text(value) + " does not fit into " + std::string(dtype_name(in.dtype)));
+      return invalid("value " + number_text(value) + " does not fit into " +
+                     std::string(dtype_name(in.dtype)));
     return in;
   }
 
@@ -131,7 +142,8 @@ template <class Operation> struct OfTwo {
       const In *const x = in[0].as<In>(), *const y = in[1].as<In>();
       Out* const result = out[0].as<Out>();
       for (size_t i = 0; i < count; ++i)
-        result[i] = combine<Operation, In, Out>(x[i * x_step], static_cast<Compute>(Element<In>::load(y[i * y_step])));
+        result[i] = combine<Operation, In, Out>(x[i * x_step],
+                                                static_cast<Compute>(Element<In>::load(y[i * y_step])));
     });
     return {};
   }

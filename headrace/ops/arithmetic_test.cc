@@ -47,7 +47,8 @@ TEST(Arithmetic, AnIntegerTensorBecomesF32WithAFloatOrADivision) {
   const std::vector<uint8_t> x{0, 51, 255};
   const View in[] = {view_of(x, DType::u8)};
   EXPECT_EQ(run<float>(with_number("add", 0.5), in, DType::f32), (std::vector<float>{0.5f, 51.5f, 255.5f}));
-  EXPECT_EQ(run<float>(with_number("divide", 255), in, DType::f32), (std::vector<float>{0.0f, 51 / 255.0f, 1.0f}));
+  EXPECT_EQ(run<float>(with_number("divide", 255), in, DType::f32),
+            (std::vector<float>{0.0f, 51 / 255.0f, 1.0f}));
   EXPECT_EQ(run<float>(with_number("divide_into", 51), in, DType::f32)[1], 1.0f);
 }
 
@@ -77,11 +78,14 @@ TEST(Arithmetic, TwoFieldsOfEqualShapesOrOneScalar) {
   EXPECT_EQ(run<float>(*make_op("add_fields", {}), xy, DType::f32), (std::vector<float>{11, 22, 33}));
   EXPECT_EQ(run<float>(*make_op("subtract_fields", {}), two_x, DType::f32), (std::vector<float>{1, 0, -1}));
   EXPECT_EQ(run<float>(*make_op("multiply_fields", {}), xy, DType::f32), (std::vector<float>{10, 40, 90}));
-  EXPECT_EQ(run<float>(*make_op("divide_fields", {}), two_x, DType::f32), (std::vector<float>{2, 1, 2 / 3.0f}));
+  EXPECT_EQ(run<float>(*make_op("divide_fields", {}), two_x, DType::f32),
+            (std::vector<float>{2, 1, 2 / 3.0f}));
 }
 
 TEST(Arithmetic, RefusalsSayWhatWasWanted) {
-  const auto refusal = [](const OpPtr& op, std::vector<TensorSpec> in) { return std::string(op->infer(in).status().text()); };
+  const auto refusal = [](const OpPtr& op, std::vector<TensorSpec> in) {
+    return std::string(op->infer(in).status().text());
+  };
   EXPECT_EQ(refusal(with_number("add", 300), {{DType::u8, {3}}}), "add: value 300 does not fit into u8");
   EXPECT_EQ(refusal(with_number("add", 1), {{DType::str, {3}}}), "add: wants numbers, got str");
   EXPECT_EQ(refusal(*make_op("add_fields", {}), {{DType::f32, {3}}, {DType::f32, {4}}}),

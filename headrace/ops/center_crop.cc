@@ -10,11 +10,13 @@ int64_t half(int64_t rest) { return rest / 2 + (rest % 4 == 3 ? 1 : 0); }
 struct CenterCrop {
   static constexpr std::string_view name = "center_crop";
   static constexpr std::string_view doc =
-      "Cut a window of a fixed size from the middle of an image. Where the middle lies between two pixels, the window's "
+      "Cut a window of a fixed size from the middle of an image. Where the middle lies between two pixels, "
+      "the window's "
       "corner is rounded to the even one, as in torchvision.";
   std::vector<int64_t> size;
   static constexpr std::tuple fields{
-      Field{"size", &CenterCrop::size, "Size of the window in pixels: one number for a square, or (height, width)."}};
+      Field{"size", &CenterCrop::size,
+            "Size of the window in pixels: one number for a square, or (height, width)."}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr std::array required{std::string_view("size")};
 

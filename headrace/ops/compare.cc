@@ -1,7 +1,8 @@
-// Comparisons of a tensor with a number and of two tensors, and logic on what they answer. All results are bool.
+// Comparisons of a tensor with a number and of two tensors, and logic on what they answer. All results are
+// bool.
 //
-// A float tensor sees the number in its own dtype, as in NumPy 2; an integer tensor is compared with the number itself, so
-// that u8 < 300 is true and u8 < 0.5 is what it says.
+// A float tensor sees the number in its own dtype, as in NumPy 2; an integer tensor is compared with the
+// number itself, so that u8 < 300 is true and u8 < 0.5 is what it says.
 #include <functional>
 
 #include "headrace/ops/number.h"
@@ -12,27 +13,33 @@ namespace {
 
 struct Less : std::less<> {
   static constexpr std::string_view name = "less", doc = "Whether x < value, element by element.";
-  static constexpr std::string_view name_of_two = "less_fields", doc_of_two = "Whether x < y, element by element.";
+  static constexpr std::string_view name_of_two = "less_fields",
+                                    doc_of_two = "Whether x < y, element by element.";
 };
 struct LessEqual : std::less_equal<> {
   static constexpr std::string_view name = "less_equal", doc = "Whether x <= value, element by element.";
-  static constexpr std::string_view name_of_two = "less_equal_fields", doc_of_two = "Whether x <= y, element by element.";
+  static constexpr std::string_view name_of_two = "less_equal_fields",
+                                    doc_of_two = "Whether x <= y, element by element.";
 };
 struct Greater : std::greater<> {
   static constexpr std::string_view name = "greater", doc = "Whether x > value, element by element.";
-  static constexpr std::string_view name_of_two = "greater_fields", doc_of_two = "Whether x > y, element by element.";
+  static constexpr std::string_view name_of_two = "greater_fields",
+                                    doc_of_two = "Whether x > y, element by element.";
 };
 struct GreaterEqual : std::greater_equal<> {
   static constexpr std::string_view name = "greater_equal", doc = "Whether x >= value, element by element.";
-  static constexpr std::string_view name_of_two = "greater_equal_fields", doc_of_two = "Whether x >= y, element by element.";
+  static constexpr std::string_view name_of_two = "greater_equal_fields",
+                                    doc_of_two = "Whether x >= y, element by element.";
 };
 struct Equal : std::equal_to<> {
   static constexpr std::string_view name = "equal", doc = "Whether x == value, element by element.";
-  static constexpr std::string_view name_of_two = "equal_fields", doc_of_two = "Whether x == y, element by element.";
+  static constexpr std::string_view name_of_two = "equal_fields",
+                                    doc_of_two = "Whether x == y, element by element.";
 };
 struct NotEqual : std::not_equal_to<> {
   static constexpr std::string_view name = "not_equal", doc = "Whether x != value, element by element.";
-  static constexpr std::string_view name_of_two = "not_equal_fields", doc_of_two = "Whether x != y, element by element.";
+  static constexpr std::string_view name_of_two = "not_equal_fields",
+                                    doc_of_two = "Whether x != y, element by element.";
 };
 
 Status check_comparable(const TensorSpec& in) {
@@ -40,13 +47,15 @@ Status check_comparable(const TensorSpec& in) {
 }
 
 // Compare with a number in a type that holds every element and the number exactly, as far as there is one.
-template <class Comparison, class T> void compare_with(const T* x, size_t count, const Number& number, bool* out) {
+template <class Comparison, class T>
+void compare_with(const T* x, size_t count, const Number& number, bool* out) {
   const auto loop = [&](auto value) {
-    for (size_t i = 0; i < count; ++i) out[i] = Comparison()(static_cast<decltype(value)>(Element<T>::load(x[i])), value);
+    for (size_t i = 0; i < count; ++i)
+      out[i] = Comparison()(static_cast<decltype(value)>(Element<T>::load(x[i])), value);
   };
   if constexpr (!std::integral<T>) {
-    loop(static_cast<typename Element<T>::Compute>(Element<T>::load(Element<T>::store(
-        static_cast<typename Element<T>::Compute>(number.real)))));
+    loop(static_cast<typename Element<T>::Compute>(
+        Element<T>::load(Element<T>::store(static_cast<typename Element<T>::Compute>(number.real)))));
   } else if (!number.is_integer) {
     loop(number.real);
   } else if constexpr (std::same_as<T, bool>) {
@@ -105,10 +114,12 @@ Status check_bool(const TensorSpec& in) {
 }
 
 struct And : std::logical_and<> {
-  static constexpr std::string_view name_of_two = "logical_and", doc_of_two = "Whether both x and y are true.";
+  static constexpr std::string_view name_of_two = "logical_and",
+                                    doc_of_two = "Whether both x and y are true.";
 };
 struct Or : std::logical_or<> {
-  static constexpr std::string_view name_of_two = "logical_or", doc_of_two = "Whether x or y or both are true.";
+  static constexpr std::string_view name_of_two = "logical_or",
+                                    doc_of_two = "Whether x or y or both are true.";
 };
 
 template <class Logic> struct LogicOfTwo : OfTwo<Logic> {

@@ -70,7 +70,8 @@ TEST(Compare, LogicOnBool) {
   EXPECT_EQ(run(*make_op("logical_or", {}), in), (Bits{0, 1, 1, 1}));
   EXPECT_EQ(run(*make_op("logical_not", {}), std::span(in, 1)), (Bits{1, 1, 0, 0}));
   const TensorSpec number{DType::f32, {4}};
-  EXPECT_EQ((*make_op("logical_not", {}))->infer({&number, 1}).status().text(), "logical_not: wants bool, got f32 (4)");
+  EXPECT_EQ((*make_op("logical_not", {}))->infer({&number, 1}).status().text(),
+            "logical_not: wants bool, got f32 (4)");
 }
 
 }  // namespace

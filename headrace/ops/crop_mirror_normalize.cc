@@ -7,7 +7,8 @@ namespace {
 struct CropMirrorNormalize {
   static constexpr std::string_view name = "crop_mirror_normalize";
   static constexpr std::string_view doc =
-      "Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop, random_flip and "
+      "Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop, "
+      "random_flip and "
       "normalize in one word.";
   std::optional<std::vector<int64_t>> crop;
   float mirror = 0.0f;
@@ -15,7 +16,8 @@ struct CropMirrorNormalize {
   DType dtype = DType::f32;
   std::string layout = "CHW";
   static constexpr std::tuple fields{
-      Field{"crop", &CropMirrorNormalize::crop, "Size of the window: one number or (height, width); None keeps all."},
+      Field{"crop", &CropMirrorNormalize::crop,
+            "Size of the window: one number or (height, width); None keeps all."},
       Field{"mirror", &CropMirrorNormalize::mirror, "Probability of mirroring left to right, 0 to 1."},
       Field{"mean", &CropMirrorNormalize::mean, "As in normalize."},
       Field{"std", &CropMirrorNormalize::std, "As in normalize."},
@@ -46,7 +48,9 @@ struct CropMirrorNormalize {
   }
 
  private:
-  template <class T> static Value value_of(const std::vector<T>& list) { return Codec<std::vector<T>>::out(list); }
+  template <class T> static Value value_of(const std::vector<T>& list) {
+    return Codec<std::vector<T>>::out(list);
+  }
 };
 
 const Registered<CropMirrorNormalize> registered;

@@ -8,7 +8,8 @@ namespace {
 // Writes down what is added; values are numbered from 1.
 class Recorder : public Builder {
  public:
-  Result<std::vector<int>> add(std::string_view op, const Value& params, std::span<const int> inputs) override {
+  Result<std::vector<int>> add(std::string_view op, const Value& params,
+                               std::span<const int> inputs) override {
     lines.push_back(std::to_string(inputs[0]) + " " + std::string(op) + params.dump());
     return std::vector<int>{static_cast<int>(lines.size())};
   }
@@ -31,8 +32,9 @@ TEST(CropMirrorNormalize, StandsForThreeOperators) {
 }
 
 TEST(CropMirrorNormalize, LeavesOutWhatIsNotAskedFor) {
-  EXPECT_EQ(expand({}), (std::vector<std::string>{
-                            R"(0 normalize{"mean":[0.0],"std":[1.0],"dtype":"f32","layout":"CHW"})"}));
+  EXPECT_EQ(
+      expand({}),
+      (std::vector<std::string>{R"(0 normalize{"mean":[0.0],"std":[1.0],"dtype":"f32","layout":"CHW"})"}));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 
 namespace headrace {
 
-// How close decoded pixels are to a reference. Written into every plan, so that adding a faster kind changes no old one.
+// How close decoded pixels are to a reference. Written into every plan, so that adding a faster kind changes
+// no old one.
 enum class DecodeMatch : uint8_t { exact };
 
 template <> struct EnumNames<Color> {
-  static constexpr std::array names{std::string_view("rgb"), std::string_view("gray"), std::string_view("unchanged")};
+  static constexpr std::array names{std::string_view("rgb"), std::string_view("gray"),
+                                    std::string_view("unchanged")};
 };
 template <> struct EnumNames<DecodeMatch> {
   static constexpr std::array names{std::string_view("exact")};
@@ -26,8 +28,10 @@ struct DecodeImage {
   int64_t max_pixels = kMaxImagePixels;
   static constexpr std::tuple fields{
       Field{"color", &DecodeImage::color,
-            "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the file."},
-      Field{"exif_orientation", &DecodeImage::exif_orientation, "Turn the image upright as its EXIF tag says."},
+            "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the "
+            "file."},
+      Field{"exif_orientation", &DecodeImage::exif_orientation,
+            "Turn the image upright as its EXIF tag says."},
       Field{"match", &DecodeImage::match, "'exact': the bytes of libjpeg-turbo's default decode."},
       Field{"max_pixels", &DecodeImage::max_pixels, "Refuse images with more pixels than this."}};
   static constexpr std::array inputs{std::string_view("image")};
@@ -47,7 +51,8 @@ struct DecodeImage {
     HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
     if (header.height * header.width > max_pixels)
       return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
-                                         std::to_string(header.height) + " x " + std::to_string(header.width));
+                                         std::to_string(header.height) + " x " +
+                                         std::to_string(header.width));
     const Shape upright{header.height, header.width, decoded_channels(header, color)};
     return turns(header) ? Shape{upright[1], upright[0], upright[2]} : upright;
   }
@@ -63,7 +68,8 @@ struct DecodeImage {
     if (pixels.empty()) return {Code::exhausted, "no memory left to turn an image of " + out.shape.text()};
     const Status status = decode_image(in.bytes(), header, color, pixels.data(), row, scratch);
     if (status.ok())
-      apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation, out.as<uint8_t>());
+      apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation,
+                        out.as<uint8_t>());
     scratch.reset(mark);
     return status;
   }

@@ -50,7 +50,11 @@ TEST(DecodeImage, MeasuresBeforeMemoryIsTakenAndDecodesInto) {
 TEST(DecodeImage, TurnsImagesUprightOnRequest) {
   // The palette image with an eXIf chunk (orientation 6, checksum right) between tRNS and IDAT.
   std::string file(testing::kPalettePng);
-  const std::string_view exif{"\0\0\0\x16" "eXIfII*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0" "\xb7\x4a\xe3\x84", 34};
+  const std::string_view exif{
+      "\0\0\0\x16"
+      "eXIfII*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0"
+      "\xb7\x4a\xe3\x84",
+      34};
   file.insert(file.find("IDAT") - 4, exif);
   EXPECT_EQ(*measure(decoder(), file), (Shape{1, 2, 3}));
   const OpPtr op = decoder({{"exif_orientation", true}});

@@ -7,14 +7,18 @@ std::string number_text(const Number& number) { return Codec<Number>::out(number
 bool fits(const Number& number, DType dtype) {
   if (!number.is_integer) return false;
   return visit_dtype(dtype, [&]<class T>() {
-    if constexpr (std::same_as<T, bool>) return number.integer == 0 || number.integer == 1;
-    else if constexpr (std::integral<T>) return std::in_range<T>(number.integer);
-    else return true;
+    if constexpr (std::same_as<T, bool>)
+      return number.integer == 0 || number.integer == 1;
+    else if constexpr (std::integral<T>)
+      return std::in_range<T>(number.integer);
+    else
+      return true;
   });
 }
 
 Result<Shape> shape_of_two(const TensorSpec& x, const TensorSpec& y) {
-  if (x.dtype != y.dtype) return invalid("wants two tensors of one dtype (cast one of them), got " + x.text() + " and " + y.text());
+  if (x.dtype != y.dtype)
+    return invalid("wants two tensors of one dtype (cast one of them), got " + x.text() + " and " + y.text());
   if (x.shape.rank() == 0) return y.shape;
   if (y.shape.rank() == 0) return x.shape;
   bool equal = x.shape.rank() == y.shape.rank();

@@ -1,5 +1,6 @@
-// A number as the user wrote it: 1 and 1.0 differ, because integers keep their dtype with the first and become f32 with the
-// second. For arithmetic.cc and compare.cc, with what else these two share. Free functions and values, any thread.
+// A number as the user wrote it: 1 and 1.0 differ, because integers keep their dtype with the first and
+// become f32 with the second. For arithmetic.cc and compare.cc, with what else these two share. Free
+// functions and values, any thread.
 #pragma once
 #include <concepts>
 #include <string>
@@ -20,11 +21,16 @@ struct Number {
 
 template <> struct Codec<Number> {
   static std::string py() { return "int | float"; }
-  static Value out(const Number& number) { return number.is_integer ? Value(number.integer) : Value(number.real); }
+  static Value out(const Number& number) {
+    return number.is_integer ? Value(number.integer) : Value(number.real);
+  }
   static bool in(const Value& value, Number& number) {
-    if (const int64_t* integer = value.integer()) number = {true, *integer, static_cast<double>(*integer)};
-    else if (const double* real = value.real()) number = {false, 0, *real};
-    else return false;
+    if (const int64_t* integer = value.integer())
+      number = {true, *integer, static_cast<double>(*integer)};
+    else if (const double* real = value.real())
+      number = {false, 0, *real};
+    else
+      return false;
     return true;
   }
 };
@@ -35,8 +41,8 @@ std::string number_text(const Number& number);
 // Whether an integer dtype can hold the number without changing it.
 bool fits(const Number& number, DType dtype);
 
-// The shape of an element by element operation on two tensors of one dtype: equal shapes, or one of them a scalar.
-// A dimension not known yet meets any other.
+// The shape of an element by element operation on two tensors of one dtype: equal shapes, or one of them a
+// scalar. A dimension not known yet meets any other.
 Result<Shape> shape_of_two(const TensorSpec& x, const TensorSpec& y);
 
 // Loads and stores of one element where arithmetic happens in another type: f16 and bf16 compute in float.

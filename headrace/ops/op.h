@@ -1,8 +1,8 @@
 // The contract of an operator, and the registry of all of them.
 //
-// An operator is a value: a struct whose members are its parameters and whose methods are const and stateless. It lives in
-// one file, ops/<name>.cc, and exists everywhere (C++, Python, JSON, CLI, docs, conformance tests) through one statement at
-// its end. Read ops/random_flip.cc before you write one.
+// An operator is a value: a struct whose members are its parameters and whose methods are const and
+// stateless. It lives in one file, ops/<name>.cc, and exists everywhere (C++, Python, JSON, CLI, docs,
+// conformance tests) through one statement at its end. Read ops/random_flip.cc before you write one.
 //
 //   struct RandomFlip {
 //     static constexpr std::string_view name = "random_flip";
@@ -10,20 +10,19 @@
 //     Arg<float> p = 0.5f;
 //     static constexpr std::tuple fields{Field{"p", &RandomFlip::p, "Probability of mirroring."}};
 //     static constexpr std::array inputs{std::string_view("image")};     // names of the data inputs
-//     static constexpr bool variadic = true;    // optional: any number >= 1 of inputs, as many outputs, one shared draw
-//     static constexpr bool elementwise = true; // optional: output (i) depends on input (i) only, any shape, no randomness
-//     static constexpr bool random = true;      // optional: uses its key
+//     static constexpr bool variadic = true;    // optional: any number >= 1 of inputs, as many outputs, one
+//     shared draw static constexpr bool elementwise = true; // optional: output (i) depends on input (i)
+//     only, any shape, no randomness static constexpr bool random = true;      // optional: uses its key
 //     Status check() const;                                        // optional: ranges of parameters
 //     Result<TensorSpec> infer(const TensorSpec& in) const;        // graph build: dtype, rank, static dims
-//     Result<Shape> measure(View in, const Key& key) const;        // optional, per sample: when infer cannot know the shape
-//     Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
+//     Result<Shape> measure(View in, const Key& key) const;        // optional, per sample: when infer cannot
+//     know the shape Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
 //   };
 //   const Registered<RandomFlip> registered;
 //
-// Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's own name: it is put in
-// front. User input never reaches an assert. `run` is called from many threads at once.
+// Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's own
+// name: it is put in front. User input never reaches an assert. `run` is called from many threads at once.
 #pragma once
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -52,17 +51,21 @@ class AnyOp {
   virtual bool random() const { return false; }
 
   virtual Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const = 0;
-  // Shapes of the outputs for these inputs, before memory is taken. `out` holds what infer() answers on entry.
+  // Shapes of the outputs for these inputs, before memory is taken. `out` holds what infer() answers on
+  // entry.
   virtual Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const = 0;
-  virtual Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch& scratch) const = 0;
+  virtual Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
+                     Scratch& scratch) const = 0;
 };
 using OpPtr = std::shared_ptr<const AnyOp>;
 
-// Where a composite operator writes the operators it stands for. Values are numbered by whoever implements this.
+// Where a composite operator writes the operators it stands for. Values are numbered by whoever implements
+// this.
 class Builder {
  public:
   virtual ~Builder() = default;
-  virtual Result<std::vector<int>> add(std::string_view op, const Value& params, std::span<const int> inputs) = 0;
+  virtual Result<std::vector<int>> add(std::string_view op, const Value& params,
+                                       std::span<const int> inputs) = 0;
 };
 
 struct ParamInfo {
@@ -78,17 +81,18 @@ struct OpInfo {
   int outputs = 1;  // of one that is not variadic
   std::vector<ParamInfo> params;
   // `params` may leave out any parameter that has a default; `bound` names those that come from fields.
-  std::function<Result<OpPtr>(const Value& params, std::span<const std::string> bound)> make;
+  Result<OpPtr> (*make)(const Value& params, std::span<const std::string> bound) = nullptr;
   // Set for composites instead of `make`.
-  std::function<Result<std::vector<int>>(const Value& params, Builder& builder, std::span<const int> inputs)> expand;
+  Result<std::vector<int>> (*expand)(const Value& params, Builder& builder,
+                                     std::span<const int> inputs) = nullptr;
 };
 
 using OpRegistry = std::map<std::string, OpInfo, std::less<>>;
-const OpRegistry& ops();                                // all operators, by name; filled before main()
+const OpRegistry& ops();  // all operators, by name; filled before main()
 const OpInfo* find_op(std::string_view name);
 Result<OpPtr> make_op(std::string_view name, const Value& params, std::span<const std::string> bound = {});
-std::string suggest_op(std::string_view wrong);         // ", did you mean 'resize'?" or nothing
+std::string suggest_op(std::string_view wrong);  // ", did you mean 'resize'?" or nothing
 
-OpRegistry& op_registry_for_registration();             // used by Registered only
+OpRegistry& op_registry_for_registration();  // used by Registered only
 
 }  // namespace headrace

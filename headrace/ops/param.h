@@ -1,7 +1,8 @@
 // Parameters of operators: how a struct's members become JSON, Python arguments, checks and documentation.
 //
-// `Arg<T>` is a parameter that is a constant or, per sample, a field; `Field` describes one member; `Codec<T>` turns a member
-// into a Value and back. An operator writes one tuple of Fields and gets the rest from it.
+// `Arg<T>` is a parameter that is a constant or, per sample, a field; `Field` describes one member;
+// `Codec<T>` turns a member into a Value and back. An operator writes one tuple of Fields and gets the rest
+// from it.
 #pragma once
 #include <array>
 #include <concepts>
@@ -17,10 +18,9 @@
 
 namespace headrace {
 
-// A scalar parameter: constant, or bound to a field of the sample. Operators only ever read `value`; when it is bound the
-// engine fills `value` from the field before each call and repeats check().
-template <class T>
-struct Arg {
+// A scalar parameter: constant, or bound to a field of the sample. Operators only ever read `value`; when it
+// is bound the engine fills `value` from the field before each call and repeats check().
+template <class T> struct Arg {
   T value{};
   Arg() = default;
   Arg(T v) : value(v) {}
@@ -30,10 +30,9 @@ template <class T> inline constexpr bool is_arg = false;
 template <class T> inline constexpr bool is_arg<Arg<T>> = true;
 
 // One described member of an operator. The tuple of these is the only place where a parameter is named.
-template <class Op, class T>
-struct Field {
+template <class Op, class T> struct Field {
   std::string_view name;
-  T Op::*member;
+  T Op::* member;
   std::string_view doc;
 };
 template <class Op, class T> Field(std::string_view, T Op::*, std::string_view) -> Field<Op, T>;
@@ -41,7 +40,8 @@ template <class Op, class T> Field(std::string_view, T Op::*, std::string_view) 
 // Specialise for an enum: `static constexpr std::array names{"bilinear", ...}` in the order of its values.
 template <class E> struct EnumNames;
 
-// A C++ member type <-> Value, and its spelling in Python. `in` answers what was wanted when the value does not fit.
+// A C++ member type <-> Value, and its spelling in Python. `in` answers what was wanted when the value does
+// not fit.
 template <class T> struct Codec;
 
 template <> struct Codec<bool> {
@@ -81,9 +81,12 @@ template <std::floating_point T> struct Codec<T> {
     }
   }
   static bool in(const Value& v, T& o) {
-    if (v.real()) o = static_cast<T>(*v.real());
-    else if (v.integer()) o = static_cast<T>(*v.integer());
-    else return false;
+    if (v.real())
+      o = static_cast<T>(*v.real());
+    else if (v.integer())
+      o = static_cast<T>(*v.integer());
+    else
+      return false;
     return true;
   }
 };
@@ -111,7 +114,8 @@ template <class E>
 struct Codec<E> {
   static std::string py() {
     std::string out = "Literal[";
-    for (std::string_view n : EnumNames<E>::names) out += (out.back() == '[' ? "\"" : ", \"") + std::string(n) + "\"";
+    for (std::string_view n : EnumNames<E>::names)
+      out += (out.back() == '[' ? "\"" : ", \"") + std::string(n) + "\"";
     return out + "]";
   }
   static Value out(E v) { return std::string_view(EnumNames<E>::names[static_cast<size_t>(v)]); }
@@ -152,7 +156,9 @@ template <class T> struct Codec<std::vector<T>> {
 };
 template <class T, size_t N> struct Codec<std::array<T, N>> {
   static std::string py() { return "Sequence[" + Codec<T>::py() + "]"; }
-  static Value out(const std::array<T, N>& v) { return Codec<std::vector<T>>::out(std::vector<T>(v.begin(), v.end())); }
+  static Value out(const std::array<T, N>& v) {
+    return Codec<std::vector<T>>::out(std::vector<T>(v.begin(), v.end()));
+  }
   static bool in(const Value& v, std::array<T, N>& o) {
     std::vector<T> items;
     if (!Codec<std::vector<T>>::in(v, items) || items.size() != N) return false;

@@ -7,11 +7,13 @@ namespace {
 struct RandomCrop {
   static constexpr std::string_view name = "random_crop";
   static constexpr std::string_view doc =
-      "Cut a window of a fixed size at a random place. Inputs given together, an image and its mask, must have one height "
+      "Cut a window of a fixed size at a random place. Inputs given together, an image and its mask, must "
+      "have one height "
       "and width and are cut at the same place.";
   std::vector<int64_t> size;
   static constexpr std::tuple fields{
-      Field{"size", &RandomCrop::size, "Size of the window in pixels: one number for a square, or (height, width)."}};
+      Field{"size", &RandomCrop::size,
+            "Size of the window in pixels: one number for a square, or (height, width)."}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr std::array required{std::string_view("size")};
   static constexpr bool variadic = true, random = true;
@@ -33,7 +35,8 @@ struct RandomCrop {
     const int64_t height = in[0].shape[0], width = in[0].shape[1];
     for (const View& image : in)
       if (image.shape[0] != height || image.shape[1] != width)
-        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " + image.shape.text());
+        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " +
+                       image.shape.text());
     HEADRACE_TRY(check_window(in[0].shape, {out[0].shape[0], out[0].shape[1]}));
     const int64_t top = key.below(0, height - out[0].shape[0] + 1);
     const int64_t left = key.below(1, width - out[0].shape[1] + 1);

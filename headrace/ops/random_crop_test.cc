@@ -59,7 +59,8 @@ TEST(RandomCrop, ImageAndMaskAreCutAtTheSamePlaceAndEveryPlaceComesUp) {
     std::vector<uint8_t> image_out(4);
     std::vector<int32_t> mask_out(4);
     const View in[] = {view_of(image, {3, 4}, DType::u8), view_of(mask, {3, 4, 1}, DType::i32)};
-    const MutView out[] = {mutable_view_of(image_out, {2, 2}, DType::u8), mutable_view_of(mask_out, {2, 2, 1}, DType::i32)};
+    const MutView out[] = {mutable_view_of(image_out, {2, 2}, DType::u8),
+                           mutable_view_of(mask_out, {2, 2, 1}, DType::i32)};
     Scratch scratch;
     ASSERT_TRUE(op->run(in, Key(3, 0, {.index = index}), out, scratch).ok());
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(image_out[i], mask_out[i]);
@@ -79,10 +80,12 @@ TEST(RandomCrop, InfersTheWindowAndKeepsTheChannels) {
 TEST(RandomCrop, RefusalsNameBothSizes) {
   const OpPtr op = crop_of("random_crop", 8);
   const TensorSpec small{DType::u8, {6, 9, 3}};
-  EXPECT_EQ(op->infer({&small, 1}).status().text(), "random_crop: wants an image of at least (8, 8), got (6, 9)");
+  EXPECT_EQ(op->infer({&small, 1}).status().text(),
+            "random_crop: wants an image of at least (8, 8), got (6, 9)");
   std::vector<uint8_t> a(100), b(90), out_a(64), out_b(64);
   const View in[] = {view_of(a, {10, 10}, DType::u8), view_of(b, {9, 10}, DType::u8)};
-  const MutView out[] = {mutable_view_of(out_a, {8, 8}, DType::u8), mutable_view_of(out_b, {8, 8}, DType::u8)};
+  const MutView out[] = {mutable_view_of(out_a, {8, 8}, DType::u8),
+                         mutable_view_of(out_b, {8, 8}, DType::u8)};
   Scratch scratch;
   EXPECT_EQ(op->run(in, Key(), out, scratch).text(),
             "random_crop: wants inputs of one height and width, got (10, 10) and (9, 10)");

@@ -9,7 +9,8 @@ namespace {
 // Reverse the order of `width` pixels. `in` and `out` do not overlap.
 void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out) {
   const auto mirror = [&](auto size) {  // a size known to the compiler makes memcpy a move, not a call
-    for (const std::byte* pixel = in + width * size; pixel != in; out += size) std::memcpy(out, pixel -= size, size);
+    for (const std::byte* pixel = in + width * size; pixel != in; out += size)
+      std::memcpy(out, pixel -= size, size);
   };
   switch (pixel_size) {
     case 1: return mirror(std::integral_constant<size_t, 1>());
@@ -25,7 +26,8 @@ struct RandomFlip {
       "Mirror images left to right with probability `p`. Inputs given together, an image and its "
       "mask, are mirrored together.";
   Arg<float> p = 0.5f;
-  static constexpr std::tuple fields{Field{"p", &RandomFlip::p, "Probability of mirroring a sample, 0 to 1."}};
+  static constexpr std::tuple fields{
+      Field{"p", &RandomFlip::p, "Probability of mirroring a sample, 0 to 1."}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr bool variadic = true, random = true;
 

@@ -8,7 +8,8 @@ namespace headrace {
 namespace {
 
 // One image of `shape` counted up from 0, and what random_flip(p) makes of it.
-std::vector<uint8_t> flip(const std::vector<uint8_t>& pixels, const Shape& shape, double p, const Key& key = Key()) {
+std::vector<uint8_t> flip(const std::vector<uint8_t>& pixels, const Shape& shape, double p,
+                          const Key& key = Key()) {
   const OpPtr op = *make_op("random_flip", Value(Value::Object{{"p", p}}));
   std::vector<uint8_t> result(pixels.size());
   const View in{DType::u8, shape, reinterpret_cast<const std::byte*>(pixels.data())};

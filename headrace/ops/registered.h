@@ -59,9 +59,12 @@ template <class Op> Result<Op> parse(const Value& params) {
 template <class T> bool read_scalar(const View& v, T& out) {
   if (is_text(v.dtype) || v.shape.count() != 1) return false;
   visit_dtype(v.dtype, [&]<class S>() {
-    if constexpr (std::is_same_v<S, half_t>) out = static_cast<T>(f16_to_f32(v.as<uint16_t>()[0]));
-    else if constexpr (std::is_same_v<S, bfloat_t>) out = static_cast<T>(bf16_to_f32(v.as<uint16_t>()[0]));
-    else out = static_cast<T>(v.as<S>()[0]);
+    if constexpr (std::is_same_v<S, half_t>)
+      out = static_cast<T>(f16_to_f32(v.as<uint16_t>()[0]));
+    else if constexpr (std::is_same_v<S, bfloat_t>)
+      out = static_cast<T>(bf16_to_f32(v.as<uint16_t>()[0]));
+    else
+      out = static_cast<T>(v.as<S>()[0]);
   });
   return true;
 }
@@ -86,7 +89,9 @@ template <class Op> class Adapter final : public AnyOp {
 
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
     const auto data = in.first(in.size() - bound_.size());
-    if constexpr (requires(const TensorSpec& s) { { op_.infer(s) } -> std::same_as<Result<TensorSpec>>; }) {
+    if constexpr (requires(const TensorSpec& s) {
+                    { op_.infer(s) } -> std::same_as<Result<TensorSpec>>;
+                  }) {
       auto spec = op_.infer(data[0]);
       if (!spec.ok()) return spec.status().before(prefix<Op>());
       return std::vector<TensorSpec>{*spec};
@@ -100,12 +105,18 @@ template <class Op> class Adapter final : public AnyOp {
   Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
     const auto data = in.first(in.size() - bound_.size());
     return with_args(in, [&](const Op& op) -> Status {
-      if constexpr (requires(View v) { { op.measure(v, key) } -> std::same_as<Result<Shape>>; }) {
+      if constexpr (requires(View v) {
+                      { op.measure(v, key) } -> std::same_as<Result<Shape>>;
+                    }) {
         HEADRACE_ASSIGN(out[0], op.measure(data[0], key));
         return {};
-      } else if constexpr (requires { { op.measure(data, key, out) } -> std::same_as<Status>; }) {
+      } else if constexpr (requires {
+                             { op.measure(data, key, out) } -> std::same_as<Status>;
+                           }) {
         return op.measure(data, key, out);
-      } else if constexpr (requires(const TensorSpec& s) { { op.infer(s) } -> std::same_as<Result<TensorSpec>>; }) {
+      } else if constexpr (requires(const TensorSpec& s) {
+                             { op.infer(s) } -> std::same_as<Result<TensorSpec>>;
+                           }) {
         HEADRACE_ASSIGN(const TensorSpec spec, op.infer(data[0].spec()));
         out[0] = spec.shape;
         return {};
@@ -119,10 +130,13 @@ template <class Op> class Adapter final : public AnyOp {
     });
   }
 
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch& scratch) const override {
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
+             Scratch& scratch) const override {
     const auto data = in.first(in.size() - bound_.size());
     return with_args(in, [&](const Op& op) -> Status {
-      if constexpr (requires(View v, MutView o) { { op.run(v, key, o, scratch) } -> std::same_as<Status>; }) {
+      if constexpr (requires(View v, MutView o) {
+                      { op.run(v, key, o, scratch) } -> std::same_as<Status>;
+                    }) {
         return op.run(data[0], key, out[0], scratch);
       } else {
         return op.run(data, key, out, scratch);
@@ -208,7 +222,8 @@ template <class Op> struct Registered {
         HEADRACE_ASSIGN(const Op op, op_detail::parse<Op>(params));
         HEADRACE_TRY(op_detail::check_bound<Op>(bound));
         HEADRACE_TRY(op_detail::check(op));
-        return OpPtr(std::make_shared<op_detail::Adapter<Op>>(op, std::vector<std::string>(bound.begin(), bound.end())));
+        return OpPtr(std::make_shared<op_detail::Adapter<Op>>(
+            op, std::vector<std::string>(bound.begin(), bound.end())));
       };
     }
     op_registry_for_registration().emplace(info.name, std::move(info));

@@ -6,7 +6,8 @@ namespace headrace {
 
 Result<WindowSize> parse_window_size(std::span<const int64_t> size) {
   if (size.empty() || size.size() > 2)
-    return invalid("size wants one number or (height, width), got " + std::to_string(size.size()) + " numbers");
+    return invalid("size wants one number or (height, width), got " + std::to_string(size.size()) +
+                   " numbers");
   const WindowSize window{size.front(), size.back()};
   if (window.height >= 1 && window.width >= 1) return window;
   return invalid("size wants at least 1, got " + Shape(size).text());
@@ -36,7 +37,8 @@ void copy_window(View in, int64_t top, int64_t left, MutView out) {
   const size_t in_row = static_cast<size_t>(in.shape[1]) * pixel_size;
   const size_t out_row = static_cast<size_t>(out.shape[1]) * pixel_size;
   if (out_row == 0) return;
-  const std::byte* from = in.data + static_cast<size_t>(top) * in_row + static_cast<size_t>(left) * pixel_size;
+  const std::byte* from =
+      in.data + static_cast<size_t>(top) * in_row + static_cast<size_t>(left) * pixel_size;
   std::byte* to = out.data;
   for (int64_t y = 0; y < out.shape[0]; ++y, from += in_row, to += out_row) std::memcpy(to, from, out_row);
 }

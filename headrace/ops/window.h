@@ -1,4 +1,5 @@
-// A window cut from images (H, W) or (H, W, C): what the cropping operators share. Free functions, any thread.
+// A window cut from images (H, W) or (H, W, C): what the cropping operators share. Free functions, any
+// thread.
 #pragma once
 #include <span>
 

@@ -9,8 +9,8 @@ bool is_data_error(const Status& status) {
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
 }
 
-Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name, bool ragged,
-                       Evaluator& evaluator) {
+Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
+                       bool ragged, Evaluator& evaluator) {
   const auto n = static_cast<int64_t>(rows.size());
   if (ragged || is_text(row.dtype)) {
     Tensor out;
@@ -22,8 +22,9 @@ Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, cons
   const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
   for (size_t i = 1; i < rows.size(); ++i)
     if (rows[i].is_ragged() || !(rows[i].shape == shape))
-      return invalid("batch: field '" + name + "' wants rows of one shape, row 0 is " + shape.text() + ", row " +
-                     std::to_string(i) + " is " + rows[i].shape.text() + "; resize or crop, or batch with ragged=True");
+      return invalid("batch: field '" + name + "' wants rows of one shape, row 0 is " + shape.text() +
+                     ", row " + std::to_string(i) + " is " + rows[i].shape.text() +
+                     "; resize or crop, or batch with ragged=True");
   HEADRACE_ASSIGN(Tensor out, evaluator.allocate({row.dtype, shape.with_front(n)}, Use::slot));
   std::byte* to = const_cast<Buffer*>(out.buffer.get())->mutable_data();
   for (const Tensor& r : rows) {
@@ -64,8 +65,10 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
     } else {
       status = follow_map(std::get<Program>(chain[link]), sample, evaluator, where);
     }
-    if (keeps(status, link)) sample.failure = std::make_shared<const Status>(std::move(status));
-    else HEADRACE_TRY(std::move(status));
+    if (keeps(status, link))
+      sample.failure = std::make_shared<const Status>(std::move(status));
+    else
+      HEADRACE_TRY(std::move(status));
     if (!sample.failure && !keep) return {};
   }
   out.push_back(std::move(sample));
@@ -73,13 +76,14 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
 }
 
 bool Body::keeps(const Status& status, size_t link) const {
-  const bool skipped = keep_failures || std::any_of(chain.begin() + static_cast<std::ptrdiff_t>(link), chain.end(), [](const Link& l) {
-                         return std::holds_alternative<SkipLink>(l);
-                       });
+  const bool skipped =
+      keep_failures || std::any_of(chain.begin() + static_cast<std::ptrdiff_t>(link), chain.end(),
+                                   [](const Link& l) { return std::holds_alternative<SkipLink>(l); });
   return skipped && is_data_error(status) && status.code() != Code::exhausted;
 }
 
-Status Body::follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const {
+Status Body::follow_map(const Program& program, Sample& sample, Evaluator& evaluator,
+                        const std::string& where) const {
   std::vector<Operand> fields;
   for (const Tensor& field : sample.fields) fields.push_back({field.view(), &field});
   std::vector<Tensor> made(program.outputs.size());
@@ -100,8 +104,8 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     if (!has_rows(f)) continue;
     const int64_t n = sample.fields[f].shape[0];
     if (rows >= 0 && n != rows)
-      return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) + " rows, another field " +
-                     std::to_string(rows) + ": " + where);
+      return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) +
+                     " rows, another field " + std::to_string(rows) + ": " + where);
     rows = n;
   }
   for (int64_t row = 0; row < rows; ++row) {
@@ -109,8 +113,10 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     child.id.child = sample.id.child << 16 | (static_cast<uint32_t>(row) + 1);
     for (size_t f = 0; f < sample.fields.size(); ++f) {
       const Tensor& field = sample.fields[f];
-      if (!has_rows(f)) child.fields.push_back(field);
-      else if (field.is_ragged()) child.fields.push_back((*field.rows)[static_cast<size_t>(row)]);
+      if (!has_rows(f))
+        child.fields.push_back(field);
+      else if (field.is_ragged())
+        child.fields.push_back((*field.rows)[static_cast<size_t>(row)]);
       else {
         Tensor slice = field;
         slice.shape = field.shape.without_front();

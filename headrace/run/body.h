@@ -1,8 +1,10 @@
-// What a stage does to its items, apart from when: split a ticket into parts, fetch, run, and put the results together.
+// What a stage does to its items, apart from when: split a ticket into parts, fetch, run, and put the results
+// together.
 //
-// LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of the stage
-// before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch) for what it made.
-// Immutable once a run has begun; `fetch` and `run` are called from many threads, for different parts.
+// LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of
+// the stage before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch)
+// for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
+// different parts.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,9 +17,13 @@
 
 namespace headrace {
 
-struct FilterLink { Program predicate; };
-struct UnbatchLink { Schema schema; };  // of the incoming sample
-struct SkipLink {};                     // on_error("skip"): failed samples end here
+struct FilterLink {
+  Program predicate;
+};
+struct UnbatchLink {
+  Schema schema;
+};  // of the incoming sample
+struct SkipLink {};  // on_error("skip"): failed samples end here
 using Link = std::variant<Program, FilterLink, UnbatchLink, SkipLink>;
 
 // A failure and the row it belongs to.
@@ -31,7 +37,8 @@ class Body {
   virtual ~Body() = default;
   // Split the ticket and take its memory. False when the pool has no room now.
   virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const = 0;
-  // Bring the blocks of a part. Only `exhausted` comes back; other failures wait in the part for its row's turn.
+  // Bring the blocks of a part. Only `exhausted` comes back; other failures wait in the part for its row's
+  // turn.
   virtual Status fetch(const Ticket& ticket, Part& part, Counters& counters) const;
   virtual RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const = 0;
   // After the last part: `outputs` from what the parts made.
@@ -40,14 +47,17 @@ class Body {
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
 
   std::vector<Link> chain;
-  bool keep_failures = false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
+  bool keep_failures =
+      false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
 
  protected:
   // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages.
-  Status follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where, std::vector<Sample>& out) const;
+  Status follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
+                std::vector<Sample>& out) const;
   // A failure before `link` is an element when on_error("skip") stands further on and may answer it.
   bool keeps(const Status& status, size_t link) const;
-  Status follow_map(const Program& program, Sample& sample, Evaluator& evaluator, const std::string& where) const;
+  Status follow_map(const Program& program, Sample& sample, Evaluator& evaluator,
+                    const std::string& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
                      const std::string& where, std::vector<Sample>& out) const;
 };
@@ -56,7 +66,9 @@ class LevelBody final : public Body {
  public:
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
   Status prepare(Counters& counters);  // open resident sources; before the first ticket
-  void set_starts(Level::Start outer, Level::Start rows) { outer_ = outer, rows_ = rows; }  // between runs only
+  void set_starts(Level::Start outer, Level::Start rows) {
+    outer_ = outer, rows_ = rows;
+  }  // between runs only
 
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   Status fetch(const Ticket& ticket, Part& part, Counters& counters) const override;
@@ -65,7 +77,8 @@ class LevelBody final : public Body {
   bool takes_positions() const override { return true; }
 
   // One element, here and now: ds[i], batches of batches. REQUIRES: position below the level's size.
-  Result<Sample> element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence, Evaluator& evaluator) const;
+  Result<Sample> element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,
+                         Evaluator& evaluator) const;
 
   const Level& level() const { return *level_; }
   const Level::Start& outer_start() const { return outer_; }
@@ -85,10 +98,12 @@ class LevelBody final : public Body {
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(Ticket& ticket, const Part& part) const;
-  Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
+  Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
+                 Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
-  // A position of an order, to be tried with the innermost `replaces` of its leaf's on_error("replace") in force.
+  // A position of an order, to be tried with the innermost `replaces` of its leaf's on_error("replace") in
+  // force.
   struct Attempt {
     const Order* order;
     uint64_t index, epoch;
@@ -124,9 +139,10 @@ class GroupBody final : public Body {
   Schema row_schema_;
 };
 
-// Rows as one tensor, or as a ragged one when `ragged` or for text; rows of unequal shape are an error that names both.
-Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name, bool ragged,
-                       Evaluator& evaluator);
+// Rows as one tensor, or as a ragged one when `ragged` or for text; rows of unequal shape are an error that
+// names both.
+Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
+                       bool ragged, Evaluator& evaluator);
 
 // Whether on_error may answer this failure: what the data did, not what the run or we did.
 bool is_data_error(const Status& status);

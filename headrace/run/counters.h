@@ -1,5 +1,5 @@
-// What a run counts: calls, CPU time and bytes of every operator. Each worker owns one Counters and nobody else writes it; a
-// report adds them up.
+// What a run counts: calls, CPU time and bytes of every operator. Each worker owns one Counters and nobody
+// else writes it; a report adds them up.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,7 +10,9 @@ namespace headrace {
 // A number that one thread writes and others may read at any time.
 class Tally {
  public:
-  void add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void add(uint64_t n) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
   uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,27 +1,36 @@
 #include "headrace/run/crew.h"
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "headrace/run/trace.h"
 
 namespace headrace {
 namespace {
 
 uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
 }
 
 constexpr size_t kKeepScratch = size_t{8} << 20;  // bytes a worker keeps between samples
 
 class ThreadsCrew final : public Crew {
  public:
-  ThreadsCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu, TraceSink trace)
-      : executor_(executor), trace_(std::move(trace)) {
+  ThreadsCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
+              Trace* trace)
+      : executor_(executor), trace_(trace) {
     size_t track = 0;
     for (Worker* w : cpu) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::cpu, t); });
     for (Worker* w : io) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::io, t); });
   }
   ~ThreadsCrew() override { stop(); }
 
-  Pull next(Sample& out, Status& failure, std::optional<Deadline> deadline) override {
+  Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
     std::unique_lock lock(executor_.mutex());
     uint64_t begin = 0;
     while (!stopping_) {
@@ -33,9 +42,9 @@ class ThreadsCrew final : public Crew {
       }
       if (!begin) begin = now_ns();
       wake_all();
-      if (!deadline) {
+      if (!milliseconds) {
         done_.wait(lock);
-      } else if (done_.wait_until(lock, *deadline) == std::cv_status::timeout) {
+      } else if (done_.wait_until(lock, deadline) == std::cv_status::timeout) {
         count_wait(begin);
         return Pull::wait;
       }
@@ -73,7 +82,7 @@ class ThreadsCrew final : public Crew {
       work.stage->run(work, worker.evaluator, worker.counters);
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(kKeepScratch);
-      if (trace_) trace_(track, begin, now_ns(), work);
+      if (trace_) trace_->add(track, begin, now_ns(), work);
       executor_.finish(work);
       done_.notify_one();
       other.notify_one();  // bytes to work on, or memory to read into
@@ -90,7 +99,7 @@ class ThreadsCrew final : public Crew {
   }
 
   Executor& executor_;
-  TraceSink trace_;
+  Trace* trace_;
   std::condition_variable io_, cpu_, done_;
   bool stopping_ = false;  // guarded by the executor's mutex
   std::atomic<uint64_t> waited_ns_{0};
@@ -100,14 +109,15 @@ class ThreadsCrew final : public Crew {
 // Steps are the places where threads could interleave: take, run, finish, for each worker.
 class VirtualCrew final : public Crew {
  public:
-  VirtualCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu, uint64_t seed)
+  VirtualCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
+              uint64_t seed)
       : executor_(executor), state_(seed) {
     for (Worker* w : io) actors_.push_back({w, Duty::io, 0, {}});
     for (Worker* w : cpu) actors_.push_back({w, Duty::cpu, 0, {}});
   }
   ~VirtualCrew() override { stop(); }
 
-  Pull next(Sample& out, Status& failure, std::optional<Deadline>) override {
+  Pull next(Sample& out, Status& failure, std::optional<uint64_t>) override {
     if (stopped_) {
       failure = Status(Code::cancelled, "the run was stopped");
       return Pull::error;
@@ -127,7 +137,8 @@ class VirtualCrew final : public Crew {
     for (Actor& actor : actors_) {
       if (actor.stage == 1) actor.worker->evaluator.scratch().clear();
       if (actor.stage > 0) {
-        if (actor.stage == 1) actor.work.stage->run(actor.work, actor.worker->evaluator, actor.worker->counters);
+        if (actor.stage == 1)
+          actor.work.stage->run(actor.work, actor.worker->evaluator, actor.worker->counters);
         executor_.finish(actor.work);
       }
       actor.stage = 0;
@@ -179,11 +190,13 @@ class VirtualCrew final : public Crew {
 
 }  // namespace
 
-std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, TraceSink trace) {
-  return std::make_unique<ThreadsCrew>(executor, io, cpu, std::move(trace));
+std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
+                                   Trace* trace) {
+  return std::make_unique<ThreadsCrew>(executor, io, cpu, trace);
 }
 
-std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, uint64_t seed) {
+std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
+                                   uint64_t seed) {
   return std::make_unique<VirtualCrew>(executor, io, cpu, seed);
 }
 

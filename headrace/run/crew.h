@@ -1,13 +1,9 @@
-// Who turns the executor's crank. `threads_crew` uses real threads; `virtual_crew` is one thread that picks the next step
-// from a seed, so that any interleaving can be had again. Both call the same Executor.
+// Who turns the executor's crank. `threads_crew` uses real threads; `virtual_crew` is one thread that picks
+// the next step from a seed, so that any interleaving can be had again. Both call the same Executor.
 #pragma once
-#include <chrono>
-#include <condition_variable>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "headrace/run/executor.h"
 
@@ -24,21 +20,21 @@ struct Worker {
 class Crew {
  public:
   virtual ~Crew() = default;  // stops and joins
-  using Deadline = std::chrono::steady_clock::time_point;
-  // The next element, or why there is none. Blocks while work is under way; `wait` when the deadline comes first.
-  virtual Pull next(Sample& out, Status& failure, std::optional<Deadline> deadline) = 0;
-  virtual void stop() = 0;    // nobody works when it returns; next() then answers `cancelled`
+  // The next element, or why there is none. Blocks while work is under way; `wait` when so many
+  // milliseconds have passed first.
+  virtual Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) = 0;
+  virtual void stop() = 0;                 // nobody works when it returns; next() then answers `cancelled`
   virtual uint64_t waited_ns() const = 0;  // how long the consumer waited so far
 };
 
-using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
-// Called for each piece of work when tracing: worker, begin and end in ns of the steady clock, what it was.
-using TraceSink = std::function<void(size_t worker, uint64_t begin, uint64_t end, const Work& work)>;
+class Trace;
 
-std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, TraceSink trace);
+std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
+                                   Trace* trace);
 
-// Deterministic: the schedule is a function of the seed. A state in which nobody can move while the consumer waits is an
-// internal error that says "deadlock".
-std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu, uint64_t seed);
+// Deterministic: the schedule is a function of the seed. A state in which nobody can move while the consumer
+// waits is an internal error that says "deadlock".
+std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
+                                   uint64_t seed);
 
 }  // namespace headrace

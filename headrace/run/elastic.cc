@@ -14,7 +14,8 @@ uint64_t batches(const Elastic& e, uint64_t base) {
   return e.drop_last ? rows / e.batch : (rows + e.batch - 1) / e.batch;
 }
 
-// Positions of a pass consumed after `count` of its batches, all ranks together; the whole pass after its last.
+// Positions of a pass consumed after `count` of its batches, all ranks together; the whole pass after its
+// last.
 uint64_t pass_consumed(const Elastic& e, uint64_t base, uint64_t count) {
   if (count >= batches(e, base)) return e.total;
   const uint64_t rows = base + count * e.batch * e.world;
@@ -33,7 +34,8 @@ uint64_t consumed_after(const Elastic& e, uint64_t from, uint64_t delivered) {
   if (e.total == kInfinite) return pass_consumed(e, from, delivered);
   if (e.total == 0) return 0;
   const uint64_t pass = from / e.total, base = from % e.total, first = batches(e, base);
-  if (delivered < first || (e.times != 0 && pass + 1 >= e.times)) return pass * e.total + pass_consumed(e, base, delivered);
+  if (delivered < first || (e.times != 0 && pass + 1 >= e.times))
+    return pass * e.total + pass_consumed(e, base, delivered);
   const uint64_t full = batches(e, 0), rest = delivered - first;
   if (full == 0) return (pass + 1) * e.total;
   const uint64_t in_pass = rest % full == 0 ? 0 : pass_consumed(e, 0, rest % full);

@@ -1,8 +1,7 @@
 #include "headrace/run/evaluate.h"
 
-#include <ctime>
-
 #include <cstring>
+#include <ctime>
 
 namespace headrace {
 
@@ -13,8 +12,8 @@ uint64_t thread_cpu_ns() {
 }
 
 Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
-  return {Code::exhausted, std::string(what) + ": wants " + std::to_string(wanted) + " bytes, the memory budget is " +
-                               std::to_string(pool.ledger().budget)};
+  return {Code::exhausted, std::string(what) + ": wants " + std::to_string(wanted) +
+                               " bytes, the memory budget is " + std::to_string(pool.ledger().budget)};
 }
 
 Result<Tensor> Evaluator::allocate(const TensorSpec& spec, Use use) {
@@ -50,7 +49,8 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
       values_[i] = field >= 0 ? next_[static_cast<size_t>(field)] : engine_field(field);
     }
     const bool last = p + 1 == programs.size();
-    status = run_one(program, values_, who, last ? slots : std::span<const MutView>(), last ? out : std::span(none));
+    status = run_one(program, values_, who, last ? slots : std::span<const MutView>(),
+                     last ? out : std::span(none));
     if (!status.ok() || last) break;
     next_.clear();
     for (int v : program.outputs) next_.push_back(values_[static_cast<size_t>(v)]);
@@ -59,8 +59,9 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
   return status;
 }
 
-Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& schema, std::span<const Operand> fields,
-                              const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
+Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& schema,
+                              std::span<const Operand> fields, const Identity& who,
+                              std::span<const MutView> slots, std::span<Tensor> out) {
   if (!programs.empty()) return run(programs, fields, who, slots, out);
   for (size_t leaf = 0; leaf < fields.size(); ++leaf)
     HEADRACE_TRY(deliver(leaf, schema.names[leaf], fields[leaf], slots, out));
@@ -68,18 +69,20 @@ Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& s
 }
 
 // Copy or share a value that no step wrote in place.
-Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& value, std::span<const MutView> slots,
-                          std::span<Tensor> out) {
+Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& value,
+                          std::span<const MutView> slots, std::span<Tensor> out) {
   if (leaf < slots.size() && slots[leaf].data) {
     if (!(value.view.shape == slots[leaf].shape))
-      return invalid("field '" + name + "' wants shape " + slots[leaf].shape.text() + ", got " + value.view.shape.text());
+      return invalid("field '" + name + "' wants shape " + slots[leaf].shape.text() + ", got " +
+                     value.view.shape.text());
     std::memcpy(slots[leaf].data, value.view.data, value.view.size_bytes());
   } else if (value.owner) {
     out[leaf] = *value.owner;
   } else {
     HEADRACE_ASSIGN(out[leaf], allocate(value.view.spec(), Use::ragged));
     if (value.view.size_bytes() > 0)
-      std::memcpy(const_cast<Buffer*>(out[leaf].buffer.get())->mutable_data(), value.view.data, value.view.size_bytes());
+      std::memcpy(const_cast<Buffer*>(out[leaf].buffer.get())->mutable_data(), value.view.data,
+                  value.view.size_bytes());
   }
   return {};
 }
@@ -105,7 +108,8 @@ Status Evaluator::run_one(const Program& program, std::vector<Operand>& values, 
 Result<MutView> Evaluator::place(const Program& program, int value, const TensorSpec& spec,
                                  std::span<const MutView> slots, std::span<Tensor> out) {
   if (write_into_slot_)
-    for (size_t leaf = 0; leaf < program.outputs.size() && leaf < std::max(slots.size(), out.size()); ++leaf) {
+    for (size_t leaf = 0; leaf < program.outputs.size() && leaf < std::max(slots.size(), out.size());
+         ++leaf) {
       if (program.outputs[leaf] != value) continue;
       if (leaf < slots.size() && slots[leaf].data) {
         if (!(slots[leaf].shape == spec.shape)) break;
@@ -121,8 +125,8 @@ Result<MutView> Evaluator::place(const Program& program, int value, const Tensor
   return MutView{spec.dtype, spec.shape, bytes.data()};
 }
 
-Status Evaluator::run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
-                           std::span<const MutView> slots, std::span<Tensor> out) {
+Status Evaluator::run_call(const Call& call, const Program& program, std::vector<Operand>& values,
+                           const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
   OpTally& tally = counters_->ops[call.ordinal];
   const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0;
@@ -137,8 +141,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   for (size_t i = 0; i < n; ++i) fixed = fixed && spec_of(i).is_static();
   shapes_.clear();
   for (size_t i = 0; i < n; ++i) shapes_.push_back(spec_of(i).shape);
-  if (!fixed)
-    HEADRACE_TRY(call.op->measure(in_, key, shapes_));
+  if (!fixed) HEADRACE_TRY(call.op->measure(in_, key, shapes_));
   out_.clear();
   uint64_t bytes = 0;
   for (size_t i = 0; i < n; ++i) {

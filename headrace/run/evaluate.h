@@ -1,4 +1,5 @@
-// Runs Programs on one sample at a time. One Evaluator belongs to one worker; its scratch is reused from sample to sample.
+// Runs Programs on one sample at a time. One Evaluator belongs to one worker; its scratch is reused from
+// sample to sample.
 #pragma once
 #include <span>
 #include <vector>
@@ -28,9 +29,9 @@ class Evaluator {
   Evaluator(Pool* pool, Counters* counters, uint64_t seed, bool write_into_slot)
       : scratch_(pool), pool_(pool), counters_(counters), seed_(seed), write_into_slot_(write_into_slot) {}
 
-  // Run `programs` one after the other on `fields`. Output i goes to `slots[i]` when that has memory, else to a tensor of
-  // pool memory in `out[i]`; `out` has as many entries as the last program has leaves. On failure `failed()` says which
-  // program it was. REQUIRES: at least one program.
+  // Run `programs` one after the other on `fields`. Output i goes to `slots[i]` when that has memory, else to
+  // a tensor of pool memory in `out[i]`; `out` has as many entries as the last program has leaves. On failure
+  // `failed()` says which program it was. REQUIRES: at least one program.
   Status run(std::span<const Program> programs, std::span<const Operand> fields, const Identity& who,
              std::span<const MutView> slots, std::span<Tensor> out);
   // The same for no programs at all: fields pass through.
@@ -56,8 +57,8 @@ class Evaluator {
                  std::span<const MutView> slots, std::span<Tensor> out);
   Status run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
                   std::span<const MutView> slots, std::span<Tensor> out);
-  Result<MutView> place(const Program& program, int value, const TensorSpec& spec, std::span<const MutView> slots,
-                        std::span<Tensor> out);
+  Result<MutView> place(const Program& program, int value, const TensorSpec& spec,
+                        std::span<const MutView> slots, std::span<Tensor> out);
 
   Scratch scratch_;
   Pool* pool_;

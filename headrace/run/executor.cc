@@ -86,12 +86,14 @@ void Executor::finish(Work& work) {
   work.ticket.reset();
 }
 
-// A part found the pool empty. What still runs will give memory back; then bytes read ahead can go, then younger
-// tickets, then the consumer can take what is ready. Only when all that is gone the part is too large.
+// A part found the pool empty. What still runs will give memory back; then bytes read ahead can go, then
+// younger tickets, then the consumer can take what is ready. Only when all that is gone the part is too
+// large.
 bool Executor::answer_hunger(Work& work) {
   bool retry = true;
   awaits_consumer_ = false;
-  if (running_ == 0 && work.stage->drop_fetched(work.ticket.get()) == 0 && !work.stage->drop_younger(work.ticket.get())) {
+  if (running_ == 0 && work.stage->drop_fetched(work.ticket.get()) == 0 &&
+      !work.stage->drop_younger(work.ticket.get())) {
     for (const Stage* stage : stages_) awaits_consumer_ = awaits_consumer_ || stage->front_is_done();
     const bool older_first = !work.stage->is_front(*work.ticket);
     if (!awaits_consumer_ && !older_first) return false;
@@ -100,8 +102,10 @@ bool Executor::answer_hunger(Work& work) {
   work.result = {};
   work.stage->give_back(work);
   const bool oldest = !hungry_ || hungry_->ticket->serial >= work.ticket->serial;
-  if (!retry) hungry_.reset();
-  else if (oldest) hungry_ = work;
+  if (!retry)
+    hungry_.reset();
+  else if (oldest)
+    hungry_ = work;
   work.ticket.reset();
   return true;
 }
@@ -122,7 +126,8 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
     if (idle) {
       const auto ledger = pool_->ledger();
       failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
-                                            " bytes has no room for one batch beside the " + std::to_string(ledger.in_use) +
+                                            " bytes has no room for one batch beside the " +
+                                            std::to_string(ledger.in_use) +
                                             " bytes in use; lower the batch size or raise memory_budget");
       return Pull::error;
     }

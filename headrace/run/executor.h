@@ -1,8 +1,8 @@
-// The executor: one mutex, a row of stages, and nothing else. Who turns its crank is the Crew: real threads, or one thread
-// that picks the next step by a seed. Both run this same code.
+// The executor: one mutex, a row of stages, and nothing else. Who turns its crank is the Crew: real threads,
+// or one thread that picks the next step by a seed. Both run this same code.
 //
-// Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a ring and memory
-// in the pool, so memory is bounded by construction.
+// Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a
+// ring and memory in the pool, so memory is bounded by construction.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -27,7 +27,8 @@ class Executor {
   // For the consumer: the next element in order, or wait, end, error.
   Pull poll(Sample& out, Status& failure);
 
-  // Change where the run stands; nobody may be inside take/run/finish of an earlier run's part for longer than that part.
+  // Change where the run stands; nobody may be inside take/run/finish of an earlier run's part for longer
+  // than that part.
   void start(uint64_t epoch);
   bool restore(const Cursor& cursor);
   Cursor save() const;
@@ -48,10 +49,10 @@ class Executor {
   std::vector<Stage*> stages_;  // upstream first
   std::shared_ptr<Pool> pool_;
   size_t ring_;
-  size_t running_ = 0;          // parts in workers' hands
-  std::optional<Work> hungry_;  // a part that was given back for want of memory
+  size_t running_ = 0;            // parts in workers' hands
+  std::optional<Work> hungry_;    // a part that was given back for want of memory
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
-  bool starved_ = false;        // the last admission found no memory
+  bool starved_ = false;          // the last admission found no memory
 };
 
 }  // namespace headrace

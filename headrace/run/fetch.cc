@@ -5,11 +5,13 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kKeptBlocks = 16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
-constexpr size_t kOpenFiles = 64;   // of sources with fewer files than samples
+constexpr size_t kKeptBlocks =
+    16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
+constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
 
 uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
 }
 
 // One file per sample or more: neither its block nor its descriptor is worth keeping.
@@ -80,7 +82,8 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer)
-    return Status(Code::exhausted, "sample: wants " + std::to_string(length) + " bytes, the memory budget is " +
+    return Status(Code::exhausted, "sample: wants " + std::to_string(length) +
+                                       " bytes, the memory budget is " +
                                        std::to_string(pool_->ledger().budget));
   HEADRACE_TRY(read_exactly(*opened, extent.offset, {buffer->mutable_data(), length}));
   counters.io_reads.add(1);

@@ -1,4 +1,5 @@
-// Brings blocks from a Store: drives a source's Opening, reads the extents it asks for, keeps what several rows share.
+// Brings blocks from a Store: drives a source's Opening, reads the extents it asks for, keeps what several
+// rows share.
 //
 // All methods may be called from several threads at once.
 #pragma once
@@ -17,9 +18,11 @@ namespace headrace {
 
 class Fetcher {
  public:
-  Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool) : store_(std::move(store)), pool_(std::move(pool)) {}
+  Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool)
+      : store_(std::move(store)), pool_(std::move(pool)) {}
 
-  // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes now.
+  // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
+  // now.
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
 
  private:

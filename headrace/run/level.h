@@ -1,8 +1,9 @@
-// A Level: the random-access part of a pipeline, lowered from its nodes. It is an Order over leaves; a leaf is a source, or a
-// batch whose rows are again a Level; above each leaf stand the programs that its elements go through.
+// A Level: the random-access part of a pipeline, lowered from its nodes. It is an Order over leaves; a leaf
+// is a source, or a batch whose rows are again a Level; above each leaf stand the programs that its elements
+// go through.
 //
-//   read.shuffle().map(f).batch(32).map(g)   is   Level { order: leaf 0 = Batch(32) { rows: Level { order: shuffle(leaf 0 =
-//   read), programs [f] } }, programs [g] }
+//   read.shuffle().map(f).batch(32).map(g)   is   Level { order: leaf 0 = Batch(32) { rows: Level { order:
+//   shuffle(leaf 0 = read), programs [f] } }, programs [g] }
 //
 // Shard stands at the top of its level, wherever the user wrote it. Immutable after lowering.
 #pragma once
@@ -18,20 +19,20 @@ namespace headrace {
 struct Level;
 
 struct LeafPlan {
-  SourcePtr source;              // a read, or
-  uint32_t read = 0;             //   its ordinal
-  uint32_t ordinal = 0;          // of the leaf among all of the pipeline's: where its resident block is kept
-  std::unique_ptr<Level> rows;   // a batch of these
+  SourcePtr source;             // a read, or
+  uint32_t read = 0;            //   its ordinal
+  uint32_t ordinal = 0;         // of the leaf among all of the pipeline's: where its resident block is kept
+  std::unique_ptr<Level> rows;  // a batch of these
   Batch batch;
-  Schema incoming;               // what reaches the first program
+  Schema incoming;  // what reaches the first program
   std::vector<Program> programs;
   struct Replace {
-    size_t covered = 0;          // programs before this on_error("replace")
+    size_t covered = 0;  // programs before this on_error("replace")
     uint32_t mark = 0;
     const Order* order = nullptr;  // what stands below it
     uint64_t total = 0;            // positions of that
   };
-  std::vector<Replace> replaces;   // innermost first
+  std::vector<Replace> replaces;  // innermost first
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
 };
@@ -39,9 +40,9 @@ struct LeafPlan {
 struct Level {
   std::unique_ptr<Order> order;
   std::vector<LeafPlan> leaves;
-  uint64_t total = 0;            // positions of an epoch over all ranks
+  uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
-  Schema schema;                 // of its elements
+  Schema schema;  // of its elements
 
   // Where a resumed epoch begins: `base` global positions of it are consumed already.
   struct Start {
@@ -53,7 +54,8 @@ struct Level {
   // Elements of an epoch on this rank.
   uint64_t size(uint64_t epoch, const Start& start) const;
   // Positions first, first + 1 … of this rank in `epoch`.
-  void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start, std::span<Position> out) const;
+  void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
+              std::span<Position> out) const;
   // The global position behind this rank's position.
   uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
 };

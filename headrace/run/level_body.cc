@@ -8,9 +8,13 @@ namespace {
 
 constexpr int kReplaceTries = 100;
 
-uint64_t shown(const LeafPlan& leaf, uint64_t index) { return index | static_cast<uint64_t>(leaf.read) << 48; }
+uint64_t shown(const LeafPlan& leaf, uint64_t index) {
+  return index | static_cast<uint64_t>(leaf.read) << 48;
+}
 
-SampleId id_of(const LeafPlan& leaf, const Position& at) { return {at.index, at.epoch, leaf.read, at.occurrence, 0}; }
+SampleId id_of(const LeafPlan& leaf, const Position& at) {
+  return {at.index, at.epoch, leaf.read, at.occurrence, 0};
+}
 
 std::string where(const LeafPlan& leaf, const Position& at) {
   if (leaf.rows) return "batch " + std::to_string(at.index);
@@ -41,7 +45,8 @@ Status LevelBody::prepare(Counters& counters) {
   return {};
 }
 
-// A resumed epoch begins somewhere in the outermost level or in the rows of its batches; what is deeper follows from there.
+// A resumed epoch begins somewhere in the outermost level or in the rows of its batches; what is deeper
+// follows from there.
 const Level::Start& LevelBody::start_of(const Level& level) const {
   static const Level::Start whole{~uint64_t{0}, 0, 0};
   if (&level == level_.get()) return outer_;
@@ -116,9 +121,12 @@ Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) co
     const LeafPlan& leaf = level.leaves[part.at[i].leaf];
     if (!leaf.source || leaf.source->resident()) continue;
     auto block = fetcher_->block(*leaf.source, leaf.source->place(part.at[i].index).block, counters);
-    if (block.ok()) part.blocks[i] = *std::move(block);
-    else if (block.status().code() == Code::exhausted) return block.status();
-    else part.failures[i] = block.status();
+    if (block.ok())
+      part.blocks[i] = *std::move(block);
+    else if (block.status().code() == Code::exhausted)
+      return block.status();
+    else
+      part.failures[i] = block.status();
   }
   return {};
 }
@@ -127,14 +135,16 @@ Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) co
 bool LevelBody::gather(Ticket& ticket, const Part& part) const {
   const Level& rows = *ticket.batch->rows;
   const LeafPlan& leaf = rows.leaves[0];
-  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty()) return false;
+  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty())
+    return false;
   const Block& block = *resident_[leaf.ordinal];
   std::vector<uint64_t> indices(part.count);
   for (size_t i = 0; i < part.count; ++i) indices[i] = leaf.source->place(part.at[i].index).row;
   for (size_t f = 0; f < ticket.slots.size(); ++f) {
     if (!ticket.slots[f].data) return false;
     const size_t row_bytes = rows.schema.specs[f].size_bytes();
-    if (!block.gather(indices, static_cast<int>(f), ticket.slots[f].data + part.first * row_bytes)) return false;
+    if (!block.gather(indices, static_cast<int>(f), ticket.slots[f].data + part.first * row_bytes))
+      return false;
   }
   return true;
 }
@@ -165,7 +175,8 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       Sample sample{who.id, who.shown, std::move(out), nullptr};
       if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));
       ticket.row_outputs[n].clear();
-      status = follow(std::move(sample), 0, evaluator, where(level.leaves[row.at.leaf], row.at), ticket.row_outputs[n]);
+      status = follow(std::move(sample), 0, evaluator, where(level.leaves[row.at.leaf], row.at),
+                      ticket.row_outputs[n]);
       out.assign(level.schema.size(), {});
     }
     if (!status.ok()) return {std::move(status), n};
@@ -174,8 +185,8 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   return {};
 }
 
-Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
-                          Identity& who) const {
+Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                          std::span<Tensor> out, Identity& who) const {
   const LeafPlan& leaf = row.level->leaves[row.at.leaf];
   who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
@@ -183,16 +194,18 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   status = std::move(status).after(": " + where(leaf, row.at) + evaluator.failed_at());
   if (leaf.replaces.empty() || !is_data_error(status) || status.code() == Code::exhausted) return status;
   bool wrapped = false;
-  const Attempt here{row.level->order.get(), row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped),
-                     row.epoch, leaf.replaces.size()};
+  const Attempt here{row.level->order.get(),
+                     row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped), row.epoch,
+                     leaf.replaces.size()};
   return replace(here, row, leaf, evaluator, slots, out, who, std::move(status));
 }
 
-// What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good position in the
-// order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each try may fail and be
-// replaced further in; a failure that only an outer one covers is that one's to answer.
+// What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good
+// position in the order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each
+// try may fail and be replaced further in; a failure that only an outer one covers is that one's to answer.
 Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan& leaf, Evaluator& evaluator,
-                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const {
+                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
+                          Status first) const {
   size_t failed = evaluator.failed();
   for (size_t k = 0; k < here.replaces && k < leaf.replaces.size(); ++k) {
     const LeafPlan::Replace& inner = leaf.replaces[k];
@@ -203,20 +216,22 @@ Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan& l
     Status last;
     uint64_t tries = 1;
     for (; tries <= kReplaceTries; ++tries) {
-      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, k}, row, evaluator, slots, out, who);
+      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, k}, row, evaluator, slots,
+                     out, who);
       if (last.ok() && k < leaf.replaces.size()) evaluator.counters().replaced.add(1);
       if (last.ok() || !is_data_error(last)) return last;
       failed = evaluator.failed();
       if (failed != Evaluator::kBeforePrograms && failed >= inner.covered) break;  // not ours to answer
     }
     if (tries > kReplaceTries)
-      return std::move(first).after("; and the next 100 samples in order failed too, the last: " + std::string(last.text()));
+      return std::move(first).after("; and the next 100 samples in order failed too, the last: " +
+                                    std::string(last.text()));
   }
   return first;
 }
 
-Status LevelBody::attempt(const Attempt& there, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
-                          std::span<Tensor> out, Identity& who) const {
+Status LevelBody::attempt(const Attempt& there, const Row& row, Evaluator& evaluator,
+                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const {
   Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, true, nullptr}};
   there.order->locate({&other.at, 1});
   const LeafPlan& leaf = row.level->leaves[other.at.leaf];
@@ -232,8 +247,8 @@ Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evalu
   return fetcher_->block(*leaf.source, leaf.source->place(row.at.index).block, evaluator.counters());
 }
 
-Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
-                           std::span<Tensor> out, const Identity& who) const {
+Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                           std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
   evaluator.begin();
   std::vector<Tensor> fields;
   std::vector<Operand> operands;
@@ -280,7 +295,8 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
                     collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
   }
   ticket.rows.clear();
-  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns), nullptr};
+  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns),
+                nullptr};
   const std::string place = where(leaf, ticket.batch_at);
   for (const Program& program : leaf.programs) HEADRACE_TRY(follow_map(program, sample, evaluator, place));
   ticket.outputs.clear();
@@ -308,7 +324,8 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
   Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < columns.size(); ++f) {
-    HEADRACE_ASSIGN(Tensor column, collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
+    HEADRACE_ASSIGN(Tensor column,
+                    collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
     sample.fields.push_back(std::move(column));
   }
   for (const Program& program : leaf.programs)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
+#include "headrace/run/pipeline.h"
 #include "headrace/run/report.h"
 #include "headrace/run/state.h"
 #include "headrace/run/trace.h"
@@ -12,7 +14,8 @@ namespace headrace {
 namespace {
 
 uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
 }
 
 LoaderOptions with_defaults(LoaderOptions o) {
@@ -40,7 +43,8 @@ class LoaderImpl final : public Loader {
 
   Status prepare() {
     for (Stage* stage : executor_.stages())
-      if (auto* body = dynamic_cast<LevelBody*>(&stage->body())) HEADRACE_TRY(body->prepare(cpu_[0]->counters));
+      if (auto* body = dynamic_cast<LevelBody*>(&stage->body()))
+        HEADRACE_TRY(body->prepare(cpu_[0]->counters));
     return {};
   }
 
@@ -49,14 +53,16 @@ class LoaderImpl final : public Loader {
     HEADRACE_ASSIGN(const std::optional<bool> found, next_by(out, std::nullopt));
     return *found;
   }
-  Result<std::optional<bool>> next_within(Sample& out, std::chrono::milliseconds patience) override {
-    return next_by(out, std::chrono::steady_clock::now() + patience);
+  Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) override {
+    return next_by(out, milliseconds);
   }
   void stop() override {
     if (crew_) pause(false);
   }
 
-  Result<Value> save() const override { return state_to_value(crew_ ? here(false) : paused_ ? *paused_ : next_, fingerprint_); }
+  Result<Value> save() const override {
+    return state_to_value(crew_ ? here(false) : paused_ ? *paused_ : next_, fingerprint_);
+  }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
     stop();
@@ -72,11 +78,12 @@ class LoaderImpl final : public Loader {
 
  private:
   std::unique_ptr<Worker> make_worker() const {
-    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed, options_.write_into_slot);
+    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed,
+                                    options_.write_into_slot);
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Where here(bool finished) const;
-  Result<std::optional<bool>> next_by(Sample& out, std::optional<Crew::Deadline> deadline);
+  Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   void start_crew();
   void pause(bool finished);
 
@@ -90,11 +97,11 @@ class LoaderImpl final : public Loader {
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Crew> crew_;  // exists while an iteration is under way
 
-  Where next_;                    // where the next begin() begins
-  Where began_;                   // where the iteration under way began
-  std::optional<Where> paused_;   // where the last iteration stopped
-  uint64_t delivered_ = 0;        // elements since it began
-  bool over_ = false;             // the iteration has ended or was stopped
+  Where next_;                   // where the next begin() begins
+  Where began_;                  // where the iteration under way began
+  std::optional<Where> paused_;  // where the last iteration stopped
+  uint64_t delivered_ = 0;       // elements since it began
+  bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   RunTotals totals_;
@@ -129,13 +136,11 @@ void LoaderImpl::start_crew() {
     crew_ = virtual_crew(executor_, io, cpu, *options_.virtual_seed + began_.epoch);
     return;
   }
-  TraceSink sink;
   if (!options_.trace.empty()) {
     trace_ = std::make_unique<Trace>(options_.trace, options_.workers, options_.io);
     options_.trace.clear();  // the first iteration only
-    sink = [t = trace_.get()](size_t worker, uint64_t begin, uint64_t end, const Work& work) { t->add(worker, begin, end, work); };
   }
-  crew_ = threads_crew(executor_, io, cpu, std::move(sink));
+  crew_ = threads_crew(executor_, io, cpu, trace_.get());
 }
 
 void LoaderImpl::pause(bool finished) {
@@ -146,7 +151,8 @@ void LoaderImpl::pause(bool finished) {
   totals_.wall_ns += now_ns() - started_ns_;
   crew_.reset();
   if (trace_) {
-    if (Status s = trace_->write(); !s.ok()) std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
+    if (Status s = trace_->write(); !s.ok())
+      std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
     trace_.reset();
   }
 }
@@ -155,7 +161,8 @@ void LoaderImpl::pause(bool finished) {
 Where LoaderImpl::here(bool finished) const {
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
-  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0) return {.epoch = began_.epoch};
+  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0)
+    return {.epoch = began_.epoch};
   if (elastic()) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
@@ -167,13 +174,13 @@ Where LoaderImpl::here(bool finished) const {
 }
 
 // Nothing when the deadline came first.
-Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<Crew::Deadline> deadline) {
+Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint64_t> milliseconds) {
   if (!failure_.ok()) return failure_;
   if (!crew_) {
     if (over_) return std::optional(false);  // over; begin() starts the next epoch
     HEADRACE_TRY(begin());
   }
-  const Pull pulled = crew_->next(out, failure_, deadline);
+  const Pull pulled = crew_->next(out, failure_, milliseconds);
   if (pulled == Pull::wait) return std::optional<bool>();
   if (pulled == Pull::end) {
     pause(true);
@@ -204,8 +211,9 @@ Status LoaderImpl::load(const Value& state) {
                                  : "state: was taken with deterministic=False, this loader has not");
   if (!where.elastic && !where.finished && pipeline_.shard && where.world != 0 &&
       (where.world != pipeline_.shard->world || where.rank != pipeline_.shard->rank))
-    return invalid("state: belongs to rank " + std::to_string(where.rank) + " of " + std::to_string(where.world) +
-                   ", this is rank " + std::to_string(pipeline_.shard->rank) + " of " + std::to_string(pipeline_.shard->world) +
+    return invalid("state: belongs to rank " + std::to_string(where.rank) + " of " +
+                   std::to_string(where.world) + ", this is rank " + std::to_string(pipeline_.shard->rank) +
+                   " of " + std::to_string(pipeline_.shard->world) +
                    "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
   stop();
   failure_ = {};
@@ -234,12 +242,14 @@ std::string LoaderImpl::explain() const {
     std::string why;
     for (const Rewrite& r : rewrites())
       if (r.name == applied.name) why = r.why;
-    out += "\nafter " + applied.name + " (" + std::to_string(applied.times) + "x; " + why + "):\n" + applied.after;
+    out += "\nafter " + applied.name + " (" + std::to_string(applied.times) + "x; " + why + "):\n" +
+           applied.after;
   }
   out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
          " (the last operator writes its row of the batch, nothing is copied)\n";
-  out += "workers " + std::to_string(options_.workers) + ", reads in flight " + std::to_string(options_.io) + ", elements under way " +
-         std::to_string(options_.ready) + ", memory budget " + std::to_string(options_.memory_budget) + " bytes\n";
+  out += "workers " + std::to_string(options_.workers) + ", reads in flight " + std::to_string(options_.io) +
+         ", elements under way " + std::to_string(options_.ready) + ", memory budget " +
+         std::to_string(options_.memory_budget) + " bytes\n";
   for (const std::string& note : notes(plan_)) out += "note: " + note + "\n";
   return out;
 }
@@ -255,7 +265,8 @@ class ElementsImpl final : public Elements {
   Result<Sample> at(uint64_t position, uint64_t epoch) override {
     Counters counters(pipeline_.operators.size());
     Evaluator evaluator(pool_.get(), &counters, seed_, true);
-    HEADRACE_ASSIGN(Sample sample, pipeline_.level->element(pipeline_.level->level(), position, epoch, 0, evaluator));
+    HEADRACE_ASSIGN(Sample sample,
+                    pipeline_.level->element(pipeline_.level->level(), position, epoch, 0, evaluator));
     for (const Tensor& field : sample.fields)
       if (field.buffer) pool_->hand_over(*field.buffer);
     return sample;
@@ -269,20 +280,27 @@ class ElementsImpl final : public Elements {
 
 }  // namespace
 
-Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options, std::shared_ptr<Store> store) {
+Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
+                                             std::shared_ptr<Store> store) {
   options = with_defaults(std::move(options));
   auto pool = Pool::make(options.memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
-  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher)));
-  if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot")) options.write_into_slot = false;
-  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool));
+  HEADRACE_ASSIGN(Pipeline pipeline,
+                  lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher)));
+  if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
+    options.write_into_slot = false;
+  auto loader =
+      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }
 
-Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, size_t memory_budget, std::shared_ptr<Store> store) {
+Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, size_t memory_budget,
+                                                 std::shared_ptr<Store> store) {
   if (!plan->indexed)
-    return invalid("this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands in it");
+    return invalid(
+        "this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands "
+        "in it");
   auto pool = Pool::make(memory_budget == 0 ? usable_memory_bytes() / 4 : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, {}, true, std::move(fetcher)));

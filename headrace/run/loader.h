@@ -1,34 +1,33 @@
-// A Loader runs a plan: epochs, elements in order, states, reports. One consumer thread at a time; `stop` from any thread.
+// A Loader runs a plan: epochs, elements in order, states, reports. One consumer thread at a time; `stop`
+// from any thread.
 #pragma once
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "headrace/graph/node.h"
-#include "headrace/run/crew.h"
-#include "headrace/run/pipeline.h"
+#include "headrace/io/store.h"
 
 namespace headrace {
 
 struct LoaderOptions {
-  uint64_t seed = 0;                    // of the operators' randomness
-  size_t workers = 0;                   // threads that compute; 0: the cores this process may use
-  size_t io = 0;                        // reads in flight; 0: chosen
-  size_t ready = 0;                     // elements (batches) under way or ready; 0: chosen
-  size_t memory_budget = 0;             // bytes; 0: a quarter of what the process may use
-  bool deterministic = true;            // false: batches in the order in which they get ready
-  std::set<std::string> rewrites_off;   // names, or "all"
-  bool write_into_slot = true;          // false: through scratch, then copied; the same bytes
-  std::string trace;                    // a file for a Chrome/Perfetto trace of the first iteration; "" = none
-  std::optional<uint64_t> virtual_seed; // tests: one thread, schedule by this seed
+  uint64_t seed = 0;                   // of the operators' randomness
+  size_t workers = 0;                  // threads that compute; 0: the cores this process may use
+  size_t io = 0;                       // reads in flight; 0: chosen
+  size_t ready = 0;                    // elements (batches) under way or ready; 0: chosen
+  size_t memory_budget = 0;            // bytes; 0: a quarter of what the process may use
+  bool deterministic = true;           // false: batches in the order in which they get ready
+  std::set<std::string> rewrites_off;  // names, or "all"
+  bool write_into_slot = true;         // false: through scratch, then copied; the same bytes
+  std::string trace;                   // a file for a Chrome/Perfetto trace of the first iteration; "" = none
+  std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed
 };
 
 class Loader {
  public:
-  static Result<std::unique_ptr<Loader>> make(NodePtr plan, LoaderOptions options, std::shared_ptr<Store> store);
+  static Result<std::unique_ptr<Loader>> make(NodePtr plan, LoaderOptions options,
+                                              std::shared_ptr<Store> store);
   virtual ~Loader() = default;
 
   // Begin the next epoch, or continue where a loaded state says.
@@ -36,14 +35,14 @@ class Loader {
   // The next element of the iteration; false at its end. After an error the iteration is over.
   virtual Result<bool> next(Sample& out) = 0;
   // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
-  virtual Result<std::optional<bool>> next_within(Sample& out, std::chrono::milliseconds patience) = 0;
+  virtual Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) = 0;
   // No thread is left when it returns. The state stays.
   virtual void stop() = 0;
 
-  virtual Result<Value> save() const = 0;         // elements handed out, not elements read ahead
-  virtual Status load(const Value& state) = 0;    // for the next begin()
-  virtual void set_epoch(uint64_t epoch) = 0;     // of the next begin()
-  virtual uint64_t epoch() const = 0;             // of the iteration under way, or of the next one
+  virtual Result<Value> save() const = 0;       // elements handed out, not elements read ahead
+  virtual Status load(const Value& state) = 0;  // for the next begin()
+  virtual void set_epoch(uint64_t epoch) = 0;   // of the next begin()
+  virtual uint64_t epoch() const = 0;           // of the iteration under way, or of the next one
 
   virtual std::optional<uint64_t> size() const = 0;  // elements of an epoch on this rank
   virtual const Schema& schema() const = 0;
@@ -55,7 +54,8 @@ class Loader {
 // ds[i]: one element by position, here and now. REQUIRES: plan->indexed.
 class Elements {
  public:
-  static Result<std::unique_ptr<Elements>> make(NodePtr plan, uint64_t seed, size_t memory_budget, std::shared_ptr<Store> store);
+  static Result<std::unique_ptr<Elements>> make(NodePtr plan, uint64_t seed, size_t memory_budget,
+                                                std::shared_ptr<Store> store);
   virtual ~Elements() = default;
   virtual Result<Sample> at(uint64_t position, uint64_t epoch) = 0;  // thread-safe
 };

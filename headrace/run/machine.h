@@ -1,4 +1,5 @@
-// What this process may use of the machine: cores (affinity, cgroup quota) and memory (cgroup limit, MemAvailable).
+// What this process may use of the machine: cores (affinity, cgroup quota) and memory (cgroup limit,
+// MemAvailable).
 #pragma once
 #include <cstddef>
 

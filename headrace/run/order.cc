@@ -102,7 +102,8 @@ class ConcatenateOrder final : public Order {
       const size_t branch = branch_of(positions[i].index);
       const uint64_t first = branch == 0 ? 0 : ends_[branch - 1];
       size_t end = i;
-      while (end < positions.size() && branch_of(positions[end].index) == branch) positions[end++].index -= first;
+      while (end < positions.size() && branch_of(positions[end].index) == branch)
+        positions[end++].index -= first;
       children_[branch]->locate(positions.subspan(i, end - i));
       i = end;
     }
@@ -131,7 +132,8 @@ std::unique_ptr<Order> Order::skip(std::unique_ptr<Order> child, uint64_t count)
 std::unique_ptr<Order> Order::mark(std::unique_ptr<Order> child, uint32_t ordinal) {
   return std::make_unique<MarkOrder>(std::move(child), ordinal);
 }
-std::unique_ptr<Order> Order::concatenate(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals) {
+std::unique_ptr<Order> Order::concatenate(std::vector<std::unique_ptr<Order>> children,
+                                          std::vector<uint64_t> totals) {
   return std::make_unique<ConcatenateOrder>(std::move(children), std::move(totals));
 }
 

@@ -1,5 +1,6 @@
-// Order is arithmetic: which element of which leaf stands at a position, after shuffle, shard, repeat, take, skip and
-// concatenate. No data moves and no memory grows with the dataset. Immutable; all methods may be called from several threads.
+// Order is arithmetic: which element of which leaf stands at a position, after shuffle, shard, repeat, take,
+// skip and concatenate. No data moves and no memory grows with the dataset. Immutable; all methods may be
+// called from several threads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -38,7 +39,8 @@ class Order {
   static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
   // Nothing but a place to stop at: fills in Position::mark.
   static std::unique_ptr<Order> mark(std::unique_ptr<Order> child, uint32_t ordinal);
-  static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals);
+  static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children,
+                                            std::vector<uint64_t> totals);
 };
 
 // The epoch that reaches what stands below a repeat: iteration e, pass p.

@@ -28,8 +28,10 @@ NodePtr place_on_error(const NodePtr& node) {
   if (!on_error || on_error->policy == OnErrorPolicy::raise) return out;
   NodePtr below = out->input();
   bool above_batch = false;
-  for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get()) above_batch = above_batch || n->as<Batch>();
-  if (!above_batch || !(below->as<Batch>() || below->as<Map>() || below->as<Take>() || below->as<Skip>() || below->as<Repeat>()))
+  for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get())
+    above_batch = above_batch || n->as<Batch>();
+  if (!above_batch || !(below->as<Batch>() || below->as<Map>() || below->as<Take>() || below->as<Skip>() ||
+                        below->as<Repeat>()))
     return out;
   const NodePtr moved = with_inputs(*out, {below->input()});
   if (!moved) return out;
@@ -37,8 +39,8 @@ NodePtr place_on_error(const NodePtr& node) {
   return made ? made : out;
 }
 
-// A shard deals its segment's order as it is after all index verbs, wherever it stands in it: it goes last, below the next
-// border or batch. Levels do this by themselves. Not a rewrite either.
+// A shard deals its segment's order as it is after all index verbs, wherever it stands in it: it goes last,
+// below the next border or batch. Levels do this by themselves. Not a rewrite either.
 NodePtr place_shard(const NodePtr& node) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(place_shard(input));
@@ -107,7 +109,8 @@ class Lowering {
     return linked;
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
-    return verb(node, [&](StreamPtr c) { return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window); });
+    return verb(
+        node, [&](StreamPtr c) { return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window); });
   }
   Made lower(const Node& node, const Repeat& repeat) {
     return verb(node, [&](StreamPtr c) { return repeat_stream(std::move(c), repeat.times); });
@@ -119,7 +122,8 @@ class Lowering {
     return verb(node, [&](StreamPtr c) { return skip_stream(std::move(c), skip.count); });
   }
   Made lower(const Node& node, const Shard& shard) {
-    return verb(node, [&](StreamPtr c) { return shard_stream(std::move(c), shard.rank, shard.world, node.size); });
+    return verb(node,
+                [&](StreamPtr c) { return shard_stream(std::move(c), shard.rank, shard.world, node.size); });
   }
   Made lower(const Node& node, const Batch& batch) {
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
@@ -195,8 +199,11 @@ std::vector<std::string> notes(const NodePtr& plan) {
   std::vector<std::string> out;
   for (const Node* n = plan.get(); !n->inputs.empty(); n = n->input().get()) {
     if (n->as<Shard>() && !n->input()->indexed)
-      out.emplace_back("shard stands after a filter, unbatch, window shuffle or on_error(\"skip\"): every rank reads and decodes "
-                       "everything and keeps its share; put shard before them if ranks may take different numbers of samples");
+      out.emplace_back(
+          "shard stands after a filter, unbatch, window shuffle or on_error(\"skip\"): every rank reads and "
+          "decodes "
+          "everything and keeps its share; put shard before them if ranks may take different numbers of "
+          "samples");
     if (n->inputs.size() > 1) break;
   }
   return out;
@@ -213,8 +220,10 @@ Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrite
   while (!top->inputs.empty() && !top->as<Batch>() && !top->as<Unbatch>()) top = top->input().get();
   out.batched = top->as<Batch>() != nullptr;
   if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
-    return invalid("shard: the length is not known before the run (filter, unbatch or on_error(\"skip\") stand after), so "
-                   "ranks could take unequal numbers of steps; give shard(..., steps=)");
+    return invalid(
+        "shard: the length is not known before the run (filter, unbatch or on_error(\"skip\") stand after), "
+        "so "
+        "ranks could take unequal numbers of steps; give shard(..., steps=)");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
   if (out.shard && out.shard->steps) {
     out.root = shard_stream(std::move(out.root), 0, 1, out.shard->steps);

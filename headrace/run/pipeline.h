@@ -1,5 +1,6 @@
-// A Pipeline: a plan made ready to run. Lowering numbers the nodes, rewrites them, and turns what has random access into
-// Levels and what has not into stages between streams. Also the arithmetic of states: what "consumed" means for it.
+// A Pipeline: a plan made ready to run. Lowering numbers the nodes, rewrites them, and turns what has random
+// access into Levels and what has not into stages between streams. Also the arithmetic of states: what
+// "consumed" means for it.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,21 +14,21 @@
 namespace headrace {
 
 struct Pipeline {
-  NodePtr plan;                   // numbered, rewritten
-  std::vector<Applied> applied;   // what the rewrites did
+  NodePtr plan;                        // numbered, rewritten
+  std::vector<Applied> applied;        // what the rewrites did
   std::vector<std::string> operators;  // by ordinal, for reports
   StreamPtr root;
-  LevelBody* level = nullptr;     // the only stage's, when the whole plan has random access
+  LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;
-  bool batched = false;           // elements are batches: rows count as samples
+  bool batched = false;  // elements are batches: rows count as samples
 
   // Where an elastic state can be expressed as samples consumed over all ranks (see Elastic).
   struct Elastic {
     enum class Form : uint8_t { none, elements, batches } form = Form::none;
-    uint64_t total = 0;        // N: positions of one pass over all ranks, at the level of the shard
-    uint64_t times = 1;        // passes an epoch, for batches under a repeat; 0: for ever
-    uint64_t unit = 1;         // samples an element of that level
-    uint64_t batch = 1;        // rows a batch
+    uint64_t total = 0;  // N: positions of one pass over all ranks, at the level of the shard
+    uint64_t times = 1;  // passes an epoch, for batches under a repeat; 0: for ever
+    uint64_t unit = 1;   // samples an element of that level
+    uint64_t batch = 1;  // rows a batch
     bool drop_last = false;
     uint64_t world = 1;
     Shard shard;
@@ -45,6 +46,7 @@ uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_
 // Whether nothing is left of the epoch.
 bool is_finished(const Pipeline::Elastic& elastic, uint64_t consumed);
 // Where a level begins to continue there.
-void starts_at(const Pipeline::Elastic& elastic, uint64_t epoch, uint64_t consumed, Level::Start& outer, Level::Start& rows);
+void starts_at(const Pipeline::Elastic& elastic, uint64_t epoch, uint64_t consumed, Level::Start& outer,
+               Level::Start& rows);
 
 }  // namespace headrace

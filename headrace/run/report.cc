@@ -1,7 +1,6 @@
 #include "headrace/run/report.h"
 
 #include <algorithm>
-
 #include <cstdio>
 
 namespace headrace {
@@ -13,7 +12,9 @@ struct Sum {
   uint64_t calls = 0, timed_calls = 0, timed_ns = 0, bytes = 0;
   // CPU time of all calls from those that were timed.
   double cpu_s() const {
-    return timed_calls == 0 ? 0 : seconds(timed_ns) * static_cast<double>(calls) / static_cast<double>(timed_calls);
+    return timed_calls == 0
+               ? 0
+               : seconds(timed_ns) * static_cast<double>(calls) / static_cast<double>(timed_calls);
   }
 };
 
@@ -23,7 +24,8 @@ std::string limit_of(const RunTotals& totals, double busy_s, double io_s, const 
   if (wall <= 0 || totals.elements == 0) return "nothing has run";
   if (seconds(totals.waited_ns) < 0.05 * wall) return "the consumer: it hardly ever waits for data";
   const double worker_share = busy_s / (wall * static_cast<double>(std::max<size_t>(1, totals.workers)));
-  if (worker_share > 0.7) return "CPU: the workers are busy, most of it in " + (slowest.empty() ? "the engine" : slowest);
+  if (worker_share > 0.7)
+    return "CPU: the workers are busy, most of it in " + (slowest.empty() ? "the engine" : slowest);
   const double io_share = io_s / (wall * static_cast<double>(std::max<size_t>(1, totals.io)));
   if (io_share > 0.7) return "storage: reads take most of the time; more reads in flight may help";
   return "neither CPU nor storage is full: more elements under way (ready=) may help";
@@ -55,7 +57,8 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
       sums[i].calls += w->ops[i].calls.get(), sums[i].timed_calls += w->ops[i].timed_calls.get();
       sums[i].timed_ns += w->ops[i].timed_ns.get(), sums[i].bytes += w->ops[i].bytes.get();
     }
-    busy += w->busy_ns.get(), io_reads += w->io_reads.get(), io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
+    busy += w->busy_ns.get(), io_reads += w->io_reads.get(), io_bytes += w->io_bytes.get(),
+        io_ns += w->io_ns.get();
     skipped += w->skipped.get(), replaced += w->replaced.get();
   }
   Value::List ops;
@@ -79,12 +82,15 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);
-  out.set("workers", uint64_t{totals.workers}), out.set("io_in_flight", uint64_t{totals.io}), out.set("ready", uint64_t{totals.ready});
+  out.set("workers", uint64_t{totals.workers}), out.set("io_in_flight", uint64_t{totals.io}),
+      out.set("ready", uint64_t{totals.ready});
   Value memory{Value::Object()};
   memory.set("budget", uint64_t{ledger.budget}), memory.set("in_use", uint64_t{ledger.in_use});
   memory.set("peak", uint64_t{ledger.peak}), memory.set("kept_for_reuse", uint64_t{ledger.retained});
   memory.set("with_the_consumer", uint64_t{ledger.handed_over});
-  for (size_t i = 0; i < kUses; ++i) memory.set(std::string("peak_") + std::string(use_name(static_cast<Use>(i))), uint64_t{ledger.peak_by_use[i]});
+  for (size_t i = 0; i < kUses; ++i)
+    memory.set(std::string("peak_") + std::string(use_name(static_cast<Use>(i))),
+               uint64_t{ledger.peak_by_use[i]});
   memory.set("allocations", ledger.allocations), memory.set("reuses", ledger.reuses);
   out.set("memory", std::move(memory));
   return out;
@@ -94,27 +100,32 @@ std::string report_text(const Value& r) {
   char line[256];
   std::string out;
   const double wall = real(r, "wall_s"), samples = std::max(1.0, real(r, "samples"));
-  std::snprintf(line, sizeof line, "%.0f samples in %.2f s: %.0f samples/s, %.0f elements delivered\n", real(r, "samples"),
-                wall, real(r, "samples_per_s"), real(r, "elements"));
+  std::snprintf(line, sizeof line, "%.0f samples in %.2f s: %.0f samples/s, %.0f elements delivered\n",
+                real(r, "samples"), wall, real(r, "samples_per_s"), real(r, "elements"));
   out += line;
-  std::snprintf(line, sizeof line, "consumer waited %.2f s (%.0f %%), workers used %.2f CPU s (%.1f us a sample)\n",
-                real(r, "consumer_wait_s"), wall > 0 ? 100 * real(r, "consumer_wait_s") / wall : 0, real(r, "cpu_s"),
-                1e6 * real(r, "cpu_s") / samples);
+  std::snprintf(line, sizeof line,
+                "consumer waited %.2f s (%.0f %%), workers used %.2f CPU s (%.1f us a sample)\n",
+                real(r, "consumer_wait_s"), wall > 0 ? 100 * real(r, "consumer_wait_s") / wall : 0,
+                real(r, "cpu_s"), 1e6 * real(r, "cpu_s") / samples);
   out += line;
   out += "limit: " + r.find("limit")->text()[0] + "\n";
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
   for (const Value& op : *r.find("operators")->list()) {
-    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", op.find("name")->text()->c_str(), real(op, "calls"),
-                  real(op, "cpu_s"), 1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")), bytes_text(real(op, "bytes")).c_str());
+    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", op.find("name")->text()->c_str(),
+                  real(op, "calls"), real(op, "cpu_s"),
+                  1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
+                  bytes_text(real(op, "bytes")).c_str());
     out += line;
   }
   const Value& io = *r.find("io");
   const Value& memory = *r.find("memory");
-  std::snprintf(line, sizeof line, "read %s in %.0f reads (%.2f s waiting); memory peak %s of %s\n", bytes_text(real(io, "bytes")).c_str(),
-                real(io, "reads"), real(io, "seconds"), bytes_text(real(memory, "peak")).c_str(), bytes_text(real(memory, "budget")).c_str());
+  std::snprintf(line, sizeof line, "read %s in %.0f reads (%.2f s waiting); memory peak %s of %s\n",
+                bytes_text(real(io, "bytes")).c_str(), real(io, "reads"), real(io, "seconds"),
+                bytes_text(real(memory, "peak")).c_str(), bytes_text(real(memory, "budget")).c_str());
   out += line;
   if (real(r, "skipped") > 0 || real(r, "replaced") > 0) {
-    std::snprintf(line, sizeof line, "broken samples: %.0f skipped, %.0f replaced\n", real(r, "skipped"), real(r, "replaced"));
+    std::snprintf(line, sizeof line, "broken samples: %.0f skipped, %.0f replaced\n", real(r, "skipped"),
+                  real(r, "replaced"));
     out += line;
   }
   return out;

@@ -99,7 +99,8 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   ticket->serial = next_serial_++;
   const auto split = body_->admit(*ticket, grain_, pool);
   if (!split.ok() || !*split) {
-    // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those bodies take none.
+    // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
+    // bodies take none.
     CursorReader before(ticket->before);
     feeder_->restore(before);
     if (!split.ok()) failure_ = split.status();
@@ -153,8 +154,10 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     return;
   }
   const uint64_t begin = thread_cpu_ns();
-  if (work.part == Work::kFinish) work.result.status = body_->finish(ticket, evaluator);
-  else work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
+  if (work.part == Work::kFinish)
+    work.result.status = body_->finish(ticket, evaluator);
+  else
+    work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
   work.busy_ns = thread_cpu_ns() - begin;
   counters.parts.add(1);
   counters.busy_ns.add(work.busy_ns);
@@ -187,8 +190,10 @@ void Stage::finish(Work& work) {
 void Stage::part_done(const TicketPtr& ticket) {
   if (ticket->parts_left > 0) --ticket->parts_left;
   if (ticket->parts_left > 0) return;
-  if (ticket->error.ok()) make_runnable(ticket, Work::kFinish);
-  else ticket->done = true;
+  if (ticket->error.ok())
+    make_runnable(ticket, Work::kFinish);
+  else
+    ticket->done = true;
 }
 
 void Stage::settle_grain(const Work& work) {
@@ -229,11 +234,13 @@ bool Stage::drop_younger(const Ticket* keep) {
   bool worth_it = false;
   for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && (*it)->emitted == 0; ++it)
     worth_it = worth_it || ((*it)->serial > keep->serial && holds_memory(**it));
-  while (worth_it && ring_.back().get() != keep && ring_.back()->serial > keep->serial && ring_.back()->emitted == 0) {
+  while (worth_it && ring_.back().get() != keep && ring_.back()->serial > keep->serial &&
+         ring_.back()->emitted == 0) {
     const TicketPtr ticket = ring_.back();
     ring_.pop_back();
     ticket->dropped = true;
-    for (auto* runnable : {&io_, &ready_}) runnable->erase(runnable->lower_bound({ticket->serial, 0}), runnable->end());
+    for (auto* runnable : {&io_, &ready_})
+      runnable->erase(runnable->lower_bound({ticket->serial, 0}), runnable->end());
     CursorReader before(ticket->before);
     feeder_->restore(before);
     --admitted_;

@@ -1,5 +1,6 @@
-// A Stage: a ring of tickets in order between a feeder and whoever pulls. Workers take parts in any order; results leave in
-// the order of the items, so what comes out never depends on who was fast. Guarded by the executor's mutex.
+// A Stage: a ring of tickets in order between a feeder and whoever pulls. Workers take parts in any order;
+// results leave in the order of the items, so what comes out never depends on who was fast. Guarded by the
+// executor's mutex.
 #pragma once
 #include <deque>
 #include <memory>
@@ -17,13 +18,14 @@ struct Work {
   TicketPtr ticket;
   size_t part = 0;
   bool io = false;
-  RowStatus result;       // set by run()
+  RowStatus result;  // set by run()
   uint64_t busy_ns = 0;
 };
 
 class Stage final : public Stream {
  public:
-  Stage(StreamPtr feeder, std::unique_ptr<Body> body, bool ordered) : feeder_(std::move(feeder)), body_(std::move(body)), ordered_(ordered) {}
+  Stage(StreamPtr feeder, std::unique_ptr<Body> body, bool ordered)
+      : feeder_(std::move(feeder)), body_(std::move(body)), ordered_(ordered) {}
 
   // Stream.
   Pull pull(Item& out, Status& failure) override;
@@ -35,14 +37,16 @@ class Stage final : public Stream {
   // Take one more item from the feeder, if there is one, a place in the ring and memory for it.
   enum class Admitted : uint8_t { yes, no, no_memory };
   Admitted admit(size_t ring, Pool& pool);
-  bool take(bool io, Work& work);        // the oldest runnable part
-  void take_this(const Work& wanted, Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
+  bool take(bool io, Work& work);  // the oldest runnable part
+  void take_this(const Work& wanted,
+                 Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
   void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
-  void finish(Work& work);               // what run() found
-  void give_back(const Work& work);      // the part could not get memory: runnable again
+  void finish(Work& work);                                               // what run() found
+  void give_back(const Work& work);         // the part could not get memory: runnable again
   size_t drop_fetched(const Ticket* keep);  // forget bytes read ahead for others; how many parts gave some up
 
-  // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be undone.
+  // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be
+  // undone.
   bool drop_younger(const Ticket* keep);
   bool is_front(const Ticket& ticket) const { return !ring_.empty() && ring_.front().get() == &ticket; }
   bool front_is_done() const { return !ring_.empty() && ring_.front()->done; }
@@ -64,14 +68,15 @@ class Stage final : public Stream {
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
   bool ordered_;
-  std::deque<TicketPtr> ring_;            // oldest first
+  std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
-  size_t grain_ = 1;                      // rows a part; affects speed only
-  std::map<uint64_t, uint64_t> resumed_;  // ticket after restore() -> outputs it had handed out when the state was taken
-  uint64_t admitted_ = 0;                 // tickets since start() or restore()
+  size_t grain_ = 1;  // rows a part; affects speed only
+  std::map<uint64_t, uint64_t>
+      resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
+  uint64_t admitted_ = 0;  // tickets since start() or restore()
   bool ended_ = false;
-  Status failure_;                        // of the feeder, or of a ticket; told when its turn comes
+  Status failure_;  // of the feeder, or of a ticket; told when its turn comes
 };
 
 }  // namespace headrace

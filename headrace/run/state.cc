@@ -33,11 +33,15 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
   if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
   if (half(theirs, false) != half(fingerprint, false))
-    return invalid("state: was taken from another plan (verbs, operators, their parameters or seeds differ): fingerprint " +
-                   theirs + ", this plan's is " + fingerprint);
+    return invalid(
+        "state: was taken from another plan (verbs, operators, their parameters or seeds differ): "
+        "fingerprint " +
+        theirs + ", this plan's is " + fingerprint);
   if (theirs != fingerprint)
-    return invalid("state: the data changed since it was taken (file names, labels, counts or contents differ): fingerprint " +
-                   theirs + ", this data's is " + fingerprint);
+    return invalid(
+        "state: the data changed since it was taken (file names, labels, counts or contents differ): "
+        "fingerprint " +
+        theirs + ", this data's is " + fingerprint);
   HEADRACE_ASSIGN(const int64_t epoch, state.get_integer("epoch"));
   Where out;
   out.epoch = static_cast<uint64_t>(epoch);

@@ -7,8 +7,8 @@
 
 namespace headrace {
 
-// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any world size;
-// with a filter, unbatch or window shuffle it is a cursor of this rank.
+// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any
+// world size; with a filter, unbatch or window shuffle it is a cursor of this rank.
 struct Where {
   uint64_t epoch = 0;
   uint64_t consumed = 0;

@@ -17,7 +17,9 @@ class PositionStream final : public Stream {
     next_ += out.count;
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override { next_ = 0, epoch_ = epoch, occurrence_ = occurrence; }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    next_ = 0, epoch_ = epoch, occurrence_ = occurrence;
+  }
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
   void restore(CursorReader& cursor) override { next_ = cursor.next(); }
   void stages(std::vector<Stage*>&) override {}
@@ -92,7 +94,9 @@ class RepeatStream final : public OneChild {
     epoch_ = epoch, occurrence_ = occurrence;
     begin(0);
   }
-  void save(Cursor& cursor) const override { cursor.push_back(pass_), cursor.push_back(empty_), child_->save(cursor); }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(pass_), cursor.push_back(empty_), child_->save(cursor);
+  }
   void restore(CursorReader& cursor) override {
     begin(cursor.next());
     empty_ = cursor.next() != 0;
@@ -177,7 +181,8 @@ class ShardStream final : public OneChild {
   uint32_t occurrence_ = 0, wraps_ = 0;
 };
 
-// Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where it began.
+// Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where
+// it began.
 class GroupStream final : public OneChild {
  public:
   GroupStream(StreamPtr child, uint64_t size, bool drop_last)
@@ -225,8 +230,12 @@ class GroupStream final : public OneChild {
 StreamPtr position_stream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start) {
   return std::make_unique<PositionStream>(std::move(level), block, start);
 }
-StreamPtr take_stream(StreamPtr child, uint64_t count) { return std::make_unique<TakeStream>(std::move(child), count); }
-StreamPtr skip_stream(StreamPtr child, uint64_t count) { return std::make_unique<SkipStream>(std::move(child), count); }
+StreamPtr take_stream(StreamPtr child, uint64_t count) {
+  return std::make_unique<TakeStream>(std::move(child), count);
+}
+StreamPtr skip_stream(StreamPtr child, uint64_t count) {
+  return std::make_unique<SkipStream>(std::move(child), count);
+}
 StreamPtr repeat_stream(StreamPtr child, uint64_t times) {
   return std::make_unique<RepeatStream>(std::move(child), times);
 }

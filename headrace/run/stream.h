@@ -1,7 +1,8 @@
 // Sequential verbs: what stands above a border, where the next element is known only when the one before is.
 //
-// A Stream hands out items in order. All of it runs under the executor's mutex and is cheap: data moves in stages, streams
-// decide. `save` writes where the stream stands as if everything it has handed out were consumed; `restore` reads it back.
+// A Stream hands out items in order. All of it runs under the executor's mutex and is cheap: data moves in
+// stages, streams decide. `save` writes where the stream stands as if everything it has handed out were
+// consumed; `restore` reads it back.
 #pragma once
 #include <memory>
 #include <vector>
@@ -18,7 +19,7 @@ class CursorReader {
  public:
   explicit CursorReader(const Cursor& cursor) : cursor_(cursor) {}
   uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
-  bool good() const { return !short_; }                            // so far
+  bool good() const { return !short_; }  // so far
   bool ok() const { return !short_ && at_ == cursor_.size(); }
 
  private:
@@ -34,8 +35,8 @@ class Stream {
   virtual Pull pull(Item& out, Status& failure) = 0;
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
-  virtual void restore(CursorReader& cursor) = 0;               // after start() of the same epoch
-  virtual void stages(std::vector<Stage*>& out) = 0;            // upstream first
+  virtual void restore(CursorReader& cursor) = 0;     // after start() of the same epoch
+  virtual void stages(std::vector<Stage*>& out) = 0;  // upstream first
 };
 using StreamPtr = std::unique_ptr<Stream>;
 
@@ -45,7 +46,8 @@ StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);
-// Outputs rank, rank + world … of the child; with `quota` exactly that many, beginning again at the end of the child.
+// Outputs rank, rank + world … of the child; with `quota` exactly that many, beginning again at the end of
+// the child.
 StreamPtr shard_stream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);

@@ -1,8 +1,8 @@
 // What travels through the executor: items, tickets and their parts.
 //
-// An Item is what a stage is fed: a position of a level, or samples of the stage before. A Ticket is the work on one item,
-// in order; its Parts are pieces that workers take independently (rows of a batch). Guarded by the executor's mutex but for
-// what a running part touches: its own Part, its own rows of `slots` and `rows`.
+// An Item is what a stage is fed: a position of a level, or samples of the stage before. A Ticket is the work
+// on one item, in order; its Parts are pieces that workers take independently (rows of a batch). Guarded by
+// the executor's mutex but for what a running part touches: its own Part, its own rows of `slots` and `rows`.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,7 +13,8 @@
 
 namespace headrace {
 
-// Numbers that say where a stream stands, written and read in one fixed order. The state of a run is one of these.
+// Numbers that say where a stream stands, written and read in one fixed order. The state of a run is one of
+// these.
 using Cursor = std::vector<uint64_t>;
 
 struct Item {
@@ -35,21 +36,21 @@ struct Part {
 struct Ticket {
   uint64_t serial = 0;
   Item item;
-  Cursor before;                          // of the stage's feeder, before the item was pulled
+  Cursor before;  // of the stage's feeder, before the item was pulled
   size_t num_rows = 0;
   std::vector<Part> parts;
   size_t parts_left = 0;
-  std::vector<MutView> slots;             // per field of a row: the whole batch's memory, or no data when rows differ
-  std::vector<Tensor> columns;            // owners of `slots`
-  std::vector<std::vector<Tensor>> rows;  // per field without a slot: its rows
+  std::vector<MutView> slots;   // per field of a row: the whole batch's memory, or no data when rows differ
+  std::vector<Tensor> columns;  // owners of `slots`
+  std::vector<std::vector<Tensor>> rows;         // per field without a slot: its rows
   std::vector<std::vector<Sample>> row_outputs;  // what each row became, when rows are not a batch
-  const LeafPlan* batch = nullptr;        // the batch that the rows make up, or null
-  Position batch_at;                      // where it stands
+  const LeafPlan* batch = nullptr;               // the batch that the rows make up, or null
+  Position batch_at;                             // where it stands
   std::vector<Sample> outputs;
   static constexpr uint64_t kAll = ~uint64_t{0};
-  uint64_t emitted = 0;                   // outputs handed out; kAll before a resumed ticket has any
+  uint64_t emitted = 0;  // outputs handed out; kAll before a resumed ticket has any
   Status error;
-  size_t error_row = ~size_t{0};          // the lowest row that failed: which error is told does not depend on timing
+  size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
   bool done = false, dropped = false;
 
   bool used_up() const { return done && error.ok() && emitted >= outputs.size(); }

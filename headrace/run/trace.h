@@ -1,4 +1,5 @@
-// A Chrome/Perfetto trace: one track per worker, one slice per piece of work. Thread-safe; written once at the end.
+// A Chrome/Perfetto trace: one track per worker, one slice per piece of work. Thread-safe; written once at
+// the end.
 #pragma once
 #include <cstdint>
 #include <mutex>

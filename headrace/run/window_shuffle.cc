@@ -8,9 +8,10 @@ namespace {
 
 constexpr uint64_t kNone = ~uint64_t{0};
 
-// A reservoir of `window` elements: hand out a random one, put the next in its place, close ranks from the end when there is
-// no next. Which input stands in which slot follows from the draws alone, so the state is counts and where the oldest held
-// element came from; loading it replays the draws without data and reads only what is held.
+// A reservoir of `window` elements: hand out a random one, put the next in its place, close ranks from the
+// end when there is no next. Which input stands in which slot follows from the draws alone, so the state is
+// counts and where the oldest held element came from; loading it replays the draws without data and reads
+// only what is held.
 class WindowShuffleStream final : public Stream {
  public:
   WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
@@ -42,12 +43,15 @@ class WindowShuffleStream final : public Stream {
     for (size_t i = 0; i < slots_.size(); ++i)
       if (i != hole_ && (!oldest || slots_[i].ordinal < oldest->ordinal)) oldest = &slots_[i];
     cursor.insert(cursor.end(), {emitted_, pulled_, ended_, oldest ? oldest->ordinal : pulled_});
-    if (oldest) cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
-    else child_->save(cursor);
+    if (oldest)
+      cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
+    else
+      child_->save(cursor);
   }
 
   void restore(CursorReader& cursor) override {
-    emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0, replay_next_ = cursor.next();
+    emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0,
+    replay_next_ = cursor.next();
     child_->restore(cursor);
     restored_ = {emitted_, pulled_, ended_, replay_next_};
     child_->save(restored_);
@@ -56,9 +60,12 @@ class WindowShuffleStream final : public Stream {
     hole_ = kNone;
     slots_.clear();
     for (uint64_t e = 0; e <= emitted_; ++e) {
-      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next) slots_.push_back({{}, {}, next});
-      if (hole_ != kNone && next < pulled_) slots_[hole_].ordinal = next++, hole_ = kNone;
-      else if (hole_ != kNone && e < emitted_) close_ranks();
+      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
+        slots_.push_back({{}, {}, next});
+      if (hole_ != kNone && next < pulled_)
+        slots_[hole_].ordinal = next++, hole_ = kNone;
+      else if (hole_ != kNone && e < emitted_)
+        close_ranks();
       if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
     }
   }
@@ -73,7 +80,8 @@ class WindowShuffleStream final : public Stream {
   };
 
   uint64_t draw(uint64_t emitted, uint64_t n) const {
-    return static_cast<uint64_t>(Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
+    return static_cast<uint64_t>(
+        Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
   }
 
   void close_ranks() {
@@ -89,12 +97,16 @@ class WindowShuffleStream final : public Stream {
       child_->save(next.before);
       next.ordinal = pulled_;
       const Pull pulled = child_->pull(next.item, failure);
-      if (pulled == Pull::end) ended_ = true;
-      else if (pulled != Pull::item) return pulled;
+      if (pulled == Pull::end)
+        ended_ = true;
+      else if (pulled != Pull::item)
+        return pulled;
       else {
         ++pulled_, ++replay_next_;
-        if (hole_ != kNone) slots_[hole_] = std::move(next), hole_ = kNone;
-        else slots_.push_back(std::move(next));
+        if (hole_ != kNone)
+          slots_[hole_] = std::move(next), hole_ = kNone;
+        else
+          slots_.push_back(std::move(next));
       }
     }
     if (hole_ != kNone) close_ranks();

@@ -5,8 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <unistd.h>
 
-#include <chrono>
-
 #include "errors.h"
 #include "headrace/io/store.h"
 #include "headrace/run/loader.h"
@@ -18,7 +16,7 @@
 namespace headrace::python {
 namespace {
 
-constexpr std::chrono::milliseconds kSignalCheck{20};  // how late Ctrl-C may be seen
+constexpr uint64_t kSignalCheckMs = 20;  // how late Ctrl-C may be seen
 
 LoaderOptions options_from(const nb::dict& options) {
   LoaderOptions out;
@@ -85,7 +83,7 @@ class LoaderHandle {
     while (true) {
       Sample sample;
       const std::optional<bool> more =
-          unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheck); }));
+          unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheckMs); }));
       if (more && *more) return fields_to_python(std::move(sample));
       if (more) return std::nullopt;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();

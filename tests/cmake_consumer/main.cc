@@ -1,5 +1,5 @@
-// What must hold for a program that only knows the installed headers and library: it compiles, links, and the operators that
-// register themselves are there.
+// What must hold for a program that only knows the installed headers and library: it compiles, links, and the
+// operators that register themselves are there.
 #include <cstdio>
 #include <string>
 

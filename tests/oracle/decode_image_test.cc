@@ -1,13 +1,13 @@
-// decode_image against an independent reader: Pillow 13 with libjpeg-turbo 3.2, whose answers for every file of
-// $HEADRACE_DATA lie in truth.jsonl (size, mode, SHA-1 of the pixels, or the error). Where we answer otherwise, the file
-// must belong to a class that is named and proved here.
+// decode_image against an independent reader: Pillow 13 with libjpeg-turbo 3.2, whose answers for every file
+// of $HEADRACE_DATA lie in truth.jsonl (size, mode, SHA-1 of the pixels, or the error). Where we answer
+// otherwise, the file must belong to a class that is named and proved here.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include "headrace/codecs/image.h"
@@ -97,17 +97,20 @@ Pixels in_layout_of(const std::string& mode, const Answer& answer) {
 bool same_pixels(const Truth& truth, const std::string& file) {
   const Answer own = decode(file, Color::unchanged);
   if (testing::sha1_hex(in_layout_of(truth.mode, own)) == truth.sha1) return true;
-  if (truth.mode != "RGB" && truth.mode != "L") return false;  // a tRNS chunk is a note to Pillow, alpha to us
+  if (truth.mode != "RGB" && truth.mode != "L")
+    return false;  // a tRNS chunk is a note to Pillow, alpha to us
   return testing::sha1_hex(decode(file, truth.mode == "L" ? Color::gray : Color::rgb).pixels) == truth.sha1;
 }
 
 // Why we may refuse what Pillow reads; empty when there is no good reason.
 std::string stricter_because(const Truth& truth, const std::string& file, const Status& status) {
   const std::string text(status.text());
-  if (status.code() == Code::unavailable && text.find("SOF3") != std::string::npos) return "stricter: lossless JPEG";
+  if (status.code() == Code::unavailable && text.find("SOF3") != std::string::npos)
+    return "stricter: lossless JPEG";
   if (truth.format == "PNG") return "stricter: PNG cut off or with a wrong checksum of its pixels";
   if (text.find("cannot hold") != std::string::npos) return "stricter: JPEG too small for its size";
-  if (text.find("has no scan") != std::string::npos) return "stricter: JPEG without a scan of every component";
+  if (text.find("has no scan") != std::string::npos)
+    return "stricter: JPEG without a scan of every component";
   if (testing::decode_with_plain_libjpeg(file).warnings > 0) return "stricter: JPEG of which libjpeg warns";
   return "";
 }
@@ -115,11 +118,13 @@ std::string stricter_because(const Truth& truth, const std::string& file, const 
 // Why we may read what Pillow refuses.
 std::string laxer_because(const Truth& truth, const std::string& file) {
   const auto ends_with = [&](std::string_view name) { return truth.path.ends_with(name); };
-  if (ends_with("png_decompression_dos.png")) return "laxer: PNG with a bomb in its text, which we do not inflate";
+  if (ends_with("png_decompression_dos.png"))
+    return "laxer: PNG with a bomb in its text, which we do not inflate";
   if (ends_with("jfif-bogus-empty-jfif-segment.jpg")) return "laxer: JPEG with an empty JFIF segment";
   const testing::PlainDecode plain = testing::decode_with_plain_libjpeg(file);
   if (plain.pixels != decode(file, Color::unchanged).pixels) return "";
-  return plain.finished ? "laxer: JPEG that a newer libjpeg-turbo refuses" : "laxer: JPEG damaged behind its last row";
+  return plain.finished ? "laxer: JPEG that a newer libjpeg-turbo refuses"
+                        : "laxer: JPEG damaged behind its last row";
 }
 
 // Why our pixels may differ from Pillow's.
@@ -128,7 +133,9 @@ std::string different_because(const Truth& truth, const std::string& file) {
   if (truth.mode == "I;16") return "not comparable: 16 bits";
   const testing::PlainDecode plain = testing::decode_with_plain_libjpeg(file);
   const bool ours_is_plain = plain.progressive && plain.pixels == decode(file, Color::unchanged).pixels;
-  return ours_is_plain ? "different: progressive JPEG without all its scans, smoothed by another libjpeg-turbo" : "";
+  return ours_is_plain
+             ? "different: progressive JPEG without all its scans, smoothed by another libjpeg-turbo"
+             : "";
 }
 
 std::string class_of(const Truth& truth, const std::string& file) {
@@ -168,7 +175,8 @@ TEST(DecodeImageOracle, EveryFileEqualsPillowOrBelongsToANamedClass) {
     const Answer answer = decode(file, Color::rgb);
     EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC) << truth.path;
     const std::string name = class_of(truth, file);
-    EXPECT_NE(name, "") << truth.path << ": we say '" << answer.status.text() << "', Pillow says " << truth.status;
+    EXPECT_NE(name, "") << truth.path << ": we say '" << answer.status.text() << "', Pillow says "
+                        << truth.status;
     ++counts[name];
   }
   for (const auto& [name, count] : counts) std::cout << "  " << count << "  " << name << "\n";

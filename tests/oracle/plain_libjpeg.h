@@ -1,4 +1,5 @@
-// A JPEG decoded as libjpeg's own example does it, for comparison: no checks of ours, warnings counted and passed over.
+// A JPEG decoded as libjpeg's own example does it, for comparison: no checks of ours, warnings counted and
+// passed over.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 #include "tests/oracle/plain_libjpeg.h"
 
 #include <gtest/gtest.h>
-
-#include <cstdio>  // jpeglib.h needs FILE
-
+// clang-format off: jpeglib.h needs FILE and does not say so
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 
 #include <csetjmp>
 
@@ -26,7 +26,8 @@ void decode(Session& session, const std::string& file, PlainDecode& result) {
   jpeg_read_header(&decoder, TRUE);
   jpeg_start_decompress(&decoder);
   result.progressive = decoder.progressive_mode;
-  const size_t row = static_cast<size_t>(decoder.output_width) * static_cast<size_t>(decoder.output_components);
+  const size_t row =
+      static_cast<size_t>(decoder.output_width) * static_cast<size_t>(decoder.output_components);
   result.pixels.resize(row * decoder.output_height);
   while (decoder.output_scanline < decoder.output_height) {
     JSAMPROW out = result.pixels.data() + decoder.output_scanline * row;
@@ -44,7 +45,9 @@ PlainDecode decode_with_plain_libjpeg(const std::string& file) {
   PlainDecode result;
   session.decoder.err = jpeg_std_error(&session.errors);
   session.decoder.client_data = &session;
-  session.errors.error_exit = [](j_common_ptr decoder) { longjmp(static_cast<Session*>(decoder->client_data)->landing, 1); };
+  session.errors.error_exit = [](j_common_ptr decoder) {
+    longjmp(static_cast<Session*>(decoder->client_data)->landing, 1);
+  };
   session.errors.output_message = [](j_common_ptr) {};
   if (!setjmp(session.landing)) decode(session, file, result);
   result.warnings = session.errors.num_warnings;

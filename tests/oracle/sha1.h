@@ -1,4 +1,5 @@
-// SHA-1 of some bytes as hex digits, for tests that compare pixels with hashes written down elsewhere. Not for trust.
+// SHA-1 of some bytes as hex digits, for tests that compare pixels with hashes written down elsewhere. Not
+// for trust.
 #pragma once
 #include <array>
 #include <bit>
@@ -14,11 +15,14 @@ inline std::string sha1_hex(std::span<const uint8_t> bytes) {
   const auto mix = [&state](const uint8_t* block) {
     std::array<uint32_t, 80> w;
     for (size_t i = 0; i < 16; ++i)
-      w[i] = uint32_t{block[4 * i]} << 24 | uint32_t{block[4 * i + 1]} << 16 | uint32_t{block[4 * i + 2]} << 8 | block[4 * i + 3];
+      w[i] = uint32_t{block[4 * i]} << 24 | uint32_t{block[4 * i + 1]} << 16 |
+             uint32_t{block[4 * i + 2]} << 8 | block[4 * i + 3];
     for (size_t i = 16; i < 80; ++i) w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
     auto [a, b, c, d, e] = state;
     for (size_t i = 0; i < 80; ++i) {
-      const uint32_t f = i < 20 ? (b & c) | (~b & d) : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d) : b ^ c ^ d;
+      const uint32_t f = i < 20              ? (b & c) | (~b & d)
+                         : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d)
+                                             : b ^ c ^ d;
       constexpr std::array<uint32_t, 4> k{0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6};
       const uint32_t next = std::rotl(a, 5) + f + e + k[i / 20] + w[i];
       e = d, d = c, c = std::rotl(b, 30), b = a, a = next;
@@ -30,7 +34,8 @@ inline std::string sha1_hex(std::span<const uint8_t> bytes) {
   std::vector<uint8_t> tail(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end());
   tail.push_back(0x80);
   while (tail.size() % 64 != 56) tail.push_back(0);
-  for (int shift = 56; shift >= 0; shift -= 8) tail.push_back(static_cast<uint8_t>((uint64_t{bytes.size()} * 8) >> shift));
+  for (int shift = 56; shift >= 0; shift -= 8)
+    tail.push_back(static_cast<uint8_t>((uint64_t{bytes.size()} * 8) >> shift));
   for (at = 0; at < tail.size(); at += 64) mix(tail.data() + at);
   std::string out;
   for (const uint32_t word : state)

@@ -15,7 +15,8 @@ std::string text_of(const Sample& sample) {
     const View v = field.view();
     if (v.data) out.append(reinterpret_cast<const char*>(v.data), v.size_bytes());
     if (field.rows)
-      for (const Tensor& row : *field.rows) out.append(reinterpret_cast<const char*>(row.view().data), row.view().size_bytes());
+      for (const Tensor& row : *field.rows)
+        out.append(reinterpret_cast<const char*>(row.view().data), row.view().size_bytes());
     out += v.shape.text();
   }
   return out;
@@ -71,7 +72,8 @@ TEST(Executor, EveryScheduleGivesTheSameElements) {
     const auto expected = drain(*make(dataset, options(std::nullopt, 1, 1)));
     ASSERT_FALSE(expected.empty()) << name;
     for (uint64_t seed = 0; seed < 200; ++seed)
-      ASSERT_TRUE(drain(*make(dataset, options(seed, 1 + seed % 4, 1 + seed % 5))) == expected) << name << " schedule " << seed;
+      ASSERT_TRUE(drain(*make(dataset, options(seed, 1 + seed % 4, 1 + seed % 5))) == expected)
+          << name << " schedule " << seed;
   }
 }
 
@@ -79,7 +81,8 @@ TEST(Executor, RealThreadsGiveTheSameElements) {
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(0)));
     for (size_t workers : {1, 2, 4, 8})
-      for (size_t ready : {1, 2, 5}) ASSERT_TRUE(drain(*make(dataset, options(std::nullopt, workers, ready))) == expected) << name;
+      for (size_t ready : {1, 2, 5})
+        ASSERT_TRUE(drain(*make(dataset, options(std::nullopt, workers, ready))) == expected) << name;
   }
 }
 
@@ -129,7 +132,8 @@ TEST(Executor, UnorderedDeliversEachElementOnce) {
     for (uint64_t seed = 0; seed < 50; ++seed) {
       LoaderOptions o = options(seed);
       o.deterministic = false;
-      if (name == "window" || name == "unbatch" || name == "filter repeat take") continue;  // their contents follow the order
+      if (name == "window" || name == "unbatch" || name == "filter repeat take")
+        continue;  // their contents follow the order
       if (name == "filter" || name == "concatenate") continue;
       auto got = drain(*make(dataset, o));
       std::sort(got.begin(), got.end());

@@ -1,4 +1,5 @@
-// The executor over data that must be read: delays, short reads, errors, and a budget that is too small for all at once.
+// The executor over data that must be read: delays, short reads, errors, and a budget that is too small for
+// all at once.
 #include <gtest/gtest.h>
 
 #include "headrace/formats/open.h"
@@ -14,7 +15,8 @@ constexpr int kFiles = 60;
 std::shared_ptr<MemoryStore> files() {
   auto store = std::make_shared<MemoryStore>();
   for (int i = 0; i < kFiles; ++i)
-    store->add("data/" + std::to_string(i % 3) + "/" + std::to_string(100 + i) + ".jpg", std::string(100 + (i * 7919) % 30000, char('a' + i % 26)));
+    store->add("data/" + std::to_string(i % 3) + "/" + std::to_string(100 + i) + ".jpg",
+               std::string(100 + (i * 7919) % 30000, char('a' + i % 26)));
   return store;
 }
 
@@ -22,11 +24,13 @@ struct Outcome {
   std::vector<std::string> elements;
   Status failure;
   Value report;
-  bool operator==(const Outcome& o) const { return elements == o.elements && failure.text() == o.failure.text(); }
+  bool operator==(const Outcome& o) const {
+    return elements == o.elements && failure.text() == o.failure.text();
+  }
 };
 
-Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store, const std::function<Dataset(Dataset)>& verbs,
-            LoaderOptions options) {
+Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store,
+            const std::function<Dataset(Dataset)>& verbs, LoaderOptions options) {
   Outcome out;
   auto source = open_source(*opened, "data");
   EXPECT_TRUE(source.ok()) << source.status().text();
@@ -42,8 +46,10 @@ Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store, 
     std::string text;
     for (const Tensor& field : sample.fields) {
       if (field.rows)
-        for (const Tensor& row : *field.rows) text.append(reinterpret_cast<const char*>(row.view().data), row.view().size_bytes());
-      else text.append(reinterpret_cast<const char*>(field.view().data), field.view().size_bytes());
+        for (const Tensor& row : *field.rows)
+          text.append(reinterpret_cast<const char*>(row.view().data), row.view().size_bytes());
+      else
+        text.append(reinterpret_cast<const char*>(field.view().data), field.view().size_bytes());
     }
     out.elements.push_back(text);
     sample = {};
@@ -54,7 +60,8 @@ Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store, 
 
 LoaderOptions options(std::optional<uint64_t> seed, size_t budget = size_t{64} << 20) {
   LoaderOptions o;
-  o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3, o.ready = 1 + seed.value_or(2) % 4;
+  o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3,
+  o.ready = 1 + seed.value_or(2) % 4;
   o.memory_budget = budget;
   return o;
 }
@@ -79,7 +86,8 @@ TEST(ExecutorReading, AnErrorIsTheSameOneOnEverySchedule) {
   ASSERT_FALSE(expected.failure.ok());
   EXPECT_NE(expected.failure.text().find("data/"), std::string_view::npos) << expected.failure.text();
   EXPECT_NE(expected.failure.text().find("sample "), std::string_view::npos) << expected.failure.text();
-  for (uint64_t seed = 1; seed < 40; ++seed) ASSERT_TRUE(run(store, faulty, batches, options(seed)) == expected) << seed;
+  for (uint64_t seed = 1; seed < 40; ++seed)
+    ASSERT_TRUE(run(store, faulty, batches, options(seed)) == expected) << seed;
 }
 
 TEST(ExecutorReading, SkipAndReplaceDeliverTheRestOnEverySchedule) {
@@ -91,12 +99,16 @@ TEST(ExecutorReading, SkipAndReplaceDeliverTheRestOnEverySchedule) {
     ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
     const char* counter = policy == OnErrorPolicy::skip ? "skipped" : "replaced";
     EXPECT_GT(*expected.report.find(counter)->integer(), 0);
-    if (policy == OnErrorPolicy::replace) EXPECT_EQ(expected.elements.size(), 9u);
-    for (uint64_t seed = 1; seed < 40; ++seed) ASSERT_TRUE(run(store, faulty, verbs, options(seed)) == expected) << seed;
+    if (policy == OnErrorPolicy::replace) {
+      EXPECT_EQ(expected.elements.size(), 9u);
+    }
+    for (uint64_t seed = 1; seed < 40; ++seed)
+      ASSERT_TRUE(run(store, faulty, verbs, options(seed)) == expected) << seed;
   }
 }
 
-// Batches of 7 files of up to 30 kB: about 100 kB a batch. With 300 kB little can be read ahead, and all of it comes out.
+// Batches of 7 files of up to 30 kB: about 100 kB a batch. With 300 kB little can be read ahead, and all of
+// it comes out.
 TEST(ExecutorReading, ATightBudgetChangesNothingButTheSpeed) {
   const auto store = files();
   const Outcome expected = run(store, store, batches, options(0));
@@ -112,7 +124,8 @@ TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const Outcome got = run(store, store, batches, options(seed, size_t{20} << 10));
     ASSERT_EQ(got.failure.code(), Code::exhausted) << got.failure.text();
-    EXPECT_NE(got.failure.text().find("memory budget is 20480"), std::string_view::npos) << got.failure.text();
+    EXPECT_NE(got.failure.text().find("memory budget is 20480"), std::string_view::npos)
+        << got.failure.text();
   }
 }
 

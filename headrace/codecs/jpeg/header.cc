@@ -9,10 +9,11 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr int kTem = 0x01, kSof0 = 0xC0, kSof2 = 0xC2, kSof9 = 0xC9, kSof10 = 0xCA;
-constexpr int kDht = 0xC4, kJpg = 0xC8, kDac = 0xCC, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kApp1 = 0xE1;
+constexpr int kDht = 0xC4, kJpg = 0xC8, kDac = 0xCC, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA,
+              kApp1 = 0xE1;
 
-// One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8 blocks.
-// Arithmetic coding has no such bound; flat pictures of one colour stay below this one.
+// One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8
+// blocks. Arithmetic coding has no such bound; flat pictures of one colour stay below this one.
 constexpr int64_t kHuffmanPixelsPerByte = 512, kArithmeticPixelsPerByte = 65536;
 
 int byte_at(Bytes bytes, size_t at) { return std::to_integer<int>(bytes[at]); }
@@ -26,12 +27,15 @@ bool is_huffman(int marker) { return marker <= kSof2; }
 
 Status cut_off() { return corrupt("truncated JPEG: ends before its frame header"); }
 
-// A frame header: marker, then the segment without its length: precision, height, width, number of components.
+// A frame header: marker, then the segment without its length: precision, height, width, number of
+// components.
 Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
-  if (segment.size() < 6) return corrupt("damaged JPEG: frame header of " + std::to_string(segment.size()) + " bytes");
+  if (segment.size() < 6)
+    return corrupt("damaged JPEG: frame header of " + std::to_string(segment.size()) + " bytes");
   if (!is_huffman(marker) && marker != kSof9 && marker != kSof10)
-    return Status(Code::unavailable, "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
-                                         std::to_string(marker - kSof0) + ")");
+    return Status(Code::unavailable,
+                  "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
+                      std::to_string(marker - kSof0) + ")");
   ImageHeader header{.format = ImageFormat::jpeg,
                      .height = word_at(segment, 1),
                      .width = word_at(segment, 3),
@@ -40,7 +44,8 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
   if (header.bit_depth != 8)
     return Status(Code::unavailable, "wants a JPEG of 8 bits, got " + std::to_string(header.bit_depth));
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
-    return Status(Code::unavailable, "wants a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
+    return Status(Code::unavailable,
+                  "wants a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
   const int64_t pixels_per_byte = is_huffman(marker) ? kHuffmanPixelsPerByte : kArithmeticPixelsPerByte;
   if (file_size < static_cast<uint64_t>(header.height * header.width / pixels_per_byte))
     return corrupt("truncated JPEG: " + std::to_string(file_size) + " bytes cannot hold " +
@@ -57,7 +62,8 @@ int orientation_in(Bytes segment) {
 }  // namespace
 
 bool is_jpeg(Bytes bytes) {
-  return bytes.size() >= 3 && byte_at(bytes, 0) == 0xFF && byte_at(bytes, 1) == kSoi && byte_at(bytes, 2) == 0xFF;
+  return bytes.size() >= 3 && byte_at(bytes, 0) == 0xFF && byte_at(bytes, 1) == kSoi &&
+         byte_at(bytes, 2) == 0xFF;
 }
 
 Result<ImageHeader> read_jpeg_header(Bytes bytes) {

@@ -1,5 +1,5 @@
-// JPEG: the header by our own marker parser, the pixels by libjpeg-turbo (turbo.cc). README.md says what will stand
-// beside it. For codecs/image.cc, which checks sizes; free functions, any thread.
+// JPEG: the header by our own marker parser, the pixels by libjpeg-turbo (turbo.cc). README.md says what will
+// stand beside it. For codecs/image.cc, which checks sizes; free functions, any thread.
 #pragma once
 #include "headrace/codecs/image.h"
 
@@ -11,8 +11,8 @@ bool is_jpeg(std::span<const std::byte> bytes);
 // `unavailable` for what the decoder cannot read at all: lossless, hierarchical, 12 bits.
 Result<ImageHeader> read_jpeg_header(std::span<const std::byte> bytes);
 
-// The bytes of libjpeg-turbo's default decode (exact integer DCT, smooth upsampling). Contract: decode_image in
-// image.h.
+// The bytes of libjpeg-turbo's default decode (exact integer DCT, smooth upsampling). Contract: decode_image
+// in image.h.
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
                    size_t row_stride, Scratch& scratch);
 

@@ -1,11 +1,13 @@
 // The libjpeg-turbo path: every JPEG the library reads, decoded whole with its default settings.
 //
-// libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a jump can
-// leave hold plain values only: everything with a destructor lives in decode_jpeg, below the jump's landing place.
-#include <cstdio>  // jpeglib.h needs FILE and does not say so
-
+// libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
+// jump can leave hold plain values only: everything with a destructor lives in decode_jpeg, below the jump's
+// landing place.
+// clang-format off: jpeglib.h needs FILE and does not say so
+#include <cstdio>
 #include <jpeglib.h>
 #include <jerror.h>
+// clang-format on
 
 #include <algorithm>
 #include <csetjmp>
@@ -18,10 +20,11 @@
 namespace headrace {
 namespace {
 
-constexpr int kRowsPerCall = 16;                   // offered at a time; libjpeg takes as many as it has ready
-constexpr int64_t kMaxScans = 256;                 // of a progressive file; cameras and encoders write about ten
-constexpr int64_t kMaxScanPixels = int64_t{1} << 30;  // scans * pixels, which bounds the time that one file may cost
-constexpr int64_t kMinScans = 16;                  // allowed at any size
+constexpr int kRowsPerCall = 16;    // offered at a time; libjpeg takes as many as it has ready
+constexpr int64_t kMaxScans = 256;  // of a progressive file; cameras and encoders write about ten
+constexpr int64_t kMaxScanPixels = int64_t{1}
+                                   << 30;  // scans * pixels, which bounds the time that one file may cost
+constexpr int64_t kMinScans = 16;          // allowed at any size
 constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
 
 // Our own reasons to stop, beside libjpeg's message codes (which are positive).
@@ -33,17 +36,17 @@ struct Session {
   jpeg_source_mgr source;
   jpeg_progress_mgr progress;
   jmp_buf landing;
-  int reason;                     // message code, or a Reason
-  char text[JMSG_LENGTH_MAX];     // libjpeg's words for a message code
-  bool reached_end;               // bytes ran out before the end-of-image marker
-  bool has_header;                // from here on a restart marker belongs to a scan
+  int reason;                  // message code, or a Reason
+  char text[JMSG_LENGTH_MAX];  // libjpeg's words for a message code
+  bool reached_end;            // bytes ran out before the end-of-image marker
+  bool has_header;             // from here on a restart marker belongs to a scan
   int64_t max_scans;
   const ImageHeader* header;
   J_COLOR_SPACE wanted;
   uint8_t* out;
   size_t row_stride;
-  uint8_t* cmyk;                  // rows for CMYK that becomes RGB or grey; else null
-  uint8_t* rgb;                   // one row for CMYK that becomes grey; else null
+  uint8_t* cmyk;  // rows for CMYK that becomes RGB or grey; else null
+  uint8_t* rgb;   // one row for CMYK that becomes grey; else null
 };
 
 Session& session_of(j_common_ptr decoder) { return *static_cast<Session*>(decoder->client_data); }
@@ -60,8 +63,9 @@ Session& session_of(j_decompress_ptr decoder) { return *static_cast<Session*>(de
   stop(session, decoder->err->msg_code);
 }
 
-// libjpeg goes on after a warning with invented pixels. Only those warnings are let pass after which every pixel still
-// comes from the file. Bytes left over before a restart marker mean that the interval was decoded wrongly.
+// libjpeg goes on after a warning with invented pixels. Only those warnings are let pass after which every
+// pixel still comes from the file. Bytes left over before a restart marker mean that the interval was decoded
+// wrongly.
 void on_message(j_common_ptr decoder, int level) {
   if (level >= 0) return;  // a trace
   const int code = decoder->err->msg_code;
@@ -77,8 +81,8 @@ void on_progress(j_common_ptr decoder) {
   if (session.decoder.input_scan_number > session.max_scans) stop(session, kTooManyScans);
 }
 
-// Out of bytes: an end-of-image marker is put in, without a word. Whoever lacks bits afterwards says so; a file that
-// lacks only its end marker is whole.
+// Out of bytes: an end-of-image marker is put in, without a word. Whoever lacks bits afterwards says so; a
+// file that lacks only its end marker is whole.
 boolean fill_source(j_decompress_ptr decoder) {
   session_of(decoder).reached_end = true;
   decoder->src->next_input_byte = kEndOfImage;
@@ -132,7 +136,8 @@ void open_and_check(Session& session, std::span<const std::byte> bytes) {
       static_cast<long>(2 * header.channels * (header.height + 64) * (header.width + 64) + (16 << 20));
 }
 
-// Files hold CMYK inverted, as Adobe began it and everybody followed; like Pillow we turn all of them, marked or not.
+// Files hold CMYK inverted, as Adobe began it and everybody followed; like Pillow we turn all of them, marked
+// or not.
 void convert_cmyk_rows(Session& session, JDIMENSION first, JDIMENSION count) {
   const auto width = static_cast<size_t>(session.header->width);
   for (JDIMENSION i = 0; i < count; ++i) {
@@ -160,7 +165,8 @@ void read_rows(Session& session) {
     JSAMPROW rows[kRowsPerCall];
     const JDIMENSION count = std::min<JDIMENSION>(kRowsPerCall, decoder.output_height - first);
     for (JDIMENSION i = 0; i < count; ++i)
-      rows[i] = session.cmyk ? session.cmyk + i * cmyk_stride : session.out + (first + i) * session.row_stride;
+      rows[i] =
+          session.cmyk ? session.cmyk + i * cmyk_stride : session.out + (first + i) * session.row_stride;
     const JDIMENSION read = jpeg_read_scanlines(&decoder, rows, count);
     if (session.wanted == JCS_CMYK) convert_cmyk_rows(session, first, read);
   }
@@ -191,9 +197,11 @@ Status why_stopped(const Session& session) {
     case JERR_CONVERSION_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
-    case JERR_BAD_PRECISION: return {Code::unavailable, "JPEG of a kind not supported: " + std::string(session.text)};
+    case JERR_BAD_PRECISION:
+      return {Code::unavailable, "JPEG of a kind not supported: " + std::string(session.text)};
     case JERR_NO_BACKING_STORE:
-    case JERR_OUT_OF_MEMORY: return {Code::exhausted, "JPEG wants too much memory: " + std::string(session.text)};
+    case JERR_OUT_OF_MEMORY:
+      return {Code::exhausted, "JPEG wants too much memory: " + std::string(session.text)};
     default: return corrupt("damaged JPEG: " + std::string(session.text));
   }
 }
@@ -210,7 +218,8 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   session.header = &header;
   session.out = out;
   session.row_stride = row_stride;
-  session.max_scans = std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), kMinScans, kMaxScans);
+  session.max_scans =
+      std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), kMinScans, kMaxScans);
 
   const Scratch::Mark mark = scratch.mark();
   const auto width = static_cast<size_t>(header.width);

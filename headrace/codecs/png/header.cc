@@ -35,17 +35,18 @@ int samples_of(int color_type) {  // per pixel in the file
 // The fields of IHDR. Channels are those without tRNS, which comes later.
 Result<ImageHeader> read_ihdr(Bytes ihdr, size_t file_size) {
   const int depth = std::to_integer<int>(ihdr[8]), color_type = std::to_integer<int>(ihdr[9]);
-  const bool known = color_type == kGray || color_type == kRgb || color_type == kPalette || color_type == kGrayAlpha ||
-                     color_type == kRgba;
+  const bool known = color_type == kGray || color_type == kRgb || color_type == kPalette ||
+                     color_type == kGrayAlpha || color_type == kRgba;
   if (!known || !is_depth_of(depth, color_type))
-    return corrupt("damaged PNG: colour type " + std::to_string(color_type) + " with " + std::to_string(depth) +
-                   " bits");
+    return corrupt("damaged PNG: colour type " + std::to_string(color_type) + " with " +
+                   std::to_string(depth) + " bits");
   ImageHeader header{.format = ImageFormat::png,
                      .height = word_at(ihdr, 4),
                      .width = word_at(ihdr, 0),
                      .channels = color_type == kPalette ? 3 : samples_of(color_type),
                      .bit_depth = depth};
-  const uint64_t row_bits = static_cast<uint64_t>(header.width) * static_cast<uint64_t>(samples_of(color_type) * depth);
+  const uint64_t row_bits =
+      static_cast<uint64_t>(header.width) * static_cast<uint64_t>(samples_of(color_type) * depth);
   const bool fits_in_64_bits = header.height <= kMaxImageSide;
   if (fits_in_64_bits && static_cast<uint64_t>(header.height) * (row_bits / 8) / kDeflateRatio > file_size)
     return corrupt("truncated PNG: " + std::to_string(file_size) + " bytes cannot hold " +
@@ -59,7 +60,8 @@ bool is_png(Bytes bytes) { return text_of(bytes).starts_with(kSignature); }
 
 Result<ImageHeader> read_png_header(Bytes bytes) {
   size_t at = kSignature.size();
-  if (bytes.size() < at + kChunkOverhead + kIhdrLength) return corrupt("truncated PNG: ends before its header");
+  if (bytes.size() < at + kChunkOverhead + kIhdrLength)
+    return corrupt("truncated PNG: ends before its header");
   if (word_at(bytes, at) != kIhdrLength || text_of(bytes.subspan(at + 4, 4)) != "IHDR")
     return corrupt("damaged PNG: does not start with IHDR");
   HEADRACE_ASSIGN(ImageHeader header, read_ihdr(bytes.subspan(at + 8, kIhdrLength), bytes.size()));

@@ -1,6 +1,6 @@
 // PNG: the header by our own chunk walk, the pixels by libspng. For codecs/image.cc, which checks sizes; free
-// functions, any thread. Every bit depth becomes 8: 1, 2 and 4 bits are scaled up to 0..255, of 16 bits the high byte
-// is kept (as Pillow and libpng's png_set_strip_16 do). Gamma and colour profiles are left alone.
+// functions, any thread. Every bit depth becomes 8: 1, 2 and 4 bits are scaled up to 0..255, of 16 bits the
+// high byte is kept (as Pillow and libpng's png_set_strip_16 do). Gamma and colour profiles are left alone.
 #pragma once
 #include "headrace/codecs/image.h"
 
@@ -8,8 +8,8 @@ namespace headrace {
 
 bool is_png(std::span<const std::byte> bytes);
 
-// From chunk to chunk without inflating: size, channels (a tRNS chunk counts as alpha) and the orientation of eXIf.
-// REQUIRES: is_png(bytes).
+// From chunk to chunk without inflating: size, channels (a tRNS chunk counts as alpha) and the orientation of
+// eXIf. REQUIRES: is_png(bytes).
 Result<ImageHeader> read_png_header(std::span<const std::byte> bytes);
 
 // Contract: decode_image in image.h. A wrong checksum in any chunk is an error.

@@ -35,7 +35,8 @@ Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color)
   if (channels == 4) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, nullptr};
   if (channels == 3) return {SPNG_FMT_RGB8, 3, 0, nullptr};
   if (channels == 2) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, rgba_to_gray_alpha};
-  if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && ihdr.bit_depth <= 8) return {SPNG_FMT_G8, 1, 0, nullptr};
+  if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && ihdr.bit_depth <= 8)
+    return {SPNG_FMT_G8, 1, 0, nullptr};
   return {SPNG_FMT_RGB8, 3, 0, is_gray ? first_of_three : rgb_to_gray};
 }
 
@@ -62,7 +63,8 @@ Result<Context> open(std::span<const std::byte> bytes, const ImageHeader& header
   return context;
 }
 
-// Rows of an interlaced image come several times, each time with more of their pixels: `row_of` must keep them.
+// Rows of an interlaced image come several times, each time with more of their pixels: `row_of` must keep
+// them.
 template <class RowOf, class Finish>
 Status decode_rows(spng_ctx* context, size_t row_size, RowOf row_of, Finish finish) {
   for (;;) {

@@ -9,13 +9,15 @@ namespace {
 std::optional<Program> batched(const Program& program, const Schema& incoming) {
   ProgramBuilder builder(incoming, "");
   std::vector<int> value_of(program.specs.size(), -1);
-  for (size_t i = 0; i < program.input_fields.size(); ++i) value_of[i] = builder.field(program.input_fields[i]);
+  for (size_t i = 0; i < program.input_fields.size(); ++i)
+    value_of[i] = builder.field(program.input_fields[i]);
   for (const Call& call : program.steps) {
     std::vector<int> inputs;
     for (int v : call.inputs) inputs.push_back(value_of[static_cast<size_t>(v)]);
     auto made = builder.add_op(call.op, inputs);
     if (!made.ok()) return std::nullopt;
-    for (size_t i = 0; i < made->size(); ++i) value_of[static_cast<size_t>(call.first_output) + i] = (*made)[i];
+    for (size_t i = 0; i < made->size(); ++i)
+      value_of[static_cast<size_t>(call.first_output) + i] = (*made)[i];
   }
   std::vector<int> outputs;
   for (int v : program.outputs) outputs.push_back(value_of[static_cast<size_t>(v)]);
@@ -30,7 +32,8 @@ std::optional<Program> batched(const Program& program, const Schema& incoming) {
 
 }  // namespace
 
-// batch(map(f, x)) -> map(f, batch(x)) when every operator of f is element-wise and every field has a fixed shape.
+// batch(map(f, x)) -> map(f, batch(x)) when every operator of f is element-wise and every field has a fixed
+// shape.
 NodePtr hoist_over_batch(const NodePtr& node) {
   const Batch* batch = node->as<Batch>();
   if (!batch || batch->ragged) return node;
@@ -38,10 +41,13 @@ NodePtr hoist_over_batch(const NodePtr& node) {
   const Map* map = inner->as<Map>();
   if (!map) return node;
   const Program& program = map->program;
-  const bool own_fields = std::all_of(program.input_fields.begin(), program.input_fields.end(), [](int f) { return f >= 0; });
-  const bool elementwise = std::all_of(program.steps.begin(), program.steps.end(),
-                                       [](const Call& c) { return c.op->elementwise() && c.op->bound().empty(); });
-  const bool fixed = std::all_of(program.specs.begin(), program.specs.end(), [](const TensorSpec& s) { return s.is_static(); });
+  const bool own_fields =
+      std::all_of(program.input_fields.begin(), program.input_fields.end(), [](int f) { return f >= 0; });
+  const bool elementwise = std::all_of(program.steps.begin(), program.steps.end(), [](const Call& c) {
+    return c.op->elementwise() && c.op->bound().empty();
+  });
+  const bool fixed = std::all_of(program.specs.begin(), program.specs.end(),
+                                 [](const TensorSpec& s) { return s.is_static(); });
   if (!own_fields || !elementwise || !fixed) return node;
   // Only what the program reads is batched: choose those fields first.
   auto below = make_node(node->kind, {inner->input()}, node->made_at);

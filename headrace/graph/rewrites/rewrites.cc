@@ -4,9 +4,11 @@ namespace headrace {
 namespace {
 
 constexpr Rewrite kRewrites[] = {
-    {"sink_order_verbs", "shuffle, shard, repeat, take and skip move indices: below maps they leave the maps side by side",
+    {"sink_order_verbs",
+     "shuffle, shard, repeat, take and skip move indices: below maps they leave the maps side by side",
      sink_order_verbs},
-    {"fuse_maps", "adjacent maps run as one program: no sample is put together in between, and unused fields are not made",
+    {"fuse_maps",
+     "adjacent maps run as one program: no sample is put together in between, and unused fields are not made",
      fuse_maps},
     {"hoist_over_batch", "element-wise operators run once for the whole batch", hoist_over_batch},
 };

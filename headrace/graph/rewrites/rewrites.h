@@ -1,9 +1,9 @@
-// Rewrites: plans to equal plans that run faster. Each is one file; the list in rewrites.cc is written out, in order.
+// Rewrites: plans to equal plans that run faster. Each is one file; the list in rewrites.cc is written out,
+// in order.
 //
-// A rewrite never changes bytes, length, random access or what a state means; rewrite() verifies schema and sizes after each
-// and drops one that did. Any can be switched off by name.
+// A rewrite never changes bytes, length, random access or what a state means; rewrite() verifies schema and
+// sizes after each and drops one that did. Any can be switched off by name.
 #pragma once
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,9 +13,10 @@
 namespace headrace {
 
 struct Rewrite {
-  std::string_view name;                      // "fuse_maps"
-  std::string_view why;                       // one line for explain()
-  NodePtr (*apply)(const NodePtr& node);      // one node, its inputs rewritten already; its argument when it does not match
+  std::string_view name;  // "fuse_maps"
+  std::string_view why;   // one line for explain()
+  NodePtr (*apply)(
+      const NodePtr& node);  // one node, its inputs rewritten already; its argument when it does not match
 };
 std::span<const Rewrite> rewrites();
 

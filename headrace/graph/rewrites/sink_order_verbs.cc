@@ -2,7 +2,8 @@
 
 namespace headrace {
 
-// verb(map(x)) -> map(verb(x)) for verbs that only move indices. Keys name samples and not positions, so no draw changes.
+// verb(map(x)) -> map(verb(x)) for verbs that only move indices. Keys name samples and not positions, so no
+// draw changes.
 NodePtr sink_order_verbs(const NodePtr& node) {
   const bool moves_indices = (node->as<Shuffle>() && node->as<Shuffle>()->window == 0) || node->as<Shard>() ||
                              node->as<Repeat>() || node->as<Take>() || node->as<Skip>();

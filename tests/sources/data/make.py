@@ -1,4 +1,5 @@
 """Make the small files of this folder: python make.py, with pyarrow 26.0.1 and h5py 3.16.0."""
+
 import h5py
 import numpy
 import pyarrow
@@ -10,14 +11,18 @@ CLASSES = [(row * 6007) % 65536 for row in range(ROWS)]
 SCORES = [row / 8 - 1 for row in range(ROWS)]
 BOXES = [list(range(row, row + row % 4)) for row in range(ROWS)]
 
-TABLE = pyarrow.table({
-    "image": pyarrow.array([{"bytes": b, "path": f"{i}.jpg"} for i, b in enumerate(IMAGES)],
-                           pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])),
-    "class": pyarrow.array(CLASSES, pyarrow.uint16()),
-    "score": pyarrow.array(SCORES, pyarrow.float32()),
-    "boxes": pyarrow.array(BOXES, pyarrow.list_(pyarrow.int32())),
-    "synset": pyarrow.array([f"n{row % 3}" for row in range(ROWS)]).dictionary_encode(),
-})
+TABLE = pyarrow.table(
+    {
+        "image": pyarrow.array(
+            [{"bytes": b, "path": f"{i}.jpg"} for i, b in enumerate(IMAGES)],
+            pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())]),
+        ),
+        "class": pyarrow.array(CLASSES, pyarrow.uint16()),
+        "score": pyarrow.array(SCORES, pyarrow.float32()),
+        "boxes": pyarrow.array(BOXES, pyarrow.list_(pyarrow.int32())),
+        "synset": pyarrow.array([f"n{row % 3}" for row in range(ROWS)]).dictionary_encode(),
+    }
+)
 
 for codec in (None, "lz4", "zstd"):
     options = pyarrow.ipc.IpcWriteOptions(compression=codec)
@@ -29,6 +34,11 @@ with h5py.File("vlen.h5", "w", libver=("v110", "v110")) as file:
     for row, data in enumerate(IMAGES):
         images[row] = numpy.frombuffer(data, numpy.uint8)
     file["class"] = numpy.array(CLASSES, numpy.uint16)
-    file.create_dataset("thumb", data=numpy.arange(ROWS * 6, dtype=numpy.float32).reshape(ROWS, 2, 3),
-                        chunks=(2, 2, 3), compression="gzip", shuffle=True)
+    file.create_dataset(
+        "thumb",
+        data=numpy.arange(ROWS * 6, dtype=numpy.float32).reshape(ROWS, 2, 3),
+        chunks=(2, 2, 3),
+        compression="gzip",
+        shuffle=True,
+    )
     file["elsewhere"] = h5py.ExternalLink("other.h5", "/secret")
