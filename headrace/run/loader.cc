@@ -205,6 +205,13 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
 
 Status LoaderImpl::load(const Value& state) {
   HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
+  const Pipeline::Elastic& e = pipeline_.elastic;
+  if (where.elastic && elastic() && e.total != kInfinite && e.times != 0) {
+    const uint64_t most = e.total * e.times * e.unit;
+    if (where.consumed > most)
+      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
+                     std::to_string(most));
+  }
   const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
   if (where.elastic != elastic() && !where.finished && !begins)
     return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
@@ -280,8 +287,24 @@ class ElementsImpl final : public Elements {
 
 }  // namespace
 
+namespace {
+
+Status check_rewrite_names(const std::set<std::string>& names) {
+  std::string known = "all, write_into_slot";
+  for (const Rewrite& r : rewrites()) known += ", " + std::string(r.name);
+  for (const std::string& name : names) {
+    bool found = name == "all" || name == "write_into_slot";
+    for (const Rewrite& r : rewrites()) found = found || r.name == name;
+    if (!found) return invalid("options: no rewrite '" + name + "'; there are " + known);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {
+  HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
   options = with_defaults(std::move(options));
   auto pool = Pool::make(options.memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);

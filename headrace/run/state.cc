@@ -43,6 +43,7 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
         "fingerprint " +
         theirs + ", this data's is " + fingerprint);
   HEADRACE_ASSIGN(const int64_t epoch, state.get_integer("epoch"));
+  if (epoch < 0) return invalid("state: 'epoch' wants at least 0, got " + std::to_string(epoch));
   Where out;
   out.epoch = static_cast<uint64_t>(epoch);
   const Value* finished = state.find("finished");

@@ -22,6 +22,9 @@ class Fields(dict[str, Any]):
             known = ", ".join(self) or "none"
             raise AttributeError(f"the sample has no field {name!r}; it has {known}") from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
 
 def flatten(
     tree: object, is_leaf: Callable[[object], bool] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -159,6 +159,8 @@ Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
 
 def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     """Apply an operator: on symbols it joins the graph under trace, on arrays, bytes and str it computes now."""
+    if any(not isinstance(value, Symbol) and isinstance(value, Mapping) for value in data):
+        raise TypeError(f"{name}: wants a field, got the whole sample; pass one of its fields, as s.image")
     fields = [value for value in data if isinstance(value, Symbol)]
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:

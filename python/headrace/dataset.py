@@ -203,6 +203,12 @@ class Dataset:
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget,
             "deterministic": deterministic, "trace": os.fspath(trace) if trace is not None else None,
         }  # fmt: skip
+        for name in ("workers", "io", "ready", "memory_budget"):
+            value = given[name]
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"options: {name} wants a whole number of at least 1, got {value!r}")
+        if seed is not None and (not isinstance(seed, int) or not 0 <= seed < 2**64):
+            raise ValueError(f"options: seed wants a whole number from 0 to 2**64 - 1, got {seed!r}")
         merged = {**self._options, **{name: value for name, value in given.items() if value is not None}}
         if isinstance(rewrites, bool):
             merged["rewrites_off"] = set() if rewrites else {"all"}

@@ -88,7 +88,7 @@ def test_an_iteration_keeps_its_state_after_another_began(ds):
     second = iter(loader)
     next(second)
     assert first.state_dict() == state != second.state_dict()
-    with pytest.raises(StopIteration):
+    with pytest.raises(RuntimeError, match="ended by another"):
         next(first)
 
 

@@ -111,6 +111,7 @@ class Loader(Generic[Element]):
 
     def __iter__(self) -> Iteration[Element]:
         if (last := self._current()) is not None:
+            last._ended_by_another = last._loader is not None
             last.close()
         self._warn_of_the_same_epoch()
         self._core.begin()
@@ -183,6 +184,7 @@ class Iteration(Iterator[Element]):
         self._loader: Loader[Element] | None = loader
         self._next: Callable[[], list[Any] | None] = loader._core.next
         self._state: State | None = None  # of an iteration that is over
+        self._ended_by_another = False
 
     def __iter__(self) -> Iteration[Element]:
         return self
@@ -190,6 +192,10 @@ class Iteration(Iterator[Element]):
     def __next__(self) -> Element:
         loader = self._loader
         if loader is None:
+            if self._ended_by_another:
+                raise RuntimeError(
+                    "this iteration was ended by another iter() of its loader; make a second loader for that"
+                )
             raise StopIteration
         try:
             leaves = self._next()
