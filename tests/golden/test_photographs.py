@@ -1,0 +1,84 @@
+"""The main job on real photographs: one hash, however it runs, and from wherever it goes on.
+
+Needs HEADRACE_DATA/imagenet1k (260 ImageNet photographs). tests/python/test_plans.py does the same on generated images.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+import pytest
+from headrace import ops
+
+DATA = Path(os.environ.get("HEADRACE_DATA", "/nowhere")) / "imagenet1k"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA has no imagenet1k")
+EPOCHS = 3
+# Made with 1 worker on AVX-512; the same on AVX2, SSE4 and scalar targets by the kernels' own goldens.
+GOLDEN = "c8657b0afd72bf021a56c371df1f5707d00df23e88bf1e419defc845ecef58b0"
+
+
+def augment(sample: Any) -> Any:
+    image = ops.decode_image(sample.image, match="exact")
+    image = ops.random_resized_crop(image, size=96)
+    image = ops.random_flip(image)
+    return {"image": ops.normalize(image, mean=hr.IMAGENET_MEAN, std=hr.IMAGENET_STD, layout="CHW")}
+
+
+def pipeline(**options: Any) -> hr.Dataset:
+    data = hr.read(str(DATA), format="images")
+    return data.shuffle(seed=17).map(augment).batch(3).options(seed=5, **options)
+
+
+def digest(batch: Any) -> str:
+    return hashlib.sha256(batch["image"].tobytes()).hexdigest()
+
+
+def epochs(**options: Any) -> list[str]:
+    loader = pipeline(**options).numpy()
+    loader.set_epoch(0)
+    return [digest(batch) for _ in range(EPOCHS) for batch in loader]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    return epochs(workers=1)
+
+
+def test_three_epochs_have_the_golden_hash(expected: list[str]) -> None:
+    assert hashlib.sha256("".join(expected).encode()).hexdigest() == GOLDEN
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workers": 2},
+        {"workers": 4, "ready": 1},
+        {"workers": 8, "ready": 7},
+        {"workers": 2, "io": 1, "ready": 2},
+        {"workers": 2, "rewrites": False},
+        {"workers": 2, "memory_budget": 40_000_000},
+    ],
+)
+def test_workers_slots_budget_and_rewrites_change_nothing(
+    expected: list[str], options: dict[str, Any]
+) -> None:
+    assert epochs(**options) == expected
+
+
+def test_the_next_batch_after_every_position_is_the_next_batch(expected: list[str]) -> None:
+    loader = pipeline(workers=2).numpy()
+    loader.set_epoch(0)
+    states = []
+    for _ in range(EPOCHS):
+        iteration = iter(loader)
+        for _ in range(len(loader)):
+            states.append(json.dumps(iteration.state_dict()))
+            next(iteration)
+    assert len(states) == len(expected) > 200
+    for position, state in enumerate(states):
+        other = pipeline(workers=1 + position % 3, ready=1 + position % 2).numpy()
+        other.load_state_dict(json.loads(state))
+        assert digest(next(iter(other))) == expected[position], (position, state)
