@@ -25,7 +25,7 @@ size_t round_up(size_t size) {
 
 class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl> {
  public:
-  explicit PoolImpl(size_t budget) { ledger_.budget = budget; }
+  explicit PoolImpl(size_t budget) : budget_(budget) { ledger_.budget = budget; }
   ~PoolImpl() override {
     for (auto& [size, blocks] : free_)
       for (void* block : blocks) std::free(block);
@@ -73,6 +73,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
     ledger_.retained = 0;
   }
 
+  const size_t budget_;
   mutable std::mutex mutex_;
   Ledger ledger_;                                        // guarded by mutex_
   std::unordered_map<size_t, std::vector<void*>> free_;  // guarded by mutex_
@@ -91,6 +92,7 @@ class PoolBuffer final : public Buffer {
 };
 
 MutableBufferPtr PoolImpl::take(size_t size, Use use) {
+  if (size > budget_) return nullptr;  // also keeps round_up from wrapping
   const size_t capacity = round_up(size);
   void* data = nullptr;
   {
@@ -163,8 +165,11 @@ std::span<std::byte> Scratch::take(size_t size) {
     }
     ++chunk_, used_ = 0;
   }
-  const size_t want = std::max<size_t>(size, size_t{256} << 10);
-  if (pool_ && !pool_->charge(want, Use::scratch)) return {};
+  size_t want = std::max<size_t>(size, size_t{256} << 10);
+  if (pool_ && !pool_->charge(want, Use::scratch)) {
+    want = size;  // a chunk for many samples does not fit; one for this does, perhaps
+    if (!pool_->charge(want, Use::scratch)) return {};
+  }
   void* data = std::aligned_alloc(kAlign, want);
   if (!data) {
     if (pool_) pool_->uncharge(want, Use::scratch);

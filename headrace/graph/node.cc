@@ -141,6 +141,8 @@ struct Infer {
   }
   Status operator()(const Batch& batch) {
     HEADRACE_TRY(inherit());
+    if (batch.size > (uint64_t{1} << 31))
+      return invalid("batch: wants a size of at most 2^31, got " + std::to_string(batch.size));
     if (batch.size < 1)
       return invalid("batch: wants a size of at least 1, got " + std::to_string(batch.size));
     for (TensorSpec& spec : node.schema.specs) {

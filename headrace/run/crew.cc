@@ -79,7 +79,11 @@ class ThreadsCrew final : public Crew {
         mine.notify_one();  // there may be more
       }
       const uint64_t begin = trace_ ? now_ns() : 0;
-      work.stage->run(work, worker.evaluator, worker.counters);
+      try {
+        work.stage->run(work, worker.evaluator, worker.counters);
+      } catch (const std::exception& e) {  // out of memory beyond the budget, or a plug-in that throws
+        work.result.status = internal_error(std::string("a worker stopped: ") + e.what());
+      }
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(kKeepScratch);
       if (trace_) trace_->add(track, begin, now_ns(), work);

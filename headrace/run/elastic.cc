@@ -45,7 +45,7 @@ uint64_t consumed_after(const Elastic& e, uint64_t from, uint64_t delivered) {
 bool is_finished(const Elastic& e, uint64_t consumed) {
   if (e.total == kInfinite) return false;
   if (e.form == Elastic::Form::elements) return shard_size(e.shard, e.total, consumed / e.unit) == 0;
-  if (e.times == 0) return false;
+  if (e.times == 0 || (e.total > 0 && e.times > kInfinite / e.total)) return false;
   if (consumed >= e.total * e.times) return true;
   return consumed / e.total + 1 == e.times && batches(e, consumed % e.total) == 0;
 }

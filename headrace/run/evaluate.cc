@@ -35,14 +35,12 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
     failed_ = p;
     values_.resize(static_cast<size_t>(program.num_values()));
     const auto engine_field = [&](int field) -> Operand {
-      auto word = scratch_.take<int64_t>(1);
-      if (word.empty()) return {};
       if (field == kValidField) {
-        *reinterpret_cast<bool*>(word.data()) = who.valid;
-        return {{DType::boolean, {}, reinterpret_cast<std::byte*>(word.data())}, nullptr};
+        valid_ = who.valid;
+        return {{DType::boolean, {}, reinterpret_cast<const std::byte*>(&valid_)}, nullptr};
       }
-      word[0] = static_cast<int64_t>(who.shown);
-      return {{DType::i64, {}, reinterpret_cast<std::byte*>(word.data())}, nullptr};
+      shown_ = static_cast<int64_t>(who.shown);
+      return {{DType::i64, {}, reinterpret_cast<const std::byte*>(&shown_)}, nullptr};
     };
     for (size_t i = 0; i < program.input_fields.size(); ++i) {
       const int field = program.input_fields[i];

@@ -68,6 +68,8 @@ class Evaluator {
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
   uint64_t samples_ = 0;
+  int64_t shown_ = 0;  // the engine's fields of the sample under way
+  bool valid_ = true;
   std::vector<Operand> values_, next_;
   std::vector<View> in_;
   std::vector<MutView> out_;

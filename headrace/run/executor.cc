@@ -2,6 +2,15 @@
 
 namespace headrace {
 
+void hand_over(const Sample& sample, Pool& pool) {
+  for (const Tensor& field : sample.fields) {
+    if (field.buffer) pool.hand_over(*field.buffer);
+    if (!field.rows) continue;
+    for (const Tensor& row : *field.rows)
+      if (row.buffer) pool.hand_over(*row.buffer);
+  }
+}
+
 Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
     : root_(std::move(root)), pool_(std::move(pool)), ring_(ring) {
   root_->stages(stages_);
@@ -38,15 +47,21 @@ size_t Executor::in_flight() const {
   return n;
 }
 
-// Fill the rings: downstream first, so that what it takes makes room upstream.
+// Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its end, which
+// those after it must hear of.
 void Executor::pump() {
-  starved_ = false;
-  for (auto it = stages_.rbegin(); it != stages_.rend(); ++it) {
-    if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
-    Stage::Admitted admitted;
-    while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
-      if ((*it)->ended()) break;
-    starved_ = starved_ || admitted == Stage::Admitted::no_memory;
+  bool again = true;
+  while (again) {
+    again = starved_ = false;
+    for (auto it = stages_.rbegin(); it != stages_.rend(); ++it) {
+      if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
+      const bool had_ended = (*it)->ended();
+      Stage::Admitted admitted;
+      while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
+        if ((*it)->ended()) break;
+      starved_ = starved_ || admitted == Stage::Admitted::no_memory;
+      again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
+    }
   }
 }
 
@@ -94,14 +109,23 @@ bool Executor::answer_hunger(Work& work) {
   awaits_consumer_ = false;
   if (running_ == 0 && work.stage->drop_fetched(work.ticket.get()) == 0 &&
       !work.stage->drop_younger(work.ticket.get())) {
-    for (const Stage* stage : stages_) awaits_consumer_ = awaits_consumer_ || stage->front_is_done();
-    const bool older_first = !work.stage->is_front(*work.ticket);
-    if (!awaits_consumer_ && !older_first) return false;
+    awaits_consumer_ = stages_.back()->front_is_done();  // no other stage is drained by the consumer itself
+    bool others = !work.stage->is_front(*work.ticket);
+    bool downstream = false;
+    for (Stage* stage : stages_) {
+      if (stage == work.stage)
+        downstream = true;
+      else if (downstream)
+        others = others || stage->has_runnable() || stage->front_is_done();
+      else
+        others = stage->drop_fetched(nullptr) > 0 || stage->drop_younger(nullptr) || others;
+    }
+    if (!awaits_consumer_ && !others) return false;
     retry = awaits_consumer_;
   }
   work.result = {};
   work.stage->give_back(work);
-  const bool oldest = !hungry_ || hungry_->ticket->serial >= work.ticket->serial;
+  const bool oldest = !hungry_ || hungry_->stage != work.stage || hungry_->ticket->serial >= work.ticket->serial;
   if (!retry)
     hungry_.reset();
   else if (oldest)
@@ -115,7 +139,12 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
   Item item;
   const Pull pulled = root_->pull(item, failure);
   if (pulled == Pull::item) {
+    if (item.samples.empty()) {
+      failure = internal_error("an element without a sample");
+      return Pull::error;
+    }
     out = std::move(item.samples[0]);
+    hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false;
     pump();
     return pulled;

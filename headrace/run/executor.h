@@ -16,6 +16,9 @@ namespace headrace {
 // Worker kinds: those that wait for storage, and those that compute.
 enum class Duty : uint8_t { io, cpu };
 
+// The sample's memory leaves the budget: it belongs to the consumer.
+void hand_over(const Sample& sample, Pool& pool);
+
 class Executor {
  public:
   Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring);

@@ -20,7 +20,8 @@ bool file_per_sample(const Source& source) { return source.num_files() >= source
 }  // namespace
 
 Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters) {
-  const bool keep = source.resident() || !file_per_sample(source);
+  // A source without files answers each time it is asked: a user's __getitem__ may draw.
+  const bool keep = source.resident() || (source.num_files() > 0 && !file_per_sample(source));
   if (!keep) return open(source, block, counters);
   {
     std::lock_guard lock(mutex_);

@@ -77,6 +77,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
       if (!admit_batch(ticket, pool)) return false;
     }
   }
+  const size_t parts_bytes = (ticket.num_rows + grain - 1) / grain * sizeof(Part) + ticket.num_rows * sizeof(Position);
+  if (parts_bytes > pool.ledger().budget) return over_budget(parts_bytes, pool, "batch: the bookkeeping of its rows");
   if (!ticket.batch) ticket.row_outputs.resize(ticket.num_rows);
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
@@ -256,8 +258,8 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   if (leaf.rows) {
     HEADRACE_ASSIGN(Sample batch, element(*row.level, row.position, row.epoch, row.at.occurrence, evaluator));
     fields = std::move(batch.fields);
-    for (size_t f = 0; f < fields.size(); ++f) out[f] = fields[f];
-    return {};
+    for (const Tensor& field : fields) operands.push_back({field.view(), &field});
+    return evaluator.run_or_pass({}, leaf.schema(), operands, who, slots, out);
   }
   const bool resident = leaf.source->resident();
   BlockPtr held;
@@ -285,22 +287,23 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   return status;
 }
 
+// May run again when it found no memory: what the parts made stays in the ticket until all is done.
 Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   if (!ticket.batch) return Body::finish(ticket, evaluator);
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;
+  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), ticket.columns, nullptr};
   for (size_t f = 0; f < schema.size(); ++f) {
     if (ticket.slots[f].data) continue;
-    HEADRACE_ASSIGN(ticket.columns[f],
+    HEADRACE_ASSIGN(sample.fields[f],
                     collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
   }
-  ticket.rows.clear();
-  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns),
-                nullptr};
   const std::string place = where(leaf, ticket.batch_at);
   for (const Program& program : leaf.programs) HEADRACE_TRY(follow_map(program, sample, evaluator, place));
   ticket.outputs.clear();
-  return follow(std::move(sample), 0, evaluator, place, ticket.outputs);
+  HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
+  ticket.rows.clear(), ticket.columns.clear();
+  return {};
 }
 
 Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,

@@ -192,12 +192,6 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
   }
   ++delivered_, ++totals_.elements;
   uint64_t samples = 1;
-  for (const Tensor& field : out.fields) {
-    if (field.buffer) pool_->hand_over(*field.buffer);
-    if (field.rows)
-      for (const Tensor& row : *field.rows)
-        if (row.buffer) pool_->hand_over(*row.buffer);
-  }
   if (pipeline_.batched && !out.fields.empty()) samples = static_cast<uint64_t>(out.fields[0].shape[0]);
   totals_.samples += samples;
   return std::optional(true);
@@ -274,8 +268,7 @@ class ElementsImpl final : public Elements {
     Evaluator evaluator(pool_.get(), &counters, seed_, true);
     HEADRACE_ASSIGN(Sample sample,
                     pipeline_.level->element(pipeline_.level->level(), position, epoch, 0, evaluator));
-    for (const Tensor& field : sample.fields)
-      if (field.buffer) pool_->hand_over(*field.buffer);
+    hand_over(sample, *pool_);
     return sample;
   }
 

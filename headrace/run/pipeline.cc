@@ -5,7 +5,8 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kPositionBlock = 64;  // elements a ticket when they are not batched
+// Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when each is a file.
+constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 
 void list_operators(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) list_operators(*input, out);
@@ -77,7 +78,10 @@ class Lowering {
     HEADRACE_ASSIGN(std::shared_ptr<const Level> made, lower_level(node, leaves));
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
-    auto feeder = position_stream(made, body->makes_batches() ? 1 : kPositionBlock, &body->outer_start());
+    bool resident = true;
+    for (const LeafPlan& leaf : made->leaves) resident = resident && leaf.source && leaf.source->resident();
+    const uint64_t block = body->makes_batches() ? 1 : resident ? kResidentBlock : kReadBlock;
+    auto feeder = position_stream(made, block, &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));
   }

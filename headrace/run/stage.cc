@@ -58,6 +58,10 @@ void Stage::save(Cursor& cursor) const {
     ++cursor[count_at];
     cursor.insert(cursor.end(), {i - first, ring_[i]->used_up() ? Ticket::kAll : ring_[i]->emitted});
   }
+  for (const auto& [offset, emitted] : resumed_) {  // not admitted again yet
+    ++cursor[count_at];
+    cursor.insert(cursor.end(), {offset - admitted_ + (ring_.size() - first), emitted});
+  }
   cursor.insert(cursor.end(), ring_[first]->before.begin(), ring_[first]->before.end());
 }
 
@@ -231,10 +235,11 @@ bool Stage::drop_younger(const Ticket* keep) {
     const bool slots = std::any_of(t.slots.begin(), t.slots.end(), [](const MutView& s) { return s.data; });
     return t.done || slots || t.parts_left < t.parts.size();
   };
+  const auto younger = [&](const Ticket& t) { return !keep || t.serial > keep->serial; };
   bool worth_it = false;
   for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && (*it)->emitted == 0; ++it)
-    worth_it = worth_it || ((*it)->serial > keep->serial && holds_memory(**it));
-  while (worth_it && ring_.back().get() != keep && ring_.back()->serial > keep->serial &&
+    worth_it = worth_it || (younger(**it) && holds_memory(**it));
+  while (worth_it && !ring_.empty() && ring_.back().get() != keep && younger(*ring_.back()) &&
          ring_.back()->emitted == 0) {
     const TicketPtr ticket = ring_.back();
     ring_.pop_back();

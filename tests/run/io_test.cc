@@ -129,5 +129,57 @@ TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
   }
 }
 
+// A filter before the batch: two stages share a budget of a few batches.
+TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
+  const auto store = files();
+  const auto verbs = [](Dataset d) {
+    return d.with_ids().filter([](const Fields& s) { return s["id"].apply("less", {{"value", 45}}); }).batch(5);
+  };
+  const Outcome expected = run(store, store, verbs, options(0));
+  ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
+  ASSERT_EQ(expected.elements.size(), 9u);
+  for (uint64_t seed = 0; seed < 60; ++seed)
+    for (const size_t budget : {size_t{800} << 10, size_t{1200} << 10}) {
+      const Outcome got = run(store, store, verbs, options(seed, budget));
+      ASSERT_TRUE(got == expected) << seed << " " << budget << ": " << got.failure.text();
+    }
+}
+
+// Batches of batches of fixed shape, and a map above a batch that must find memory twice.
+TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
+  auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(), options(3), file_store());
+  ASSERT_TRUE(loader.ok());
+  Sample sample;
+  int64_t next = 0;
+  while (*(*loader)->next(sample))
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(sample.fields[0].view().as<int64_t>()[i], next++);
+  EXPECT_EQ(next, 16);
+}
+
+TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
+  const auto verbs = [] {
+    return range(4000).batch(500).map([](const Fields& s) {
+      return Outputs{{"x", s["value"].apply("cast", {{"dtype", "f64"}})}, {"y", s["value"].apply("add", {{"value", 1}})}};
+    });
+  };
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    LoaderOptions o = options(seed, size_t{13000} + seed * 500);
+    auto loader = Loader::make(*verbs().node(), o, file_store());
+    ASSERT_TRUE(loader.ok());
+    Sample sample;
+    int64_t next = 0;
+    while (true) {
+      const auto more = (*loader)->next(sample);
+      if (!more.ok()) EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+      if (!more.ok() || !*more) break;
+      for (int i = 0; i < 500; ++i, ++next) {
+        ASSERT_EQ(sample.fields[0].view().as<double>()[i], static_cast<double>(next));
+        ASSERT_EQ(sample.fields[1].view().as<int64_t>()[i], next + 1);
+      }
+      sample = {};
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headrace
