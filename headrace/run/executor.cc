@@ -47,8 +47,8 @@ size_t Executor::in_flight() const {
   return n;
 }
 
-// Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its end, which
-// those after it must hear of.
+// Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
+// end, which those after it must hear of.
 void Executor::pump() {
   bool again = true;
   while (again) {
@@ -125,7 +125,8 @@ bool Executor::answer_hunger(Work& work) {
   }
   work.result = {};
   work.stage->give_back(work);
-  const bool oldest = !hungry_ || hungry_->stage != work.stage || hungry_->ticket->serial >= work.ticket->serial;
+  const bool oldest =
+      !hungry_ || hungry_->stage != work.stage || hungry_->ticket->serial >= work.ticket->serial;
   if (!retry)
     hungry_.reset();
   else if (oldest)

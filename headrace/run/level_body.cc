@@ -77,8 +77,10 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
       if (!admit_batch(ticket, pool)) return false;
     }
   }
-  const size_t parts_bytes = (ticket.num_rows + grain - 1) / grain * sizeof(Part) + ticket.num_rows * sizeof(Position);
-  if (parts_bytes > pool.ledger().budget) return over_budget(parts_bytes, pool, "batch: the bookkeeping of its rows");
+  const size_t parts_bytes =
+      (ticket.num_rows + grain - 1) / grain * sizeof(Part) + ticket.num_rows * sizeof(Position);
+  if (parts_bytes > pool.ledger().budget)
+    return over_budget(parts_bytes, pool, "batch: the bookkeeping of its rows");
   if (!ticket.batch) ticket.row_outputs.resize(ticket.num_rows);
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;

@@ -5,7 +5,8 @@
 namespace headrace {
 namespace {
 
-// Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when each is a file.
+// Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when
+// each is a file.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 
 void list_operators(const Node& node, std::vector<std::string>& out) {

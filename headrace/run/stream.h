@@ -19,7 +19,7 @@ class CursorReader {
  public:
   explicit CursorReader(const Cursor& cursor) : cursor_(cursor) {}
   uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
-  void refuse() { short_ = true; }  // the numbers cannot be: ok() is false from now on
+  void refuse() { short_ = true; }       // the numbers cannot be: ok() is false from now on
   bool good() const { return !short_; }  // so far
   bool ok() const { return !short_ && at_ == cursor_.size(); }
 

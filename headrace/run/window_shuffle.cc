@@ -53,7 +53,8 @@ class WindowShuffleStream final : public Stream {
     emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0,
     replay_next_ = cursor.next();
     child_->restore(cursor);
-    if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ || emitted_ > (uint64_t{1} << 40)) {
+    if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ ||
+        emitted_ > (uint64_t{1} << 40)) {
       cursor.refuse();
       emitted_ = pulled_ = replay_next_ = 0;
       return;

@@ -9,8 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import headrace as hr
 import pytest
+
+import headrace as hr
 from headrace import ops
 
 DATA = Path(os.environ.get("HEADRACE_DATA", "/nowhere")) / "imagenet1k"

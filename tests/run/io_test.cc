@@ -133,7 +133,9 @@ TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
 TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
   const auto store = files();
   const auto verbs = [](Dataset d) {
-    return d.with_ids().filter([](const Fields& s) { return s["id"].apply("less", {{"value", 45}}); }).batch(5);
+    return d.with_ids()
+        .filter([](const Fields& s) { return s["id"].apply("less", {{"value", 45}}); })
+        .batch(5);
   };
   const Outcome expected = run(store, store, verbs, options(0));
   ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
@@ -147,7 +149,8 @@ TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
 
 // Batches of batches of fixed shape, and a map above a batch that must find memory twice.
 TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
-  auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(), options(3), file_store());
+  auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(),
+                             options(3), file_store());
   ASSERT_TRUE(loader.ok());
   Sample sample;
   int64_t next = 0;
@@ -159,7 +162,8 @@ TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
 TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
   const auto verbs = [] {
     return range(4000).batch(500).map([](const Fields& s) {
-      return Outputs{{"x", s["value"].apply("cast", {{"dtype", "f64"}})}, {"y", s["value"].apply("add", {{"value", 1}})}};
+      return Outputs{{"x", s["value"].apply("cast", {{"dtype", "f64"}})},
+                     {"y", s["value"].apply("add", {{"value", 1}})}};
     });
   };
   for (uint64_t seed = 0; seed < 60; ++seed) {

@@ -9,15 +9,6 @@
 #include "tests/sources/arrow_file.h"
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-// 64 bytes for each page that is missing while a file is opened: in libhdf5 1.10.8, on every failing look
-// into a group.
-// Seen by the leak checker only when visible.
-extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
-  return "leak:libhdf5";
-}
-#endif
-
 namespace headrace::trial {
 namespace {
 
