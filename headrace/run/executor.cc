@@ -35,11 +35,6 @@ Cursor Executor::save() const {
   return cursor;
 }
 
-void Executor::set_ring(size_t ring) {
-  std::lock_guard lock(mutex_);
-  ring_ = ring;
-}
-
 size_t Executor::in_flight() const {
   std::lock_guard lock(mutex_);
   size_t n = 0;

@@ -41,7 +41,6 @@ class Executor {
   std::mutex& mutex() const { return mutex_; }
   bool take_locked(Duty duty, Work& work);
   Pull poll_locked(Sample& out, Status& failure);
-  void set_ring(size_t ring);
 
  private:
   void pump();

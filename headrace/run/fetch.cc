@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "headrace/run/evaluate.h"
+
 namespace headrace {
 namespace {
 
@@ -82,10 +84,7 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
                    ", the file has " + std::to_string(size));
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
-  if (!buffer)
-    return Status(Code::exhausted, "sample: wants " + std::to_string(length) +
-                                       " bytes, the memory budget is " +
-                                       std::to_string(pool_->ledger().budget));
+  if (!buffer) return over_budget(length, *pool_, "sample");
   HEADRACE_TRY(read_exactly(*opened, extent.offset, {buffer->mutable_data(), length}));
   counters.io_reads.add(1);
   counters.io_bytes.add(length);
