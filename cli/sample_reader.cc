@@ -12,7 +12,7 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
     return {Code::exhausted, "wants " + std::to_string(row * static_cast<size_t>(header.height)) +
                                  " bytes for its pixels, " + std::to_string(pool_->ledger().budget) +
                                  " are there for all threads"};
-  return decode_image(bytes, header, Color::rgb, out.data(), row, scratch_);
+  return decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
 }
 
 SampleReader::SampleReader(SourcePtr source, std::string path)

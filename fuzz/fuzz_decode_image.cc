@@ -16,7 +16,7 @@ void decode(std::span<const std::byte> bytes, const headrace::ImageHeader& heade
   const auto row = static_cast<size_t>(header.width * channels);
   std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height)), upright(pixels.size());
   headrace::Scratch scratch;
-  if (!headrace::decode_image(bytes, header, color, pixels.data(), row, scratch).ok()) return;
+  if (!headrace::decode_image(bytes, header, color, header.whole(), pixels.data(), row, scratch).ok()) return;
   headrace::apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation,
                               upright.data());
 }

@@ -83,9 +83,10 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   return header;
 }
 
-Status decode_image(Bytes bytes, const ImageHeader& header, Color color, uint8_t* out, size_t row_stride,
-                    Scratch& scratch) {
-  if (header.format == ImageFormat::jpeg) return decode_jpeg(bytes, header, color, out, row_stride, scratch);
+Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                    size_t row_stride, Scratch& scratch) {
+  if (header.format == ImageFormat::jpeg)
+    return decode_jpeg(bytes, header, color, part, out, row_stride, scratch);
   return decode_png(bytes, header, color, out, row_stride, scratch);
 }
 

@@ -5,7 +5,7 @@
 //   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));           // cheap: no pixel is
 //   decoded const size_t row = header.width * decoded_channels(header, Color::rgb);
 //   ... find header.height * row bytes of memory ...
-//   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, pixels, row, scratch));
+//   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, header.whole(), pixels, row, scratch));
 //
 // Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels
 // it claims, so that a few bytes cannot make the engine reserve gigabytes.
@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "headrace/core/box.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/status.h"
 
@@ -30,6 +31,8 @@ struct ImageHeader {
       0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA (PNG) or CMYK (JPEG)
   int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
   int orientation = 1;  // EXIF 1..8; 1 when the file says nothing
+
+  Box whole() const { return {0, 0, height, width}; }
 };
 
 enum class Color : uint8_t {
@@ -48,10 +51,14 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
   return color == Color::rgb ? 3 : color == Color::gray ? 1 : header.channels;
 }
 
-// Write header.height rows of header.width * decoded_channels(header, color) bytes, `row_stride` bytes apart.
-// `header` is what read_image_header said of the same bytes. Damaged data is an error, never grey pixels;
-// `out` then holds anything.
-Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
-                    size_t row_stride, Scratch& scratch);
+// Decode at least the pixels of `part`, each to its place among header.height rows of header.width *
+// decoded_channels(header, color) bytes, `row_stride` bytes apart; what `out` holds elsewhere is undefined.
+// The bytes do not depend on `part`. `header` is what read_image_header said of the same bytes; `part` lies
+// within the image and is not empty.
+//
+// Damaged data is an error, never grey pixels. Damage below `part` may go unnoticed, but for a JPEG that does
+// not end with its end marker: that one is decoded to its end, so that a truncated file is always an error.
+Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
+                    uint8_t* out, size_t row_stride, Scratch& scratch);
 
 }  // namespace headrace

@@ -26,7 +26,7 @@ Result<std::vector<uint8_t>> decode(std::string_view file, Color color) {
   const auto row = static_cast<size_t>(header.width * decoded_channels(header, color));
   std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height));
   Scratch scratch;
-  HEADRACE_TRY(decode_image(bytes_of(file), header, color, pixels.data(), row, scratch));
+  HEADRACE_TRY(decode_image(bytes_of(file), header, color, header.whole(), pixels.data(), row, scratch));
   return pixels;
 }
 

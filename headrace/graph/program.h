@@ -18,6 +18,11 @@ namespace headrace {
 inline constexpr int kIdField = -1;     // i64 (): the sample's id, read << 48 | index
 inline constexpr int kValidField = -2;  // bool (): false for samples that shard(even="pad") added
 
+// A step that reads a part of another step's output: steps[step] of the program that many places further on.
+struct PartReader {
+  size_t program = 0, step = 0;
+};
+
 struct Call {
   OpPtr op;
   std::vector<int> inputs;  // values: the data inputs, then one per bound parameter
@@ -25,6 +30,7 @@ struct Call {
   int outputs = 1;
   uint32_t ordinal = 0;  // of the operator in the user's graph, dataflow order; the root of its random keys
   std::string made_at;   // the user's line: "map at train.py:31"
+  std::vector<PartReader> part_readers;  // all there are, or none: the whole output is needed (graph/parts.h)
   bool operator==(const Call&) const;
 };
 

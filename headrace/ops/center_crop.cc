@@ -28,9 +28,15 @@ struct CenterCrop {
   }
 
   Status run(View image, const Key&, MutView out, Scratch&) const {
-    HEADRACE_TRY(check_window(image.shape, {out.shape[0], out.shape[1]}));
-    copy_window(image, half(image.shape[0] - out.shape[0]), half(image.shape[1] - out.shape[1]), out);
+    HEADRACE_ASSIGN(const Box box, reads(image.shape, {}));
+    copy_window(image, box.y, box.x, out);
     return {};
+  }
+
+  Result<Box> reads(const Shape& image, const Key&) const {
+    HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
+    HEADRACE_TRY(check_window(image, window));
+    return Box{half(image[0] - window.height), half(image[1] - window.width), window.height, window.width};
   }
 };
 

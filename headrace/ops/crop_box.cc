@@ -12,7 +12,7 @@ double between(double low, double high, float uniform) {
 
 int64_t round_half_even(double x) { return static_cast<int64_t>(std::nearbyint(x)); }
 
-CropBox centred(int64_t height, int64_t width, const CropRange& range) {
+Box centred(int64_t height, int64_t width, const CropRange& range) {
   const double ratio = static_cast<double>(width) / static_cast<double>(height);
   int64_t h = height, w = width;
   if (ratio < range.ratio[0])
@@ -26,7 +26,7 @@ CropBox centred(int64_t height, int64_t width, const CropRange& range) {
 
 }  // namespace
 
-CropBox sample_crop_box(int64_t height, int64_t width, const CropRange& range, const Key& key) {
+Box sample_crop_box(int64_t height, int64_t width, const CropRange& range, const Key& key) {
   constexpr uint32_t kTries = 10;
   const double area = static_cast<double>(height) * static_cast<double>(width);
   const double log_low = std::log(range.ratio[0]), log_high = std::log(range.ratio[1]);

@@ -4,14 +4,10 @@
 #include <array>
 #include <cstdint>
 
+#include "headrace/core/box.h"
 #include "headrace/core/key.h"
 
 namespace headrace {
-
-struct CropBox {  // upper left corner and size, in pixels
-  int64_t y = 0, x = 0, h = 0, w = 0;
-  bool operator==(const CropBox&) const = default;
-};
 
 // Share of the image's area, drawn uniformly; width / height, drawn uniformly in its logarithm. REQUIRES: 0 <
 // first <= second.
@@ -22,6 +18,6 @@ struct CropRange {
 // torchvision's rule: up to ten draws of area and shape until a window fits, then a uniform place for it;
 // when none fits, the largest centred window whose ratio is allowed. Try t uses the words 4t .. 4t + 3 of the
 // key: area, ratio, y, x. REQUIRES: height and width from 1 to 2^31.
-CropBox sample_crop_box(int64_t height, int64_t width, const CropRange& range, const Key& key);
+Box sample_crop_box(int64_t height, int64_t width, const CropRange& range, const Key& key);
 
 }  // namespace headrace

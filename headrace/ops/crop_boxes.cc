@@ -53,7 +53,7 @@ struct CropBoxes {
     HEADRACE_TRY(check_inputs(image.spec(), boxes.spec()));
     MutView piece{DType::u8, out[0].shape.without_front(), out[0].data};
     for (int64_t row = 0; row < boxes.shape[0]; ++row, piece.data += piece.size_bytes()) {
-      HEADRACE_ASSIGN(const CropBox box, clip(boxes, row, image.shape));
+      HEADRACE_ASSIGN(const Box box, clip(boxes, row, image.shape));
       HEADRACE_TRY(resize_box(image, box, {interpolation, antialias}, piece, scratch));
     }
     return {};
@@ -70,7 +70,7 @@ struct CropBoxes {
   }
 
   // The part of the box that lies in the image, in whole pixels.
-  static Result<CropBox> clip(const View& boxes, int64_t row, const Shape& image) {
+  static Result<Box> clip(const View& boxes, int64_t row, const Shape& image) {
     const Corners corners = read_corners(boxes, row);
     std::array<int64_t, 4> pixels{};
     bool numbers = true;
@@ -80,7 +80,7 @@ struct CropBoxes {
       if (numbers) pixels[i] = static_cast<int64_t>(std::nearbyint(std::clamp(corners[i], 0.0, most)));
     }
     if (numbers && pixels[0] < pixels[2] && pixels[1] < pixels[3])
-      return CropBox{pixels[1], pixels[0], pixels[3] - pixels[1], pixels[2] - pixels[0]};
+      return Box{pixels[1], pixels[0], pixels[3] - pixels[1], pixels[2] - pixels[0]};
     return corrupt("wants boxes with at least one pixel inside the image " +
                    Shape(image.dims().first(2)).text() + ", got box " + std::to_string(row) +
                    " (x_min, y_min, x_max, y_max) = " + Codec<Corners>::out(corners).dump());

@@ -57,16 +57,21 @@ struct DecodeImage {
     return turns(header) ? Shape{upright[1], upright[0], upright[2]} : upright;
   }
 
-  Status run(View in, const Key&, MutView out, Scratch& scratch) const {
+  Status run(View in, const Key& key, MutView out, Scratch& scratch) const {
+    return run_part(in, key, {0, 0, out.shape[0], out.shape[1]}, out, scratch);
+  }
+
+  Status run_part(View in, const Key&, const Box& part, MutView out, Scratch& scratch) const {
     HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
     const int channels = decoded_channels(header, color);
     const auto row = static_cast<size_t>(header.width * channels);
     if (!exif_orientation || header.orientation == 1)
-      return decode_image(in.bytes(), header, color, out.as<uint8_t>(), row, scratch);
+      return decode_image(in.bytes(), header, color, part, out.as<uint8_t>(), row, scratch);
     const Scratch::Mark mark = scratch.mark();
     const auto pixels = scratch.take<uint8_t>(row * static_cast<size_t>(header.height));
     if (pixels.empty()) return {Code::exhausted, "no memory left to turn an image of " + out.shape.text()};
-    const Status status = decode_image(in.bytes(), header, color, pixels.data(), row, scratch);
+    const Status status =
+        decode_image(in.bytes(), header, color, header.whole(), pixels.data(), row, scratch);
     if (status.ok())
       apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation,
                         out.as<uint8_t>());

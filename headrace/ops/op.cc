@@ -43,6 +43,15 @@ std::string suggest_op(std::string_view wrong) {
   return best.empty() ? "" : ", did you mean '" + best + "'?";
 }
 
+Result<Box> AnyOp::reads(const Shape&, const Key&) const {
+  return internal_error(std::string(name()) + ": reads its inputs whole");
+}
+
+Status AnyOp::run_part(std::span<const View> in, const Key& key, const Box&, std::span<const MutView> out,
+                       Scratch& scratch) const {
+  return run(in, key, out, scratch);
+}
+
 Result<OpPtr> make_op(std::string_view name, const Value& params, std::span<const std::string> bound) {
   const OpInfo* info = find_op(name);
   if (!info) return invalid("no operator named '" + std::string(name) + "'" + suggest_op(name));

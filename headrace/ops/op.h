@@ -17,6 +17,10 @@
 //     Result<TensorSpec> infer(const TensorSpec& in) const;        // graph build: dtype, rank, static dims
 //     Result<Shape> measure(View in, const Key& key) const;        // optional, per sample: when infer cannot
 //     know the shape Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
+//     Result<Box> reads(const Shape& image, const Key& key) const;  // optional: run() looks at this part of
+//     its inputs only; what lies around it is undefined
+//     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;  // optional,
+//     beside run(): make at least this part of the output, each pixel at its place
 //   };
 //   const Registered<RandomFlip> registered;
 //
@@ -29,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/core/box.h"
 #include "headrace/core/key.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/tensor.h"
@@ -56,6 +61,14 @@ class AnyOp {
   virtual Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const = 0;
   virtual Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
                      Scratch& scratch) const = 0;
+
+  // Cropping operators look at a part of an image, and decoders can make a part: where one follows the other,
+  // run_part() is called with what reads() answers for every reader. The bytes that are read are the same.
+  virtual bool reads_part() const { return false; }
+  virtual Result<Box> reads(const Shape& image, const Key& key) const;  // REQUIRES: reads_part()
+  virtual bool makes_part() const { return false; }
+  virtual Status run_part(std::span<const View> in, const Key& key, const Box& part,
+                          std::span<const MutView> out, Scratch& scratch) const;
 };
 using OpPtr = std::shared_ptr<const AnyOp>;
 

@@ -37,11 +37,16 @@ struct RandomCrop {
       if (image.shape[0] != height || image.shape[1] != width)
         return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " +
                        image.shape.text());
-    HEADRACE_TRY(check_window(in[0].shape, {out[0].shape[0], out[0].shape[1]}));
-    const int64_t top = key.below(0, height - out[0].shape[0] + 1);
-    const int64_t left = key.below(1, width - out[0].shape[1] + 1);
-    for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], top, left, out[i]);
+    HEADRACE_ASSIGN(const Box box, reads(in[0].shape, key));
+    for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], box.y, box.x, out[i]);
     return {};
+  }
+
+  Result<Box> reads(const Shape& image, const Key& key) const {
+    HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
+    HEADRACE_TRY(check_window(image, window));
+    return Box{key.below(0, image[0] - window.height + 1), key.below(1, image[1] - window.width + 1),
+               window.height, window.width};
   }
 };
 

@@ -39,11 +39,15 @@ struct RandomResizedCrop {
 
   Status run(View image, const Key& key, MutView out, Scratch& scratch) const {
     HEADRACE_TRY(check_resizable(image.spec()));
-    const CropBox box = sample_crop_box(image.shape[0], image.shape[1], {scale, ratio}, key);
-    return resize_box(image, box, {interpolation, antialias}, out, scratch);
+    return resize_box(image, box_of(image.shape, key), {interpolation, antialias}, out, scratch);
   }
 
+  Result<Box> reads(const Shape& image, const Key& key) const { return box_of(image, key); }
+
  private:
+  Box box_of(const Shape& image, const Key& key) const {
+    return sample_crop_box(image[0], image[1], {scale, ratio}, key);
+  }
   static std::string text(const std::array<double, 2>& range) {
     return Codec<std::array<double, 2>>::out(range).dump();
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kHeight = 375, kWidth = 500;
 
 // torchvision's rule written again, with another generator.
-CropBox reference_box(int64_t height, int64_t width, const CropRange& range, std::mt19937_64& random) {
+Box reference_box(int64_t height, int64_t width, const CropRange& range, std::mt19937_64& random) {
   const auto uniform = [&](double low, double high) {
     return std::uniform_real_distribution(low, high)(random);
   };
@@ -33,60 +33,60 @@ struct Moments {
   double mean = 0, error = 0;  // error: standard error of the mean
 };
 
-Moments moments(const std::vector<CropBox>& boxes, const std::function<double(const CropBox&)>& of) {
+Moments moments(const std::vector<Box>& boxes, const std::function<double(const Box&)>& of) {
   double sum = 0, squares = 0;
   const auto n = static_cast<double>(boxes.size());
-  for (const CropBox& box : boxes) sum += of(box), squares += of(box) * of(box);
+  for (const Box& box : boxes) sum += of(box), squares += of(box) * of(box);
   const double variance = squares / n - sum / n * (sum / n);
   return {sum / n, std::sqrt(variance / n)};
 }
 
-TEST(CropBox, MomentsAreThoseOfTheRule) {
-  std::vector<CropBox> drawn, expected;
+TEST(Box, MomentsAreThoseOfTheRule) {
+  std::vector<Box> drawn, expected;
   std::mt19937_64 random(1);
   for (uint64_t index = 0; index < 100000; ++index) {
     drawn.push_back(sample_crop_box(kHeight, kWidth, {}, Key(11, 2, {.index = index})));
     expected.push_back(reference_box(kHeight, kWidth, {}, random));
   }
-  const std::pair<const char*, std::function<double(const CropBox&)>> quantities[] = {
-      {"area", [](const CropBox& b) { return static_cast<double>(b.h * b.w); }},
-      {"squared area", [](const CropBox& b) { return std::pow(static_cast<double>(b.h * b.w), 2); }},
+  const std::pair<const char*, std::function<double(const Box&)>> quantities[] = {
+      {"area", [](const Box& b) { return static_cast<double>(b.h * b.w); }},
+      {"squared area", [](const Box& b) { return std::pow(static_cast<double>(b.h * b.w), 2); }},
       {"log ratio",
-       [](const CropBox& b) { return std::log(static_cast<double>(b.w) / static_cast<double>(b.h)); }},
+       [](const Box& b) { return std::log(static_cast<double>(b.w) / static_cast<double>(b.h)); }},
       {"squared log ratio",
-       [](const CropBox& b) {
+       [](const Box& b) {
          return std::pow(std::log(static_cast<double>(b.w) / static_cast<double>(b.h)), 2);
        }},
-      {"x of the centre", [](const CropBox& b) { return static_cast<double>(2 * b.x + b.w); }},
-      {"y of the centre", [](const CropBox& b) { return static_cast<double>(2 * b.y + b.h); }},
-      {"x", [](const CropBox& b) { return static_cast<double>(b.x); }},
-      {"y", [](const CropBox& b) { return static_cast<double>(b.y); }}};
+      {"x of the centre", [](const Box& b) { return static_cast<double>(2 * b.x + b.w); }},
+      {"y of the centre", [](const Box& b) { return static_cast<double>(2 * b.y + b.h); }},
+      {"x", [](const Box& b) { return static_cast<double>(b.x); }},
+      {"y", [](const Box& b) { return static_cast<double>(b.y); }}};
   for (const auto& [name, of] : quantities) {
     const Moments a = moments(drawn, of), b = moments(expected, of);
     EXPECT_NEAR(a.mean, b.mean, 4 * std::hypot(a.error, b.error)) << name;
   }
 }
 
-TEST(CropBox, EveryBoxLiesInTheImage) {
+TEST(Box, EveryBoxLiesInTheImage) {
   for (uint64_t index = 0; index < 10000; ++index) {
     const auto height = static_cast<int64_t>(index % 37 + 1), width = static_cast<int64_t>(index % 11 + 1);
-    const CropBox box = sample_crop_box(height, width, {}, Key(5, 0, {.index = index}));
+    const Box box = sample_crop_box(height, width, {}, Key(5, 0, {.index = index}));
     ASSERT_TRUE(box.h >= 1 && box.w >= 1 && box.y >= 0 && box.x >= 0) << index;
     ASSERT_TRUE(box.y + box.h <= height && box.x + box.w <= width) << index;
   }
 }
 
-TEST(CropBox, FallsBackToTheLargestCentredWindow) {
+TEST(Box, FallsBackToTheLargestCentredWindow) {
   const CropRange whole{{1.0, 1.0}, {0.75, 4.0 / 3.0}};
-  EXPECT_EQ(sample_crop_box(100, 1000, whole, Key()), (CropBox{0, 433, 100, 133}));
-  EXPECT_EQ(sample_crop_box(1000, 90, whole, Key()), (CropBox{440, 0, 120, 90}));
+  EXPECT_EQ(sample_crop_box(100, 1000, whole, Key()), (Box{0, 433, 100, 133}));
+  EXPECT_EQ(sample_crop_box(1000, 90, whole, Key()), (Box{440, 0, 120, 90}));
 }
 
 TEST(RandomResizedCrop, EqualsResizeOfTheWindowAlone) {
   std::vector<uint8_t> pixels(40 * 60 * 3), out(16 * 12 * 3), expected(out.size()), window;
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i / 7);
   const Key key(1, 0, {.index = 9});
-  const CropBox box = sample_crop_box(40, 60, {}, key);
+  const Box box = sample_crop_box(40, 60, {}, key);
   for (int64_t y = box.y; y < box.y + box.h; ++y) {
     const uint8_t* row = pixels.data() + (y * 60 + box.x) * 3;
     window.insert(window.end(), row, row + box.w * 3);

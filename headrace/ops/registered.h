@@ -144,7 +144,27 @@ template <class Op> class Adapter final : public AnyOp {
     });
   }
 
+  bool reads_part() const override { return kReadsPart && bound_.empty(); }
+  Result<Box> reads(const Shape& image, const Key& key) const override {
+    if constexpr (kReadsPart) return op_.reads(image, key);
+    return AnyOp::reads(image, key);
+  }
+  bool makes_part() const override { return kMakesPart && bound_.empty(); }
+  Status run_part(std::span<const View> in, const Key& key, const Box& part, std::span<const MutView> out,
+                  Scratch& scratch) const override {
+    if constexpr (kMakesPart) return op_.run_part(in[0], key, part, out[0], scratch).before(prefix<Op>());
+    return run(in, key, out, scratch);
+  }
+
  private:
+  static constexpr bool kReadsPart = requires(const Op& op, const Shape& image, const Key& key) {
+    { op.reads(image, key) } -> std::same_as<Result<Box>>;
+  };
+  static constexpr bool kMakesPart =
+      requires(const Op& op, View in, const Key& key, const Box& part, MutView out, Scratch& scratch) {
+        { op.run_part(in, key, part, out, scratch) } -> std::same_as<Status>;
+      };
+
   template <class F> Status with_args(std::span<const View> in, F&& f) const {
     if (bound_.empty()) return f(op_).before(prefix<Op>());
     Op op = op_;

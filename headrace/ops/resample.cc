@@ -54,7 +54,7 @@ TensorSpec with_size(const TensorSpec& image, ImageSize size) {
   return out;
 }
 
-Status resize_box(View image, const CropBox& box, Sampling sampling, MutView out, Scratch& scratch) {
+Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Scratch& scratch) {
   const int64_t channels = image.shape.rank() == 3 ? image.shape[2] : 1;
   const kernels::Resize resize{box.h,
                                box.w,

@@ -52,6 +52,6 @@ TensorSpec with_size(const TensorSpec& image, ImageSize size);
 
 // Resize the part `box` of `image` into `out`, all of it. Only pixels of the box count. REQUIRES:
 // check_resizable of the image, a box of at least one pixel within it, and `out` of its dtype and channels.
-Status resize_box(View image, const CropBox& box, Sampling sampling, MutView out, Scratch& scratch);
+Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Scratch& scratch);
 
 }  // namespace headrace

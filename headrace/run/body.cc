@@ -60,10 +60,10 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
       if (status.ok()) return {};
     } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
       Sample verdict = sample;
-      status = follow_map(filter->predicate, verdict, evaluator, where);
+      status = follow_maps({&filter->predicate, 1}, verdict, evaluator, where);
       keep = status.ok() && *verdict.fields[0].view().as<bool>();
     } else {
-      status = follow_map(std::get<Program>(chain[link]), sample, evaluator, where);
+      status = follow_maps(std::get<std::vector<Program>>(chain[link]), sample, evaluator, where);
     }
     if (keeps(status, link))
       sample.failure = std::make_shared<const Status>(std::move(status));
@@ -82,12 +82,12 @@ bool Body::keeps(const Status& status, size_t link) const {
   return skipped && is_data_error(status) && status.code() != Code::exhausted;
 }
 
-Status Body::follow_map(const Program& program, Sample& sample, Evaluator& evaluator,
-                        const std::string& where) const {
+Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
+                         const std::string& where) const {
   std::vector<Operand> fields;
   for (const Tensor& field : sample.fields) fields.push_back({field.view(), &field});
-  std::vector<Tensor> made(program.outputs.size());
-  Status status = evaluator.run({&program, 1}, fields, {sample.id, sample.shown_id, true}, {}, made);
+  std::vector<Tensor> made(programs.back().outputs.size());
+  Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id, true}, {}, made);
   if (!status.ok()) return std::move(status).after(": " + where + evaluator.failed_at());
   sample.fields = std::move(made);
   return {};

@@ -24,7 +24,7 @@ struct UnbatchLink {
   Schema schema;
 };  // of the incoming sample
 struct SkipLink {};  // on_error("skip"): failed samples end here
-using Link = std::variant<Program, FilterLink, UnbatchLink, SkipLink>;
+using Link = std::variant<std::vector<Program>, FilterLink, UnbatchLink, SkipLink>;
 
 // A failure and the row it belongs to.
 struct RowStatus {
@@ -56,8 +56,8 @@ class Body {
                 std::vector<Sample>& out) const;
   // A failure before `link` is an element when on_error("skip") stands further on and may answer it.
   bool keeps(const Status& status, size_t link) const;
-  Status follow_map(const Program& program, Sample& sample, Evaluator& evaluator,
-                    const std::string& where) const;
+  Status follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
+                     const std::string& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
                      const std::string& where, std::vector<Sample>& out) const;
 };

@@ -27,6 +27,7 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
                       std::span<const MutView> slots, std::span<Tensor> out) {
   const auto mark = scratch_.mark();
   ++samples_;
+  chain_ = programs;
   next_.assign(fields.begin(), fields.end());
   std::vector<Tensor> none;
   Status status;
@@ -123,6 +124,20 @@ Result<MutView> Evaluator::place(const Program& program, int value, const Tensor
   return MutView{spec.dtype, spec.shape, bytes.data()};
 }
 
+// What the readers of an image look at, all together. One that cannot say gets all, and complains in its
+// turn.
+Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& who) const {
+  const Box whole{0, 0, image[0], image[1]};
+  Box box;
+  for (const PartReader& at : call.part_readers) {
+    const Call& reader = chain_[failed_ + at.program].steps[at.step];
+    const auto part = reader.op->reads(image, Key(seed_, reader.ordinal, who.id));
+    if (!part.ok() || part->empty()) return whole;
+    box = box.around(*part);
+  }
+  return box.within(image[0], image[1]);
+}
+
 Status Evaluator::run_call(const Call& call, const Program& program, std::vector<Operand>& values,
                            const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
   OpTally& tally = counters_->ops[call.ordinal];
@@ -150,7 +165,10 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     values[static_cast<size_t>(value)] = {view, nullptr};
     bytes += view.size_bytes();
   }
-  HEADRACE_TRY(call.op->run(in_, key, out_, scratch_));
+  if (call.part_readers.empty())
+    HEADRACE_TRY(call.op->run(in_, key, out_, scratch_));
+  else
+    HEADRACE_TRY(call.op->run_part(in_, key, part_for(call, shapes_[0], who), out_, scratch_));
   tally.calls.add(1);
   tally.bytes.add(bytes);
   if (timed) tally.timed_calls.add(1), tally.timed_ns.add(thread_cpu_ns() - begin);

@@ -57,6 +57,7 @@ class Evaluator {
                  std::span<const MutView> slots, std::span<Tensor> out);
   Status run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
                   std::span<const MutView> slots, std::span<Tensor> out);
+  Box part_for(const Call& call, const Shape& image, const Identity& who) const;
   Result<MutView> place(const Program& program, int value, const TensorSpec& spec,
                         std::span<const MutView> slots, std::span<Tensor> out);
 
@@ -65,6 +66,7 @@ class Evaluator {
   Counters* counters_;
   uint64_t seed_;
   bool write_into_slot_;
+  std::span<const Program> chain_;  // under way, of which program failed_ runs
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
   uint64_t samples_ = 0;

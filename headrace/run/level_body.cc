@@ -301,7 +301,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
                     collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
   }
   const std::string place = where(leaf, ticket.batch_at);
-  for (const Program& program : leaf.programs) HEADRACE_TRY(follow_map(program, sample, evaluator, place));
+  if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
   ticket.outputs.clear();
   HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
   ticket.rows.clear(), ticket.columns.clear();
@@ -333,8 +333,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
                     collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
     sample.fields.push_back(std::move(column));
   }
-  for (const Program& program : leaf.programs)
-    HEADRACE_TRY(follow_map(program, sample, evaluator, where(leaf, at)));
+  if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, where(leaf, at)));
   return sample;
 }
 

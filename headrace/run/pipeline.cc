@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/graph/parts.h"
+
 namespace headrace {
 namespace {
 
@@ -55,6 +57,13 @@ NodePtr place_shard(const NodePtr& node) {
   return made ? made : out;
 }
 
+void mark_part_readers(Level& level) {
+  for (LeafPlan& leaf : level.leaves) {
+    mark_part_readers(leaf.programs);
+    if (leaf.rows) mark_part_readers(*leaf.rows);
+  }
+}
+
 class Lowering {
  public:
   Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher)
@@ -76,7 +85,9 @@ class Lowering {
 
   Made level(const Node& node) {
     uint32_t leaves = 0;
-    HEADRACE_ASSIGN(std::shared_ptr<const Level> made, lower_level(node, leaves));
+    HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
+    mark_part_readers(*lowered);
+    const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
     bool resident = true;
@@ -102,7 +113,17 @@ class Lowering {
     return f(std::move(child));
   }
 
-  Made lower(const Node& node, const Map& map) { return link(node, map.program); }
+  // Maps that follow one another run as one, whatever rewrites are on.
+  Made lower(const Node& node, const Map& map) {
+    HEADRACE_ASSIGN(StreamPtr child, link(node, std::vector<Program>{}));
+    auto& chain = stage_->body().chain;
+    if (chain.size() > 1 && std::holds_alternative<std::vector<Program>>(chain[chain.size() - 2]))
+      chain.pop_back();
+    auto& programs = std::get<std::vector<Program>>(chain.back());
+    programs.push_back(map.program);
+    mark_part_readers(programs);
+    return child;
+  }
   Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }
   Made lower(const Node& node, const Unbatch&) { return link(node, UnbatchLink{node.input()->schema}); }
   Made lower(const Node& node, const OnError& on_error) {

@@ -69,7 +69,7 @@ Answer decode(const std::string& file, Color color) {
   const auto row = static_cast<size_t>(header->width * decoded_channels(*header, color));
   Pixels pixels(row * static_cast<size_t>(header->height));
   Scratch scratch;
-  const Status status = decode_image(bytes, *header, color, pixels.data(), row, scratch);
+  const Status status = decode_image(bytes, *header, color, header->whole(), pixels.data(), row, scratch);
   return {status, *header, std::move(pixels)};
 }
 

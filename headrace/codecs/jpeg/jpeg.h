@@ -13,7 +13,7 @@ Result<ImageHeader> read_jpeg_header(std::span<const std::byte> bytes);
 
 // The bytes of libjpeg-turbo's default decode (exact integer DCT, smooth upsampling). Contract: decode_image
 // in image.h.
-Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
-                   size_t row_stride, Scratch& scratch);
+Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
+                   uint8_t* out, size_t row_stride, Scratch& scratch);
 
 }  // namespace headrace

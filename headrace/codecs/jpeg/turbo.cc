@@ -1,4 +1,5 @@
-// The libjpeg-turbo path: every JPEG the library reads, decoded whole with its default settings.
+// The libjpeg-turbo path: every JPEG the library reads, with its default settings. Of an image of which only
+// a part is needed it computes little more, and stops below it; the bytes are those of a whole decode.
 //
 // libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
 // jump can leave hold plain values only: everything with a destructor lives in decode_jpeg, below the jump's
@@ -43,6 +44,7 @@ struct Session {
   int64_t max_scans;
   const ImageHeader* header;
   J_COLOR_SPACE wanted;
+  Box part;
   uint8_t* out;
   size_t row_stride;
   uint8_t* cmyk;  // rows for CMYK that becomes RGB or grey; else null
@@ -99,16 +101,22 @@ void skip_source(j_decompress_ptr decoder, long count) {
 
 void ignore_source(j_decompress_ptr) {}
 
+// A progressive file without its last scans; libjpeg then smooths from block to block.
+bool lacks_details(const jpeg_decompress_struct& decoder) {
+  if (!decoder.progressive_mode) return false;
+  for (int c = 0; c < decoder.num_components; ++c)
+    for (int k = 0; k < DCTSIZE2; ++k)
+      if (decoder.coef_bits[c][k] != 0) return true;
+  return false;
+}
+
 // Several scans: all of them must have come, or components and details are missing without any warning.
 void check_scans(Session& session) {
   jpeg_decompress_struct& decoder = session.decoder;
   if (!jpeg_has_multiple_scans(&decoder)) return;
   for (int c = 0; c < decoder.num_components; ++c)
     if (!decoder.comp_info[c].quant_table) stop(session, kMissingScan);
-  if (!session.reached_end || !decoder.progressive_mode) return;
-  for (int c = 0; c < decoder.num_components; ++c)
-    for (int k = 0; k < DCTSIZE2; ++k)
-      if (decoder.coef_bits[c][k] != 0) stop(session, kNoEnd);
+  if (session.reached_end && lacks_details(decoder)) stop(session, kNoEnd);
 }
 
 void open_and_check(Session& session, std::span<const std::byte> bytes) {
@@ -154,22 +162,53 @@ void convert_cmyk_rows(Session& session, JDIMENSION first, JDIMENSION count) {
   }
 }
 
+// Narrow the output to the columns of `part` and go to its first row; the column where output rows begin.
+// Smooth upsampling takes the edge of what is decoded for the edge of the image, so some pixels more are
+// decoded on every side: kMargin covers one chroma sample at the coarsest sampling there is.
+JDIMENSION seek(Session& session) {
+  constexpr int64_t kMargin = 4;
+  jpeg_decompress_struct& decoder = session.decoder;
+  if (lacks_details(decoder)) return 0;
+  const auto width = static_cast<int64_t>(decoder.output_width);
+  const auto height = static_cast<int64_t>(decoder.output_height);
+  const Box& part = session.part;
+  const Box wide = Box{part.y - kMargin, part.x - kMargin, part.h + 2 * kMargin, part.w + 2 * kMargin}.within(
+      height, width);
+  JDIMENSION left = 0;
+  if (wide.w < width) {
+    left = static_cast<JDIMENSION>(wide.x);
+    auto columns = static_cast<JDIMENSION>(wide.w);
+    jpeg_crop_scanline(&decoder, &left, &columns);
+  }
+  if (wide.y > 0) jpeg_skip_scanlines(&decoder, static_cast<JDIMENSION>(wide.y));
+  return left;
+}
+
 void read_rows(Session& session) {
   jpeg_decompress_struct& decoder = session.decoder;
   decoder.out_color_space = session.wanted;
   jpeg_start_decompress(&decoder);
   check_scans(session);
   const size_t cmyk_stride = static_cast<size_t>(decoder.output_width) * 4;
-  while (decoder.output_scanline < decoder.output_height) {
+  const auto bottom = static_cast<JDIMENSION>(session.part.bottom());
+  const auto channels = static_cast<size_t>(decoder.output_components);
+  uint8_t* const out = session.out + seek(session) * channels;
+  while (decoder.output_scanline < bottom) {
     const JDIMENSION first = decoder.output_scanline;
     JSAMPROW rows[kRowsPerCall];
-    const JDIMENSION count = std::min<JDIMENSION>(kRowsPerCall, decoder.output_height - first);
+    const JDIMENSION count = std::min<JDIMENSION>(kRowsPerCall, bottom - first);
     for (JDIMENSION i = 0; i < count; ++i)
-      rows[i] =
-          session.cmyk ? session.cmyk + i * cmyk_stride : session.out + (first + i) * session.row_stride;
+      rows[i] = session.cmyk ? session.cmyk + i * cmyk_stride : out + (first + i) * session.row_stride;
     const JDIMENSION read = jpeg_read_scanlines(&decoder, rows, count);
     if (session.wanted == JCS_CMYK) convert_cmyk_rows(session, first, read);
   }
+}
+
+// Whether the file ends as a whole one does: with its end marker, or with zeros after it.
+bool has_end(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
+  return bytes.size() >= 2 && bytes[bytes.size() - 2] == std::byte{0xFF} &&
+         bytes.back() == std::byte{JPEG_EOI};
 }
 
 // True when libjpeg never called stop().
@@ -208,14 +247,15 @@ Status why_stopped(const Session& session) {
 
 }  // namespace
 
-Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
-                   size_t row_stride, Scratch& scratch) {
+Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
+                   uint8_t* out, size_t row_stride, Scratch& scratch) {
   Session session{};
   session.decoder.err = jpeg_std_error(&session.errors);
   session.decoder.client_data = &session;
   session.errors.error_exit = stop_with_message;
   session.errors.emit_message = on_message;
   session.header = &header;
+  session.part = header.channels == 4 || !has_end(bytes) ? header.whole() : part;
   session.out = out;
   session.row_stride = row_stride;
   session.max_scans =

@@ -1,0 +1,155 @@
+// A part of an image equals the same part of the whole image, whatever the file's sampling, scans and size.
+#include <gtest/gtest.h>
+// clang-format off: jpeglib.h needs FILE and does not say so
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "headrace/codecs/image.h"
+#include "headrace/core/key.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+Bytes bytes_of(const std::string& file) { return std::as_bytes(std::span(file)); }
+
+uint64_t below(uint64_t n) {  // a fixed sequence of numbers
+  static uint32_t draw = 0;
+  return static_cast<uint64_t>(Key(3, 1, {}).below(draw++, static_cast<int64_t>(n)));
+}
+
+struct Encoding {
+  int height, width, channels;
+  int h, v;  // sampling factors of the luma plane
+  bool progressive;
+  unsigned restart;
+};
+
+std::string encode(const Encoding& e) {
+  jpeg_compress_struct encoder;
+  jpeg_error_mgr errors;
+  encoder.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&encoder);
+  unsigned char* data = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&encoder, &data, &size);
+  encoder.image_width = static_cast<JDIMENSION>(e.width);
+  encoder.image_height = static_cast<JDIMENSION>(e.height);
+  encoder.input_components = e.channels;
+  encoder.in_color_space = e.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+  jpeg_set_defaults(&encoder);
+  jpeg_set_quality(&encoder, 90, TRUE);
+  encoder.comp_info[0].h_samp_factor = e.h, encoder.comp_info[0].v_samp_factor = e.v;
+  encoder.restart_interval = e.restart;
+  if (e.progressive) jpeg_simple_progression(&encoder);
+  jpeg_start_compress(&encoder, TRUE);
+  std::vector<JSAMPLE> row(static_cast<size_t>(e.width * e.channels));
+  for (int y = 0; y < e.height; ++y) {
+    for (int i = 0; i < e.width * e.channels; ++i)
+      row[static_cast<size_t>(i)] = static_cast<JSAMPLE>((i * 7 + y * (i % 3 + 3) + (i * y) / 11) % 256);
+    JSAMPROW rows[] = {row.data()};
+    jpeg_write_scanlines(&encoder, rows, 1);
+  }
+  jpeg_finish_compress(&encoder);
+  jpeg_destroy_compress(&encoder);
+  std::string out(reinterpret_cast<const char*>(data), size);
+  std::free(data);
+  return out;
+}
+
+std::vector<uint8_t> decode(const std::string& file, const ImageHeader& header, const Box& part, Color color,
+                            uint8_t garbage, Status& status) {
+  const auto row = static_cast<size_t>(header.width * decoded_channels(header, color));
+  std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height), garbage);
+  Scratch scratch;
+  status = decode_image(bytes_of(file), header, color, part, pixels.data(), row, scratch);
+  return pixels;
+}
+
+Box random_box(const ImageHeader& header) {
+  const auto side = [](int64_t size) {
+    const int64_t at = static_cast<int64_t>(below(static_cast<uint64_t>(size)));
+    const int64_t most = size - at;
+    const int64_t length = below(3) == 0 ? std::min<int64_t>(most, 1 + static_cast<int64_t>(below(9)))
+                                         : 1 + static_cast<int64_t>(below(static_cast<uint64_t>(most)));
+    return std::pair(at, length);
+  };
+  const auto [y, h] = side(header.height);
+  const auto [x, w] = side(header.width);
+  return {y, x, h, w};
+}
+
+// How many of `boxes` random parts were compared.
+int compare_parts(const std::string& file, int boxes, const std::string& name) {
+  const auto header = read_image_header(bytes_of(file));
+  if (!header.ok()) return 0;
+  const Color color = below(4) == 0 ? Color::gray : Color::rgb;
+  Status status;
+  const auto whole = decode(file, *header, header->whole(), color, 0, status);
+  if (!status.ok()) return 0;
+  const auto channels = static_cast<size_t>(decoded_channels(*header, color));
+  for (int i = 0; i < boxes; ++i) {
+    const Box part = random_box(*header);
+    const auto pixels = decode(file, *header, part, color, static_cast<uint8_t>(below(256)), status);
+    EXPECT_TRUE(status.ok()) << name << ": " << status.text();
+    for (int64_t y = part.y; y < part.bottom(); ++y) {
+      const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(y * header->width + part.x) * channels);
+      if (std::equal(pixels.begin() + at, pixels.begin() + at + part.w * static_cast<int64_t>(channels),
+                     whole.begin() + at))
+        continue;
+      ADD_FAILURE() << name << " " << header->height << " x " << header->width << ": part y " << part.y
+                    << " x " << part.x << " h " << part.h << " w " << part.w << " differs in row " << y;
+      break;
+    }
+  }
+  return boxes;
+}
+
+TEST(DecodePart, EqualsTheWholeForEverySampling) {
+  int compared = 0;
+  for (const auto [h, v] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}})
+    for (const bool progressive : {false, true})
+      for (const unsigned restart : {0u, 3u})
+        for (const auto [height, width] : {std::pair(1, 1), {7, 100}, {131, 17}, {64, 96}, {199, 203}}) {
+          const Encoding e{height, width, 3, h, v, progressive, restart};
+          compared +=
+              compare_parts(encode(e), 12, "sampling " + std::to_string(h) + " x " + std::to_string(v));
+        }
+  compared += compare_parts(encode({150, 90, 1, 1, 1, false, 0}), 20, "grey");
+  EXPECT_EQ(compared, 8 * 2 * 2 * 5 * 12 + 20);
+}
+
+TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {
+  const char* root = std::getenv("HEADRACE_DATA");
+  if (!root) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
+  int compared = 0;
+  for (const char* folder : {"imagenet1k", "jpeg", "images/png"})
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::filesystem::path(root) / folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      const std::string file{std::istreambuf_iterator<char>(in), {}};
+      compared += compare_parts(file, 4, entry.path().string());
+    }
+  EXPECT_GT(compared, 4 * 600);
+}
+
+TEST(DecodePart, FindsATruncatedFileWhateverIsNeededOfIt) {
+  std::string file = encode({199, 203, 3, 2, 2, false, 0});
+  file.resize(file.size() * 3 / 4);
+  const auto header = read_image_header(bytes_of(file));
+  ASSERT_TRUE(header.ok());
+  Status status;
+  decode(file, *header, {0, 0, 8, 8}, Color::rgb, 0, status);
+  EXPECT_EQ(status.code(), Code::corrupt) << status.text();
+}
+
+}  // namespace
+}  // namespace headrace
