@@ -35,16 +35,16 @@ class ThreadsCrew final : public Crew {
     uint64_t begin = 0;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
+      consumer_.asleep = pulled == Pull::wait ? 1 : 0;
+      wake();
       if (pulled != Pull::wait) {
         count_wait(begin);
-        wake_all();  // a place in the ring became free
         return pulled;
       }
       if (!begin) begin = now_ns();
-      wake_all();
       if (!milliseconds) {
-        done_.wait(lock);
-      } else if (done_.wait_until(lock, deadline) == std::cv_status::timeout) {
+        consumer_.wait(lock);
+      } else if (!consumer_.wait_until(lock, deadline)) {
         count_wait(begin);
         return Pull::wait;
       }
@@ -58,8 +58,7 @@ class ThreadsCrew final : public Crew {
       std::lock_guard lock(executor_.mutex());
       stopping_ = true;
     }
-    wake_all();
-    done_.notify_all();
+    for (Sleepers* sleepers : {&io_, &cpu_, &consumer_}) sleepers->changed.notify_all();
     for (std::thread& thread : threads_)
       if (thread.joinable()) thread.join();
   }
@@ -67,17 +66,34 @@ class ThreadsCrew final : public Crew {
   uint64_t waited_ns() const override { return waited_ns_.load(); }
 
  private:
+  // Threads of one kind that wait for something to do.
+  struct Sleepers {
+    std::condition_variable changed;
+    size_t asleep = 0;  // nobody has called them yet
+    void wait(std::unique_lock<std::mutex>& lock) { changed.wait(lock); }
+    bool wait_until(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline) {
+      return changed.wait_until(lock, deadline) != std::cv_status::timeout;
+    }
+    void call_one() {
+      --asleep;
+      changed.notify_one();
+    }
+  };
+
+  // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t track) {
-    std::condition_variable& mine = duty == Duty::io ? io_ : cpu_;
-    std::condition_variable& other = duty == Duty::io ? cpu_ : io_;
+    Sleepers& mine = duty == Duty::io ? io_ : cpu_;
     Work work;
+    std::unique_lock lock(executor_.mutex());
     while (true) {
-      {
-        std::unique_lock lock(executor_.mutex());
-        while (!stopping_ && !executor_.take_locked(duty, work)) mine.wait(lock);
-        if (stopping_) return;
-        mine.notify_one();  // there may be more
+      while (!stopping_ && !executor_.take_locked(duty, work)) {
+        ++mine.asleep;
+        wake();
+        mine.wait(lock);
       }
+      if (stopping_) return;
+      wake();
+      lock.unlock();
       const uint64_t begin = trace_ ? now_ns() : 0;
       try {
         work.stage->run(work, worker.evaluator, worker.counters);
@@ -87,25 +103,27 @@ class ThreadsCrew final : public Crew {
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(kKeepScratch);
       if (trace_) trace_->add(track, begin, now_ns(), work);
-      executor_.finish(work);
-      done_.notify_one();
-      other.notify_one();  // bytes to work on, or memory to read into
+      lock.lock();
+      executor_.finish_locked(work);
     }
+  }
+
+  // Before the mutex is let go: whoever sleeps and has something to do now is called. One of a kind is
+  // enough, for it looks again in its turn. Somebody who is awake already sees it without a call.
+  void wake() {
+    if (cpu_.asleep > 0 && executor_.has_work(Duty::cpu)) cpu_.call_one();
+    if (io_.asleep > 0 && executor_.has_work(Duty::io)) io_.call_one();
+    if (consumer_.asleep > 0 && executor_.has_news()) consumer_.call_one();
   }
 
   void count_wait(uint64_t begin) {
     if (begin) waited_ns_.store(waited_ns_.load() + now_ns() - begin);
   }
 
-  void wake_all() {
-    io_.notify_all();
-    cpu_.notify_all();
-  }
-
   Executor& executor_;
   Trace* trace_;
-  std::condition_variable io_, cpu_, done_;
-  bool stopping_ = false;  // guarded by the executor's mutex
+  Sleepers io_, cpu_, consumer_;  // guarded by the executor's mutex
+  bool stopping_ = false;         // guarded by it too
   std::atomic<uint64_t> waited_ns_{0};
   std::vector<std::thread> threads_;
 };

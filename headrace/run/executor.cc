@@ -1,5 +1,7 @@
 #include "headrace/run/executor.h"
 
+#include <algorithm>
+
 namespace headrace {
 
 void hand_over(const Sample& sample, Pool& pool) {
@@ -14,6 +16,13 @@ void hand_over(const Sample& sample, Pool& pool) {
 Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
     : root_(std::move(root)), pool_(std::move(pool)), ring_(ring) {
   root_->stages(stages_);
+  std::vector<Stage*> inner;
+  for (Stage* stage : stages_) {
+    stage->stages(inner);
+    inner.pop_back();  // itself
+  }
+  for (Stage* stage : stages_)
+    if (std::find(inner.begin(), inner.end(), stage) == inner.end()) outer_.push_back(stage);
 }
 
 void Executor::start(uint64_t epoch) {
@@ -70,15 +79,33 @@ bool Executor::take_locked(Duty duty, Work& work) {
     ++running_;
     return true;
   }
-  const auto ledger = pool_->ledger();
-  const bool read_ahead_enough = ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2;
-  if (duty == Duty::io && read_ahead_enough && running_ > 0) return false;
+  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
     if ((*it)->take(duty == Duty::io, work)) {
       ++running_;
       return true;
     }
   return false;
+}
+
+bool Executor::read_ahead_enough() const {
+  const auto ledger = pool_->ledger();
+  return ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2;
+}
+
+bool Executor::has_work(Duty duty) const {
+  if (hungry_ && !hungry_->ticket->dropped)
+    return running_ == 0 && !awaits_consumer_ && hungry_->io == (duty == Duty::io);
+  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [&](const Stage* stage) { return stage->has_runnable(duty == Duty::io); });
+}
+
+// An element, or a state in which nobody else can move: the end, an error, a batch that finds no memory.
+bool Executor::has_news() const {
+  if (std::any_of(outer_.begin(), outer_.end(), [](const Stage* stage) { return stage->has_output(); }))
+    return true;
+  return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
 }
 
 bool Executor::take(Duty duty, Work& work) {
@@ -88,6 +115,10 @@ bool Executor::take(Duty duty, Work& work) {
 
 void Executor::finish(Work& work) {
   std::lock_guard lock(mutex_);
+  finish_locked(work);
+}
+
+void Executor::finish_locked(Work& work) {
   --running_;
   const bool no_memory = work.result.status.code() == Code::exhausted;
   if (no_memory && !work.ticket->dropped && answer_hunger(work)) return;

@@ -38,17 +38,24 @@ class Executor {
   size_t in_flight() const;
   const std::vector<Stage*>& stages() const { return stages_; }
 
+  // For crews that hold the mutex over several steps.
   std::mutex& mutex() const { return mutex_; }
   bool take_locked(Duty duty, Work& work);
+  void finish_locked(Work& work);
   Pull poll_locked(Sample& out, Status& failure);
+  // Whether a sleeper should look: a worker of this duty, or the consumer.
+  bool has_work(Duty duty) const;
+  bool has_news() const;
 
  private:
   void pump();
   bool answer_hunger(Work& work);
+  bool read_ahead_enough() const;
 
   mutable std::mutex mutex_;
   StreamPtr root_;
   std::vector<Stage*> stages_;  // upstream first
+  std::vector<Stage*> outer_;   // those whose results go to the consumer
   std::shared_ptr<Pool> pool_;
   size_t ring_;
   size_t running_ = 0;            // parts in workers' hands

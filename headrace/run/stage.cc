@@ -32,6 +32,14 @@ Pull Stage::pull(Item& out, Status& failure) {
   return ended_ ? Pull::end : Pull::wait;
 }
 
+bool Stage::has_output() const {
+  const auto told = [](const TicketPtr& ticket) { return ticket->used_up(); };
+  const auto done = [](const TicketPtr& ticket) { return ticket->done && !ticket->used_up(); };
+  if (!ordered_) return std::any_of(ring_.begin(), ring_.end(), done);
+  const auto front = std::find_if_not(ring_.begin(), ring_.end(), told);
+  return front != ring_.end() && done(*front);
+}
+
 void Stage::start(uint64_t epoch, uint32_t occurrence) {
   for (const TicketPtr& ticket : ring_) ticket->dropped = true;
   ring_.clear(), io_.clear(), ready_.clear();

@@ -50,6 +50,8 @@ class Stage final : public Stream {
   bool drop_younger(const Ticket* keep);
   bool is_front(const Ticket& ticket) const { return !ring_.empty() && ring_.front().get() == &ticket; }
   bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
+  bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
+  bool has_output() const;  // or an error: pull() would not answer `wait`
   bool front_is_done() const { return !ring_.empty() && ring_.front()->done; }
 
   size_t in_flight() const { return ring_.size(); }
