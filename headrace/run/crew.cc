@@ -17,6 +17,21 @@ uint64_t now_ns() {
 
 constexpr size_t kKeepScratch = size_t{8} << 20;  // bytes a worker keeps between samples
 
+// Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
+// called. One of a kind is enough, for it looks again in its turn, and who is awake sees it without a call.
+struct Asleep {
+  size_t cpu = 0, io = 0;
+  bool consumer = false;
+  size_t& of(Duty duty) { return duty == Duty::io ? io : cpu; }
+
+  template <class CallWorker, class CallConsumer>
+  void wake(const Executor& executor, CallWorker call_worker, CallConsumer call_consumer) {
+    for (const Duty duty : {Duty::cpu, Duty::io})
+      if (of(duty) > 0 && executor.has_work(duty)) --of(duty), call_worker(duty);
+    if (consumer && executor.has_news()) consumer = false, call_consumer();
+  }
+};
+
 class ThreadsCrew final : public Crew {
  public:
   ThreadsCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
@@ -35,7 +50,7 @@ class ThreadsCrew final : public Crew {
     uint64_t begin = 0;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
-      consumer_.asleep = pulled == Pull::wait ? 1 : 0;
+      asleep_.consumer = pulled == Pull::wait;
       wake();
       if (pulled != Pull::wait) {
         count_wait(begin);
@@ -44,7 +59,7 @@ class ThreadsCrew final : public Crew {
       if (!begin) begin = now_ns();
       if (!milliseconds) {
         consumer_.wait(lock);
-      } else if (!consumer_.wait_until(lock, deadline)) {
+      } else if (consumer_.wait_until(lock, deadline) == std::cv_status::timeout) {
         count_wait(begin);
         return Pull::wait;
       }
@@ -58,7 +73,7 @@ class ThreadsCrew final : public Crew {
       std::lock_guard lock(executor_.mutex());
       stopping_ = true;
     }
-    for (Sleepers* sleepers : {&io_, &cpu_, &consumer_}) sleepers->changed.notify_all();
+    for (std::condition_variable* who : {&io_, &cpu_, &consumer_}) who->notify_all();
     for (std::thread& thread : threads_)
       if (thread.joinable()) thread.join();
   }
@@ -66,30 +81,15 @@ class ThreadsCrew final : public Crew {
   uint64_t waited_ns() const override { return waited_ns_.load(); }
 
  private:
-  // Threads of one kind that wait for something to do.
-  struct Sleepers {
-    std::condition_variable changed;
-    size_t asleep = 0;  // nobody has called them yet
-    void wait(std::unique_lock<std::mutex>& lock) { changed.wait(lock); }
-    bool wait_until(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline) {
-      return changed.wait_until(lock, deadline) != std::cv_status::timeout;
-    }
-    void call_one() {
-      --asleep;
-      changed.notify_one();
-    }
-  };
-
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t track) {
-    Sleepers& mine = duty == Duty::io ? io_ : cpu_;
     Work work;
     std::unique_lock lock(executor_.mutex());
     while (true) {
       while (!stopping_ && !executor_.take_locked(duty, work)) {
-        ++mine.asleep;
+        ++asleep_.of(duty);
         wake();
-        mine.wait(lock);
+        of(duty).wait(lock);
       }
       if (stopping_) return;
       wake();
@@ -108,13 +108,10 @@ class ThreadsCrew final : public Crew {
     }
   }
 
-  // Before the mutex is let go: whoever sleeps and has something to do now is called. One of a kind is
-  // enough, for it looks again in its turn. Somebody who is awake already sees it without a call.
   void wake() {
-    if (cpu_.asleep > 0 && executor_.has_work(Duty::cpu)) cpu_.call_one();
-    if (io_.asleep > 0 && executor_.has_work(Duty::io)) io_.call_one();
-    if (consumer_.asleep > 0 && executor_.has_news()) consumer_.call_one();
+    asleep_.wake(executor_, [&](Duty duty) { of(duty).notify_one(); }, [&] { consumer_.notify_one(); });
   }
+  std::condition_variable& of(Duty duty) { return duty == Duty::io ? io_ : cpu_; }
 
   void count_wait(uint64_t begin) {
     if (begin) waited_ns_.store(waited_ns_.load() + now_ns() - begin);
@@ -122,20 +119,22 @@ class ThreadsCrew final : public Crew {
 
   Executor& executor_;
   Trace* trace_;
-  Sleepers io_, cpu_, consumer_;  // guarded by the executor's mutex
-  bool stopping_ = false;         // guarded by it too
+  std::condition_variable io_, cpu_, consumer_;
+  Asleep asleep_;          // guarded by the executor's mutex
+  bool stopping_ = false;  // guarded by it too
   std::atomic<uint64_t> waited_ns_{0};
   std::vector<std::thread> threads_;
 };
 
-// Steps are the places where threads could interleave: take, run, finish, for each worker.
+// Steps are the places where threads could interleave: take, run, finish, for each worker. Workers and the
+// consumer sleep and are called as among threads, so that a call that nobody makes shows as a deadlock.
 class VirtualCrew final : public Crew {
  public:
   VirtualCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
               uint64_t seed)
       : executor_(executor), state_(seed) {
-    for (Worker* w : io) actors_.push_back({w, Duty::io, 0, {}});
-    for (Worker* w : cpu) actors_.push_back({w, Duty::cpu, 0, {}});
+    for (Worker* w : io) actors_.push_back({w, Duty::io, State::awake, {}});
+    for (Worker* w : cpu) actors_.push_back({w, Duty::cpu, State::awake, {}});
   }
   ~VirtualCrew() override { stop(); }
 
@@ -147,8 +146,11 @@ class VirtualCrew final : public Crew {
     for (uint64_t ahead = random() % 8; ahead > 0; --ahead) step();  // workers run ahead of the consumer
     while (true) {
       const Pull pulled = executor_.poll(out, failure);
+      asleep_.consumer = pulled == Pull::wait;
+      wake();
       if (pulled != Pull::wait) return pulled;
-      if (!step()) {
+      while (asleep_.consumer) {
+        if (step()) continue;
         failure = internal_error("deadlock: the consumer waits and no worker can move");
         return Pull::error;
       }
@@ -157,23 +159,20 @@ class VirtualCrew final : public Crew {
 
   void stop() override {
     for (Actor& actor : actors_) {
-      if (actor.stage == 1) actor.worker->evaluator.scratch().clear();
-      if (actor.stage > 0) {
-        if (actor.stage == 1)
-          actor.work.stage->run(actor.work, actor.worker->evaluator, actor.worker->counters);
-        executor_.finish(actor.work);
-      }
-      actor.stage = 0;
+      if (actor.state == State::holds_work) run(actor);
+      if (actor.state == State::has_run) executor_.finish(actor.work);
+      actor.state = State::awake;
     }
     stopped_ = true;
   }
   uint64_t waited_ns() const override { return 0; }
 
  private:
+  enum class State : uint8_t { awake, asleep, holds_work, has_run };
   struct Actor {
     Worker* worker;
     Duty duty;
-    int stage;  // 0 idle, 1 holds work, 2 has run it
+    State state;
     Work work;
   };
 
@@ -182,19 +181,47 @@ class VirtualCrew final : public Crew {
     const size_t n = actors_.size(), first = random() % n;
     for (size_t i = 0; i < n; ++i) {
       Actor& actor = actors_[(first + i) % n];
-      if (actor.stage == 0) {
-        if (!executor_.take(actor.duty, actor.work)) continue;
-      } else if (actor.stage == 1) {
-        actor.work.stage->run(actor.work, actor.worker->evaluator, actor.worker->counters);
-        actor.worker->evaluator.scratch().clear();
-        actor.worker->evaluator.scratch().trim(0);
+      if (actor.state == State::asleep) continue;
+      if (actor.state == State::awake) {
+        look(actor);
+      } else if (actor.state == State::holds_work) {
+        run(actor);
       } else {
         executor_.finish(actor.work);
+        actor.state = State::awake;
       }
-      actor.stage = (actor.stage + 1) % 3;
       return true;
     }
     return false;
+  }
+
+  void look(Actor& actor) {
+    const bool took = executor_.take(actor.duty, actor.work);
+    actor.state = took ? State::holds_work : State::asleep;
+    if (!took) ++asleep_.of(actor.duty);
+    wake();
+  }
+
+  void run(Actor& actor) {
+    actor.work.stage->run(actor.work, actor.worker->evaluator, actor.worker->counters);
+    actor.worker->evaluator.scratch().clear();
+    actor.worker->evaluator.scratch().trim(0);
+    actor.state = State::has_run;
+  }
+
+  void wake() {
+    asleep_.wake(
+        executor_,
+        [&](Duty duty) {
+          const size_t n = actors_.size(), first = random() % n;
+          for (size_t i = 0; i < n; ++i) {
+            Actor& actor = actors_[(first + i) % n];
+            if (actor.duty != duty || actor.state != State::asleep) continue;
+            actor.state = State::awake;
+            return;
+          }
+        },
+        [] {});
   }
 
   uint64_t random() {  // splitmix64
@@ -207,6 +234,7 @@ class VirtualCrew final : public Crew {
   Executor& executor_;
   uint64_t state_;
   std::vector<Actor> actors_;
+  Asleep asleep_;
   bool stopped_ = false;
 };
 

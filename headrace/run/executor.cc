@@ -27,6 +27,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
 
 void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
+  broken_ = {};
   root_->start(epoch, 0);
 }
 
@@ -51,6 +52,14 @@ size_t Executor::in_flight() const {
   return n;
 }
 
+template <class F> void Executor::guarded(F&& step) {
+  try {
+    step();
+  } catch (const std::exception& e) {
+    broken_ = internal_error(std::string("the run stopped: ") + e.what());
+  }
+}
+
 // Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
 // end, which those after it must hear of.
 void Executor::pump() {
@@ -70,6 +79,12 @@ void Executor::pump() {
 }
 
 bool Executor::take_locked(Duty duty, Work& work) {
+  bool took = false;
+  guarded([&] { took = broken_.ok() && take_any(duty, work); });
+  return took;
+}
+
+bool Executor::take_any(Duty duty, Work& work) {
   // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
   if (hungry_ && hungry_->ticket->dropped) hungry_.reset();
   if (hungry_ && (running_ > 0 || awaits_consumer_ || hungry_->io != (duty == Duty::io))) return false;
@@ -103,6 +118,7 @@ bool Executor::has_work(Duty duty) const {
 
 // An element, or a state in which nobody else can move: the end, an error, a batch that finds no memory.
 bool Executor::has_news() const {
+  if (!broken_.ok()) return true;
   if (std::any_of(outer_.begin(), outer_.end(), [](const Stage* stage) { return stage->has_output(); }))
     return true;
   return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
@@ -120,6 +136,10 @@ void Executor::finish(Work& work) {
 
 void Executor::finish_locked(Work& work) {
   --running_;
+  guarded([&] { settle(work); });
+}
+
+void Executor::settle(Work& work) {
   const bool no_memory = work.result.status.code() == Code::exhausted;
   if (no_memory && !work.ticket->dropped && answer_hunger(work)) return;
   if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
@@ -162,6 +182,14 @@ bool Executor::answer_hunger(Work& work) {
 }
 
 Pull Executor::poll_locked(Sample& out, Status& failure) {
+  Pull pulled = Pull::error;
+  guarded([&] { pulled = poll_any(out, failure); });
+  if (broken_.ok()) return pulled;
+  failure = broken_;
+  return Pull::error;
+}
+
+Pull Executor::poll_any(Sample& out, Status& failure) {
   pump();
   Item item;
   const Pull pulled = root_->pull(item, failure);

@@ -38,7 +38,8 @@ class Executor {
   size_t in_flight() const;
   const std::vector<Stage*>& stages() const { return stages_; }
 
-  // For crews that hold the mutex over several steps.
+  // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
+  // ends the run: the consumer hears of it.
   std::mutex& mutex() const { return mutex_; }
   bool take_locked(Duty duty, Work& work);
   void finish_locked(Work& work);
@@ -48,6 +49,10 @@ class Executor {
   bool has_news() const;
 
  private:
+  template <class F> void guarded(F&& step);
+  bool take_any(Duty duty, Work& work);
+  void settle(Work& work);  // what run() found
+  Pull poll_any(Sample& out, Status& failure);
   void pump();
   bool answer_hunger(Work& work);
   bool read_ahead_enough() const;
@@ -62,6 +67,7 @@ class Executor {
   std::optional<Work> hungry_;    // a part that was given back for want of memory
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
   bool starved_ = false;          // the last admission found no memory
+  Status broken_;                 // why nothing goes on any more
 };
 
 }  // namespace headrace

@@ -248,6 +248,7 @@ std::string LoaderImpl::explain() const {
   }
   out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
          " (the last operator writes its row of the batch, nothing is copied)\n";
+  for (const std::string& part : pipeline_.parts) out += part + "\n";
   out += "workers " + std::to_string(options_.workers) + ", reads in flight " + std::to_string(options_.io) +
          ", elements under way " + std::to_string(options_.ready) + ", memory budget " +
          std::to_string(options_.memory_budget) + " bytes\n";

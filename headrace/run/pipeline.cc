@@ -57,10 +57,23 @@ NodePtr place_shard(const NodePtr& node) {
   return made ? made : out;
 }
 
-void mark_part_readers(Level& level) {
+void mark_part_readers(std::span<Program> chain, Pipeline& pipeline) {
+  mark_part_readers(chain);
+  for (size_t p = 0; p < chain.size(); ++p)
+    for (const Call& call : chain[p].steps) {
+      std::string readers;
+      for (const PartReader& at : call.part_readers)
+        readers +=
+            (readers.empty() ? "" : ", ") + std::string(chain[p + at.program].steps[at.step].op->name());
+      if (!readers.empty())
+        pipeline.parts.insert(std::string(call.op->name()) + " makes only what is read by " + readers);
+    }
+}
+
+void mark_part_readers(Level& level, Pipeline& pipeline) {
   for (LeafPlan& leaf : level.leaves) {
-    mark_part_readers(leaf.programs);
-    if (leaf.rows) mark_part_readers(*leaf.rows);
+    mark_part_readers(leaf.programs, pipeline);
+    if (leaf.rows) mark_part_readers(*leaf.rows, pipeline);
   }
 }
 
@@ -86,7 +99,7 @@ class Lowering {
   Made level(const Node& node) {
     uint32_t leaves = 0;
     HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
-    mark_part_readers(*lowered);
+    mark_part_readers(*lowered, pipeline_);
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
@@ -121,7 +134,7 @@ class Lowering {
       chain.pop_back();
     auto& programs = std::get<std::vector<Program>>(chain.back());
     programs.push_back(map.program);
-    mark_part_readers(programs);
+    mark_part_readers(programs, pipeline_);
     return child;
   }
   Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }

@@ -17,6 +17,7 @@ struct Pipeline {
   NodePtr plan;                        // numbered, rewritten
   std::vector<Applied> applied;        // what the rewrites did
   std::vector<std::string> operators;  // by ordinal, for reports
+  std::set<std::string> parts;         // operators that make only what their readers look at, for explain
   StreamPtr root;
   LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;

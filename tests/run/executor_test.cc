@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headrace/headrace.h"
+#include "headrace/run/crew.h"
 
 namespace headrace {
 namespace {
@@ -196,6 +197,33 @@ TEST(Executor, ABatchOverTheBudgetIsAClearError) {
   const auto got = loader->next(sample);
   ASSERT_FALSE(got.ok());
   EXPECT_NE(got.status().text().find("memory budget of 4096"), std::string_view::npos) << got.status().text();
+}
+
+// A feeder that fails as only the machine can.
+class Exhausted final : public Stream {
+ public:
+  Pull pull(Item&, Status&) override { throw std::bad_alloc(); }
+  void start(uint64_t, uint32_t) override {}
+  void save(Cursor&) const override {}
+  void restore(CursorReader&) override {}
+  void stages(std::vector<Stage*>&) override {}
+};
+
+TEST(Executor, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
+  for (const bool threads : {false, true}) {
+    const auto pool = Pool::make(1 << 20);
+    Executor executor(
+        std::make_unique<Stage>(std::make_unique<Exhausted>(), std::make_unique<SampleBody>(), true), pool,
+        3);
+    Worker worker(pool.get(), 0, 0, true);
+    const auto crew = threads ? threads_crew(executor, {&worker}, {&worker}, nullptr)
+                              : virtual_crew(executor, {&worker}, {&worker}, 1);
+    Sample sample;
+    Status failure;
+    EXPECT_EQ(crew->next(sample, failure, std::nullopt), Pull::error);
+    EXPECT_EQ(failure.code(), Code::internal) << failure.text();
+    crew->stop();
+  }
 }
 
 }  // namespace
