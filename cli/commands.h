@@ -2,9 +2,10 @@
 //
 // A subcommand adds its name, options and help to the program; when the user calls it, its work is put into
 // `run`. Work prints its results to stdout and answers the exit code, or the Status that ended it, which
-// main() prints as one line.
+// main() prints to stderr: as one line, or with --json as {"error", "kind", "exit_code"}.
 #pragma once
 #include <functional>
+#include <string>
 
 #include "headrace/core/status.h"
 
@@ -16,10 +17,12 @@ namespace headrace::cli {
 
 enum Exit : int {
   kOk = 0,
-  kFoundProblems = 1,  // the data is damaged
-  kUsage = 2,          // the arguments make no sense
-  kCannotRead = 3,     // a path, a plan or a state could not be opened, or an output not be written
+  kProblem = 1,  // the data, the run or a file: damaged, missing, refused
+  kUsage = 2,    // the arguments make no sense: another command line is wanted
 };
+
+// End the program with kUsage and this text. Throws what CLI11 throws for the checks of its own.
+[[noreturn]] void refuse(const std::string& text);
 
 using Run = std::function<Result<int>()>;
 

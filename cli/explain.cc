@@ -12,7 +12,7 @@ namespace {
 struct Arguments {
   InputArguments input;
   uint64_t batch = 64;
-  bool no_rewrites = false;
+  bool no_rewrites = false, json = false;
 };
 
 Result<int> explain(const Arguments& arguments) {
@@ -21,6 +21,13 @@ Result<int> explain(const Arguments& arguments) {
   options.seed = opened.plan.seed;
   if (arguments.no_rewrites) options.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
+  if (arguments.json) {
+    Value out;
+    out.set("pipeline", opened.title), out.set("explain", loader->explain());
+    out.set("fingerprint", loader->fingerprint());
+    fmt::print("{}\n", out.dump(1));
+    return kOk;
+  }
   fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(), loader->fingerprint());
   return kOk;
 }
@@ -34,6 +41,7 @@ void add_explain(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
   command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
+  command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("example:\n  headrace explain pipeline.json");
   command->callback([arguments, &run] { run = [arguments] { return explain(*arguments); }; });
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "headrace/codecs/image.h"
 #include "headrace/formats/open.h"
 
@@ -12,12 +13,11 @@ namespace {
 constexpr uint64_t kLargestPlan = 16 << 20;
 
 // "classes=[\"cat\"]" is JSON behind the sign, "root=images" a text.
-Result<Value> options_value(const std::vector<std::string>& options) {
+Value options_value(const std::vector<std::string>& options) {
   Value out{Value::Object()};
   for (const std::string& option : options) {
     const size_t sign = option.find('=');
-    if (sign == std::string::npos || sign == 0)
-      return invalid("--option wants name=value, got '" + option + "'");
+    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
     const std::string text = option.substr(sign + 1);
     auto parsed = Value::parse(text);
     out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
@@ -99,8 +99,13 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 }
 
 Result<SourcePtr> open_data(const InputArguments& arguments) {
-  HEADRACE_ASSIGN(const Value options, options_value(arguments.options));
-  return open_source(*file_store(), arguments.path, arguments.format, options);
+  const Value options = options_value(arguments.options);
+  auto opened = open_source(*file_store(), arguments.path, arguments.format, options);
+  // What opens without the options was given wrong ones: a mistake of the command line and not of the data.
+  if (!arguments.options.empty() && opened.status().code() == Code::invalid &&
+      open_source(*file_store(), arguments.path, arguments.format).ok())
+    refuse(std::string(opened.status().text()));
+  return opened;
 }
 
 int find_image_field(const Source& source, Store& store) {

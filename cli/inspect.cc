@@ -185,7 +185,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
 
 Result<int> inspect(const Arguments& arguments) {
   HEADRACE_ASSIGN(SourcePtr source, open_data(arguments.input));
-  const SampleReader reader(std::move(source), arguments.input.path);
+  const SampleReader reader(std::move(source));
   const uint64_t count = arguments.all ? std::numeric_limits<uint64_t>::max() : arguments.samples;
   const Survey found = survey(reader, count, usable_cores());
   if (arguments.json)

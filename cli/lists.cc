@@ -40,10 +40,7 @@ Result<int> list_ops(const std::string& name) {
     return kOk;
   }
   const OpInfo* op = find_op(name);
-  if (!op) {
-    fmt::print(stderr, "headrace: no operator named '{}'{}\n", name, suggest_op(name));
-    return kUsage;
-  }
+  if (!op) refuse("no operator named '" + name + "'" + suggest_op(name));
   describe(*op);
   return kOk;
 }

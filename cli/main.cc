@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 
 #include "cli/commands.h"
+#include "headrace/core/value.h"
 
 namespace headrace::cli {
 namespace {
@@ -21,24 +23,41 @@ constexpr const char* kEnding =
     "  headrace verify imagenet/train            which files are broken, and why?\n"
     "  headrace view imagenet/train              a contact sheet of what the model would see\n"
     "  headrace bench imagenet/train             how fast, and what limits it?\n"
-    "  headrace run pipeline.json                one epoch, and a hash of its batches\n\n"
+    "  headrace run pipeline.json                one epoch, and a hash of its batches";
+
+constexpr const char* kExitCodes =
     "exit codes:\n"
-    "  0 all is well, 1 the data has problems, 2 the arguments make no sense, 3 something cannot be read or "
-    "written";
+    "  0 all is well\n"
+    "  1 the data, the run or a file has a problem: damaged, missing, not to be written\n"
+    "  2 the arguments make no sense";
 
-// Damage in the data is a finding, everything else something that could not be opened.
-int exit_code(const Status& status) { return status.code() == Code::corrupt ? kFoundProblems : kCannotRead; }
-
-int complain(std::string_view text, int code) {
-  fmt::print(stderr, "headrace: {}\n", text);
+// Say on stderr why the program ends, as the user asked to be told.
+int complain(std::string_view text, std::string_view kind, int code, bool json) {
+  if (json) {
+    Value out;
+    out.set("error", text), out.set("kind", kind), out.set("exit_code", code);
+    fmt::print(stderr, "{}\n", out.dump());
+  } else {
+    fmt::print(stderr, "headrace: {}\n", text);
+  }
   return code;
+}
+
+// Whether errors are wanted as JSON: read off the arguments themselves, which may not parse.
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc,
+                     [](const char* argument) { return std::string_view(argument) == "--json"; });
+}
+
+void add_exit_codes(CLI::App& command) {
+  const std::string footer = command.get_footer();
+  command.footer(footer + (footer.empty() ? "" : "\n\n") + kExitCodes);
 }
 
 int run_program(int argc, char** argv) {
   CLI::App program(kAbout, "headrace");
   Run run;
   program.set_version_flag("--version", "headrace " HEADRACE_VERSION);
-  program.footer(kEnding);
   program.get_formatter()->column_width(26);
   add_inspect(program, run);
   add_view(program, run);
@@ -48,25 +67,33 @@ int run_program(int argc, char** argv) {
   add_bench(program, run);
   add_formats(program, run);
   add_ops(program, run);
+  program.footer(kEnding);
+  for (CLI::App* command : program.get_subcommands({})) add_exit_codes(*command);
+  add_exit_codes(program);
+  const bool json = wants_json(argc, argv);
   try {
     program.parse(argc, argv);
+    if (run) {
+      const Result<int> code = run();
+      if (code.ok()) return *code;
+      return complain(code.status().text(), code_name(code.status().code()), kProblem, json);
+    }
   } catch (const CLI::Success& success) {  // --help, --version
     return program.exit(success);
   } catch (const CLI::ParseError& error) {
     const auto chosen = program.get_subcommands();
     const std::string help =
         chosen.empty() ? "headrace --help" : "headrace " + chosen[0]->get_name() + " --help";
-    return complain(std::string(error.what()) + " (see `" + help + "`)", kUsage);
+    return complain(std::string(error.what()) + " (see `" + help + "`)", "usage", kUsage, json);
   }
-  if (!run) {
-    fmt::print("{}", program.help());
-    return kUsage;
-  }
-  const Result<int> code = run();
-  return code.ok() ? *code : complain(code.status().text(), exit_code(code.status()));
+  fmt::print("{}", program.help());
+  return kUsage;
 }
 
 }  // namespace
+
+void refuse(const std::string& text) { throw CLI::ValidationError(text); }
+
 }  // namespace headrace::cli
 
 int main(int argc, char** argv) {
@@ -74,6 +101,6 @@ int main(int argc, char** argv) {
     return headrace::cli::run_program(argc, argv);
   } catch (const std::exception& error) {  // memory ran out; nothing of ours throws
     fmt::print(stderr, "headrace: {}\n", error.what());
-    return headrace::cli::kCannotRead;
+    return headrace::cli::kProblem;
   }
 }

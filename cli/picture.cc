@@ -120,6 +120,17 @@ Picture shrink(const Picture& picture, int64_t edge) {
   return out;
 }
 
+void draw_frame(Picture& picture) {
+  constexpr int64_t kThick = 4;
+  constexpr std::array<uint8_t, 3> kRed{220, 20, 20};
+  for (int64_t y = 0; y < picture.height; ++y)
+    for (int64_t x = 0; x < picture.width; ++x) {
+      const int64_t to_edge = std::min({y, x, picture.height - 1 - y, picture.width - 1 - x});
+      if (to_edge < kThick)
+        std::ranges::copy(kRed, &picture.rgb[static_cast<size_t>(y * picture.width + x) * 3]);
+    }
+}
+
 Picture contact_sheet(const std::vector<Picture>& pictures, int64_t columns) {
   int64_t edge = 1;
   for (const Picture& p : pictures) edge = std::max({edge, p.height, p.width});

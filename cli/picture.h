@@ -32,6 +32,8 @@ Picture picture_of(View pixels, const std::optional<Normalization>& undo);
 
 // No larger than `edge` on either side: areas are averaged.
 Picture shrink(const Picture& picture, int64_t edge);
+// A red frame within the picture: this one stands for another.
+void draw_frame(Picture& picture);
 // All on one sheet, `columns` to a row, each in the middle of a square as large as the largest.
 Picture contact_sheet(const std::vector<Picture>& pictures, int64_t columns);
 

@@ -7,6 +7,7 @@
 #include "cli/batch_hash.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/on_error_counts.h"
 #include "cli/terminal.h"
 
 namespace headrace::cli {
@@ -24,6 +25,7 @@ struct Arguments {
 struct Part {
   uint64_t epoch = 0, batches = 0, samples = 0;
   BatchHash hash;
+  OnErrorCounts broken;  // of this call alone, and not saved: samples read ahead would count twice
   bool finished = false;
 };
 
@@ -80,6 +82,7 @@ bool is_batched(const Node& node) {
 
 // Run until the epoch ends or `limit` batches are there.
 Status run_part(const Arguments& arguments, bool batched, uint64_t limit, Loader& loader, Part& part) {
+  const auto before = OnErrorCounts::from_report(loader.report());
   HEADRACE_TRY(loader.begin());
   part.epoch = loader.epoch();
   Progress progress(fmt::format("epoch {}", part.epoch),
@@ -97,6 +100,7 @@ Status run_part(const Arguments& arguments, bool batched, uint64_t limit, Loader
     progress.show(part.batches);
   }
   loader.stop();
+  part.broken = OnErrorCounts::from_report(loader.report()).since(before);
   const Result<Value> state = loader.save();
   const Value* finished = state.ok() ? state->find("finished") : nullptr;
   part.finished = part.finished || (finished && finished->boolean() && *finished->boolean());
@@ -107,12 +111,15 @@ void print_part(const Part& part, bool batched, bool json) {
   if (json) {
     Value out;
     out.set("epoch", part.epoch), out.set("batches", part.batches), out.set("samples", part.samples);
+    out.set("skipped", part.broken.skipped), out.set("replaced", part.broken.replaced);
     out.set("xxh3_128", part.hash.text()), out.set("finished", part.finished);
     return fmt::print("{}\n", out.dump());
   }
   const std::string counts =
       batched ? count_text(part.batches) + (part.batches == 1 ? " batch" : " batches") + ", " : "";
-  fmt::print("epoch {}: {}{}, xxh3-128 {}{}\n", part.epoch, counts, plural(part.samples, "sample"),
+  std::string broken = part.broken.text();
+  if (!broken.empty()) broken = fmt::format(" ({}{})", broken, part.finished ? "" : ", read ahead included");
+  fmt::print("epoch {}: {}{}{}, xxh3-128 {}{}\n", part.epoch, counts, plural(part.samples, "sample"), broken,
              part.hash.text(), part.finished ? "" : " so far");
 }
 
@@ -123,7 +130,7 @@ Result<int> run_pipeline(Arguments arguments) {
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
   const bool batched = is_batched(**opened.plan.dataset.node());
   if (loader->size() == kInfinite && arguments.batches == 0)
-    return invalid("run: this pipeline never ends (it repeats for ever); say with --batches when to stop");
+    refuse("run: this pipeline never ends (it repeats for ever); say with --batches when to stop");
   Part part;
   if (!arguments.state.empty() && file_store()->info(arguments.state).ok()) {
     auto loaded = load_state(arguments.state, *loader);
@@ -165,7 +172,8 @@ void add_run(CLI::App& program, Run& run) {
       "examples:\n  headrace run pipeline.json\n"
       "  headrace run pipeline.json --batches 100 --state here.json    stop after 100 batches …\n"
       "  headrace run pipeline.json --state here.json                  … and do the rest of the epoch\n\n"
-      "The hash depends on the data, the pipeline and the epoch alone: not on workers, stops or rewrites.");
+      "The hash depends on the data, the pipeline and the epoch alone: not on workers, stops or rewrites.\n"
+      "Samples that on_error() skipped or replaced are counted; with --batches also those read ahead.");
   command->callback([arguments, &run] { run = [arguments] { return run_pipeline(*arguments); }; });
 }
 

@@ -24,17 +24,15 @@ class Pixels {
 
 class SampleReader {
  public:
-  SampleReader(SourcePtr source, std::string path);
+  explicit SampleReader(SourcePtr source);
 
   const Source& source() const { return *source_; }
   int image_field() const { return image_; }  // -1: there are no encoded images
   Result<std::vector<Tensor>> read(uint64_t index) const;
-  // Where it lies, as a path that exists where that can be known.
-  std::string file(uint64_t index) const;
+  std::string file(uint64_t index) const { return source_->where(index); }
 
  private:
   SourcePtr source_;
-  std::string path_;
   std::shared_ptr<Store> store_;
   int image_;
 };

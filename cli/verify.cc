@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <mutex>
 
 #include "cli/commands.h"
@@ -63,8 +65,38 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers,
   return broken;
 }
 
+// The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
+// and without the first bytes of what is no image.
+std::string reason_class(std::string_view reason) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
+  reason = reason.substr(0, reason.find(" (starts with"));
+  std::string out;
+  for (size_t i = 0; i < reason.size();) {
+    const bool begins =
+        is_digit(reason[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
+    if (!begins) {
+      out += reason[i++];
+      continue;
+    }
+    const bool hex = reason.substr(i).starts_with("0x");
+    for (i += hex ? 2 : 1; i < reason.size() && (hex ? is_hex(reason[i]) : is_digit(reason[i]));) ++i;
+    out += '#';
+  }
+  return out;
+}
+
+// The classes of reasons, the most frequent first.
+std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
+  std::map<std::string, uint64_t> counts;
+  for (const Broken& b : broken) ++counts[reason_class(b.reason)];
+  std::vector<std::pair<std::string, uint64_t>> out(counts.begin(), counts.end());
+  std::ranges::stable_sort(out, std::ranges::greater{}, [](const auto& total) { return total.second; });
+  return out;
+}
+
 Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, double seconds) {
-  Value out;
+  Value out, totals{Value::Object()};
   out.set("samples", reader.source().size());
   out.set("seconds", seconds);
   Value::List list;
@@ -75,23 +107,33 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, dou
     list.push_back(std::move(entry));
   }
   out.set("broken", std::move(list));
+  for (const auto& [reason, count] : totals_by_reason(broken)) totals.set(reason, count);
+  out.set("reasons", std::move(totals));
   return out;
+}
+
+void print_totals(const std::vector<Broken>& broken) {
+  fmt::print("\n");
+  for (const auto& [reason, count] : totals_by_reason(broken))
+    fmt::print("{:>8}  {}\n", count_text(count), reason);
+  fmt::print("\n");
 }
 
 Result<int> verify(const Arguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
-  const SampleReader reader(source, arguments.input.path);
+  const SampleReader reader(source);
   const size_t workers = arguments.workers > 0 ? arguments.workers : usable_cores();
   std::atomic<uint64_t> num_bytes{0};
   const std::vector<Broken> broken = find_broken(reader, workers, num_bytes);
   const double seconds = seconds_since(begin);
-  const int code = broken.empty() ? kOk : kFoundProblems;
+  const int code = broken.empty() ? kOk : kProblem;
   if (arguments.json) {
     fmt::print("{}\n", json_of(reader, broken, seconds).dump(1));
     return code;
   }
   for (const Broken& b : broken) fmt::print("{}: {}\n", b.file, b.reason);
+  if (broken.size() > 1) print_totals(broken);
   const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
   std::string what = reader.image_field() < 0 ? "read; they hold no images to decode" : "read and decoded";
   if (unknown > 0)
@@ -111,11 +153,11 @@ void add_verify(CLI::App& program, Run& run) {
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
   command->add_flag("--json", arguments->json,
-                    "Print JSON: {\"samples\", \"broken\": [{\"index\", \"file\", \"reason\", \"kind\"}]}");
+                    "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
+                    "\"kind\"}], \"reasons\": {reason: how many}}");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
-      "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt\n\n"
-      "exit codes: 0 every sample is good, 1 some are broken, 2 usage, 3 the data cannot be opened");
+      "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");
   command->callback([arguments, &run] { run = [arguments] { return verify(*arguments); }; });
 }
 

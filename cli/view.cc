@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/gallery_page.h"
 #include "cli/input.h"
+#include "cli/on_error_counts.h"
 #include "cli/picture.h"
 #include "cli/terminal.h"
 
@@ -21,6 +22,13 @@ struct Arguments {
   InputArguments input;
   std::string out = "headrace-view.png";
   uint64_t count = 32, batch_size = 16;
+  bool json = false;
+};
+
+struct Sheet {
+  std::vector<Tile> tiles;
+  OnErrorCounts broken;
+  bool marked = false;  // the tiles in place of broken samples have frames, and only those were counted
 };
 
 std::vector<double> numbers(const Value* list) {
@@ -93,10 +101,35 @@ Result<size_t> picture_field(const Schema& schema, bool batched) {
       schema.text());
 }
 
-Result<std::vector<Tile>> make_tiles(const Opened& opened, uint64_t count) {
-  const Dataset& dataset = opened.plan.dataset;
-  const Node& plan = **dataset.node();
+// The samples of a plan's batches, one by one: only they say whose place they took. Nothing when the plan
+// does not end in batch(), or batches of batches.
+NodePtr rows_of(const NodePtr& plan) {
+  return plan->as<Batch>() && !has_rows(*plan->input()) ? plan->input() : nullptr;
+}
+
+// How many of the samples the batches hold: drop_last leaves some out.
+uint64_t shown_by(const Node& plan, uint64_t count) {
+  const auto* batch = plan.as<Batch>();
+  if (!batch || !batch->drop_last || !plan.size || *plan.size > count) return count;
+  return std::min(count, *plan.size * batch->size);
+}
+
+bool is_replaced(const Sample& sample) {
+  return sample.shown_id != (sample.id.index | static_cast<uint64_t>(sample.id.read) << 48);
+}
+
+void mark_replaced(Tile& tile) {
+  draw_frame(tile.picture);
+  tile.caption += tile.caption.empty() ? "in place of a broken one" : ", in place of a broken one";
+}
+
+Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
+  HEADRACE_ASSIGN(const NodePtr whole, opened.plan.dataset.node());
+  const NodePtr rows_alone = rows_of(whole);
+  const Node& plan = rows_alone ? *rows_alone : *whole;
+  const Dataset dataset{Result<NodePtr>(rows_alone ? rows_alone : whole)};
   const bool batched = has_rows(plan);
+  count = shown_by(*whole, count);
   HEADRACE_ASSIGN(const size_t field, picture_field(plan.schema, batched));
   LoaderOptions options;
   options.seed = opened.plan.seed;
@@ -104,7 +137,8 @@ Result<std::vector<Tile>> make_tiles(const Opened& opened, uint64_t count) {
   const std::vector<std::string> classes = class_names(plan);
   const std::optional<Normalization> undo = find_normalization(plan);
   Progress progress("drawing", count);
-  std::vector<Tile> tiles;
+  Sheet out;
+  std::vector<Tile>& tiles = out.tiles;
   Sample sample;
   while (tiles.size() < count) {
     HEADRACE_ASSIGN(const bool more, loader->next(sample));
@@ -112,12 +146,18 @@ Result<std::vector<Tile>> make_tiles(const Opened& opened, uint64_t count) {
     const int64_t rows = batched ? sample.fields[field].shape[0] : 1;
     for (int64_t row = 0; row < rows && tiles.size() < count; ++row) {
       const View pixels = row_of(sample.fields[field], batched, row);
-      tiles.push_back(
-          {shrink(picture_of(pixels, undo), kTile), caption_of(plan.schema, sample, batched, row, classes)});
+      Tile tile{shrink(picture_of(pixels, undo), kTile),
+                caption_of(plan.schema, sample, batched, row, classes)};
+      if (!batched && is_replaced(sample)) mark_replaced(tile), ++out.broken.replaced;
+      tiles.push_back(std::move(tile));
     }
     progress.show(tiles.size());
   }
-  return tiles;
+  const auto counted = OnErrorCounts::from_report(loader->report());
+  out.broken.skipped = counted.skipped;
+  out.marked = !batched;
+  if (batched) out.broken.replaced = counted.replaced;
+  return out;
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
@@ -127,20 +167,40 @@ Status write_file(const std::string& path, std::string_view bytes) {
   return file ? Status() : Status(Code::io, "view: cannot write '" + path + "'");
 }
 
+void print_text(const Sheet& sheet, const Arguments& arguments, const std::string& page_path,
+                const std::string& title) {
+  fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
+             plural(sheet.tiles.size(), "sample"), title, page_path);
+  if (sheet.broken.replaced > 0)
+    fmt::print("{} in place of broken ones{}\n", plural(sheet.broken.replaced, "sample"),
+               sheet.marked ? ", in red frames" : ", read ahead included");
+  if (sheet.broken.skipped > 0)
+    fmt::print("{} skipped, read ahead included\n", plural(sheet.broken.skipped, "broken sample"));
+}
+
+void print_json(const Sheet& sheet, const Arguments& arguments, const std::string& page_path) {
+  Value out;
+  out.set("sheet", arguments.out), out.set("page", page_path), out.set("samples", sheet.tiles.size());
+  out.set("skipped", sheet.broken.skipped), out.set("replaced", sheet.broken.replaced);
+  fmt::print("{}\n", out.dump());
+}
+
 Result<int> view(const Arguments& arguments) {
   HEADRACE_ASSIGN(const Opened opened,
                   open_pipeline(arguments.input, std::min(arguments.batch_size, arguments.count)));
-  HEADRACE_ASSIGN(const std::vector<Tile> tiles, make_tiles(opened, arguments.count));
-  if (tiles.empty()) return invalid("view: the pipeline gives no sample");
+  HEADRACE_ASSIGN(const Sheet sheet, make_sheet(opened, arguments.count));
+  if (sheet.tiles.empty()) return invalid("view: the pipeline gives no sample");
   std::vector<Picture> pictures;
-  for (const Tile& tile : tiles) pictures.push_back(tile.picture);
+  for (const Tile& tile : sheet.tiles) pictures.push_back(tile.picture);
   HEADRACE_ASSIGN(const std::string png, encode_png(contact_sheet(pictures, kColumns)));
-  HEADRACE_ASSIGN(const std::string page, gallery_page(opened.title, tiles));
+  HEADRACE_ASSIGN(const std::string page, gallery_page(opened.title, sheet.tiles));
   const std::string page_path = std::filesystem::path(arguments.out).replace_extension(".html").string();
   HEADRACE_TRY(write_file(arguments.out, png));
   HEADRACE_TRY(write_file(page_path, page));
-  fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
-             plural(tiles.size(), "sample"), opened.title, page_path);
+  if (arguments.json)
+    print_json(sheet, arguments, page_path);
+  else
+    print_text(sheet, arguments, page_path, opened.title);
   return kOk;
 }
 
@@ -160,9 +220,11 @@ void add_view(CLI::App& program, Run& run) {
         return path.ends_with(".png") ? std::string() : "wants a name that ends in .png, got " + path;
       });
   add_count(*command, "--count", arguments->count, "How many samples", 1000);
+  command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "example:\n  headrace view imagenet/train --out sheet.png --count 64\n\n"
-      "Normalisation is undone for display: mean and std are read off the pipeline.");
+      "Normalisation is undone for display: mean and std are read off the pipeline.\n"
+      "A red frame marks a sample that on_error(\"replace\") put in place of a broken one.");
   command->callback([arguments, &run] { run = [arguments] { return view(*arguments); }; });
 }
 

@@ -81,7 +81,8 @@ class Source {
     (void)ordinal;
     return {};
   }  // a path the Store understands
-  // Where a sample lies, for people: "train/n01440764/x.JPEG", "train-00017.tfrecord at byte 9120311".
+  // Where a sample lies, for people: "imagenet/train/n01440764/x.JPEG", "train-00017.tfrecord at byte
+  // 9120311". A path is whole, so that it can be pasted where the program runs.
   virtual std::string where(uint64_t index) const = 0;
   // How to make this source again (format, path, options): part of a plan. Absolute paths are allowed here.
   virtual Value describe() const = 0;

@@ -21,7 +21,8 @@ struct Sum {
 // What a faster run would need most. A consumer that hardly waits is itself the limit.
 std::string limit_of(const RunTotals& totals, double busy_s, double io_s, const std::string& slowest) {
   const double wall = seconds(totals.wall_ns);
-  if (wall <= 0 || totals.elements == 0) return "nothing has run";
+  if (wall <= 0) return "nothing has run";
+  if (totals.elements == 0) return "not known: the run has not delivered an element";
   if (seconds(totals.waited_ns) < 0.05 * wall) return "the consumer: it hardly ever waits for data";
   const double worker_share = busy_s / (wall * static_cast<double>(std::max<size_t>(1, totals.workers)));
   if (worker_share > 0.7)

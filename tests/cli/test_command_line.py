@@ -100,14 +100,38 @@ def test_inspect_looks_at_as_many_as_wanted(photos):
 def test_verify_lists_every_broken_file_with_its_reason(damaged):
     done = headrace("verify", damaged)
     assert done.returncode == 1
-    *lines, summary = done.stdout.splitlines()
+    lines, totals, summary = (part.splitlines() for part in done.stdout.split("\n\n"))
     assert [line.split(": ")[0] for line in lines] == [
         str(damaged / name) for name in ("cat/0.jpg", "dog/1.jpg", "eel/2.jpg")
     ]
     assert "JPEG" in lines[0]
-    assert "3 of 30 samples broken" in summary
-    broken = json.loads(headrace("verify", damaged, "--json").stdout)["broken"]
-    assert [b["kind"] for b in broken] == ["corrupt"] * 3
+    assert all(Path(line.split(": ")[0]).is_file() for line in lines)  # it can be pasted
+    assert sum(int(line.split()[0]) for line in totals) == 3
+    assert "3 of 30 samples broken" in summary[0]
+    told = json.loads(headrace("verify", damaged, "--json").stdout)
+    assert [b["kind"] for b in told["broken"]] == ["corrupt"] * 3
+    assert told["reasons"]["not an image"] == 1
+    assert sum(told["reasons"].values()) == 3
+
+
+def test_verify_adds_up_reasons_that_differ_in_values_alone(damaged):
+    for number in (3, 6):
+        path = damaged / "cat" / f"{number}.jpg"
+        whole = bytearray(path.read_bytes())
+        at = whole.index(b"\xff\xc0") + 5
+        whole[at : at + 4] = bytes([0, 0, 0, number])  # no rows of so many pixels
+        path.write_bytes(whole)
+    (damaged / "cat" / "9.jpg").write_text("other text")
+    reasons = json.loads(headrace("verify", damaged, "--json").stdout)["reasons"]
+    assert list(reasons.values())[:2] == [2, 2]
+    assert reasons["an image without pixels: # x #"] == 2
+    assert reasons["not an image"] == 2
+
+
+def test_names_of_broken_files_can_be_pasted(damaged, tmp_path):
+    done = headrace("verify", damaged.name, cwd=tmp_path)
+    for line in done.stdout.split("\n\n")[0].splitlines():
+        assert (tmp_path / line.split(": ")[0]).is_file()
 
 
 def test_verify_is_silent_about_good_files(photos):
@@ -138,7 +162,7 @@ def test_run_refuses_the_state_of_another_plan(plan, tmp_path):
     headrace("run", plan, "--batches", 1, "--state", state)
     plan.write_text(plan.read_text().replace('"seed": 3', '"seed": 4'))
     done = headrace("run", plan, "--state", state)
-    assert done.returncode == 3
+    assert done.returncode == 1
     assert "another plan" in done.stderr
 
 
@@ -148,6 +172,30 @@ def test_run_says_which_sample_is_broken(damaged, plan, photos):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "sample" in done.stderr
+    assert str(damaged) in done.stderr
+
+
+def with_policy(plan, policy, damaged, photos):
+    """The plan over the damaged files, with on_error(policy) before batch."""
+    whole = json.loads(plan.read_text().replace(str(photos), str(damaged)))
+    whole["plan"]["input"] = {"verb": "on_error", "policy": policy, "input": whole["plan"]["input"]}
+    plan.write_text(json.dumps(whole))
+
+
+@pytest.mark.parametrize(("policy", "samples"), [("skip", 27), ("replace", 30)])
+def test_run_says_how_many_broken_samples_it_skipped_or_replaced(plan, damaged, photos, policy, samples):
+    with_policy(plan, policy, damaged, photos)
+    done = f"{policy}ped" if policy == "skip" else f"{policy}d"
+    for workers in (1, 3):
+        lines = headrace("run", plan, "--epochs", 2, "--workers", workers).stdout.splitlines()
+        assert len(lines) == 2
+        assert all(f"{samples} samples (3 broken ones {done})" in line for line in lines)
+    told = json.loads(headrace("run", plan, "--json").stdout)
+    assert (told["skipped"], told["replaced"]) == ((3, 0) if policy == "skip" else (0, 3))
+
+
+def test_run_says_nothing_of_broken_samples_when_there_are_none(plan):
+    assert "broken" not in headrace("run", plan).stdout
 
 
 def test_view_draws_a_sheet_and_a_page(photos, plan, tmp_path):
@@ -170,8 +218,12 @@ def test_bench_tells_the_rate_and_the_limit(photos):
     assert report["samples"] == 8
 
 
-def test_bench_and_view_replace_broken_samples(damaged, tmp_path):
-    assert headrace("view", damaged, "--out", tmp_path / "v.png").returncode == 0
+def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
+    done = headrace("view", damaged, "--out", tmp_path / "v.png")
+    assert "3 samples in place of broken ones, in red frames" in done.stdout
+    assert (tmp_path / "v.html").read_text().count("in place of a broken one</figcaption>") == 3
+    told = json.loads(headrace("view", damaged, "--out", tmp_path / "v.png", "--count", 30, "--json").stdout)
+    assert (told["samples"], told["replaced"], told["skipped"]) == (30, 3, 0)
     assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout
 
 
@@ -179,6 +231,9 @@ def test_explain_shows_the_plan(plan):
     done = headrace("explain", plan)
     assert "random_crop(size=[32]" in done.stdout
     assert "fingerprint" in done.stdout
+    told = json.loads(headrace("explain", plan, "--json").stdout)
+    assert told["explain"] in done.stdout
+    assert told["fingerprint"] in done.stdout
 
 
 def test_lists_and_version():
@@ -197,8 +252,15 @@ def test_lists_and_version():
         (["inspect", ".", "--format", "zip"], 2, "no format named 'zip'"),
         (["bench", ".", "--workers", "0"], 2, "--workers"),
         (["ops", "resizee"], 2, "did you mean 'resize'"),
-        (["verify", "nowhere"], 3, "nowhere"),
-        (["run", "nowhere.json"], 3, "nowhere.json"),
+        (["run", "x.json", "--json", "--epochs", "many"], 2, "--epochs"),
+        (["inspect", ".", "--option", "root"], 2, "--option wants name=value"),
+        (["view", ".", "--out", "sheet.jpg"], 2, "wants a name that ends in .png"),
+        (["verify", "nowhere"], 1, "nowhere"),
+        (["inspect", "."], 1, "wants data of a known format"),
+        (["view", "nowhere"], 1, "nowhere"),
+        (["bench", "nowhere"], 1, "nowhere"),
+        (["explain", "nowhere"], 1, "nowhere"),
+        (["run", "nowhere.json"], 1, "nowhere.json"),
     ],
 )
 def test_a_mistake_is_one_line_and_a_code(arguments, code, words, tmp_path):
@@ -206,3 +268,34 @@ def test_a_mistake_is_one_line_and_a_code(arguments, code, words, tmp_path):
     assert done.returncode == code
     assert words in done.stderr
     assert len(done.stderr.splitlines()) <= 1
+    if arguments:
+        told = json.loads(headrace(*arguments, "--json", cwd=tmp_path).stderr)
+        assert told["exit_code"] == code
+        assert (told["kind"] == "usage") == (code == 2)
+        assert told["error"]
+
+
+def test_an_option_that_the_format_has_not_is_a_mistake_of_the_arguments(photos):
+    done = headrace("inspect", photos, "--option", "folders=cat")
+    assert done.returncode == 2
+    assert "has no option 'folders'; it has classes" in done.stderr
+
+
+def test_an_endless_pipeline_wants_an_end(plan):
+    whole = json.loads(plan.read_text())
+    whole["plan"] = {"verb": "repeat", "times": 0, "input": whole["plan"]}
+    plan.write_text(json.dumps(whole))
+    done = headrace("run", plan)
+    assert done.returncode == 2
+    assert "--batches" in done.stderr
+    assert headrace("run", plan, "--batches", 1).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command", ["", "inspect", "verify", "view", "explain", "run", "bench", "formats", "ops"]
+)
+def test_every_help_tells_the_exit_codes(command):
+    done = headrace(*command.split(), "--help")
+    assert done.returncode == 0
+    for words in ("exit codes:", "0 all is well", "1 the data, the run or a file", "2 the arguments"):
+        assert words in done.stdout

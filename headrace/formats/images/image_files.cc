@@ -40,7 +40,7 @@ class OpenImage final : public Opening<BlockPtr> {
 class ImageFilesSource final : public Source {
  public:
   ImageFilesSource(ImageFiles files, Value description)
-      : files_(std::move(files)), description_(std::move(description)), shown_root_(last_part(files_.root)) {
+      : files_(std::move(files)), description_(std::move(description)) {
     const TensorSpec image{DType::bytes, {kAny}};
     if (files_.labels.empty()) {
       schema_ = Schema::of({"image"}, {image});
@@ -65,7 +65,7 @@ class ImageFilesSource final : public Source {
   }
   uint64_t num_files() const override { return files_.names.size(); }
   std::string file(uint64_t ordinal) const override { return join_path(files_.root, files_.names[ordinal]); }
-  std::string where(uint64_t index) const override { return join_path(shown_root_, files_.names[index]); }
+  std::string where(uint64_t index) const override { return file(index); }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {
@@ -85,7 +85,6 @@ class ImageFilesSource final : public Source {
  private:
   ImageFiles files_;
   Value description_;
-  std::string shown_root_;
   Schema schema_;
   BufferPtr labels_;
 };
@@ -125,12 +124,6 @@ std::string parent_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return ".";
   return slash == 0 ? "/" : std::string(path.substr(0, slash));
-}
-
-std::string last_part(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const std::string_view last = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-  return last == "." || last == ".." ? "" : std::string(last);
 }
 
 Value describe_opening(std::string_view format, const OpenRequest& request) {

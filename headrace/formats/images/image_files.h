@@ -22,7 +22,6 @@ bool names_an_image(std::string_view path);
 
 std::string join_path(std::string_view root, std::string_view name);  // `name` alone when it is absolute
 std::string parent_of(std::string_view path);                         // "." for a bare name
-std::string last_part(std::string_view path);                         // "train" of "/data/train/"
 
 // {"format", "path", the options given}, and the problems of a listing (at most 100) in the same spirit.
 Value describe_opening(std::string_view format, const OpenRequest& request);

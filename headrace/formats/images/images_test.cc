@@ -67,8 +67,8 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
     store.add(std::string("set/train/") + name, name);
   const auto source = open_source(store, "set/train");
   ASSERT_TRUE(source.ok()) << failure(source);
-  EXPECT_THAT(samples(**source, store),
-              ElementsAre("train/ant/deep/er/3.JPEG 0", "train/cat-wild/1.jpg 2", "train/cat/2.jpg 1"));
+  EXPECT_THAT(samples(**source, store), ElementsAre("set/train/ant/deep/er/3.JPEG 0",
+                                                    "set/train/cat-wild/1.jpg 2", "set/train/cat/2.jpg 1"));
   EXPECT_EQ((*source)->metadata().dump(), R"({"classes":["ant","cat","cat-wild"]})");
   EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
   EXPECT_EQ(image_of(**source, 2, store), "cat/2.jpg");

@@ -163,7 +163,7 @@ TEST(VocXml, OptionsNameFoldersAndClasses) {
   const auto other = open_source(store, "d", "voc_xml",
                                  options(R"({"images":"img","annotations":"boxes","classes":["cat"]})"));
   EXPECT_EQ(read_sample(**other, 0, store).status().text(),
-            "'1.xml': class 'dog' is none of the known ones: img/1.jpg");
+            "'d/boxes/1.xml': class 'dog' is none of the known ones: d/img/1.jpg");
 }
 
 TEST(VocXml, ADamagedFileIsADamagedSample) {

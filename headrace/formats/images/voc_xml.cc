@@ -68,7 +68,7 @@ class OpenSample final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{2 * index_, 0, kToEnd}, {2 * index_ + 1, 0, kToEnd}});
-    const std::string at = "'" + std::string(files_->xmls[index_]) + "': ";
+    const std::string at = "'" + files_->xml(index_) + "': ";
     auto objects = parse_voc(text_of(bytes[1]), files_->first);
     if (!objects.ok()) return objects.status().before(at);
     auto tensors = annotation_tensors(*objects, *files_);
@@ -86,9 +86,7 @@ class OpenSample final : public Opening<BlockPtr> {
 class VocSource final : public Source {
  public:
   VocSource(std::shared_ptr<const VocFiles> files, Value description)
-      : files_(std::move(files)),
-        description_(std::move(description)),
-        shown_root_(last_part(files_->image_root)) {
+      : files_(std::move(files)), description_(std::move(description)) {
     std::vector<std::string> names{"image", "boxes", "labels"};
     std::vector<TensorSpec> specs{{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}};
     if (files_->difficult) names.push_back("difficult"), specs.push_back({DType::boolean, {kAny}});
@@ -105,7 +103,7 @@ class VocSource final : public Source {
   std::string file(uint64_t ordinal) const override {
     return ordinal % 2 == 0 ? files_->image(ordinal / 2) : files_->xml(ordinal / 2);
   }
-  std::string where(uint64_t index) const override { return join_path(shown_root_, files_->images[index]); }
+  std::string where(uint64_t index) const override { return files_->image(index); }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {
@@ -126,7 +124,6 @@ class VocSource final : public Source {
  private:
   std::shared_ptr<const VocFiles> files_;
   Value description_;
-  std::string shown_root_;
   Schema schema_;
 };
 
