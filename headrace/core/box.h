@@ -1,6 +1,5 @@
 // A rectangle of pixels: where a crop lies, or which part of an image somebody needs.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 
 namespace headrace {
@@ -16,14 +15,19 @@ struct Box {  // upper left corner and size
   Box around(const Box& other) const {
     if (empty()) return other;
     if (other.empty()) return *this;
-    const int64_t top = std::min(y, other.y), left = std::min(x, other.x);
-    return {top, left, std::max(bottom(), other.bottom()) - top, std::max(right(), other.right()) - left};
+    return between(least(y, other.y), least(x, other.x), most(bottom(), other.bottom()),
+                   most(right(), other.right()));
   }
   // The part of it that lies in an image of this size.
   Box within(int64_t height, int64_t width) const {
-    const int64_t top = std::clamp<int64_t>(y, 0, height), left = std::clamp<int64_t>(x, 0, width);
-    return {top, left, std::clamp<int64_t>(bottom(), top, height) - top,
-            std::clamp<int64_t>(right(), left, width) - left};
+    return between(most(y, 0), most(x, 0), least(bottom(), height), least(right(), width));
+  }
+
+ private:
+  static constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+  static constexpr int64_t most(int64_t a, int64_t b) { return a < b ? b : a; }
+  static constexpr Box between(int64_t top, int64_t left, int64_t bottom, int64_t right) {
+    return {top, left, bottom - top, right - left};
   }
 };
 

@@ -10,15 +10,16 @@
 #include <jerror.h>
 // clang-format on
 
+#include "headrace/codecs/jpeg/turbo.h"
+
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <string>
 
 #include "headrace/codecs/color.h"
-#include "headrace/codecs/jpeg/jpeg.h"
 
-namespace headrace {
+namespace headrace::jpeg {
 namespace {
 
 constexpr int kRowsPerCall = 16;    // offered at a time; libjpeg takes as many as it has ready
@@ -204,13 +205,6 @@ void read_rows(Session& session) {
   }
 }
 
-// Whether the file ends as a whole one does: with its end marker, or with zeros after it.
-bool has_end(std::span<const std::byte> bytes) {
-  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
-  return bytes.size() >= 2 && bytes[bytes.size() - 2] == std::byte{0xFF} &&
-         bytes.back() == std::byte{JPEG_EOI};
-}
-
 // True when libjpeg never called stop().
 bool run(Session& session, std::span<const std::byte> bytes) {
   if (setjmp(session.landing)) return false;
@@ -247,15 +241,15 @@ Status why_stopped(const Session& session) {
 
 }  // namespace
 
-Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                   uint8_t* out, size_t row_stride, Scratch& scratch) {
+Status decode_with_turbo(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                         const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
   Session session{};
   session.decoder.err = jpeg_std_error(&session.errors);
   session.decoder.client_data = &session;
   session.errors.error_exit = stop_with_message;
   session.errors.emit_message = on_message;
   session.header = &header;
-  session.part = header.channels == 4 || !has_end(bytes) ? header.whole() : part;
+  session.part = header.channels == 4 ? header.whole() : part;
   session.out = out;
   session.row_stride = row_stride;
   session.max_scans =
@@ -279,4 +273,4 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   return status;
 }
 
-}  // namespace headrace
+}  // namespace headrace::jpeg

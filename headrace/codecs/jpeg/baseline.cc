@@ -1,0 +1,364 @@
+// One pass over the file: take out stuffing, decode the entropy-coded blocks of an MCU row, transform those
+// that the part touches, and write the rows of pixels that are complete. Blocks elsewhere are passed over
+// without being stored; below the part nothing is looked at.
+#include "headrace/codecs/jpeg/baseline.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "headrace/codecs/jpeg/huffman.h"
+#include "headrace/kernels/idct.h"
+#include "headrace/kernels/ycc.h"
+
+namespace headrace::jpeg {
+namespace {
+
+using kernels::kPairSize;
+using kernels::kPairStride;
+
+constexpr uint32_t kSlow = 1u << 4, kEnds = 1u << 6;
+constexpr int kBroken = -1;
+
+// Where coefficient k of the zigzag lies in a pair of blocks.
+constexpr auto kPlace = [] {
+  std::array<uint8_t, 64> place{};
+  for (size_t k = 0; k < 64; ++k)
+    place[k] = static_cast<uint8_t>(kPairStride * (kNaturalOrder[k] >> 3) + (kNaturalOrder[k] & 7));
+  return place;
+}();
+
+// The AC coefficients of a block, into `block` unless that is null. Answers the index after the last one, or
+// kBroken.
+template <bool kStore> int ac_coefficients(const AcTable& table, Bits& caller, int16_t* block) {
+  Bits bits = caller;  // in registers
+  int k = 1;
+  while (true) {
+    bits.refill();
+    bool slow = false;
+    for (int i = 0; i < 56 / kLookBits; ++i) {
+      const uint32_t found = table.look[bits.peek(kLookBits)];
+      const int first = k + static_cast<int>(found >> 7 & 15);
+      const int next = first + 1 + static_cast<int>(found >> 11 & 31);
+      if ((found & kSlow) != 0 || next > 63) [[unlikely]] {
+        slow = true;
+        break;
+      }
+      bits.skip(static_cast<int>(found & 63));
+      if constexpr (kStore) {  // without a second value, the first overwrites what stands for it
+        block[kPlace[static_cast<size_t>(next - 1)]] =
+            static_cast<int16_t>(static_cast<int32_t>(found << 9) >> 25);
+        block[kPlace[static_cast<size_t>(first)]] = static_cast<int16_t>(static_cast<int32_t>(found) >> 23);
+      }
+      k = next;
+      if (found & kEnds) {
+        caller = bits;
+        return k;
+      }
+    }
+    if (!slow) continue;
+    bits.refill();
+    const int symbol = next_symbol(table.codes, bits);
+    if (symbol < 0) return kBroken;
+    const int size = symbol & 15, run = symbol >> 4;
+    if (size == 0 && run != 15) break;
+    if (size == 0) {
+      k += 16;
+    } else {
+      k += run;
+      if (k > 63) return kBroken;
+      const int value = next_value(bits, size);
+      if constexpr (kStore) block[kPlace[static_cast<size_t>(k)]] = static_cast<int16_t>(value);
+      ++k;
+    }
+    if (k > 63) break;
+  }
+  caller = bits;
+  return k;
+}
+
+// Entropy-coded data without stuffing, and where its restart intervals begin.
+struct Data {
+  const uint8_t* begin = nullptr;
+  size_t size = 0;
+  std::vector<size_t> restarts;
+};
+
+// Stops at the first marker that is no restart marker in its turn. False without memory.
+bool unstuff(const Scan& scan, Scratch& scratch, Data& out) {
+  const auto room = scratch.take<uint8_t>(scan.data.size() + Bits::kSlack);
+  if (room.empty()) return false;
+  const auto* from = reinterpret_cast<const uint8_t*>(scan.data.data());
+  const uint8_t* const end = from + scan.data.size();
+  uint8_t* to = room.data();
+  while (from < end) {
+    const auto* stuffed =
+        static_cast<const uint8_t*>(std::memchr(from, 0xFF, static_cast<size_t>(end - from)));
+    const uint8_t* const stop = stuffed ? stuffed : end;
+    std::memcpy(to, from, static_cast<size_t>(stop - from));
+    to += stop - from;
+    if (stop + 1 >= end) break;
+    const uint8_t marker = stop[1];
+    if (marker == 0) {
+      *to++ = 0xFF;
+    } else if (scan.restart_interval > 0 && marker == 0xD0 + out.restarts.size() % 8) {
+      out.restarts.push_back(static_cast<size_t>(to - room.data()));
+    } else {
+      break;
+    }
+    from = stop + 2;
+  }
+  std::memset(to, 0, Bits::kSlack);
+  out.begin = room.data();
+  out.size = static_cast<size_t>(to - room.data());
+  return true;
+}
+
+// Rows of samples of one component: three MCU rows, each in the place of the one three before.
+struct Plane {
+  uint8_t* base = nullptr;
+  size_t stride = 0;
+  int64_t rows_per_mcu = 8;
+  uint8_t* row(int64_t y) const {
+    return base + static_cast<size_t>(y / rows_per_mcu % 3 * rows_per_mcu + y % rows_per_mcu) * stride;
+  }
+};
+
+class Decoder {
+ public:
+  Decoder(const Scan& scan, const Tables& tables, const Box& part, int channels)
+      : scan_(scan), tables_(tables), part_(part), channels_(channels) {
+    used_ = channels == 1 ? 1 : scan.components;
+    // Smooth upsampling looks one chroma sample further.
+    const int64_t more_x = scan.h_most == 2 ? 2 : 0, more_y = scan.v_most == 2 ? 2 : 0;
+    first_column_ = std::max<int64_t>(part.x - more_x, 0) / scan.mcu_width();
+    end_column_ =
+        std::min(scan.mcus_across(), (part.right() + more_x + scan.mcu_width() - 1) / scan.mcu_width());
+    first_row_ = std::max<int64_t>(part.y - more_y, 0) / scan.mcu_height();
+    end_row_ =
+        std::min(scan.mcus_down(), (part.bottom() + more_y + scan.mcu_height() - 1) / scan.mcu_height());
+  }
+
+  bool run(Scratch& scratch, uint8_t* out, size_t row_stride) {
+    if (!unstuff(scan_, scratch, data_) || !take_planes(scratch)) return false;
+    bits_.seek(data_.begin);
+    interval_end_ = data_.restarts.empty() ? data_.size : data_.restarts[0];
+    int64_t y = part_.y;
+    for (int64_t row = 0; row < end_row_; ++row) {
+      if (!decode_row(row)) return false;
+      if (row < first_row_) continue;
+      const int64_t decoded = (row + 1) * scan_.mcu_height() - (scan_.v_most == 2 ? 1 : 0);
+      const int64_t complete = row + 1 == end_row_ ? part_.bottom() : std::min(decoded, part_.bottom());
+      for (; y < complete; ++y)
+        write_row(y, out + static_cast<size_t>(y) * row_stride + static_cast<size_t>(part_.x * channels_));
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMost = 3;  // components
+
+  bool take_planes(Scratch& scratch) {
+    const int64_t across = end_column_ - first_column_;
+    for (int c = 0; c < used_; ++c) {
+      const Component& component = scan_.component[static_cast<size_t>(c)];
+      Plane& plane = planes_[static_cast<size_t>(c)];
+      plane.stride = static_cast<size_t>(across * 8 * component.h);
+      plane.rows_per_mcu = 8 * component.v;
+      const auto samples = scratch.take<uint8_t>(plane.stride * static_cast<size_t>(3 * plane.rows_per_mcu));
+      const auto stretched = scratch.take<uint8_t>(static_cast<size_t>(across * scan_.mcu_width()));
+      if (samples.empty() || stretched.empty()) return false;
+      plane.base = samples.data(), stretched_[static_cast<size_t>(c)] = stretched.data();
+      const auto& table = scan_.quant[static_cast<size_t>(component.quant)];
+      for (size_t i = 0; i < 64; ++i) {
+        const size_t at = static_cast<size_t>(kPairStride) * (i >> 3) + (i & 7);
+        quant_[static_cast<size_t>(c)][at] = quant_[static_cast<size_t>(c)][at + 8] = table[i];
+      }
+    }
+    return true;
+  }
+
+  bool decode_row(int64_t row) {
+    const bool in_part = row >= first_row_;
+    // Below the last row that counts nothing is needed, nor to the right of the part within it.
+    const int64_t end = row + 1 == end_row_ ? end_column_ : scan_.mcus_across();
+    for (int64_t column = 0; column < end; ++column) {
+      if (scan_.restart_interval > 0 && !restart_if_due(row * scan_.mcus_across() + column)) return false;
+      const bool wanted = in_part && column >= first_column_ && column < end_column_;
+      if (!(wanted ? decode_mcu(row, column) : pass_over_mcu())) return false;
+      if (bits_.position(data_.begin) > static_cast<int64_t>(interval_end_) * 8) return false;
+    }
+    for (int c = 0; in_part && c < used_; ++c)
+      if (pending_[static_cast<size_t>(c)].count == 1 && !transform(c)) return false;
+    return true;
+  }
+
+  // An interval must end within its last byte, and its marker must be there.
+  bool restart_if_due(int64_t mcu) {
+    if (mcu == 0 || mcu % scan_.restart_interval != 0) return true;
+    if (restart_ >= data_.restarts.size()) return false;
+    const auto end = static_cast<int64_t>(data_.restarts[restart_]);
+    if (bits_.position(data_.begin) <= (end - 1) * 8) return false;
+    bits_.seek(data_.begin + end);
+    ++restart_;
+    interval_end_ = restart_ < data_.restarts.size() ? data_.restarts[restart_] : data_.size;
+    predicted_ = {};
+    return true;
+  }
+
+  bool dc_coefficient(int c) {
+    bits_.refill();
+    const Component& component = scan_.component[static_cast<size_t>(c)];
+    const int size = next_symbol(tables_.dc[static_cast<size_t>(component.dc)], bits_);
+    if (size < 0) return false;
+    int& predicted = predicted_[static_cast<size_t>(c)];
+    predicted += next_value(bits_, size);
+    return predicted == static_cast<int16_t>(predicted);
+  }
+
+  bool pass_over_mcu() {
+    for (int c = 0; c < scan_.components; ++c)
+      for (int blocks = blocks_of(c); blocks > 0; --blocks)
+        if (!pass_over(c)) return false;
+    return true;
+  }
+
+  bool pass_over(int c) {
+    return dc_coefficient(c) && ac_coefficients<false>(ac_of(c), bits_, nullptr) != kBroken;
+  }
+
+  bool decode_mcu(int64_t row, int64_t column) {
+    for (int c = 0; c < scan_.components; ++c) {
+      if (c >= used_) {
+        for (int blocks = blocks_of(c); blocks > 0; --blocks)
+          if (!pass_over(c)) return false;
+        continue;
+      }
+      const Component& component = scan_.component[static_cast<size_t>(c)];
+      const Plane& plane = planes_[static_cast<size_t>(c)];
+      for (int v = 0; v < component.v; ++v) {
+        uint8_t* const samples = plane.row((row * component.v + v) * 8);
+        for (int h = 0; h < component.h; ++h)
+          if (!decode_block(c, samples + ((column - first_column_) * component.h + h) * 8)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool decode_block(int c, uint8_t* samples) {
+    Pending& pending = pending_[static_cast<size_t>(c)];
+    int16_t* const block = pending.coefficients + 8 * pending.count;
+    if (!dc_coefficient(c)) return false;
+    block[0] = static_cast<int16_t>(predicted_[static_cast<size_t>(c)]);
+    const int end = ac_coefficients<true>(ac_of(c), bits_, block);
+    if (end == kBroken) return false;
+    if (end <= 2 && block[1] == 0) {
+      const bool plain = kernels::idct_dc(block[0], quant_[static_cast<size_t>(c)][0], samples,
+                                          planes_[static_cast<size_t>(c)].stride);
+      block[0] = 0;
+      return plain;
+    }
+    pending.out[pending.count++] = samples;
+    return pending.count < 2 || transform(c);
+  }
+
+  // The one or two blocks that wait.
+  bool transform(int c) {
+    Pending& pending = pending_[static_cast<size_t>(c)];
+    const size_t stride = planes_[static_cast<size_t>(c)].stride;
+    bool plain;
+    if (pending.count == 2) {
+      plain = kernels::idct_pair(pending.coefficients, quant_[static_cast<size_t>(c)], pending.out[0],
+                                 pending.out[1], stride);
+    } else {
+      plain =
+          kernels::idct_pair(pending.coefficients, quant_[static_cast<size_t>(c)], spare_[0], spare_[1], 8);
+      for (size_t y = 0; y < 8; ++y) std::memcpy(pending.out[0] + y * stride, spare_[0] + 8 * y, 8);
+    }
+    std::memset(pending.coefficients, 0, sizeof pending.coefficients);
+    pending.count = 0;
+    return plain;
+  }
+
+  void write_row(int64_t y, uint8_t* out) {
+    const auto left = static_cast<size_t>(part_.x - first_column_ * scan_.mcu_width());
+    const uint8_t* const luma = planes_[0].row(y) + left;
+    const auto width = static_cast<size_t>(part_.w);
+    if (channels_ == 1) {
+      std::memcpy(out, luma, width);
+    } else if (scan_.components == 1) {
+      for (size_t x = 0; x < width; ++x) out[3 * x] = out[3 * x + 1] = out[3 * x + 2] = luma[x];
+    } else {
+      kernels::ycc_to_rgb(luma, chroma_row(1, y) + left, chroma_row(2, y) + left, part_.w, out);
+    }
+  }
+
+  // A row of chroma at full resolution, from the part's first column of MCUs on.
+  const uint8_t* chroma_row(int c, int64_t y) {
+    const Plane& plane = planes_[static_cast<size_t>(c)];
+    uint8_t* const out = stretched_[static_cast<size_t>(c)];
+    const int64_t width = std::min(end_column_ * 8, scan_.width_of(c)) - first_column_ * 8;
+    if (scan_.v_most == 1) {
+      if (scan_.h_most == 1) return plane.row(y);
+      kernels::upsample_h2(plane.row(y), width, out);
+      return out;
+    }
+    const int64_t mine = y / 2, below = y % 2;
+    const int64_t other = std::clamp<int64_t>(below ? mine + 1 : mine - 1, 0, scan_.height_of(c) - 1);
+    if (scan_.h_most == 2)
+      kernels::upsample_h2v2(plane.row(mine), plane.row(other), width, out);
+    else
+      kernels::upsample_v2(plane.row(mine), plane.row(other), width, below ? 2 : 1, out);
+    return out;
+  }
+
+  int blocks_of(int c) const {
+    return scan_.component[static_cast<size_t>(c)].h * scan_.component[static_cast<size_t>(c)].v;
+  }
+  const AcTable& ac_of(int c) const {
+    return tables_.ac[static_cast<size_t>(scan_.component[static_cast<size_t>(c)].ac)];
+  }
+
+  // Blocks of a component wait until there are two to transform.
+  struct Pending {
+    alignas(32) int16_t coefficients[kPairSize] = {};
+    uint8_t* out[2] = {};
+    int count = 0;
+  };
+
+  const Scan& scan_;
+  const Tables& tables_;
+  Box part_;
+  int channels_, used_ = 1;  // components whose samples are needed
+  int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
+  Data data_;
+  Bits bits_;
+  size_t restart_ = 0, interval_end_ = 0;
+  std::array<int, kMost> predicted_{};
+  std::array<Plane, kMost> planes_;
+  std::array<uint8_t*, kMost> stretched_{};
+  std::array<Pending, kMost> pending_;
+  alignas(32) uint16_t quant_[kMost][kPairSize];
+  uint8_t spare_[2][64];
+};
+
+}  // namespace
+
+bool decode_baseline(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                     const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
+  const std::optional<Scan> scan = read_scan(bytes);
+  if (!scan || scan->height != header.height || scan->width != header.width ||
+      scan->components != header.channels)
+    return false;
+  if (scan->h_most == 2 && scan->width_of(scan->components - 1) <= 2)
+    return false;  // libjpeg smooths no less
+  const Tables* tables = tables_of(*scan);
+  if (!tables) return false;
+  const Scratch::Mark mark = scratch.mark();
+  Decoder decoder(*scan, *tables, part, decoded_channels(header, color));
+  const bool done = decoder.run(scratch, out, row_stride);
+  scratch.reset(mark);
+  return done;
+}
+
+}  // namespace headrace::jpeg

@@ -1,0 +1,25 @@
+// Which decoder takes a file: our own what it can, libjpeg-turbo everything else.
+#include "headrace/codecs/jpeg/baseline.h"
+#include "headrace/codecs/jpeg/jpeg.h"
+#include "headrace/codecs/jpeg/turbo.h"
+
+namespace headrace {
+namespace {
+
+// Whether the file ends as a whole one does: with its end marker, or with zeros after it.
+bool has_end(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
+  const size_t size = bytes.size();
+  return size >= 2 && bytes[size - 2] == std::byte{0xFF} && bytes[size - 1] == std::byte{0xD9};
+}
+
+}  // namespace
+
+Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
+                   uint8_t* out, size_t row_stride, Scratch& scratch) {
+  const Box needed = has_end(bytes) ? part : header.whole();
+  if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) return {};
+  return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
+}
+
+}  // namespace headrace

@@ -1,0 +1,98 @@
+// Huffman tables of baseline JPEG, and the bit reader that runs over them.
+//
+// A look-up takes the next 10 bits. For AC coefficients an entry holds up to two whole symbols with their
+// values, which is what most of the time goes into (docs/jpeg.md has the measurements).
+#pragma once
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "headrace/codecs/jpeg/scan.h"
+
+namespace headrace::jpeg {
+
+inline constexpr int kLookBits = 10;
+
+// One code of any length: what a look-up that is too short falls back to.
+struct Codes {
+  std::array<uint16_t, 1 << kLookBits> look;  // symbol << 8 | length; 0: longer than kLookBits
+  std::array<int32_t, 18> above;      // [length]: codes of that length lie below, left-aligned in 16 bits
+  std::array<int32_t, 17> to_symbol;  // [length]: code + this = index of its symbol
+  std::array<uint8_t, 256> symbols;
+};
+
+// What an AC look-up finds, packed into 32 bits:
+//   0-3 bits consumed   4 too long or odd: take one symbol the slow way   6 the block ends here
+//   7-10 zeros before the first value   11-15 steps from the first value to the second, 0: none
+//   16-22 second value   23-31 first value
+struct AcTable {
+  Codes codes;
+  std::array<uint32_t, 1 << kLookBits> look;
+};
+
+struct Tables {
+  std::array<Codes, 4> dc;
+  std::array<AcTable, 4> ac;
+};
+
+// Built from the tables that the scan's components use; null when one of them is not a proper code. Kept for
+// the next image on this thread, for most files of a data set share theirs.
+const Tables* tables_of(const Scan& scan);
+
+// Bits of entropy-coded data from which stuffing is taken out. REQUIRES: kSlack zero bytes after the data;
+// whoever reads on checks `position` at least once in kSlack / 2 bytes.
+class Bits {
+ public:
+  static constexpr size_t kSlack = 8192;
+
+  void seek(const uint8_t* to) { from_ = to, held_ = 0, count_ = 0; }
+
+  // From here on at least 56 bits are held.
+  void refill() {
+    uint64_t next;
+    std::memcpy(&next, from_, 8);
+    if constexpr (std::endian::native == std::endian::little) next = __builtin_bswap64(next);
+    held_ |= next >> count_;
+    from_ += (63 - count_) >> 3;
+    count_ |= 56;
+  }
+  uint32_t peek(int bits) const { return static_cast<uint32_t>(held_ >> (64 - bits)); }
+  void skip(int bits) { held_ <<= bits, count_ -= bits; }
+  // Bits consumed since `origin`.
+  int64_t position(const uint8_t* origin) const { return (from_ - origin) * 8 - count_; }
+
+ private:
+  const uint8_t* from_ = nullptr;
+  uint64_t held_ = 0;  // the next bits, from the top
+  int count_ = 0;      // how many of them are told for; those below may be there or not
+};
+
+// The symbol of the next code, whatever its length; -1 when no code fits. REQUIRES: 16 bits held.
+inline int next_symbol(const Codes& codes, Bits& bits) {
+  const uint16_t found = codes.look[bits.peek(kLookBits)];
+  if (found != 0) [[likely]] {
+    bits.skip(found & 255);
+    return found >> 8;
+  }
+  const auto next = static_cast<int32_t>(bits.peek(16));
+  for (int length = kLookBits + 1; length <= 16; ++length) {
+    if (next >= codes.above[static_cast<size_t>(length)]) continue;
+    bits.skip(length);
+    return codes
+        .symbols[static_cast<size_t>((next >> (16 - length)) + codes.to_symbol[static_cast<size_t>(length)]) &
+                 255];
+  }
+  return -1;
+}
+
+// A value of `size` bits as JPEG codes it: a first bit of 0 stands for a negative one. Without a branch, also
+// for size 0. REQUIRES: size bits held, size < 16.
+inline int next_value(Bits& bits, int size) {
+  const auto raw = static_cast<int>(bits.peek(32) >> 1 >> (31 - size));
+  const int negative = static_cast<int>(bits.peek(1)) - 1;  // -1 when the first bit is 0
+  bits.skip(size);
+  return raw - (((1 << size) - 1) & negative);
+}
+
+}  // namespace headrace::jpeg

@@ -1,0 +1,245 @@
+#include "headrace/kernels/idct.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headrace/kernels/idct.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef HEADRACE_KERNELS_IDCT_CONSTANTS
+#define HEADRACE_KERNELS_IDCT_CONSTANTS
+namespace headrace::kernels {
+
+inline constexpr int kConstBits = 13, kPass1Bits = 2;
+// round(x * 2^13) of the names in libjpeg's jidctint.c.
+inline constexpr int kF0_298 = 2446, kF0_390 = 3196, kF0_541 = 4433, kF0_765 = 6270, kF0_899 = 7373,
+                     kF1_175 = 9633, kF1_501 = 12299, kF1_847 = 15137, kF1_961 = 16069, kF2_053 = 16819,
+                     kF2_562 = 20995, kF3_072 = 25172;
+// Rows of a block within this, dequantised, never reach the places where forms of the transform differ.
+inline constexpr int kMostInput = 8191;
+
+}  // namespace headrace::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace headrace::kernels {
+namespace HWY_NAMESPACE {
+#if HEADRACE_NO_SIMD
+
+bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+               size_t stride) {
+  return idct_pair_scalar(coefficients, quant, out0, out1, stride);
+}
+
+#else
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One block in 128 bits, or both in 256: every step below stays within 128-bit blocks.
+using D16 = hn::CappedTag<int16_t, 16>;
+using D32 = hn::CappedTag<int32_t, 8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+
+// Sums of products of neighbours: a[2i] b[2i] + a[2i + 1] b[2i + 1].
+HWY_INLINE V32 dot(V16 a, V16 b) {
+  const D32 d;
+#if HWY_ARCH_X86
+  V32 unused = hn::Zero(d);
+  return hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), unused);
+#else
+  const auto even = [&](V16 v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
+  const auto odd = [&](V16 v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
+  return hn::Add(hn::Mul(even(a), even(b)), hn::Mul(odd(a), odd(b)));
+#endif
+}
+
+struct Wide {  // eight 32-bit values for each eight of 16 bits: the lower and the upper four
+  V32 low, high;
+};
+HWY_INLINE Wide operator+(Wide a, Wide b) { return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)}; }
+HWY_INLINE Wide operator-(Wide a, Wide b) { return {hn::Sub(a.low, b.low), hn::Sub(a.high, b.high)}; }
+
+// x * cx + y * cy.
+HWY_INLINE Wide rotate(V16 x, V16 y, int cx, int cy) {
+  const D16 d;
+  const auto c = hn::BitCast(d, hn::Set(D32(), static_cast<int32_t>(static_cast<uint32_t>(cy) << 16 |
+                                                                    (static_cast<uint32_t>(cx) & 0xFFFF))));
+  return {dot(hn::InterleaveLower(d, x, y), c), dot(hn::InterleaveUpper(d, x, y), c)};
+}
+
+// v << 13 in 32 bits.
+HWY_INLINE Wide scaled(V16 v) {
+  const D16 d;
+  const D32 d32;
+  const auto zero = hn::Zero(d);
+  const auto up = [&](V16 x) { return hn::ShiftRight<16 - kConstBits>(hn::BitCast(d32, x)); };
+  return {up(hn::InterleaveLower(d, zero, v)), up(hn::InterleaveUpper(d, zero, v))};
+}
+
+template <int kShift> HWY_INLINE V16 descale(Wide v) {
+  const auto half = hn::Set(D32(), 1 << (kShift - 1));
+  return hn::ReorderDemote2To(D16(), hn::ShiftRight<kShift>(hn::Add(v.low, half)),
+                              hn::ShiftRight<kShift>(hn::Add(v.high, half)));
+}
+
+// The transform of eight values, one in each vector.
+template <int kShift> HWY_INLINE void transform(V16* v) {
+  const Wide e2 = rotate(v[2], v[6], kF0_541, kF0_541 - kF1_847);
+  const Wide e3 = rotate(v[2], v[6], kF0_541 + kF0_765, kF0_541);
+  const Wide e0 = scaled(hn::Add(v[0], v[4])), e1 = scaled(hn::Sub(v[0], v[4]));
+  const Wide t10 = e0 + e3, t13 = e0 - e3, t11 = e1 + e2, t12 = e1 - e2;
+
+  const V16 z3 = hn::Add(v[7], v[3]), z4 = hn::Add(v[5], v[1]);
+  const Wide r3 = rotate(z3, z4, kF1_175 - kF1_961, kF1_175);
+  const Wide r4 = rotate(z3, z4, kF1_175, kF1_175 - kF0_390);
+  const Wide o0 = rotate(v[7], v[1], kF0_298 - kF0_899, -kF0_899) + r3;
+  const Wide o3 = rotate(v[7], v[1], -kF0_899, kF1_501 - kF0_899) + r4;
+  const Wide o1 = rotate(v[5], v[3], kF2_053 - kF2_562, -kF2_562) + r4;
+  const Wide o2 = rotate(v[5], v[3], -kF2_562, kF3_072 - kF2_562) + r3;
+
+  v[0] = descale<kShift>(t10 + o3), v[7] = descale<kShift>(t10 - o3);
+  v[1] = descale<kShift>(t11 + o2), v[6] = descale<kShift>(t11 - o2);
+  v[2] = descale<kShift>(t12 + o1), v[5] = descale<kShift>(t12 - o1);
+  v[3] = descale<kShift>(t13 + o0), v[4] = descale<kShift>(t13 - o0);
+}
+
+HWY_INLINE void transpose(V16* v) {
+  const D16 d;
+  const D32 d32;
+  const hn::Repartition<int64_t, D16> d64;
+  V16 a[8], b[8];
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = hn::InterleaveLower(d, v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = hn::InterleaveUpper(d, v[2 * i], v[2 * i + 1]);
+  }
+  const auto low32 = [&](V16 x, V16 y) {
+    return hn::BitCast(d, hn::InterleaveLower(d32, hn::BitCast(d32, x), hn::BitCast(d32, y)));
+  };
+  const auto high32 = [&](V16 x, V16 y) {
+    return hn::BitCast(d, hn::InterleaveUpper(d32, hn::BitCast(d32, x), hn::BitCast(d32, y)));
+  };
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 2; ++k) {
+      b[4 * i + 2 * k] = low32(a[4 * i + k], a[4 * i + 2 + k]);
+      b[4 * i + 2 * k + 1] = high32(a[4 * i + k], a[4 * i + 2 + k]);
+    }
+  for (int i = 0; i < 4; ++i) {
+    const auto x = hn::BitCast(d64, b[i]), y = hn::BitCast(d64, b[4 + i]);
+    v[2 * i] = hn::BitCast(d, hn::InterleaveLower(d64, x, y));
+    v[2 * i + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, x, y));
+  }
+}
+
+// A row of pixels of each block.
+HWY_INLINE void store_row(V16 row, uint8_t* out0, uint8_t* out1) {
+  const hn::Rebind<uint8_t, D16> d8;
+  alignas(16) uint8_t pixels[16];
+  hn::Store(hn::DemoteTo(d8, hn::SaturatedAdd(row, hn::Set(D16(), 128))), d8, pixels);
+  std::memcpy(out0, pixels, 8);
+  if (hn::Lanes(D16()) == 16) std::memcpy(out1, pixels + 8, 8);
+}
+
+bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+               size_t stride) {
+  const D16 d;
+  const size_t lanes = hn::Lanes(d);
+  bool plain = true;
+  for (size_t b = 0; b < 16; b += lanes) {
+    V16 v[8];
+    for (size_t row = 0; row < 8; ++row)
+      v[row] = hn::Mul(hn::Load(d, coefficients + kPairStride * row + b),
+                       hn::Load(d, reinterpret_cast<const int16_t*>(quant) + kPairStride * row + b));
+    plain = plain && hn::AllFalse(d, hn::Or(hn::Gt(v[0], hn::Set(d, kMostInput)),
+                                            hn::Lt(v[0], hn::Set(d, -kMostInput))));
+    transform<kConstBits - kPass1Bits>(v);
+    transpose(v);
+    transform<kConstBits + kPass1Bits + 3>(v);
+    transpose(v);
+    uint8_t* const first = b == 0 ? out0 : out1;
+    for (size_t row = 0; row < 8; ++row) store_row(v[row], first + row * stride, out1 + row * stride);
+  }
+  return plain;
+}
+
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace::kernels {
+namespace {
+
+HWY_EXPORT(idct_pair);
+
+int16_t wrapped(int v) { return static_cast<int16_t>(v); }
+int16_t saturated(int v) { return static_cast<int16_t>(std::clamp(v, -32768, 32767)); }
+
+// The transform of eight values that lie `step` apart.
+void transform_scalar(int16_t* v, int step, int shift) {
+  const auto in = [&](int i) -> int { return v[i * step]; };
+  const auto rotated = [](int x, int y, int cx, int cy) { return x * cx + y * cy; };
+  const int e2 = rotated(in(2), in(6), kF0_541, kF0_541 - kF1_847);
+  const int e3 = rotated(in(2), in(6), kF0_541 + kF0_765, kF0_541);
+  const int e0 = wrapped(in(0) + in(4)) * (1 << kConstBits), e1 = wrapped(in(0) - in(4)) * (1 << kConstBits);
+  const int64_t t10 = int64_t{e0} + e3, t13 = int64_t{e0} - e3, t11 = int64_t{e1} + e2,
+                t12 = int64_t{e1} - e2;
+  const int z3 = wrapped(in(7) + in(3)), z4 = wrapped(in(5) + in(1));
+  const int r3 = rotated(z3, z4, kF1_175 - kF1_961, kF1_175);
+  const int r4 = rotated(z3, z4, kF1_175, kF1_175 - kF0_390);
+  const int64_t o0 = int64_t{rotated(in(7), in(1), kF0_298 - kF0_899, -kF0_899)} + r3;
+  const int64_t o3 = int64_t{rotated(in(7), in(1), -kF0_899, kF1_501 - kF0_899)} + r4;
+  const int64_t o1 = int64_t{rotated(in(5), in(3), kF2_053 - kF2_562, -kF2_562)} + r4;
+  const int64_t o2 = int64_t{rotated(in(5), in(3), -kF2_562, kF3_072 - kF2_562)} + r3;
+  const auto descaled = [&](int64_t x) {
+    return saturated(static_cast<int32_t>(static_cast<uint32_t>(x) + (1u << (shift - 1))) >> shift);
+  };
+  const int16_t out[8] = {descaled(t10 + o3), descaled(t11 + o2), descaled(t12 + o1), descaled(t13 + o0),
+                          descaled(t13 - o0), descaled(t12 - o1), descaled(t11 - o2), descaled(t10 - o3)};
+  for (int i = 0; i < 8; ++i) v[i * step] = out[i];
+}
+
+uint8_t pixel(int v) { return static_cast<uint8_t>(std::clamp(v, -128, 127) + 128); }
+
+}  // namespace
+
+bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+               size_t stride) {
+  return HWY_DYNAMIC_DISPATCH(idct_pair)(coefficients, quant, out0, out1, stride);
+}
+
+bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+                      size_t stride) {
+  bool plain = true;
+  for (int b = 0; b < 2; ++b) {
+    int16_t v[64];
+    for (int row = 0; row < 8; ++row)
+      for (int u = 0; u < 8; ++u) {
+        const int at = kPairStride * row + 8 * b + u;
+        v[8 * row + u] = wrapped(coefficients[at] * quant[at]);
+      }
+    for (int u = 0; u < 8; ++u) plain = plain && v[u] >= -kMostInput && v[u] <= kMostInput;
+    for (int u = 0; u < 8; ++u) transform_scalar(v + u, 8, kConstBits - kPass1Bits);
+    uint8_t* const out = b == 0 ? out0 : out1;
+    for (int row = 0; row < 8; ++row) {
+      transform_scalar(v + 8 * row, 1, kConstBits + kPass1Bits + 3);
+      for (int x = 0; x < 8; ++x)
+        out[static_cast<size_t>(row) * stride + static_cast<size_t>(x)] = pixel(v[8 * row + x]);
+    }
+  }
+  return plain;
+}
+
+bool idct_dc(int coefficient, int quant, uint8_t* out, size_t stride) {
+  const int value = wrapped(coefficient * quant);
+  const uint8_t grey = pixel((value * (1 << kPass1Bits) + 16) >> 5);
+  for (size_t row = 0; row < 8; ++row) std::memset(out + row * stride, grey, 8);
+  return value >= -kMostInput && value <= kMostInput;
+}
+
+}  // namespace headrace::kernels
+#endif
