@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -46,7 +47,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
     """Make a dataset of integers, as Python's `range` does: i64 scalars."""
     first, last = (0, start) if stop is None else (start, stop)
-    return Dataset(_core.read(_core.range_source(first, last, step), users_line()))
+    source = _core.range_source(*map(operator.index, (first, last, step)))
+    return Dataset(_core.read(source, users_line()))
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
