@@ -102,6 +102,16 @@ std::string hint_for(const fs::path& candidate, const fs::path& images, Store& s
   return fmt::format("{} looks like {}: {}", candidate.filename().string(), what, call);
 }
 
+// All images in one class: the classes may lie deeper than the path.
+std::string hint_of_one_class(const Source& source, const fs::path& images) {
+  const Value metadata = source.metadata();
+  const Value* classes = metadata.find("classes");
+  if (!classes || !classes->list() || classes->list()->size() != 1) return "";
+  const std::string folder = (images / *(*classes->list())[0].text()).string();
+  return fmt::format("all images lie in one class; if the classes are folders below it, give {}",
+                     quoted(folder));
+}
+
 }  // namespace
 
 std::vector<std::string> label_hints(const Source& source, const std::string& path, Store& store) {
@@ -115,8 +125,9 @@ std::vector<std::string> label_hints(const Source& source, const std::string& pa
   if (!images.has_parent_path() || images.filename() == "." || images.filename() == "..")
     images = fs::absolute(images, error).lexically_normal();
   if (!images.has_filename()) images = images.parent_path();
+  if (std::string hint = hint_of_one_class(source, images); !hint.empty()) out.push_back(std::move(hint));
   for (const fs::path& candidate : candidates(images)) {
-    if (out.size() == kMostHints) break;
+    if (out.size() >= kMostHints) break;
     if (std::string hint = hint_for(candidate, images, store); !hint.empty()) out.push_back(std::move(hint));
   }
   return out;

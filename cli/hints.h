@@ -9,8 +9,8 @@
 namespace headrace::cli {
 
 // One line a reader of labels for the images at `path`, which were read as `source`: "labels.json looks like
-// …: hr.read_json_map(…)". Files count by their content, and only when they name an image that is there. None
-// when the source is no folder of images.
+// …: hr.read_json_map(…)". Files count by their content, and only when they name an image that is there. One
+// line too when all images are of one class. None when the source is no folder of images.
 std::vector<std::string> label_hints(const Source& source, const std::string& path, Store& store);
 
 }  // namespace headrace::cli

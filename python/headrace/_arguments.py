@@ -78,23 +78,30 @@ def flag(verb: str, name: str, value: object) -> bool:
 
 
 def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Let a verb say which name was meant when it is called with one that it has not."""
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    """Let a verb or operator say which name was meant when it is called with one that it has not, or with none where it wants one."""
+    parameters = inspect.signature(function).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.name != "self"]
+    named = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    most = len(parameters) - len(named)
 
     @functools.wraps(function)
     def checked(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
         for name in kwargs:
             if name not in known:
                 raise TypeError(f"{function.__name__}: has no argument {name!r}{_meant(name, known)}")
+        if len(args) > most and named:
+            raise TypeError(
+                f"{function.__name__}: wants {', '.join(named)} by name, as {named[0]}={args[most]!r}"
+            )
         return function(*args, **kwargs)
 
     return checked
 
 
 def _meant(name: str, known: list[str]) -> str:
-    here = difflib.get_close_matches(name, known, n=1)
     if name in _OTHERS_NAMES:
         return f"; here it is {_OTHERS_NAMES[name]}"
-    if here:
-        return f"; did you mean {here[0]!r}?"
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
     return f"; it has {', '.join(known)}" if known else "; it has none"

@@ -38,10 +38,22 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
         FileNotFoundError: there is nothing at the path.
         ValueError: the format is not recognised, or has no such option.
     """
-    source = _core.open_source(
-        os.fspath(path), format or "", {key: plain(value) for key, value in options.items()}
-    )
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"read: wants one path, got {path!r}; concatenate() joins datasets")
+    place = os.fspath(path)
+    try:
+        source = _core.open_source(place, format or "", {key: plain(value) for key, value in options.items()})
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}{_unexpanded(place)}") from None
     return Dataset(_core.read(source, users_line()))
+
+
+def _unexpanded(path: str) -> str:
+    if path.startswith("~"):
+        return "; ~ is the shell's: give Path(path).expanduser()"
+    if any(sign in path for sign in "*?"):
+        return "; patterns are the shell's: give the folder, or the names to from_dataset()"
+    return ""
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001

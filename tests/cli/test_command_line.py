@@ -130,6 +130,13 @@ def test_inspect_points_to_labels_beside_the_images(photos, tmp_path):
         assert len(eval(call, {"hr": hr})) in {1, 2}
 
 
+def test_inspect_wonders_about_a_single_class(photos, tmp_path):
+    (tmp_path / "photos").symlink_to(photos)
+    assert hints(headrace("inspect", tmp_path)) == [
+        f'all images lie in one class; if the classes are folders below it, give "{tmp_path}/photos"'
+    ]
+
+
 def test_verify_lists_every_broken_file_with_its_reason(damaged):
     done = headrace("verify", damaged)
     assert done.returncode == 1

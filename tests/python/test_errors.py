@@ -174,7 +174,7 @@ END = b"\xff\xd9"
 def test_decoding_is_stricter_than_pillow(damage):
     whole = damage(encoded(1))
     assert Image.open(io.BytesIO(whole)).convert("RGB").size == (64, 64)
-    with pytest.raises(hr.CorruptSample, match="decode_image: (truncated|damaged) JPEG"):
+    with pytest.raises(hr.CorruptSample, match=r"decode_image: (truncated|damaged) JPEG"):
         ops.decode_image(whole)
 
 

@@ -112,6 +112,11 @@ def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any]) -> None
         (lambda: RANGE.shuffle(buffer_size=9), "shuffle: has no argument 'buffer_size'; here it is shuffle(window=…)"),
         (lambda: RANGE.shard(num_shards=2, index=0), "shard: has no argument 'num_shards'; here it is shard(world=…)"),
         (lambda: RANGE.options(worker=4), "options: has no argument 'worker'; did you mean 'workers'?"),
+        (lambda: RANGE.batch(4, True), "batch: wants drop_last, ragged by name, as drop_last=True"),
+        (lambda: ops.resize(np.zeros((4, 4), np.uint8), 8), "by name, as size=8"),
+        (lambda: ops.resize(b"", width=8), "resize: has no argument 'width'; it has image, size"),
+        (lambda: ops.resize(b"", sizes=8), "resize: has no argument 'sizes'; did you mean 'size'?"),
+        (lambda: hr.read(["a", "b"]), "read: wants one path, got ['a', 'b']; concatenate() joins datasets"),
         (lambda: RANGE.take(n=4), "take: has no argument 'n'; it has count"),
     ],
 )  # fmt: skip
@@ -219,3 +224,18 @@ def test_pytorch_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "headrace.loaders.torch", raising=False)
     with pytest.raises(ModuleNotFoundError, match="PyTorch is not installed"):
         RANGE.torch()
+
+
+def test_paths_that_only_a_shell_understands() -> None:
+    with pytest.raises(FileNotFoundError, match="~ is the shell's"):
+        hr.read("~/photos")
+    with pytest.raises(FileNotFoundError, match="patterns are the shell's"):
+        hr.read("/nowhere/*.jpg")
+
+
+def test_a_field_that_is_not_there() -> None:
+    words = "the sample has no field 'img'; it has x"
+    with pytest.raises(AttributeError, match=words):
+        hr.from_arrays({"x": [1]}).map(lambda s: s.img)
+    with pytest.raises(KeyError, match=words):
+        hr.from_arrays({"x": [1]}).map(lambda s: s["img"])
