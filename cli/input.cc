@@ -25,12 +25,12 @@ Value options_value(const std::vector<std::string>& options) {
   return out;
 }
 
-// A JSON map of labels is JSON too; a plan says so in its first words.
+// A JSON map of labels is JSON too. A state looks like a plan, so that whoever opens it hears what it is.
 bool looks_like_plan(std::string_view text) {
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   const size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{' &&
-         text.find("\"headrace\"") != std::string_view::npos &&
-         text.find("\"verb\"") != std::string_view::npos;
+         ((has("\"headrace\"") && has("\"verb\"")) || (has("\"fingerprint\"") && has("\"version\"")));
 }
 
 // The plan's text, or nothing when the path is data.

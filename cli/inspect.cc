@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "cli/commands.h"
+#include "cli/hints.h"
 #include "cli/survey.h"
 #include "cli/terminal.h"
+#include "headrace/formats/images/image_files.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -100,18 +102,19 @@ std::string format_of(const Source& source) {
   return name.ok() ? *name : "unknown";
 }
 
-void print_problems(const Source& source) {
+void print_problems(const Source& source, const std::string& path) {
   const Value metadata = source.metadata();
   const Value* problems = metadata.find("problems");
   if (!problems || !problems->list()) return;
   line("left out", "{} that could not be read or are no files", plural(problems->list()->size(), "name"));
   for (size_t i = 0; i < std::min(problems->list()->size(), kShownBroken); ++i) {
     const Value& problem = (*problems->list())[i];
-    fmt::print("    {}: {}\n", *problem.get_text("path"), *problem.get_text("reason"));
+    fmt::print("    {}: {}\n", join_path(path, *problem.get_text("path")), *problem.get_text("reason"));
   }
 }
 
-void print_text(const SampleReader& reader, const Survey& found, const std::string& path) {
+void print_text(const SampleReader& reader, const Survey& found, const std::string& path,
+                const std::vector<std::string>& hints) {
   const Source& source = reader.source();
   const std::string name = format_of(source);
   const FormatInfo* format = find_format(name);
@@ -125,7 +128,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   for (size_t i = 0; i < schema.size(); ++i)
     line(i == 0 ? "fields" : "", "{:<12} {}{}", schema.names[i], schema.specs[i].text(),
          static_cast<int>(i) == reader.image_field() ? "   an encoded image" : "");
-  print_problems(source);
+  print_problems(source, path);
   if (!all)
     line("looked at", "{} samples, evenly spread (--samples, --all); what follows is about these",
          count_text(found.looked));
@@ -137,6 +140,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   if (!found.heights.empty()) print_images(found);
   if (!found.labels.empty()) print_labels(found, class_names(source));
   print_broken(found, path);
+  for (const std::string& hint : hints) line("hint", "{}", hint);
 }
 
 template <class T> Value distribution(const std::vector<T>& sorted) {
@@ -159,7 +163,8 @@ Value label_values(const Survey& found, const std::vector<std::string>& classes)
   return out;
 }
 
-Value json_of(const SampleReader& reader, const Survey& found, const std::string& path) {
+Value json_of(const SampleReader& reader, const Survey& found, const std::string& path,
+              const std::vector<std::string>& hints) {
   const Source& source = reader.source();
   Value out, fields{Value::Object()}, images{Value::Object()}, kinds{Value::Object()};
   out.set("path", path), out.set("format", format_of(source)), out.set("samples", found.size),
@@ -180,6 +185,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   }
   out.set("broken", std::move(broken));
   out.set("metadata", source.metadata());
+  out.set("hints", Value::List(hints.begin(), hints.end()));
   return out;
 }
 
@@ -188,10 +194,11 @@ Result<int> inspect(const Arguments& arguments) {
   const SampleReader reader(std::move(source));
   const uint64_t count = arguments.all ? std::numeric_limits<uint64_t>::max() : arguments.samples;
   const Survey found = survey(reader, count, usable_cores());
+  const std::vector<std::string> hints = label_hints(reader.source(), arguments.input.path, *file_store());
   if (arguments.json)
-    fmt::print("{}\n", json_of(reader, found, arguments.input.path).dump(1));
+    fmt::print("{}\n", json_of(reader, found, arguments.input.path, hints).dump(1));
   else
-    print_text(reader, found, arguments.input.path);
+    print_text(reader, found, arguments.input.path, hints);
   return kOk;
 }
 

@@ -127,6 +127,11 @@ Dataset range(int64_t start, int64_t stop, int64_t step) {
 
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
   HEADRACE_ASSIGN(const Value text, Value::parse(json));
+  if (!text.find("headrace"))
+    return invalid(text.find("fingerprint")
+                       ? "plan: wants what save_plan() wrote, got the state of an iteration; "
+                         "load_state_dict() and `headrace run --state` take it"
+                       : "plan: wants what save_plan() wrote, got JSON without 'headrace'");
   HEADRACE_ASSIGN(const int64_t version, text.get_integer("headrace"));
   if (version != kPlanVersion) return invalid("plan: wants version 1, got " + std::to_string(version));
   const Value* plan = text.find("plan");

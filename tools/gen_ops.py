@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from ._arguments import names_checked
 from ._trace import Data, DTypeLike, Symbol, apply
 '''
 
@@ -145,16 +146,17 @@ def function(op: Operator) -> str:
             f"@overload\n{signature(op, data, result)} ...\n"
             for data, result in (("Data", "Data"), ("Sequence[Data]", "tuple[Data, ...]"))
         )
-        head = signature(op, "Any", "Any")
+        head = "@names_checked\n" + signature(op, "Any", "Any")
         return (
             f'{overloads}{head}\n{docstring(op)}\n    return _apply_to_each("{name}", {inputs}, {params})\n'
         )
     call = f'apply("{name}", [{inputs}], {params})'
     if op["outputs"] == 1:
-        return f"{signature(op, 'Data', 'Data')}\n{docstring(op)}\n    return {call}[0]\n"
+        return f"@names_checked\n{signature(op, 'Data', 'Data')}\n{docstring(op)}\n    return {call}[0]\n"
     results = ", ".join(f"output_{index}" for index in range(op["outputs"]))  # apply() promises no length
     result = "tuple[" + ", ".join(["Data"] * op["outputs"]) + "]"
-    return f"{signature(op, 'Data', result)}\n{docstring(op)}\n    {results} = {call}\n    return {results}\n"
+    head = "@names_checked\n" + signature(op, "Data", result)
+    return f"{head}\n{docstring(op)}\n    {results} = {call}\n    return {results}\n"
 
 
 def ruff(arguments: list[str], text: str) -> str:

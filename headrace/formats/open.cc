@@ -11,7 +11,8 @@ std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"
 
 std::string known_formats() {
   std::string out;
-  for (const auto& [name, info] : formats()) out += (out.empty() ? "" : ", ") + name;
+  for (const auto& [name, info] : formats())
+    if (info.open) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "none" : out;
 }
 

@@ -9,6 +9,18 @@ bool Call::operator==(const Call& other) const {
          first_output == other.first_output && outputs == other.outputs && ordinal == other.ordinal;
 }
 
+namespace {
+
+// What those forget most who wonder why an operator refuses their field.
+std::string_view hint_for(std::span<const TensorSpec> inputs) {
+  const bool encoded = std::any_of(inputs.begin(), inputs.end(), [](const TensorSpec& spec) {
+    return spec.dtype == DType::bytes && spec.shape.rank() == 1;
+  });
+  return encoded ? "; if they are an encoded image, decode it first with decode_image" : "";
+}
+
+}  // namespace
+
 ProgramBuilder::ProgramBuilder(Schema incoming, std::string made_at)
     : incoming_(std::move(incoming)), made_at_(std::move(made_at)) {}
 
@@ -75,7 +87,9 @@ Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> i
       return invalid("no value " + std::to_string(v) + " in this program");
     specs.push_back(spec(v));
   }
-  HEADRACE_ASSIGN(std::vector<TensorSpec> outputs, op->infer(specs));
+  auto inferred = op->infer(specs);
+  if (!inferred.ok()) return inferred.status().after(hint_for(specs));
+  std::vector<TensorSpec> outputs = *std::move(inferred);
   Call step{std::move(op),
             {inputs.begin(), inputs.end()},
             program_.num_values(),

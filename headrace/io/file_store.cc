@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <limits>
 #include <system_error>
 
@@ -28,10 +29,17 @@ Status check_path(const std::string& path) {
   return {};
 }
 
+// What a relative path is relative to: the usual reason why it is not there.
+std::string where_we_are(const std::string& path) {
+  std::error_code error;
+  if (path.starts_with('/')) return "";
+  return " (the current directory is '" + std::filesystem::current_path(error).string() + "')";
+}
+
 Result<struct stat> stat_of(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   struct stat s;
-  if (::stat(path.c_str(), &s) != 0) return system_error("cannot look at", path);
+  if (::stat(path.c_str(), &s) != 0) return system_error("cannot look at", path).after(where_we_are(path));
   return s;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "headrace/graph/notes.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/pipeline.h"

@@ -234,20 +234,6 @@ Pipeline::Elastic elastic_form(const Node& root) {
 
 }  // namespace
 
-std::vector<std::string> notes(const NodePtr& plan) {
-  std::vector<std::string> out;
-  for (const Node* n = plan.get(); !n->inputs.empty(); n = n->input().get()) {
-    if (n->as<Shard>() && !n->input()->indexed)
-      out.emplace_back(
-          "shard stands after a filter, unbatch, window shuffle or on_error(\"skip\"): every rank reads and "
-          "decodes "
-          "everything and keeps its share; put shard before them if ranks may take different numbers of "
-          "samples");
-    if (n->inputs.size() > 1) break;
-  }
-  return out;
-}
-
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
                        std::shared_ptr<Fetcher> fetcher) {
   Pipeline out;

@@ -39,9 +39,6 @@ struct Pipeline {
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
                        std::shared_ptr<Fetcher> fetcher);
 
-// What explain() should warn of: shards above borders, seeds nobody gave.
-std::vector<std::string> notes(const NodePtr& plan);
-
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);
 // Whether nothing is left of the epoch.

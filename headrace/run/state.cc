@@ -29,6 +29,11 @@ Value state_to_value(const Where& where, const std::string& fingerprint) {
 }
 
 Result<Where> state_from_value(const Value& state, const std::string& fingerprint) {
+  if (state.find("plan"))
+    return invalid(
+        "state: wants what state_dict() gave, got a plan; hr.load_plan() or `headrace run` open it");
+  if (!state.find("version") || !state.find("fingerprint"))
+    return invalid("state: wants what state_dict() gave, got something without 'version' and 'fingerprint'");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
   if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));

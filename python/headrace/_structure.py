@@ -15,12 +15,16 @@ from typing import Any
 class Fields(dict[str, Any]):
     """The fields of a sample: a dict whose items are attributes too."""
 
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(self._without(name))
+
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            known = ", ".join(self) or "none"
-            raise AttributeError(f"the sample has no field {name!r}; it has {known}") from None
+        if name not in self:
+            raise AttributeError(self._without(name))
+        return self[name]
+
+    def _without(self, name: str) -> str:
+        return f"the sample has no field {name!r}; it has {', '.join(self) or 'none'}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

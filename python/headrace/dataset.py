@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._arguments import flag, names_checked, whole_number
 from ._line import users_line
 from ._mapping import program
 from ._ranks import from_environment
@@ -50,6 +52,7 @@ class Dataset:
 
     # ---- verbs on samples
 
+    @names_checked
     def map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
         """Apply a function to every element.
 
@@ -65,6 +68,7 @@ class Dataset:
         """
         return self._mapped("map", function, python)
 
+    @names_checked
     def filter(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
         """Keep the elements for which a function answers true (a bool scalar); traced like `map`.
 
@@ -72,11 +76,14 @@ class Dataset:
         """
         return self._mapped("filter", function, python)
 
+    @names_checked
     def flat_map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
         """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
         return self.map(function, python=python).unbatch()
 
     def _mapped(self, verb: str, function: Callable[..., Any], python: bool) -> Dataset:
+        if not callable(function):
+            raise TypeError(f"{verb}: wants a function, got {function!r}")
         at = users_line()
         slot = f"{verb}_{sum(name.startswith(('map_', 'filter_')) for name in self._slots)}"
         made, is_python = program(self._node, verb, function, at, python, slot)
@@ -87,6 +94,7 @@ class Dataset:
         """Make an element of every row; fields without rows are repeated for each."""
         return self._then(_core.unbatch(self._node, users_line()))
 
+    @names_checked
     def batch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
         """Stack `size` elements along a new first dimension.
 
@@ -95,16 +103,21 @@ class Dataset:
             drop_last: Leave out a last batch that is not full.
             ragged: Allow rows of different shapes; each field is then a list of arrays. Fields of bytes and str always are lists.
         """
-        return self._then(_core.batch(self._node, size, drop_last, ragged, users_line()))
+        rows = whole_number("batch", "size", size)
+        drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
+        return self._then(_core.batch(self._node, rows, drop_last, ragged, users_line()))
 
+    @names_checked
     def with_ids(self, field: str = "id") -> Dataset:
         """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there."""
         return self._then(_core.with_engine_field(self._node, "id", field, users_line()))
 
+    @names_checked
     def with_validity(self, field: str = "valid") -> Dataset:
         """Add a bool field that is False for the samples that `shard(even="pad")` adds."""
         return self._then(_core.with_engine_field(self._node, "valid", field, users_line()))
 
+    @names_checked
     def on_error(self, policy: Policy) -> Dataset:
         """Say what happens when a sample fails in anything above this verb.
 
@@ -116,6 +129,7 @@ class Dataset:
 
     # ---- verbs on the order
 
+    @names_checked
     def shuffle(self, seed: int = 0, *, window: int = 0) -> Dataset:
         """Take the elements in another order every epoch.
 
@@ -123,8 +137,10 @@ class Dataset:
             seed: Names the orders; the same seed gives the same ones.
             window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
         """
-        return self._then(_core.shuffle(self._node, seed, window, users_line()))
+        named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
+        return self._then(_core.shuffle(self._node, named, of, users_line()))
 
+    @names_checked
     def shard(
         self,
         rank: int | None = None,
@@ -149,24 +165,30 @@ class Dataset:
             )
         if rank is None or world is None:
             rank, world = from_environment()
+        rank, world = whole_number("shard", "rank", rank), whole_number("shard", "world", world)
+        steps = None if steps is None else whole_number("shard", "steps", steps)
         return self._then(_core.shard(self._node, rank, world, even, steps, users_line()))
 
+    @names_checked
     def repeat(self, times: int | None = None) -> Dataset:
         """Go through the elements `times` times, or for ever; each pass is an epoch of what stands above."""
-        if times is not None and times < 1:
-            raise ValueError(f"repeat: wants at least 1, or nothing for ever, got {times}")
-        return self._then(_core.repeat(self._node, times or 0, users_line()))
+        passes = 0 if times is None else whole_number("repeat", "times", times, least=1)
+        return self._then(_core.repeat(self._node, passes, users_line()))
 
+    @names_checked
     def take(self, count: int) -> Dataset:
         """Keep the first `count` elements of the order, over all ranks."""
-        return self._then(_core.take(self._node, count, users_line()))
+        return self._then(_core.take(self._node, whole_number("take", "count", count), users_line()))
 
+    @names_checked
     def skip(self, count: int) -> Dataset:
         """Leave out the first `count` elements of the order, over all ranks."""
-        return self._then(_core.skip(self._node, count, users_line()))
+        return self._then(_core.skip(self._node, whole_number("skip", "count", count), users_line()))
 
     def concatenate(self, other: Dataset) -> Dataset:
         """Append another dataset of the same fields."""
+        if not isinstance(other, Dataset):
+            raise TypeError(f"concatenate: wants a Dataset, got {other!r}")
         slots = {
             slot: bound if self._slots.get(slot, bound) is bound else _CLASH
             for slot, bound in other._slots.items()
@@ -175,6 +197,7 @@ class Dataset:
 
     # ---- options
 
+    @names_checked
     def options(
         self,
         *,
@@ -199,29 +222,35 @@ class Dataset:
             rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
             trace: File for a Chrome/Perfetto trace of the first iteration.
         """
-        given = {
-            "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget,
-            "deterministic": deterministic, "trace": os.fspath(trace) if trace is not None else None,
+        numbers = {
+            "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget,
         }  # fmt: skip
-        for name in ("workers", "io", "ready", "memory_budget"):
-            value = given[name]
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ValueError(f"options: {name} wants a whole number of at least 1, got {value!r}")
-        if seed is not None and (not isinstance(seed, int) or not 0 <= seed < 2**64):
-            raise ValueError(f"options: seed wants a whole number from 0 to 2**64 - 1, got {seed!r}")
-        merged = {**self._options, **{name: value for name, value in given.items() if value is not None}}
+        merged = dict(self._options)
+        for name, value in numbers.items():
+            if value is not None:
+                merged[name] = whole_number("options", name, value, least=1)
+        if seed is not None:
+            merged["seed"] = whole_number("options", "seed", seed)
+        if deterministic is not None:
+            merged["deterministic"] = flag("options", "deterministic", deterministic)
+        if trace is not None:
+            merged["trace"] = os.fspath(trace)
         if isinstance(rewrites, bool):
             merged["rewrites_off"] = set() if rewrites else {"all"}
-        elif rewrites is not None:
+        elif isinstance(rewrites, Mapping):
             off = set(merged.get("rewrites_off", ()))
             for name, on in rewrites.items():
-                (off.discard if on else off.add)(name)
+                (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)
             merged["rewrites_off"] = off
+        elif rewrites is not None:
+            raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {rewrites!r}")
         return Dataset(self._node, merged, self._slots)
 
+    @names_checked
     def prefetch(self, count: int) -> Dataset:
         """Have at least `count` elements under way or ready; the memory budget wins over it."""
-        return self.options(ready=max(count, self._options.get("ready", 0)))
+        least = whole_number("prefetch", "count", count)
+        return self.options(ready=max(least, 1, self._options.get("ready", 0)))
 
     # ---- looking at it
 
@@ -248,8 +277,8 @@ class Dataset:
             raise TypeError(f"this dataset has no exact length: {reason}")
         return size
 
-    def __getitem__(self, position: int) -> Any:
-        """Compute one element of epoch 0, here and now."""
+    def __getitem__(self, position: int | slice) -> Any:
+        """Compute one element of epoch 0, here and now; of a slice a list of them. `skip` and `take` make datasets instead."""
         return self._item(position, 0)
 
     def __getitems__(self, positions: Sequence[int]) -> list[Any]:
@@ -260,13 +289,21 @@ class Dataset:
         """Iterate over epoch 0 as NumPy arrays; a loader, `numpy()` or `torch()`, knows epochs and states."""
         return iter(self.numpy().at_its_first_epoch())
 
+    @names_checked
     def at_epoch(self, epoch: int) -> EpochView:
         """Show the elements of another epoch as a sequence."""
         return EpochView(self, epoch)
 
-    def _item(self, position: int, epoch: int) -> Any:
+    def _item(self, position: int | slice, epoch: int) -> Any:
+        if isinstance(position, slice):
+            return [self._item(index, epoch) for index in range(*position.indices(len(self)))]
         size = self._node.size
-        index = position.__index__()
+        try:
+            index = operator.index(position)
+        except TypeError:
+            raise TypeError(
+                f"a dataset has positions and slices, got {position!r}; map(lambda s: s.name) chooses a field"
+            ) from None
         if size is not None and not -size <= index < size:
             raise IndexError(f"wants -{size} <= position < {size}, got {index}")
         if size is None and index < 0:
@@ -300,20 +337,33 @@ class Dataset:
 
     # ---- running
 
+    @names_checked
     def numpy(self) -> NumpyLoader:
         """Return what iterates over the elements as NumPy arrays, epoch after epoch."""
         from .loaders.numpy import NumpyLoader  # noqa: PLC0415 -- loaders know datasets
 
         return NumpyLoader(self)
 
+    @names_checked
     def torch(self, device: Any = None, *, pin_memory: bool | None = None) -> TorchLoader:
         """Return what iterates over the elements as PyTorch tensors, epoch after epoch.
 
         Args:
             device: Where the tensors go; the CPU when not given. To a CUDA device they are copied one element ahead.
             pin_memory: Copy through page-locked memory; when not given, if the device is CUDA.
+
+        Raises:
+            ModuleNotFoundError: PyTorch is not installed.
+            RuntimeError: CUDA is wanted, and PyTorch finds none.
         """
-        from .loaders.torch import TorchLoader  # noqa: PLC0415 -- imports torch
+        try:
+            from .loaders.torch import TorchLoader  # noqa: PLC0415 -- imports torch
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise ModuleNotFoundError(
+                "torch: PyTorch is not installed; `pip install torch`, or iterate over numpy()", name="torch"
+            ) from None
 
         return TorchLoader(self, device=device, pin_memory=pin_memory)
 
@@ -348,10 +398,8 @@ class EpochView(Sequence[Any]):
     """The elements of one epoch by position."""
 
     def __init__(self, dataset: Dataset, epoch: int):
-        if epoch < 0:
-            raise ValueError(f"at_epoch: wants at least 0, got {epoch}")
         self.dataset = dataset
-        self.epoch = epoch
+        self.epoch = whole_number("at_epoch", "epoch", epoch)
 
     def __len__(self) -> int:
         return len(self.dataset)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from ._arguments import names_checked
 from ._trace import Data, DTypeLike, Symbol, apply
 
 __all__ = [
@@ -59,6 +60,7 @@ def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
     return apply(name, [data], params)[0]
 
 
+@names_checked
 def add(x: Data, *, value: int | float) -> Data:
     """Add a number to every element.
 
@@ -72,6 +74,7 @@ def add(x: Data, *, value: int | float) -> Data:
     return apply("add", [x], {"value": value})[0]
 
 
+@names_checked
 def add_fields(x: Data, y: Data) -> Data:
     """Add two tensors element by element.
 
@@ -85,6 +88,7 @@ def add_fields(x: Data, y: Data) -> Data:
     return apply("add_fields", [x, y], {})[0]
 
 
+@names_checked
 def cast(data: Data, *, dtype: DTypeLike) -> Data:
     """Turn numbers into another dtype.
 
@@ -100,6 +104,7 @@ def cast(data: Data, *, dtype: DTypeLike) -> Data:
     return apply("cast", [data], {"dtype": dtype})[0]
 
 
+@names_checked
 def center_crop(image: Data, *, size: int | Sequence[int]) -> Data:
     """Cut a window of a fixed size from the middle of an image.
 
@@ -116,6 +121,7 @@ def center_crop(image: Data, *, size: int | Sequence[int]) -> Data:
     return apply("center_crop", [image], {"size": size})[0]
 
 
+@names_checked
 def crop_boxes(
     image: Data,
     boxes: Data,
@@ -143,6 +149,7 @@ def crop_boxes(
     )[0]
 
 
+@names_checked
 def crop_mirror_normalize(
     image: Data,
     *,
@@ -175,6 +182,7 @@ def crop_mirror_normalize(
     )[0]
 
 
+@names_checked
 def decode_image(
     image: Data,
     *,
@@ -203,6 +211,7 @@ def decode_image(
     )[0]
 
 
+@names_checked
 def divide(x: Data, *, value: int | float) -> Data:
     """Divide every element by a number; integers become f32.
 
@@ -216,6 +225,7 @@ def divide(x: Data, *, value: int | float) -> Data:
     return apply("divide", [x], {"value": value})[0]
 
 
+@names_checked
 def divide_fields(x: Data, y: Data) -> Data:
     """Divide the first tensor by the second; integers become f32.
 
@@ -229,6 +239,7 @@ def divide_fields(x: Data, y: Data) -> Data:
     return apply("divide_fields", [x, y], {})[0]
 
 
+@names_checked
 def divide_into(x: Data, *, value: int | float) -> Data:
     """Divide a number by every element: value / x.
 
@@ -242,6 +253,7 @@ def divide_into(x: Data, *, value: int | float) -> Data:
     return apply("divide_into", [x], {"value": value})[0]
 
 
+@names_checked
 def equal(x: Data, *, value: int | float) -> Data:
     """Whether x == value, element by element.
 
@@ -255,6 +267,7 @@ def equal(x: Data, *, value: int | float) -> Data:
     return apply("equal", [x], {"value": value})[0]
 
 
+@names_checked
 def equal_fields(x: Data, y: Data) -> Data:
     """Whether x == y, element by element.
 
@@ -268,6 +281,7 @@ def equal_fields(x: Data, y: Data) -> Data:
     return apply("equal_fields", [x, y], {})[0]
 
 
+@names_checked
 def greater(x: Data, *, value: int | float) -> Data:
     """Whether x > value, element by element.
 
@@ -281,6 +295,7 @@ def greater(x: Data, *, value: int | float) -> Data:
     return apply("greater", [x], {"value": value})[0]
 
 
+@names_checked
 def greater_equal(x: Data, *, value: int | float) -> Data:
     """Whether x >= value, element by element.
 
@@ -294,6 +309,7 @@ def greater_equal(x: Data, *, value: int | float) -> Data:
     return apply("greater_equal", [x], {"value": value})[0]
 
 
+@names_checked
 def greater_equal_fields(x: Data, y: Data) -> Data:
     """Whether x >= y, element by element.
 
@@ -307,6 +323,7 @@ def greater_equal_fields(x: Data, y: Data) -> Data:
     return apply("greater_equal_fields", [x, y], {})[0]
 
 
+@names_checked
 def greater_fields(x: Data, y: Data) -> Data:
     """Whether x > y, element by element.
 
@@ -320,6 +337,7 @@ def greater_fields(x: Data, y: Data) -> Data:
     return apply("greater_fields", [x, y], {})[0]
 
 
+@names_checked
 def less(x: Data, *, value: int | float) -> Data:
     """Whether x < value, element by element.
 
@@ -333,6 +351,7 @@ def less(x: Data, *, value: int | float) -> Data:
     return apply("less", [x], {"value": value})[0]
 
 
+@names_checked
 def less_equal(x: Data, *, value: int | float) -> Data:
     """Whether x <= value, element by element.
 
@@ -346,6 +365,7 @@ def less_equal(x: Data, *, value: int | float) -> Data:
     return apply("less_equal", [x], {"value": value})[0]
 
 
+@names_checked
 def less_equal_fields(x: Data, y: Data) -> Data:
     """Whether x <= y, element by element.
 
@@ -359,6 +379,7 @@ def less_equal_fields(x: Data, y: Data) -> Data:
     return apply("less_equal_fields", [x, y], {})[0]
 
 
+@names_checked
 def less_fields(x: Data, y: Data) -> Data:
     """Whether x < y, element by element.
 
@@ -372,6 +393,7 @@ def less_fields(x: Data, y: Data) -> Data:
     return apply("less_fields", [x, y], {})[0]
 
 
+@names_checked
 def logical_and(x: Data, y: Data) -> Data:
     """Whether both x and y are true.
 
@@ -385,6 +407,7 @@ def logical_and(x: Data, y: Data) -> Data:
     return apply("logical_and", [x, y], {})[0]
 
 
+@names_checked
 def logical_not(x: Data) -> Data:
     """Whether x is false.
 
@@ -397,6 +420,7 @@ def logical_not(x: Data) -> Data:
     return apply("logical_not", [x], {})[0]
 
 
+@names_checked
 def logical_or(x: Data, y: Data) -> Data:
     """Whether x or y or both are true.
 
@@ -410,6 +434,7 @@ def logical_or(x: Data, y: Data) -> Data:
     return apply("logical_or", [x, y], {})[0]
 
 
+@names_checked
 def multiply(x: Data, *, value: int | float) -> Data:
     """Multiply every element by a number.
 
@@ -423,6 +448,7 @@ def multiply(x: Data, *, value: int | float) -> Data:
     return apply("multiply", [x], {"value": value})[0]
 
 
+@names_checked
 def multiply_fields(x: Data, y: Data) -> Data:
     """Multiply two tensors element by element.
 
@@ -436,6 +462,7 @@ def multiply_fields(x: Data, y: Data) -> Data:
     return apply("multiply_fields", [x, y], {})[0]
 
 
+@names_checked
 def normalize(
     image: Data,
     *,
@@ -463,6 +490,7 @@ def normalize(
     )[0]
 
 
+@names_checked
 def not_equal(x: Data, *, value: int | float) -> Data:
     """Whether x != value, element by element.
 
@@ -476,6 +504,7 @@ def not_equal(x: Data, *, value: int | float) -> Data:
     return apply("not_equal", [x], {"value": value})[0]
 
 
+@names_checked
 def not_equal_fields(x: Data, y: Data) -> Data:
     """Whether x != y, element by element.
 
@@ -493,6 +522,7 @@ def not_equal_fields(x: Data, y: Data) -> Data:
 def random_crop(image: Data, *, size: int | Sequence[int]) -> Data: ...
 @overload
 def random_crop(image: Sequence[Data], *, size: int | Sequence[int]) -> tuple[Data, ...]: ...
+@names_checked
 def random_crop(image: Any, *, size: int | Sequence[int]) -> Any:
     """Cut a window of a fixed size at a random place.
 
@@ -513,6 +543,7 @@ def random_crop(image: Any, *, size: int | Sequence[int]) -> Any:
 def random_flip(image: Data, *, p: float | Symbol = 0.5) -> Data: ...
 @overload
 def random_flip(image: Sequence[Data], *, p: float | Symbol = 0.5) -> tuple[Data, ...]: ...
+@names_checked
 def random_flip(image: Any, *, p: float | Symbol = 0.5) -> Any:
     """Mirror images left to right with probability `p`.
 
@@ -528,6 +559,7 @@ def random_flip(image: Any, *, p: float | Symbol = 0.5) -> Any:
     return _apply_to_each("random_flip", image, {"p": p})
 
 
+@names_checked
 def random_resize(
     image: Data,
     *,
@@ -552,6 +584,7 @@ def random_resize(
     )[0]
 
 
+@names_checked
 def random_resized_crop(
     image: Data,
     *,
@@ -589,6 +622,7 @@ def random_resized_crop(
     )[0]
 
 
+@names_checked
 def resize(
     image: Data,
     *,
@@ -611,6 +645,7 @@ def resize(
     return apply("resize", [image], {"size": size, "interpolation": interpolation, "antialias": antialias})[0]
 
 
+@names_checked
 def subtract(x: Data, *, value: int | float) -> Data:
     """Subtract a number from every element.
 
@@ -624,6 +659,7 @@ def subtract(x: Data, *, value: int | float) -> Data:
     return apply("subtract", [x], {"value": value})[0]
 
 
+@names_checked
 def subtract_fields(x: Data, y: Data) -> Data:
     """Subtract the second tensor from the first.
 
@@ -637,6 +673,7 @@ def subtract_fields(x: Data, y: Data) -> Data:
     return apply("subtract_fields", [x, y], {})[0]
 
 
+@names_checked
 def subtract_from(x: Data, *, value: int | float) -> Data:
     """Subtract every element from a number: value - x.
 

@@ -30,7 +30,7 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None) -> Da
 
 
 def read_images(path: Path) -> Dataset:
-    """Read a folder of images, or one image: field `image` (encoded, bytes)."""
+    """Read a folder of images: field `image` (encoded, bytes)."""
     return _read(path, "images")
 
 

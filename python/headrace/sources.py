@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,16 +38,29 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
         FileNotFoundError: there is nothing at the path.
         ValueError: the format is not recognised, or has no such option.
     """
-    source = _core.open_source(
-        os.fspath(path), format or "", {key: plain(value) for key, value in options.items()}
-    )
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"read: wants one path, got {path!r}; concatenate() joins datasets")
+    place = os.fspath(path)
+    try:
+        source = _core.open_source(place, format or "", {key: plain(value) for key, value in options.items()})
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}{_unexpanded(place)}") from None
     return Dataset(_core.read(source, users_line()))
+
+
+def _unexpanded(path: str) -> str:
+    if path.startswith("~"):
+        return "; ~ is the shell's: give Path(path).expanduser()"
+    if any(sign in path for sign in "*?"):
+        return "; patterns are the shell's: give the folder, or the names to from_dataset()"
+    return ""
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
     """Make a dataset of integers, as Python's `range` does: i64 scalars."""
     first, last = (0, start) if stop is None else (start, stop)
-    return Dataset(_core.read(_core.range_source(first, last, step), users_line()))
+    source = _core.range_source(*map(operator.index, (first, last, step)))
+    return Dataset(_core.read(source, users_line()))
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:

@@ -97,6 +97,46 @@ def test_inspect_looks_at_as_many_as_wanted(photos):
     assert json.loads(headrace("inspect", photos, "--json", "--samples", 4).stdout)["looked_at"] == 4
 
 
+def hints(done):
+    return [
+        line.split("hint  ")[1].strip() for line in done.stdout.splitlines() if line.startswith("  hint ")
+    ]
+
+
+def test_inspect_points_to_labels_beside_the_images(photos, tmp_path):
+    assert hints(headrace("inspect", photos)) == []
+    images = tmp_path / "set" / "images"
+    images.mkdir(parents=True)
+    for path in photos.rglob("*.jpg"):
+        (images / path.name).write_bytes(path.read_bytes())
+    (images / "labels.json").write_text('{"3.jpg": 1, "4.jpg": 0}')
+    (images / "other.json").write_text('{"of other images.jpg": 1}')
+    (images / "notes.txt").write_text("no list at all\n")
+    (tmp_path / "set" / "val.txt").write_text("set/images/3.jpg 4\nset/images/4.jpg 5\n")
+    assert hints(headrace("inspect", images)) == [
+        f'labels.json looks like a JSON map of labels: hr.read_json_map("{images}/labels.json")',
+        f'val.txt looks like a list of images: hr.read_file_list("{tmp_path}/set/val.txt", root="{tmp_path}")',
+    ]
+    boxes = tmp_path / "set" / "Annotations"
+    boxes.mkdir()
+    (boxes / "3.xml").write_text("<annotation></annotation>")
+    call = f'hr.read_voc_xml("{tmp_path}/set", images="images", annotations="Annotations")'
+    assert f"Annotations looks like boxes in XML files: {call}" in hints(headrace("inspect", images))
+    told = json.loads(headrace("inspect", images.name, "--json", cwd=images.parent).stdout)
+    assert len(told["hints"]) == 3
+    hr = pytest.importorskip("headrace")  # what is offered does what it says
+    for hint in told["hints"]:
+        call = hint.split(": ", 1)[1]
+        assert len(eval(call, {"hr": hr})) in {1, 2}
+
+
+def test_inspect_wonders_about_a_single_class(photos, tmp_path):
+    (tmp_path / "photos").symlink_to(photos)
+    assert hints(headrace("inspect", tmp_path)) == [
+        f'all images lie in one class; if the classes are folders below it, give "{tmp_path}/photos"'
+    ]
+
+
 def test_verify_lists_every_broken_file_with_its_reason(damaged):
     done = headrace("verify", damaged)
     assert done.returncode == 1
@@ -232,7 +272,7 @@ def test_explain_shows_the_plan(plan):
     assert "random_crop(size=[32]" in done.stdout
     assert "fingerprint" in done.stdout
     told = json.loads(headrace("explain", plan, "--json").stdout)
-    assert told["explain"] in done.stdout
+    assert told["explain"].split("workers ")[0] in done.stdout  # the memory that is free may differ
     assert told["fingerprint"] in done.stdout
 
 

@@ -1,5 +1,6 @@
 """Broken inputs: what is raised names file, operator, reason and the user's line; skip and replace deliver the rest."""
 
+import io
 import os
 import re
 
@@ -152,3 +153,39 @@ def test_the_report_of_a_failed_run_does_not_say_that_nothing_ran(photos):
     with pytest.raises(hr.CorruptSample):
         next(iter(loader))
     assert "has not delivered an element" in str(loader.report())
+
+
+def encoded(seed: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(picture(seed, 64, 64)).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+END = b"\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole[: len(whole) // 2] + END,  # Pillow: grey from the middle on
+        lambda whole: whole[:-200] + b"\xff\x00" * 50 + whole[-100:],  # Pillow: other pixels at the end
+    ],
+)
+def test_decoding_is_stricter_than_pillow(damage):
+    whole = damage(encoded(1))
+    assert Image.open(io.BytesIO(whole)).convert("RGB").size == (64, 64)
+    with pytest.raises(hr.CorruptSample, match=r"decode_image: (truncated|damaged) JPEG"):
+        ops.decode_image(whole)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda whole: whole.removesuffix(END),
+        lambda whole: whole + b"and then some",
+        lambda whole: whole[:20] + b"between" + whole[20:],  # after the JFIF segment
+    ],
+)
+def test_what_leaves_every_pixel_to_the_file_is_let_pass(odd):
+    whole = encoded(2)
+    assert np.array_equal(ops.decode_image(odd(whole)), ops.decode_image(whole))

@@ -1,7 +1,13 @@
 """What people try first, and what they should be told."""
 
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -31,9 +37,10 @@ def test_an_iteration_that_another_one_ended_raises() -> None:
 
 
 @pytest.mark.parametrize("option", ["workers", "io", "ready", "memory_budget"])
-@pytest.mark.parametrize("value", [0, -1, "4"])
+@pytest.mark.parametrize("value", [0, -1, "4", True, 1.5])
 def test_options_are_checked_where_they_are_given(option: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"options: {option} wants a whole number"):
+    error = ValueError if type(value) is int else TypeError
+    with pytest.raises(error, match=f"options: {option} wants a whole number.*got {value!r}"):
         hr.range(10).options(**{option: value})
 
 
@@ -47,3 +54,188 @@ def test_impossible_states_are_refused(wrong: dict[str, int]) -> None:
     loader = hr.range(10).batch(3).numpy()
     with pytest.raises(ValueError, match="state: "):
         loader.load_state_dict({**loader.state_dict(), **wrong})
+
+
+RANGE = hr.range(10)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RANGE.batch("4"), "batch: size wants a whole number, got '4'"),
+        (lambda: RANGE.batch(2.0), "batch: size wants a whole number, got 2.0"),
+        (lambda: RANGE.batch(4, drop_last="yes"), "batch: drop_last wants True or False, got 'yes'"),
+        (lambda: RANGE.shuffle(None), "shuffle: seed wants a whole number, got None"),
+        (lambda: RANGE.shuffle(True), "shuffle: seed wants a whole number, got True"),
+        (lambda: RANGE.shuffle(1, window="9"), "shuffle: window wants a whole number, got '9'"),
+        (lambda: RANGE.take("3"), "take: count wants a whole number, got '3'"),
+        (lambda: RANGE.skip(0.5), "skip: count wants a whole number, got 0.5"),
+        (lambda: RANGE.repeat("2"), "repeat: times wants a whole number, got '2'"),
+        (lambda: RANGE.shard("0", 2), "shard: rank wants a whole number, got '0'"),
+        (lambda: RANGE.prefetch("x"), "prefetch: count wants a whole number, got 'x'"),
+        (lambda: RANGE.at_epoch("1"), "at_epoch: epoch wants a whole number, got '1'"),
+        (lambda: RANGE.numpy().set_epoch(None), "set_epoch: epoch wants a whole number, got None"),
+        (lambda: RANGE.numpy().load_state_dict(None), "load_state_dict: wants the dict that state_dict() gave, got None"),
+        (lambda: RANGE.options(rewrites=[1]), "options: rewrites wants a bool, or a dict of name to bool, got [1]"),
+        (lambda: RANGE.options(rewrites={"fuse_maps": 1}), "options: rewrites['fuse_maps'] wants True or False, got 1"),
+        (lambda: RANGE.options(deterministic=0), "options: deterministic wants True or False, got 0"),
+        (lambda: RANGE.concatenate([1]), "concatenate: wants a Dataset, got [1]"),
+        (lambda: RANGE.map(3), "map: wants a function, got 3"),
+        (lambda: RANGE["image"], "a dataset has positions and slices, got 'image'; map(lambda s: s.name) chooses a field"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_is_told_in_the_users_words(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == words
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    ds = hr.range(10).shuffle(np.int64(3)).take(np.uint8(6)).batch(np.int32(2)).options(workers=np.int64(1))
+    assert len(list(ds)) == 3
+
+
+@pytest.mark.parametrize("call", [lambda: RANGE.take(-1), lambda: RANGE.shuffle(-1), lambda: RANGE.repeat(0)])
+def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match=r"wants a whole number of at least [01], got (-1|0)"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RANGE.batch(batch_size=4), "batch: has no argument 'batch_size'; here it is batch(size)"),
+        (lambda: RANGE.batch(4, drop_remainder=True), "has no argument 'drop_remainder'; here it is batch(drop_last=…)"),
+        (lambda: RANGE.options(num_workers=4), "options: has no argument 'num_workers'; here it is options(workers=…)"),
+        (lambda: RANGE.numpy(num_workers=4), "numpy: has no argument 'num_workers'; here it is options(workers=…)"),
+        (lambda: RANGE.torch(batch_size=4), "torch: has no argument 'batch_size'; here it is batch(size)"),
+        (lambda: RANGE.shuffle(buffer_size=9), "shuffle: has no argument 'buffer_size'; here it is shuffle(window=…)"),
+        (lambda: RANGE.shard(num_shards=2, index=0), "shard: has no argument 'num_shards'; here it is shard(world=…)"),
+        (lambda: RANGE.options(worker=4), "options: has no argument 'worker'; did you mean 'workers'?"),
+        (lambda: RANGE.batch(4, True), "batch: wants drop_last, ragged by name, as drop_last=True"),
+        (lambda: ops.resize(np.zeros((4, 4), np.uint8), 8), "by name, as size=8"),
+        (lambda: ops.resize(b"", width=8), "resize: has no argument 'width'; it has image, size"),
+        (lambda: ops.resize(b"", sizes=8), "resize: has no argument 'sizes'; did you mean 'size'?"),
+        (lambda: hr.read(["a", "b"]), "read: wants one path, got ['a', 'b']; concatenate() joins datasets"),
+        (lambda: RANGE.take(n=4), "take: has no argument 'n'; it has count"),
+    ],
+)  # fmt: skip
+def test_the_names_of_other_libraries_lead_to_ours(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        call()
+
+
+def test_a_slice_is_a_list_of_elements() -> None:
+    ds = hr.range(10).map(lambda x: x * 10)
+    assert [int(x) for x in ds[2:5]] == [20, 30, 40]
+    assert [int(x) for x in ds[-2:]] == [80, 90]
+    assert [int(x) for x in ds[8:99]] == [80, 90]
+    assert [int(x) for x in ds[::-4]] == [90, 50, 10]
+    shuffled = ds.shuffle(3)
+    assert shuffled.at_epoch(1)[:] == [shuffled.at_epoch(1)[i] for i in range(10)]
+    with pytest.raises(TypeError, match="no exact length"):
+        ds.repeat()[:3]
+
+
+def test_bytes_that_nobody_decoded(photos: Path) -> None:
+    words = "got bytes; if they are an encoded image, decode it first with decode_image"
+    for op in (
+        lambda x: ops.resize(x, size=8),
+        ops.random_flip,
+        lambda x: ops.center_crop(x, size=8),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hr.read(photos).map(lambda s, op=op: op(s.image))
+    with pytest.raises(ValueError, match=words):
+        ops.resize((photos / "cat" / "0.jpg").read_bytes(), size=8)
+    with pytest.raises(ValueError) as caught:
+        hr.from_arrays(np.zeros((2, 4))).map(lambda x: ops.resize(x, size=8))
+    assert "decode_image" not in str(caught.value)
+
+
+def test_a_relative_path_that_is_not_there_says_where_it_was_looked_for() -> None:
+    with pytest.raises(FileNotFoundError, match=re.escape(f"(the current directory is '{Path.cwd()}')")):
+        hr.read("nowhere/train")
+    with pytest.raises(FileNotFoundError) as caught:
+        hr.read("/nowhere/train")
+    assert "current directory" not in str(caught.value)
+
+
+def test_a_plan_is_no_state_and_a_state_no_plan(tmp_path: Path) -> None:
+    plan, state = tmp_path / "plan.json", tmp_path / "state.json"
+    RANGE.save_plan(plan)
+    state.write_text(json.dumps(RANGE.numpy().state_dict()))
+    with pytest.raises(ValueError, match=r"state: wants what state_dict\(\) gave, got a plan"):
+        RANGE.numpy().load_state_dict(json.loads(plan.read_text()))
+    with pytest.raises(
+        ValueError, match=r"plan: wants what save_plan\(\) wrote, got the state of an iteration"
+    ):
+        hr.load_plan(state)
+    with pytest.raises(ValueError, match="without 'version' and 'fingerprint'"):
+        RANGE.numpy().load_state_dict({})
+    with pytest.raises(ValueError, match="got JSON without 'headrace'"):
+        hr.load_plan(_written(tmp_path / "other.json", "{}"))
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_classes_that_are_not_there(photos: Path) -> None:
+    with pytest.raises(
+        ValueError, match="classes wants folders with images, got 'catt'; not named are 'cat'"
+    ):
+        hr.read_image_folder(photos, classes=["catt", "dog"])
+    assert len(hr.read_image_folder(photos, classes=["dog"])) == 6
+    assert int(hr.read_image_folder(photos, classes=["ant", "cat", "dog"])[0]["label"]) == 1
+
+
+def notes(ds: hr.Dataset) -> list[str]:
+    return [line for line in ds.explain().splitlines() if line.startswith("note: ")]
+
+
+def test_explain_notes_what_may_not_be_meant() -> None:
+    seed, batches, border = "shuffle has seed 0", "shuffle stands after batch", "shard stands after a filter"
+    even = hr.range(100).filter(lambda x: x < 50)
+
+    def found(ds: hr.Dataset) -> list[str]:
+        return [line.split(":")[1].strip() for line in notes(ds)]
+
+    assert notes(hr.range(100).shuffle(7).shard(0, 2).batch(4)) == []
+    assert notes(hr.range(100).shard(0, 2).shuffle(7).batch(4)) == []  # shard rises above the shuffle
+    assert [line[: len(seed)] for line in found(hr.range(100).shuffle().batch(4))] == [seed]
+    assert [line[: len(batches)] for line in found(hr.range(100).batch(4).shuffle(7))] == [batches]
+    assert [line[: len(border)] for line in found(even.shard(0, 2, steps=5))] == [border]
+    both = found(hr.range(100).shuffle().batch(4).map(lambda x: x + 1).shuffle())
+    assert len(both) == 2 and both[0].startswith(seed) and both[1].startswith(batches)
+    unbatched = hr.range(100).batch(4).unbatch().shuffle(7, window=9)
+    assert notes(unbatched) == []
+
+
+def test_shard_before_shuffle_deals_the_shuffled_order() -> None:
+    before = [int(x) for x in hr.range(10).shard(1, 2).shuffle(7)]
+    after = [int(x) for x in hr.range(10).shuffle(7).shard(1, 2)]
+    assert before == after
+
+
+def test_pytorch_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "headrace.loaders.torch", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="PyTorch is not installed"):
+        RANGE.torch()
+
+
+def test_paths_that_only_a_shell_understands() -> None:
+    with pytest.raises(FileNotFoundError, match="~ is the shell's"):
+        hr.read("~/photos")
+    with pytest.raises(FileNotFoundError, match="patterns are the shell's"):
+        hr.read("/nowhere/*.jpg")
+
+
+def test_a_field_that_is_not_there() -> None:
+    words = "the sample has no field 'img'; it has x"
+    with pytest.raises(AttributeError, match=words):
+        hr.from_arrays({"x": [1]}).map(lambda s: s.img)
+    with pytest.raises(KeyError, match=words):
+        hr.from_arrays({"x": [1]}).map(lambda s: s["img"])

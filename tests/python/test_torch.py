@@ -90,3 +90,11 @@ def test_a_cuda_device_gets_the_same_batches(ds):
     other = ds.batch(3).numpy()
     other.load_state_dict(state)
     assert [b["x"].tolist() for b in other] == want[2:]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")
+def test_cuda_that_is_not_there():
+    with pytest.raises(RuntimeError, match="torch: device 'cuda' wants CUDA, and PyTorch finds none"):
+        hr.range(4).torch("cuda")
+    with pytest.raises(RuntimeError, match="torch: pin_memory=True wants CUDA"):
+        hr.range(4).torch(pin_memory=True)

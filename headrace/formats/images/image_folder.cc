@@ -8,6 +8,8 @@
 namespace headrace {
 namespace {
 
+constexpr size_t kShownFolders = 10;  // in a message
+
 // How the images of a folder lie: what recognition and the warning about splits look at.
 struct Layout {
   size_t at_root = 0, in_folders = 0;
@@ -84,16 +86,38 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
   for (int64_t& l : out.labels) l = sorted[static_cast<size_t>(l)];
 }
 
-void label_by_classes(const Listing& listing, ImageFiles& out) {
+// A list of all classes serves a split that lacks some. But a class that is not there beside a folder that
+// nobody names is a slip of the pen, and would leave images out without a word.
+Status check_classes(const std::set<std::string_view>& found, const std::vector<std::string>& classes) {
+  const std::set<std::string_view> named(classes.begin(), classes.end());
+  std::string missing, unnamed;
+  for (const std::string& name : classes)
+    if (!found.contains(name)) missing += (missing.empty() ? "'" : ", '") + name + "'";
+  size_t left = 0;
+  for (const std::string_view folder : found) {
+    if (named.contains(folder) || ++left > kShownFolders) continue;
+    unnamed += (left == 1 ? "'" : ", '") + std::string(folder) + "'";
+  }
+  if (missing.empty() || left == 0) return {};
+  if (left > kShownFolders) unnamed += " and " + std::to_string(left - kShownFolders) + " more";
+  return invalid("classes wants folders with images, got " + missing + "; not named are " + unnamed);
+}
+
+Status label_by_classes(const Listing& listing, ImageFiles& out) {
   std::map<std::string_view, int64_t> number;
+  std::set<std::string_view> found;
   for (size_t i = 0; i < out.classes.size(); ++i) number.emplace(out.classes[i], static_cast<int64_t>(i));
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
-    const auto it = number.find(name.substr(0, name.find('/')));
-    if (it == number.end() || it->first.size() == name.size() || !names_an_image(name)) continue;
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    found.insert(name.substr(0, slash));
+    const auto it = number.find(name.substr(0, slash));
+    if (it == number.end()) continue;
     out.names.add(name);
     out.labels.push_back(it->second);
   }
+  return check_classes(found, out.classes);
 }
 
 Result<SourceOpening> open_folder(const OpenRequest& request) {
@@ -107,10 +131,11 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
   out.root = request.path().path;
   out.problems = listing->problems;
   HEADRACE_ASSIGN(out.classes, request.texts("classes"));
-  if (out.classes.empty())
+  if (out.classes.empty()) {
     label_by_folder(*listing, out);
-  else
-    label_by_classes(*listing, out);
+  } else {
+    HEADRACE_TRY(label_by_classes(*listing, out));
+  }
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
   return ready(std::move(source));
 }

@@ -77,9 +77,18 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
 TEST(ImageFolder, GivenClassesFixTheLabels) {
   MemoryStore store;
   for (const char* name : {"a/1.jpg", "b/1.jpg", "c/1.jpg"}) store.add(std::string("d/") + name, "");
-  const auto source = open_source(store, "d", "image_folder", *Value::parse(R"({"classes":["c","x","a"]})"));
-  ASSERT_TRUE(source.ok()) << failure(source);
-  EXPECT_THAT(samples(**source, store), ElementsAre("d/a/1.jpg 2", "d/c/1.jpg 0"));
+  const auto open = [&](const char* options) {
+    return open_source(store, "d", "image_folder", *Value::parse(options));
+  };
+  const auto two = open(R"({"classes":["c","a"]})");
+  ASSERT_TRUE(two.ok()) << failure(two);
+  EXPECT_THAT(samples(**two, store), ElementsAre("d/a/1.jpg 1", "d/c/1.jpg 0"));
+  const auto more_than_there_are = open(R"({"classes":["c","x","a","b"]})");
+  ASSERT_TRUE(more_than_there_are.ok()) << failure(more_than_there_are);
+  EXPECT_THAT(samples(**more_than_there_are, store),
+              ElementsAre("d/a/1.jpg 2", "d/b/1.jpg 3", "d/c/1.jpg 0"));
+  EXPECT_THAT(failure(open(R"({"classes":["c","x","a"]})")),
+              HasSubstr("classes wants folders with images, got 'x'; not named are 'b'"));
 }
 
 TEST(ImageFolder, SplitsAreNotTakenForClasses) {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
+from .._arguments import whole_number
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -135,9 +136,10 @@ class Loader(Generic[Element]):
 
     def set_epoch(self, epoch: int) -> None:
         """Name the epoch of the next iteration; ends the one under way."""
+        number = whole_number("set_epoch", "epoch", epoch)
         self.close()
         self._knows_epoch = True
-        self._core.set_epoch(epoch)
+        self._core.set_epoch(number)
 
     def state_dict(self) -> State:
         """Return where the iteration stands, as JSON can hold it: elements handed out count, those read ahead do not."""
@@ -148,8 +150,11 @@ class Loader(Generic[Element]):
         """Let the next iteration continue where the state says; with any number of workers.
 
         Raises:
+            TypeError: it is no dict.
             ValueError: the state is of another pipeline or of changed data; the message says what differs.
         """
+        if not isinstance(state, dict):
+            raise TypeError(f"load_state_dict: wants the dict that state_dict() gave, got {state!r}")
         self.close()
         self._core.load(state)
         self._knows_epoch = True

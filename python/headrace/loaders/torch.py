@@ -25,8 +25,9 @@ class TorchLoader(Loader[Any]):
         self.device = torch.device(device if device is not None else "cpu")
         on_cuda = self.device.type == "cuda"
         self.pin_memory = on_cuda if pin_memory is None else pin_memory
-        if self.pin_memory and not torch.cuda.is_available():
-            raise RuntimeError("pin_memory=True wants CUDA, and PyTorch finds none")
+        if (on_cuda or self.pin_memory) and not torch.cuda.is_available():
+            wanted = f"device {str(self.device)!r}" if on_cuda else "pin_memory=True"
+            raise RuntimeError(f"torch: {wanted} wants CUDA, and PyTorch finds none on this machine")
         self._stream = torch.cuda.Stream(self.device) if on_cuda else None  # type: ignore[no-untyped-call,unused-ignore]
         self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bf16"}
 

@@ -1,0 +1,107 @@
+"""Arguments as people give them: whole numbers, and the names that other libraries have for ours.
+
+The engine checks what values mean; here stands what only Python can tell, since the border to C++ would answer a wrong type or name
+with the signature of a function that nobody called.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+# What tf.data, PyTorch, DALI and WebDataset call it, and where it stands here.
+_OTHERS_NAMES = {
+    "batch_size": "batch(size)",
+    "bs": "batch(size)",
+    "buffer_size": "shuffle(window=…), or nothing: without it shuffle permutes all elements",
+    "collate_fn": "batch(ragged=True), or map()",
+    "deterministic": "options(deterministic=…)",
+    "drop_last_batch": "batch(drop_last=…)",
+    "drop_remainder": "batch(drop_last=…)",
+    "index": "shard(rank, world)",
+    "initial": "shuffle(window=…)",
+    "memory_budget": "options(memory_budget=…)",
+    "num_parallel_calls": "options(workers=…)",
+    "num_replicas": "shard(world=…)",
+    "num_shards": "shard(world=…)",
+    "num_threads": "options(workers=…)",
+    "num_workers": "options(workers=…)",
+    "persistent_workers": "nothing: a loader keeps no threads between epochs and begins at once",
+    "prefetch_factor": "prefetch(count)",
+    "random_seed": "shuffle(seed=…)",
+    "reshuffle_each_iteration": "nothing: every epoch has an order of its own",
+    "shard_id": "shard(rank=…)",
+    "shuffle": "the verb shuffle(seed=…)",
+    "timeout": "nothing: a loader waits until data or an error comes",
+    "workers": "options(workers=…)",
+    "world_size": "shard(world=…)",
+}
+
+
+def whole_number(verb: str, name: str, value: object, least: int = 0) -> int:
+    """Return the value as an int from `least` to 2**64 - 1; bools, floats and texts are none.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it is out of range.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(f"{verb}: {name} wants a whole number, got {value!r}")
+    if number < least or number >= 2**64:
+        wanted = f"at least {least}" if number < least else "less than 2**64"
+        raise ValueError(f"{verb}: {name} wants a whole number of {wanted}, got {number}")
+    return number
+
+
+def flag(verb: str, name: str, value: object) -> bool:
+    """Return the value, a bool of Python or NumPy.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{verb}: {name} wants True or False, got {value!r}")
+    return bool(value)
+
+
+def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """Let a verb or operator say which name was meant when it is called with one that it has not, or with none where it wants one."""
+    parameters = inspect.signature(function).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.name != "self"]
+    named = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    most = len(parameters) - len(named)
+
+    @functools.wraps(function)
+    def checked(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(f"{function.__name__}: has no argument {name!r}{_meant(name, known)}")
+        if len(args) > most and named:
+            raise TypeError(
+                f"{function.__name__}: wants {', '.join(named)} by name, as {named[0]}={args[most]!r}"
+            )
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _meant(name: str, known: list[str]) -> str:
+    if name in _OTHERS_NAMES:
+        return f"; here it is {_OTHERS_NAMES[name]}"
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; it has {', '.join(known)}" if known else "; it has none"
