@@ -162,8 +162,8 @@ nightly: test  ## what takes long: all sanitizers, ten minutes of every fuzz tar
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 
 .PHONY: consumer
-consumer: build  ## build and run a C++ program that uses find_package(headrace)
-	@tests/cmake_consumer/run.sh $(RELEASE)
+consumer: build  ## build and run C++ programs that use find_package(headrace)
+	@tests/cmake_consumer/run.sh $(RELEASE) $(PYTHON)
 
 .PHONY: bench
 bench: build  ## the micro-benchmarks and the pipelines beside other loaders

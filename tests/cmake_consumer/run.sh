@@ -1,11 +1,24 @@
 #!/usr/bin/env bash
-# Install the library from a build tree into an empty prefix, then build and run a program against it.
-#   tests/cmake_consumer/run.sh BUILD_TREE
+# Install the library from a build tree into an empty prefix; build and run a program against it, and the examples, which
+# must say in C++ what they say in Python and as JSON.
+#   tests/cmake_consumer/run.sh BUILD_TREE PYTHON
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(realpath "$1") python=$(realpath -s "$2")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake --install "$1" --component dev --prefix "$scratch/prefix" >/dev/null
-cmake -S "$here" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
-cmake --build "$scratch/build"
-timeout 60 "$scratch/build/consumer"
+cmake --install "$build" --component dev --prefix "$scratch/prefix" >/dev/null
+for project in tests/cmake_consumer examples; do
+  cmake -S "$root/$project" -B "$scratch/$project" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
+  cmake --build "$scratch/$project"
+done
+timeout 60 "$scratch/tests/cmake_consumer/consumer"
+
+cd "$scratch"  # the path in imagenet.json is demo-data/train
+"$python" "$root/tools/make_demo_data.py" --count 20
+in_cpp=$(timeout 60 examples/imagenet demo-data/train)
+in_python=$("$python" "$root/examples/imagenet.py" demo-data/train)
+as_json=$("$build/cli/headrace" run "$root/examples/imagenet.json" | grep -oE '[0-9a-f]{32}')
+echo "imagenet: $in_cpp in C++, $in_python in Python, $as_json as JSON"
+[ "$in_cpp" = "$in_python" ] && [ "$in_cpp" = "$as_json" ]
+timeout 60 examples/run_plan "$root/examples/imagenet.json" | grep -qF 'f32 (20, 3, 224, 224)'

@@ -1,6 +1,38 @@
 #include "tests/sources/conformance.h"
 
+#include "headrace/formats/format.h"
+
 namespace headrace::trial {
+namespace {
+
+class NamingItsFile final : public Opening<SourcePtr> {
+ public:
+  NamingItsFile(std::string path, SourceOpeningPtr steps)
+      : path_(std::move(path)), steps_(std::move(steps)) {}
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    auto step = steps_->advance(bytes);
+    if (!step.ok()) return step.status().before("'" + path_ + "': ");
+    return step;
+  }
+
+ private:
+  std::string path_;
+  SourceOpeningPtr steps_;
+};
+
+}  // namespace
+
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
+    std::string name) {
+  return [name = std::move(name)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
+    OpenRequest request;
+    request.probes.resize(1);
+    request.probes[0].path = files[0].path;
+    request.probes[0].info.size = files[0].size;
+    HEADRACE_ASSIGN(SourceOpening opening, find_format(name)->open(request));
+    return SourceOpeningPtr(std::make_unique<NamingItsFile>(files[0].path, std::move(opening.steps)));
+  };
+}
 
 std::string field_text(DType dtype, const Shape& shape, std::string_view bytes) {
   return std::string(dtype_name(dtype)) + " " + shape.text() + " " + std::string(bytes) + "\n";

@@ -41,6 +41,10 @@ struct SourceCase {
 std::string field_text(DType dtype, const Shape& shape, std::string_view bytes);
 std::string sample_text(const std::vector<Tensor>& fields);
 
+// The `open` of a format that is registered and reads one file. Its errors name the file, as open_source has
+// them.
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name);
+
 // Sizes as the store has them now.
 std::vector<SourceFile> sized(Store& store, const SourceCase& source_case);
 PathOf path_of(const Source& source);
