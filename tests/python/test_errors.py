@@ -152,3 +152,12 @@ def test_the_report_of_a_failed_run_does_not_say_that_nothing_ran(photos):
     with pytest.raises(hr.CorruptSample):
         next(iter(loader))
     assert "has not delivered an element" in str(loader.report())
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_an_operator_over_a_ragged_batch_is_refused(python):
+    dataset = hr.range(5).batch(2, ragged=True).map(lambda x: x + 1, python=python)
+    with pytest.raises(
+        ValueError, match=rf"wants an array, got a batch of 2 rows that are none .*map before batch.*{HERE}"
+    ):
+        list(dataset.numpy())
