@@ -76,9 +76,10 @@ class LevelBody final : public Body {
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
   bool takes_positions() const override { return true; }
 
-  // One element, here and now: ds[i], batches of batches. REQUIRES: position below the level's size.
+  // One element, here and now: ds[i], batches of batches. Not `valid`: of a batch that shard's Even::pad
+  // added. REQUIRES: position below the level's size.
   Result<Sample> element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,
-                         Evaluator& evaluator) const;
+                         Evaluator& evaluator, bool valid = true) const;
 
   const Level& level() const { return *level_; }
   const Level::Start& outer_start() const { return outer_; }
@@ -96,6 +97,8 @@ class LevelBody final : public Body {
   const Level::Start& start_of(const Level& level) const;
   // Row positions of a batch of `level` begin here.
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
+  Result<Sample> batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
+                          Evaluator& evaluator) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(Ticket& ticket, const Part& part) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,

@@ -144,7 +144,14 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0;
   in_.clear();
-  for (int v : call.inputs) in_.push_back(values[static_cast<size_t>(v)].view);
+  for (int v : call.inputs) {
+    const Operand& value = values[static_cast<size_t>(v)];
+    if (value.owner && value.owner->is_ragged())
+      return invalid(std::string(call.op->name()) + ": wants an array, got a batch of " +
+                     std::to_string(value.owner->rows->size()) +
+                     " rows that are none (ragged, bytes or str); map before batch");
+    in_.push_back(value.view);
+  }
   const Key key = call.op->random() ? Key(seed_, call.ordinal, who.id) : Key();
   const auto n = static_cast<size_t>(call.outputs);
   const auto spec_of = [&](size_t i) -> const TensorSpec& {

@@ -87,7 +87,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     part.at.resize(part.count);
     rows->locate(first + i, epoch, occurrence, start_of(*rows), part.at);
-    for (const Position& p : part.at) {
+    for (Position& p : part.at) {
+      p.valid = p.valid && ticket.batch_at.valid;
       const LeafPlan& leaf = rows->leaves[p.leaf];
       if (leaf.source && !leaf.source->resident()) part.state = Part::State::io;
     }
@@ -258,7 +259,7 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   std::vector<Operand> operands;
   const auto mark = evaluator.scratch().mark();
   if (leaf.rows) {
-    HEADRACE_ASSIGN(Sample batch, element(*row.level, row.position, row.epoch, row.at.occurrence, evaluator));
+    HEADRACE_ASSIGN(Sample batch, batch_of(*row.level, leaf, row.at, evaluator));
     fields = std::move(batch.fields);
     for (const Tensor& field : fields) operands.push_back({field.view(), &field});
     return evaluator.run_or_pass({}, leaf.schema(), operands, who, slots, out);
@@ -309,9 +310,10 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
 }
 
 Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,
-                                  Evaluator& evaluator) const {
+                                  Evaluator& evaluator, bool valid) const {
   Position at;
   level.locate(position, epoch, occurrence, start_of(level), {&at, 1});
+  at.valid = at.valid && valid;
   const LeafPlan& leaf = level.leaves[at.leaf];
   if (!leaf.rows) {
     std::vector<Tensor> out(leaf.schema().size());
@@ -319,11 +321,16 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
     HEADRACE_TRY(run_row({&level, position, epoch, at, nullptr, nullptr}, evaluator, {}, out, who));
     return Sample{who.id, who.shown, std::move(out), nullptr};
   }
+  return batch_of(level, leaf, at, evaluator);
+}
+
+Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
+                                   Evaluator& evaluator) const {
   const uint64_t first = first_row(level, leaf, at);
   const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, start_of(*leaf.rows)) - first);
   std::vector<std::vector<Tensor>> columns(leaf.rows->schema.size());
   for (uint64_t i = 0; i < n; ++i) {
-    HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator));
+    HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator, at.valid));
     for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
   }
   Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};

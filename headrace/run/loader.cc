@@ -84,6 +84,7 @@ class LoaderImpl final : public Loader {
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Where here(bool finished) const;
+  Status check_rank(const Where& where) const;
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   void start_crew();
   void pause(bool finished);
@@ -111,7 +112,10 @@ class LoaderImpl final : public Loader {
 Status LoaderImpl::begin() {
   stop();
   began_ = next_;
-  if (began_.finished) began_ = {.epoch = began_.epoch + 1};
+  // Another world may leave this rank nothing of the epoch: as good as finished.
+  const bool nothing_left =
+      elastic() && began_.consumed > 0 && is_finished(pipeline_.elastic, began_.consumed);
+  if (began_.finished || nothing_left) began_ = {.epoch = began_.epoch + 1};
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
   over_ = false;
@@ -162,15 +166,19 @@ void LoaderImpl::pause(bool finished) {
 Where LoaderImpl::here(bool finished) const {
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
-  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0)
+  const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
+  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0 && !nothing_here)
     return {.epoch = began_.epoch};
   if (elastic()) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
     return out;
   }
-  if (pipeline_.shard) out.rank = pipeline_.shard->rank, out.world = pipeline_.shard->world;
-  if (!finished) out.cursor = executor_.save();
+  out.delivered = began_.delivered + delivered_;
+  out.finished = finished || (plan_->size && out.delivered >= *plan_->size);
+  if (pipeline_.shard) out.world = pipeline_.shard->world;
+  if (pipeline_.shard && !(pipeline_.level && options_.deterministic)) out.rank = pipeline_.shard->rank;
+  if (!out.finished) out.cursor = executor_.save();
   return out;
 }
 
@@ -211,18 +219,27 @@ Status LoaderImpl::load(const Value& state) {
   if (where.elastic != elastic() && !where.finished && !begins)
     return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
                                  : "state: was taken with deterministic=False, this loader has not");
-  if (!where.elastic && !where.finished && pipeline_.shard && where.world != 0 &&
-      (where.world != pipeline_.shard->world || where.rank != pipeline_.shard->rank))
-    return invalid("state: belongs to rank " + std::to_string(where.rank) + " of " +
-                   std::to_string(where.world) + ", this is rank " + std::to_string(pipeline_.shard->rank) +
-                   " of " + std::to_string(pipeline_.shard->world) +
-                   "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
+  HEADRACE_TRY(check_rank(where));
   stop();
   failure_ = {};
   over_ = false;
   next_ = where;
   paused_ = std::move(where);
   return {};
+}
+
+// A cursor may belong to one rank, or to the ranks of one world.
+Status LoaderImpl::check_rank(const Where& where) const {
+  const Shard mine = pipeline_.shard.value_or(Shard{});
+  if (where.finished || where.world.value_or(mine.world) == mine.world) {
+    if (where.finished || where.rank.value_or(mine.rank) == mine.rank) return {};
+  }
+  const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
+    return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
+  };
+  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
+                 name(mine.rank, mine.world) +
+                 "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
 }
 
 Value LoaderImpl::report() const {

@@ -22,8 +22,10 @@ Value state_to_value(const Where& where, const std::string& fingerprint) {
   } else {
     Value::List cursor;
     for (uint64_t v : where.cursor) cursor.emplace_back(v);
+    out.set("delivered", where.delivered);
     out.set("cursor", std::move(cursor));
-    if (where.world > 0) out.set("rank", where.rank), out.set("world", where.world);
+    if (where.rank) out.set("rank", *where.rank);
+    if (where.world) out.set("world", *where.world);
   }
   return out;
 }
@@ -61,10 +63,14 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
       if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
       out.cursor.push_back(static_cast<uint64_t>(*v.integer()));
     }
-    if (state.find("world")) {
-      HEADRACE_ASSIGN(const int64_t rank, state.get_integer("rank"));
-      HEADRACE_ASSIGN(const int64_t world, state.get_integer("world"));
-      out.rank = static_cast<uint32_t>(rank), out.world = static_cast<uint32_t>(world);
+    HEADRACE_ASSIGN(const int64_t delivered, state.get_integer("delivered"));
+    if (delivered < 0)
+      return invalid("state: 'delivered' wants at least 0, got " + std::to_string(delivered));
+    out.delivered = static_cast<uint64_t>(delivered);
+    for (const auto& [key, member] : {std::pair("rank", &out.rank), std::pair("world", &out.world)}) {
+      if (!state.find(key)) continue;
+      HEADRACE_ASSIGN(const int64_t value, state.get_integer(key));
+      *member = static_cast<uint32_t>(value);
     }
     return out;
   }

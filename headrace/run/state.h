@@ -1,5 +1,6 @@
 // The state of an iteration as JSON: a fingerprint, an epoch, and how much of it was handed out.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "headrace/core/value.h"
@@ -15,7 +16,8 @@ struct Where {
   bool elastic = true;
   bool finished = false;
   Cursor cursor{};
-  uint32_t rank = 0, world = 0;
+  uint64_t delivered = 0;               // with a cursor: elements of this epoch handed out by this rank
+  std::optional<uint32_t> rank, world;  // whose the cursor is: of any rank, of any world when there is none
 };
 
 Value state_to_value(const Where& where, const std::string& fingerprint);

@@ -23,14 +23,14 @@ from .nodes import (
 )
 
 
-def build(hr, node: Node):
-    """The dataset of the package that this tree means."""
+def build(hr, node: Node, read=None):
+    """The dataset of the package that this tree means; `read` makes the one of a size."""
     match node:
         case Read():
-            return hr.range(node.size).map(_start, python=True)
+            return read(node.size) if read else hr.range(node.size).map(_start, python=True)
         case Concatenate():
-            return build(hr, node.input).concatenate(build(hr, node.other))
-    below = build(hr, node.input)
+            return build(hr, node.input, read).concatenate(build(hr, node.other, read))
+    below = build(hr, node.input, read)
     match node:
         case Map():
             return below.map(dict, python=True)

@@ -77,6 +77,10 @@ class Run:
         state = {"fingerprint": self.fingerprint, "epoch": self.epoch}
         if self.finished():
             return state | {"epoch": self.epoch + 1}
+        if (
+            self.delivered == 0 and not self.resumed
+        ):  # the beginning of an epoch is that of all ranks and worlds
+            return state
         return state | self.place()
 
 
@@ -177,6 +181,8 @@ class StreamRun(Run):
 def merge_states(root: Node, states: list[dict]) -> dict:
     """One state for any world from those of all ranks, taken after the same number of steps."""
     root = plan(root)
+    if all(s == states[0] and "rank" not in s and "world" not in s for s in states):
+        return states[0]  # fits every world as it is: the beginning of an epoch, or what all ranks share
     world = states[0].get("world")
     ranks = sorted(s.get("rank", -1) for s in states)
     if ranks != list(range(world or 0)) or len({s["delivered"] for s in states}) > 1:

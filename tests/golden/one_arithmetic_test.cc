@@ -1,0 +1,58 @@
+// The main job on five small images, from files to batches: one hash on every SIMD target.
+#include <gtest/gtest.h>
+
+#include "headrace/headrace.h"
+#include "headrace/kernels/targets.h"
+#include "tests/oracle/sha1.h"
+
+namespace headrace {
+namespace {
+
+// Made on AVX-512, the same on AVX2, SSE4 and in scalar code.
+constexpr char kGolden[] = "5e6f039e9a30652d7e17c61a85551b4aba66cb66";
+
+Dataset pipeline(const char* dtype, const char* layout) {
+  const auto augment = [=](const Fields& sample) -> Outputs {
+    const Symbol image = sample["image"].apply("decode_image").apply("random_resized_crop", {{"size", 40}});
+    const Value::List mean{0.485, 0.456, 0.406}, std{0.229, 0.224, 0.225};
+    return {
+        {"image",
+         image.apply("random_flip")
+             .apply("normalize",
+                    {{"mean", mean}, {"std", std}, {"scale", 0.01}, {"dtype", dtype}, {"layout", layout}})}};
+  };
+  return read(HEADRACE_TEST_GOLDEN_IMAGES, "images").shuffle({.seed = 17}).map(augment).batch(2);
+}
+
+void append_epochs(const Dataset& dataset, int epochs, std::vector<uint8_t>& out) {
+  LoaderOptions options;
+  options.seed = 5;
+  auto loader = dataset.loader(std::move(options));
+  ASSERT_TRUE(loader.ok()) << loader.status().text();
+  Sample batch;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    ASSERT_TRUE((*loader)->begin().ok());
+    while (true) {
+      const Result<bool> more = (*loader)->next(batch);
+      ASSERT_TRUE(more.ok()) << more.status().text();
+      if (!*more) break;
+      const View view = batch.fields[0].view();
+      const auto* bytes = view.as<uint8_t>();
+      out.insert(out.end(), bytes, bytes + view.size_bytes());
+    }
+  }
+}
+
+TEST(OneArithmetic, TheMainJobHasOneHashOnEverySimdTarget) {
+  EXPECT_GE(kernels::simd_targets().size(), 2U);
+  kernels::on_each_simd_target([](const std::string& target) {
+    std::vector<uint8_t> bytes;
+    for (const char* dtype : {"f32", "f16", "bf16", "u8"})
+      for (const char* layout : {"CHW", "HWC"}) append_epochs(pipeline(dtype, layout), 3, bytes);
+    EXPECT_EQ(bytes.size(), size_t{40 * 40 * 3} * 5 * 3 * 2 * (4 + 2 + 2 + 1)) << target;
+    EXPECT_EQ(testing::sha1_hex(bytes), kGolden) << target;
+  });
+}
+
+}  // namespace
+}  // namespace headrace

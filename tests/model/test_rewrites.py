@@ -1,0 +1,173 @@
+"""Rewrites preserve bytes: random pipelines over images and numbers, with draws, under random sets of rewrites."""
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
+
+GRAPHS = 4000 if os.environ.get("HEADRACE_NIGHTLY") else 400
+REWRITES = ("sink_order_verbs", "fuse_maps", "hoist_over_batch", "write_into_slot")
+FOLDER = str(Path(__file__).parents[1] / "golden" / "images")
+IMAGES = np.random.default_rng(3).integers(0, 256, (9, 12, 10, 3), dtype=np.uint8)
+LONGEST = 40  # elements, so that tests stay quick
+
+Sample = dict[str, Any]
+Change = Callable[[Sample], Sample]
+
+
+class Draft:
+    """A pipeline under way; its elements are {"image", "x", "y"}, or batches of those."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.data = self.files() if rng.random() < 0.3 else self.arrays()
+        self.indexed = self.samples = self.pixels = True
+        self.sharded = self.joined = self.ragged = False
+
+    def files(self) -> Any:
+        def decoded(s: Sample) -> Sample:
+            return {"image": hr.ops.decode_image(s["image"]), "x": s["id"], "y": s["id"]}
+
+        return hr.read(FOLDER, format="images").with_ids().map(decoded)
+
+    def arrays(self) -> Any:
+        x = np.arange(9, dtype=self.rng.choice([np.int64, np.float32, np.uint8]))
+        return hr.from_arrays({"image": IMAGES, "x": x, "y": x / 3})
+
+    def add_verb(self) -> None:
+        verbs = [self.map] * 7 + [self.shuffle] * 2 + [self.take, self.skip, self.repeat, self.concatenate]
+        verbs += [self.shard] * 2
+        if self.samples:
+            verbs += [self.batch, self.numbers_and_batch] * 2 + [self.window, self.filter]
+        self.rng.choice(verbs)()
+
+    def map(self) -> None:
+        if self.ragged:
+            return
+        changes = [self.change_number() for _ in range(self.rng.randint(0, 2))]
+        if self.samples and self.pixels and (not changes or self.rng.random() < 0.6):
+            changes.append(self.change_image())
+        self.data = self.data.map(lambda s: applied(changes, s))
+
+    def change_number(self) -> Change:
+        """Element-wise, so that the map may move over a batch."""
+        field, value = self.rng.choice("xy"), self.rng.randint(1, 5)
+        name = self.rng.choice(["add", "subtract_from", "multiply", "divide", "cast", "add_fields"])
+        dtype = self.rng.choice(["f32", "f16", "i32", "f64"])
+
+        def change(s: Sample) -> Any:
+            if name == "cast":
+                return hr.ops.cast(s[field], dtype=dtype)
+            if name == "add_fields":
+                return hr.ops.add_fields(*(hr.ops.cast(s[f], dtype="f64") for f in "xy"))
+            return getattr(hr.ops, name)(hr.ops.cast(s[field], dtype="f32"), value=value)
+
+        return lambda s: {**s, field: change(s)}
+
+    def change_image(self) -> Change:
+        ops, rng = hr.ops, self.rng
+        name, size = (
+            rng.choice(["crop", "resized", "flip", "flip", "resize", "centre", "normalize"]),
+            rng.randint(4, 9),
+        )
+        dtype, layout = rng.choice(["f32", "f16", "u8"]), rng.choice(["HWC", "CHW"])
+        self.pixels = name != "normalize"
+        changes = {
+            "crop": lambda image: ops.random_crop(ops.resize(image, size=[12, 11]), size=size),
+            "resized": lambda image: ops.random_resized_crop(image, size=size),
+            "flip": ops.random_flip,
+            "resize": lambda image: ops.resize(image, size=[size, size + 1]),
+            "centre": lambda image: ops.center_crop(ops.resize(image, size=[11, 12]), size=size),
+            "normalize": lambda image: ops.normalize(image, mean=0.4, std=0.3, dtype=dtype, layout=layout),
+        }
+        return lambda s: {**s, "image": changes[name](s["image"])}
+
+    def take(self) -> None:
+        self.data = self.data.take(self.rng.randint(1, 12))
+
+    def skip(self) -> None:
+        self.data = self.data.skip(self.rng.randint(0, 2))
+
+    def repeat(self) -> None:
+        if self.indexed and len(self.data) * 2 <= LONGEST:
+            self.data = self.data.repeat(2)
+
+    def shuffle(self) -> None:
+        if self.indexed:
+            self.data = self.data.shuffle(self.rng.randint(0, 99))
+
+    def shard(self) -> None:
+        if self.indexed and not self.sharded and not self.joined:
+            self.data = self.data.shard(self.rng.randrange(2), 2, even=self.rng.choice(["wrap", "drop"]))
+            self.sharded = True
+
+    def concatenate(self) -> None:
+        if self.indexed and not self.sharded and len(self.data) * 2 <= LONGEST:
+            self.data, self.joined = self.data.concatenate(self.data.take(3)), True
+
+    def batch(self) -> None:
+        self.ragged = any(None in spec.shape for spec in self.data.schema.values())
+        size, drop_last = self.rng.randint(1, 4), self.rng.random() < 0.3
+        self.data, self.samples = self.data.batch(size, drop_last=drop_last, ragged=self.ragged), False
+
+    def numbers_and_batch(self) -> None:
+        change = self.change_number()
+        self.data = self.data.map(change)
+        self.batch()
+
+    def window(self) -> None:
+        self.data = self.data.shuffle(self.rng.randint(0, 99), window=self.rng.randint(1, 5))
+        self.indexed = False
+
+    def filter(self) -> None:
+        if not self.sharded:
+            limit, self.indexed = self.rng.randint(3, 9), False
+            self.data = self.data.filter(lambda s: hr.ops.less(s["x"], value=limit))
+
+
+def applied(changes: list[Change], sample: Sample) -> Sample:
+    for change in changes:
+        sample = change(sample)
+    return sample
+
+
+def random_pipeline(seed: int) -> Any:
+    draft = Draft(random.Random(seed))
+    for _ in range(draft.rng.randint(3, 9)):
+        draft.add_verb()
+    return draft.data
+
+
+def delivered(data: Any) -> list[Any]:
+    """Two epochs, as dtypes, shapes and bytes."""
+    loader = data.numpy().at_its_first_epoch()
+    return [{name: frozen(leaf) for name, leaf in e.items()} for _ in range(2) for e in loader]
+
+
+def frozen(leaf: Any) -> Any:
+    if isinstance(leaf, list):
+        return [frozen(row) for row in leaf]
+    return leaf.dtype.str, leaf.shape, leaf.tobytes()
+
+
+def test_rewrites_preserve_bytes_in_random_pipelines() -> None:
+    applied_in = dict.fromkeys(REWRITES[:3], 0)
+    for seed in range(GRAPHS):
+        data, rng = random_pipeline(seed), random.Random(seed)
+        plain = data.options(seed=seed, rewrites=False, workers=1)
+        text = data.explain()
+        want = delivered(plain)
+        for _ in range(3):
+            on = {name: rng.random() < 0.6 for name in REWRITES}
+            got = delivered(data.options(seed=seed, rewrites=on, workers=rng.randint(1, 3)))
+            assert got == want, (seed, on, text)
+        assert delivered(data.options(seed=seed)) == want, (seed, text)
+        for name in applied_in:
+            applied_in[name] += f"after {name}" in text
+    assert min(applied_in.values()) > GRAPHS / 10, f"hardly tried: {applied_in}"
