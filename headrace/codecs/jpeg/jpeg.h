@@ -1,5 +1,5 @@
-// JPEG: the header by our own marker parser, the pixels by libjpeg-turbo (turbo.cc). README.md says what will
-// stand beside it. For codecs/image.cc, which checks sizes; free functions, any thread.
+// JPEG: the header by our own marker parser, the pixels by our own decoder or by libjpeg-turbo (README.md).
+// For codecs/image.cc, which checks sizes; free functions, any thread.
 #pragma once
 #include "headrace/codecs/image.h"
 
