@@ -96,23 +96,35 @@ HWY_INLINE V16 scaled_sum(V16 x, int cx, V16 z, int cz) {
   return hn::ReorderDemote2To(d, low, high);
 }
 
+struct Pixels {
+  hn::Vec<D8> r, g, b;
+};
+
 // Factors beyond 16 bits are split: 91881 = 65536 + 26345, 116130 = 2 * 65536 - 14942, -46802 = -65536 +
 // 18734.
+HWY_INLINE Pixels convert(const uint8_t* y, const uint8_t* cb, const uint8_t* cr) {
+  const auto middle = hn::Set(D16(), 128);
+  const V16 luma = load(y);
+  const V16 x = hn::Sub(load(cb), middle), z = hn::Sub(load(cr), middle);
+  const V16 r = hn::Add(hn::Add(luma, z), scaled(z, kCrToR - 65536));
+  const V16 b = hn::Add(hn::Add(luma, hn::Add(x, x)), scaled(x, kCbToB - 2 * 65536));
+  const V16 g = hn::Add(hn::Sub(luma, z), scaled_sum(x, -kCbToG, z, 65536 - kCrToG));
+  return {hn::DemoteTo(D8(), r), hn::DemoteTo(D8(), g), hn::DemoteTo(D8(), b)};
+}
+
+// Two halves at a time, so that whole vectors are woven; the last ones overlap those before.
 int64_t ycc_to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int64_t count, uint8_t* rgb) {
-  const D16 d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto middle = hn::Set(d, 128);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const V16 luma = load(y + i);
-    const V16 x = hn::Sub(load(cb + i), middle), z = hn::Sub(load(cr + i), middle);
-    const V16 r = hn::Add(hn::Add(luma, z), scaled(z, kCrToR - 65536));
-    const V16 b = hn::Add(hn::Add(luma, hn::Add(x, x)), scaled(x, kCbToB - 2 * 65536));
-    const V16 g = hn::Add(hn::Sub(luma, z), scaled_sum(x, -kCbToG, z, 65536 - kCrToG));
-    hn::StoreInterleaved3(hn::DemoteTo(D8(), r), hn::DemoteTo(D8(), g), hn::DemoteTo(D8(), b), D8(),
-                          rgb + 3 * i);
+  const hn::ScalableTag<uint8_t> d;
+  const auto half = static_cast<int64_t>(hn::Lanes(D8()));
+  if (count < 2 * half) return 0;
+  for (int64_t next = 0; next < count; next += 2 * half) {
+    const int64_t i = std::min(next, count - 2 * half);
+    const Pixels low = convert(y + i, cb + i, cr + i);
+    const Pixels high = convert(y + i + half, cb + i + half, cr + i + half);
+    hn::StoreInterleaved3(hn::Combine(d, high.r, low.r), hn::Combine(d, high.g, low.g),
+                          hn::Combine(d, high.b, low.b), d, rgb + 3 * i);
   }
-  return i;
+  return count;
 }
 
 #endif
