@@ -30,6 +30,25 @@ Result<std::vector<uint8_t>> decode(std::string_view file, Color color) {
   return pixels;
 }
 
+TEST(Image, DecodingEndsWhenTheRunIsStopped) {
+  for (const std::string_view file : {kGrayJpeg, kPalettePng}) {
+    const auto header = read_image_header(bytes_of(file));
+    ASSERT_TRUE(header.ok());
+    std::vector<uint8_t> pixels(3 * 64);
+    const auto row = static_cast<size_t>(header->width * 3);
+    StopFlag stop;
+    Scratch scratch(nullptr, &stop);
+    const auto run = [&] {
+      return decode_image(bytes_of(file), *header, Color::rgb, header->whole(), pixels.data(), row, scratch);
+    };
+    EXPECT_TRUE(run().ok());
+    stop.raise();
+    EXPECT_EQ(run().code(), Code::cancelled);
+    stop.lower();
+    EXPECT_TRUE(run().ok());
+  }
+}
+
 TEST(Image, WhatIsNoImageIsNamed) {
   EXPECT_EQ(refusal(""), "not an image (no bytes at all)");
   EXPECT_EQ(refusal("hello, world"), "not an image (starts with 'hell…')");

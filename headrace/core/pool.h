@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "headrace/core/buffer.h"
+#include "headrace/core/stop_flag.h"
 
 namespace headrace {
 
@@ -48,7 +49,8 @@ class Pool {
 // results. Not for sharing between threads.
 class Scratch {
  public:
-  explicit Scratch(Pool* pool = nullptr) : pool_(pool) {}  // without a pool: plain heap, no budget
+  // Without a pool: plain heap, no budget. Without a flag: nobody stops the work.
+  explicit Scratch(Pool* pool = nullptr, const StopFlag* stop = nullptr) : pool_(pool), stop_(stop) {}
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -68,6 +70,8 @@ class Scratch {
   void clear() { reset({}); }
   void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
   size_t capacity() const { return capacity_; }
+  // Whether the work is no longer wanted: return stopped(). Cheap enough for every row of an image.
+  bool is_stopped() const { return stop_ && stop_->raised(); }
 
  private:
   struct Chunk {
@@ -77,6 +81,7 @@ class Scratch {
   std::vector<Chunk> chunks_;
   size_t chunk_ = 0, used_ = 0, capacity_ = 0;
   Pool* pool_;
+  const StopFlag* stop_;
 };
 
 }  // namespace headrace

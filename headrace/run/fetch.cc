@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kKeptBlocks =
     16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
-constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
+constexpr size_t kOpenFiles = 64;           // of sources with fewer files than samples
+constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
@@ -85,7 +86,11 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");
-  HEADRACE_TRY(read_exactly(*opened, extent.offset, {buffer->mutable_data(), length}));
+  for (uint64_t done = 0; done < length; done += kPiece) {
+    if (stop_ && stop_->raised()) return stopped();
+    const std::span piece{buffer->mutable_data() + done, std::min<uint64_t>(kPiece, length - done)};
+    HEADRACE_TRY(read_exactly(*opened, extent.offset + done, piece));
+  }
   counters.io_reads.add(1);
   counters.io_bytes.add(length);
   counters.io_ns.add(now_ns() - begin);

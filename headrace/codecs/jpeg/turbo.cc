@@ -30,7 +30,7 @@ constexpr int64_t kMinScans = 16;          // allowed at any size
 constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
 
 // Our own reasons to stop, beside libjpeg's message codes (which are positive).
-enum Reason : int { kTooManyScans = -1, kMissingScan = -2, kChangedHeader = -3, kNoEnd = -4 };
+enum Reason : int { kTooManyScans = -1, kMissingScan = -2, kChangedHeader = -3, kNoEnd = -4, kStopped = -5 };
 
 struct Session {
   jpeg_decompress_struct decoder;
@@ -50,6 +50,7 @@ struct Session {
   size_t row_stride;
   uint8_t* cmyk;  // rows for CMYK that becomes RGB or grey; else null
   uint8_t* rgb;   // one row for CMYK that becomes grey; else null
+  const Scratch* scratch;
 };
 
 Session& session_of(j_common_ptr decoder) { return *static_cast<Session*>(decoder->client_data); }
@@ -79,8 +80,10 @@ void on_message(j_common_ptr decoder, int level) {
   stop_with_message(decoder);
 }
 
+// Called by libjpeg every few rows, of each scan.
 void on_progress(j_common_ptr decoder) {
   Session& session = session_of(decoder);
+  if (session.scratch->is_stopped()) stop(session, kStopped);
   if (session.decoder.input_scan_number > session.max_scans) stop(session, kTooManyScans);
 }
 
@@ -220,6 +223,7 @@ Status why_stopped(const Session& session) {
     case kMissingScan: return corrupt("truncated JPEG: a component has no scan");
     case kChangedHeader: return corrupt("damaged JPEG: a second frame header");
     case kNoEnd: return corrupt("truncated JPEG: scans are missing");
+    case kStopped: return stopped();
     case JWRN_HIT_MARKER:
     case JWRN_JPEG_EOF:
     case JERR_INPUT_EOF:
@@ -252,6 +256,7 @@ Status decode_with_turbo(std::span<const std::byte> bytes, const ImageHeader& he
   session.part = header.channels == 4 ? header.whole() : part;
   session.out = out;
   session.row_stride = row_stride;
+  session.scratch = &scratch;
   session.max_scans =
       std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), kMinScans, kMaxScans);
 
