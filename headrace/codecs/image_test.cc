@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/core/stop_flag.h"
 #include "tests/oracle/small_images.h"
 
 namespace headrace {

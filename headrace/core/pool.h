@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "headrace/core/buffer.h"
-#include "headrace/core/stop_flag.h"
+#include "headrace/core/saturate.h"
+#include "headrace/core/status.h"
 
 namespace headrace {
+
+class StopFlag;
 
 // What a block is for: the rows of the ledger.
 enum class Use : uint8_t { encoded, scratch, slot, ragged, other };
@@ -58,7 +61,7 @@ class Scratch {
   // 64-byte aligned, valid until `reset` to an earlier mark. Empty when over budget: return over_budget(...).
   std::span<std::byte> take(size_t size);
   template <class T> std::span<T> take(size_t count) {
-    auto bytes = take(count * sizeof(T));
+    auto bytes = take(saturating_mul(count, sizeof(T)));
     return {reinterpret_cast<T*>(bytes.data()), bytes.empty() ? 0 : count};
   }
 
@@ -70,8 +73,10 @@ class Scratch {
   void clear() { reset({}); }
   void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
   size_t capacity() const { return capacity_; }
+  // What to answer when take() gave nothing: what was wanted, and the budget.
+  Status over_budget(size_t wanted, std::string_view what) const;
   // Whether the work is no longer wanted: return stopped(). Cheap enough for every row of an image.
-  bool is_stopped() const { return stop_ && stop_->raised(); }
+  bool is_stopped() const;
 
  private:
   struct Chunk {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/stop_flag.h"
+
 namespace headrace {
 
 bool is_data_error(const Status& status) {

@@ -11,7 +11,7 @@ namespace headrace {
 
 // One worker's own things.
 struct Worker {
-  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot, const StopFlag* stop)
+  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot, const StopFlag* stop = nullptr)
       : counters(operators), evaluator(pool, &counters, seed, write_into_slot, stop) {}
   Counters counters;
   Evaluator evaluator;

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "headrace/core/stop_flag.h"
+
 namespace headrace {
 
 uint64_t thread_cpu_ns() {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/run/evaluate.h"
 
 namespace headrace {
@@ -34,11 +35,35 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
         return kept_.front().value;
       }
   }
-  HEADRACE_ASSIGN(BlockPtr value, open(source, block, counters));
+  auto opened = open(source, block, counters);
+  if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters);
+  if (!opened.ok()) return opened;
+  const auto ledger = pool_->ledger();
+  if (ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 4) forget();
   std::lock_guard lock(mutex_);
-  kept_.push_front({&source, block, value});
+  kept_.push_front({&source, block, *opened});
   if (kept_.size() > kKeptBlocks) kept_.pop_back();
-  return value;
+  return opened;
+}
+
+// Give up what is kept, whose memory others need; false when there was nothing.
+bool Fetcher::forget() {
+  std::list<Kept> given_up;
+  std::lock_guard lock(mutex_);
+  given_up.swap(kept_);
+  return !given_up.empty();
+}
+
+// The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
+Result<BlockPtr> Fetcher::charged(BlockPtr block) {
+  const size_t size = block->held_bytes();
+  if (size == 0) return block;
+  if (!pool_->charge(size, Use::encoded)) return over_budget(size, *pool_, "sample");
+  const Block* value = block.get();
+  return BlockPtr(value, [block = std::move(block), pool = pool_, size](const Block*) mutable {
+    block.reset();
+    pool->uncharge(size, Use::encoded);
+  });
 }
 
 Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters) {
@@ -46,7 +71,7 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
   std::vector<BufferPtr> bytes;
   while (true) {
     HEADRACE_ASSIGN(auto step, opening->advance(bytes));
-    if (auto* value = std::get_if<BlockPtr>(&step)) return std::move(*value);
+    if (auto* value = std::get_if<BlockPtr>(&step)) return charged(std::move(*value));
     bytes.clear();
     for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
       HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters));

@@ -28,6 +28,8 @@ class Fetcher {
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
 
  private:
+  bool forget();
+  Result<BlockPtr> charged(BlockPtr block);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters);
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);

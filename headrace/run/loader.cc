@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/graph/notes.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
@@ -272,7 +273,7 @@ Status LoaderImpl::load(const Value& state) {
   HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
   const Pipeline::Elastic& e = pipeline_.elastic;
   if (where.elastic && elastic() && e.total != kInfinite && e.times != 0) {
-    const uint64_t most = e.total * e.times * e.unit;
+    const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
     if (where.consumed > most)
       return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
                      std::to_string(most));

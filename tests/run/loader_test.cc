@@ -37,7 +37,9 @@ void drain(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches
   Sample sample;
   while (true) {
     const auto more = loader.next(sample);
-    if (!more.ok()) EXPECT_EQ(more.status().code(), Code::cancelled) << more.status().text();
+    if (!more.ok()) {
+      EXPECT_EQ(more.status().code(), Code::cancelled) << more.status().text();
+    }
     if (!more.ok() || !*more) return;
     for (int64_t value : values_of(sample)) seen.push_back(value);
     if (batches) ++*batches;

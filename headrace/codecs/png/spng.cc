@@ -6,6 +6,7 @@
 
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/png/png.h"
+#include "headrace/core/stop_flag.h"
 
 namespace headrace {
 namespace {
@@ -95,8 +96,9 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
   } else {
     const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
     const Scratch::Mark mark = scratch.mark();
-    uint8_t* const rows = scratch.take<uint8_t>(row_size * (interlaced ? ihdr.height : 1)).data();
-    if (!rows) return {Code::exhausted, "no memory left for rows of " + std::to_string(width) + " pixels"};
+    const size_t wanted = row_size * (interlaced ? ihdr.height : 1);
+    uint8_t* const rows = scratch.take<uint8_t>(wanted).data();
+    if (!rows) return scratch.over_budget(wanted, "rows of a PNG");
     const auto row_of = [&](size_t row) { return interlaced ? rows + row * row_size : rows; };
     const Status status = decode_rows(context.get(), row_size, scratch, row_of, [&](size_t row) {
       recipe.convert(row_of(row), width, out + row * row_stride);
