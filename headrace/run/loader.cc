@@ -218,7 +218,7 @@ Where LoaderImpl::here() const {
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
     return out;
   }
-  out.delivered = began_.delivered + delivered_;
+  out.delivered = began_.delivered + delivered;
   out.finished = finished || (plan_->size && out.delivered >= *plan_->size);
   if (pipeline_.shard) out.world = pipeline_.shard->world;
   if (pipeline_.shard && !(pipeline_.level && options_.deterministic)) out.rank = pipeline_.shard->rank;
