@@ -77,8 +77,8 @@ TEST(HostileState, SaysWhatIsWrong) {
     return std::string(loader->load(state).text());
   };
   EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1),
-            "state: wants 0 <= rank < world < 2^32, got rank 4294967297 of 3");
-  EXPECT_EQ(refusal("rank", -1), "state: wants 0 <= rank < world < 2^32, got rank -1 of 3");
+            "state: 'rank' wants a number of 32 bits, got 4294967297");
+  EXPECT_EQ(refusal("rank", -1), "state: 'rank' wants a number of 32 bits, got -1");
   EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' wants at least 0, got -1");
 }
 
