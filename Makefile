@@ -157,8 +157,8 @@ fuzz:  ## every fuzz target for FUZZ_SECONDS (5) each
 	@CXX=$$(command -v clang++-19 || command -v clang++-18) fuzz/run.sh $(FUZZ_SECONDS)
 
 .PHONY: nightly
-nightly: test  ## what takes long: all sanitizers, the model's long sweeps, ten minutes of every fuzz target
-	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model
+nightly: test  ## what takes long: all sanitizers, memory, the model's long sweeps, ten minutes of every fuzz target
+	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak
 	@$(MAKE) asan tsan TSAN_FILTER='*'
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/core/stop_flag.h"
 #include "tests/oracle/small_images.h"
 
 namespace headrace {
@@ -28,6 +29,25 @@ Result<std::vector<uint8_t>> decode(std::string_view file, Color color) {
   Scratch scratch;
   HEADRACE_TRY(decode_image(bytes_of(file), header, color, header.whole(), pixels.data(), row, scratch));
   return pixels;
+}
+
+TEST(Image, DecodingEndsWhenTheRunIsStopped) {
+  for (const std::string_view file : {kGrayJpeg, kPalettePng}) {
+    const auto header = read_image_header(bytes_of(file));
+    ASSERT_TRUE(header.ok());
+    std::vector<uint8_t> pixels(3 * 64);
+    const auto row = static_cast<size_t>(header->width * 3);
+    StopFlag stop;
+    Scratch scratch(nullptr, &stop);
+    const auto run = [&] {
+      return decode_image(bytes_of(file), *header, Color::rgb, header->whole(), pixels.data(), row, scratch);
+    };
+    EXPECT_TRUE(run().ok());
+    stop.raise();
+    EXPECT_EQ(run().code(), Code::cancelled);
+    stop.lower();
+    EXPECT_TRUE(run().ok());
+  }
 }
 
 TEST(Image, WhatIsNoImageIsNamed) {

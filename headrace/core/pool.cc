@@ -1,9 +1,14 @@
 #include "headrace/core/pool.h"
 
+#include <sys/mman.h>
+
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <unordered_map>
+
+#include "headrace/core/stop_flag.h"
 
 namespace headrace {
 
@@ -16,6 +21,23 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
+// Larger blocks come from the system and go back to it. malloc would keep what is freed, in an arena for each
+// thread, and nobody's budget would know of it.
+constexpr size_t kFromSystem = size_t{256} << 10;
+
+void* allocate(size_t size) {
+  if (size < kFromSystem) return std::aligned_alloc(kAlign, size);
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return data == MAP_FAILED ? nullptr : data;
+}
+
+void release(void* data, size_t size) {
+  if (size < kFromSystem)
+    std::free(data);
+  else
+    munmap(data, size);
+}
+
 // Size classes: four per power of two, so that a block is at most a quarter larger than asked.
 size_t round_up(size_t size) {
   if (size <= 4096) return (size + kAlign - 1) / kAlign * kAlign + (size == 0 ? kAlign : 0);
@@ -26,10 +48,7 @@ size_t round_up(size_t size) {
 class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl> {
  public:
   explicit PoolImpl(size_t budget) : budget_(budget) { ledger_.budget = budget; }
-  ~PoolImpl() override {
-    for (auto& [size, blocks] : free_)
-      for (void* block : blocks) std::free(block);
-  }
+  ~PoolImpl() override { release_retained(); }
 
   MutableBufferPtr take(size_t size, Use use) override;
   bool charge(size_t size, Use use) override {
@@ -51,6 +70,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
  private:
   bool charge_locked(size_t size, Use use) {
     // Retained blocks are ours too: free them before refusing.
+    if (size > ledger_.budget) return false;
     if (ledger_.in_use + ledger_.retained + size > ledger_.budget) release_retained();
     if (ledger_.in_use + size > ledger_.budget) return false;
     ledger_.in_use += size;
@@ -67,7 +87,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   }
   void release_retained() {
     for (auto& [size, blocks] : free_) {
-      for (void* block : blocks) std::free(block);
+      for (void* block : blocks) release(block, size);
       blocks.clear();
     }
     ledger_.retained = 0;
@@ -103,7 +123,7 @@ MutableBufferPtr PoolImpl::take(size_t size, Use use) {
       blocks.pop_back();
       ledger_.retained -= capacity;
       if (!charge_locked(capacity, use)) {
-        std::free(data);
+        release(data, capacity);
         return nullptr;
       }
       ++ledger_.reuses;
@@ -112,7 +132,7 @@ MutableBufferPtr PoolImpl::take(size_t size, Use use) {
       ++ledger_.allocations;
     }
   }
-  if (!data) data = std::aligned_alloc(kAlign, capacity);
+  if (!data) data = allocate(capacity);
   if (!data) {
     uncharge(capacity, use);
     return nullptr;
@@ -143,7 +163,7 @@ void PoolImpl::give_back(void* data, size_t capacity, Use use, bool handed_over)
       return;
     }
   }
-  std::free(data);
+  release(data, capacity);
 }
 
 }  // namespace
@@ -156,6 +176,7 @@ Scratch::~Scratch() {
 }
 
 std::span<std::byte> Scratch::take(size_t size) {
+  if (size > std::numeric_limits<size_t>::max() / 2) return {};  // nobody has that; rounding up would wrap
   size = std::max<size_t>((size + kAlign - 1) / kAlign * kAlign, kAlign);
   while (chunk_ < chunks_.size()) {
     if (chunks_[chunk_].size - used_ >= size) {
@@ -170,7 +191,7 @@ std::span<std::byte> Scratch::take(size_t size) {
     want = size;  // a chunk for many samples does not fit; one for this does, perhaps
     if (!pool_->charge(want, Use::scratch)) return {};
   }
-  void* data = std::aligned_alloc(kAlign, want);
+  void* data = allocate(want);
   if (!data) {
     if (pool_) pool_->uncharge(want, Use::scratch);
     return {};
@@ -181,6 +202,14 @@ std::span<std::byte> Scratch::take(size_t size) {
   return {static_cast<std::byte*>(data), size};
 }
 
+Status Scratch::over_budget(size_t wanted, std::string_view what) const {
+  std::string text = "wants " + std::to_string(wanted) + " bytes for " + std::string(what);
+  if (pool_) text += ", the memory budget is " + std::to_string(pool_->ledger().budget);
+  return {Code::exhausted, std::move(text)};
+}
+
+bool Scratch::is_stopped() const { return stop_ && stop_->raised(); }
+
 void Scratch::reset(Mark mark) { chunk_ = mark.chunk, used_ = mark.used; }
 
 void Scratch::trim(size_t keep) {
@@ -188,7 +217,7 @@ void Scratch::trim(size_t keep) {
     const Chunk last = chunks_.back();
     chunks_.pop_back();
     capacity_ -= last.size;
-    std::free(last.data);
+    release(last.data, last.size);
     if (pool_) pool_->uncharge(last.size, Use::scratch);
   }
 }

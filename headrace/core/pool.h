@@ -13,8 +13,12 @@
 #include <vector>
 
 #include "headrace/core/buffer.h"
+#include "headrace/core/saturate.h"
+#include "headrace/core/status.h"
 
 namespace headrace {
+
+class StopFlag;
 
 // What a block is for: the rows of the ledger.
 enum class Use : uint8_t { encoded, scratch, slot, ragged, other };
@@ -48,7 +52,8 @@ class Pool {
 // results. Not for sharing between threads.
 class Scratch {
  public:
-  explicit Scratch(Pool* pool = nullptr) : pool_(pool) {}  // without a pool: plain heap, no budget
+  // Without a pool: plain heap, no budget. Without a flag: nobody stops the work.
+  explicit Scratch(Pool* pool = nullptr, const StopFlag* stop = nullptr) : pool_(pool), stop_(stop) {}
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -56,7 +61,7 @@ class Scratch {
   // 64-byte aligned, valid until `reset` to an earlier mark. Empty when over budget: return over_budget(...).
   std::span<std::byte> take(size_t size);
   template <class T> std::span<T> take(size_t count) {
-    auto bytes = take(count * sizeof(T));
+    auto bytes = take(saturating_mul(count, sizeof(T)));
     return {reinterpret_cast<T*>(bytes.data()), bytes.empty() ? 0 : count};
   }
 
@@ -68,6 +73,10 @@ class Scratch {
   void clear() { reset({}); }
   void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
   size_t capacity() const { return capacity_; }
+  // What to answer when take() gave nothing: what was wanted, and the budget.
+  Status over_budget(size_t wanted, std::string_view what) const;
+  // Whether the work is no longer wanted: return stopped(). Cheap enough for every row of an image.
+  bool is_stopped() const;
 
  private:
   struct Chunk {
@@ -77,6 +86,7 @@ class Scratch {
   std::vector<Chunk> chunks_;
   size_t chunk_ = 0, used_ = 0, capacity_ = 0;
   Pool* pool_;
+  const StopFlag* stop_;
 };
 
 }  // namespace headrace

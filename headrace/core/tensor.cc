@@ -1,6 +1,8 @@
 #include "headrace/core/tensor.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace headrace {
 
@@ -11,9 +13,11 @@ bool Shape::is_static() const {
 }
 
 int64_t Shape::count() const {
-  int64_t n = 1;
-  for (int64_t d : dims()) n *= d;
-  return n;
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  uint64_t n = 1;
+  bool empty = false;  // a dimension of 0 makes 0 of any others
+  for (int64_t d : dims()) n = saturating_mul(n, static_cast<uint64_t>(d)), empty = empty || d == 0;
+  return empty ? 0 : static_cast<int64_t>(std::min(n, kMost));
 }
 
 Shape Shape::with_front(int64_t dim) const {

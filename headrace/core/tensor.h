@@ -12,6 +12,7 @@
 
 #include "headrace/core/buffer.h"
 #include "headrace/core/dtype.h"
+#include "headrace/core/saturate.h"
 
 namespace headrace {
 
@@ -30,7 +31,12 @@ class Shape {  // up to eight dimensions, no heap
   void set(int i, int64_t dim) { dims_[static_cast<size_t>(i)] = dim; }
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   bool is_static() const;
-  int64_t count() const;                // product of the dimensions; REQUIRES: is_static()
+  // Product of the dimensions; the largest int64 when it is larger. REQUIRES: no dimension is negative.
+  int64_t count() const;
+  // Bytes of as many elements; the largest size_t when there are more, which no budget has room for.
+  size_t size_bytes(DType dtype) const {
+    return saturating_mul(static_cast<uint64_t>(count()), size_of(dtype));
+  }
   Shape with_front(int64_t dim) const;  // (dim, ...this); REQUIRES: rank() < kMaxRank
   Shape without_front() const;          // REQUIRES: rank() > 0
   bool operator==(const Shape&) const = default;
@@ -46,10 +52,8 @@ struct TensorSpec {
   Shape shape;
   bool operator==(const TensorSpec&) const = default;
   bool is_static() const { return !is_text(dtype) && shape.is_static(); }
-  size_t size_bytes() const {
-    return static_cast<size_t>(shape.count()) * size_of(dtype);
-  }  // REQUIRES: is_static shape
-  std::string text() const;                     // "u8 (?, ?, 3)"
+  size_t size_bytes() const { return shape.size_bytes(dtype); }  // REQUIRES: is_static shape
+  std::string text() const;                                      // "u8 (?, ?, 3)"
   bool admits(const TensorSpec& actual) const;  // same dtype and rank, every known dimension equal
 };
 
@@ -59,7 +63,7 @@ struct View {
   Shape shape;
   const std::byte* data = nullptr;
   template <class T> const T* as() const { return reinterpret_cast<const T*>(data); }
-  size_t size_bytes() const { return static_cast<size_t>(shape.count()) * size_of(dtype); }
+  size_t size_bytes() const { return shape.size_bytes(dtype); }
   TensorSpec spec() const { return {dtype, shape}; }
   std::span<const std::byte> bytes() const { return {data, size_bytes()}; }
 };
@@ -69,7 +73,7 @@ struct MutView {
   Shape shape;
   std::byte* data = nullptr;
   template <class T> T* as() const { return reinterpret_cast<T*>(data); }
-  size_t size_bytes() const { return static_cast<size_t>(shape.count()) * size_of(dtype); }
+  size_t size_bytes() const { return shape.size_bytes(dtype); }
   operator View() const { return {dtype, shape, data}; }
 };
 

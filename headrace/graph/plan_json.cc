@@ -1,5 +1,7 @@
 #include "headrace/graph/plan_json.h"
 
+#include <limits>
+
 #include "headrace/formats/open.h"
 
 namespace headrace {
@@ -57,6 +59,10 @@ Result<Kind> shard_from(const Value& v) {
   HEADRACE_ASSIGN(const uint64_t world, natural(v, "world"));
   HEADRACE_ASSIGN(const std::string even, v.get_text("even"));
   HEADRACE_ASSIGN(const size_t index, index_of(kEven, even, "plan: even"));
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  if (rank > kMost || world > kMost)
+    return invalid("plan: shard wants numbers of 32 bits, got rank " + std::to_string(rank) + " of " +
+                   std::to_string(world));
   shard.rank = static_cast<uint32_t>(rank), shard.world = static_cast<uint32_t>(world);
   shard.even = static_cast<Even>(index);
   if (v.find("steps")) {
@@ -131,7 +137,10 @@ Result<std::vector<int>> ints(const Value* list, std::string_view what) {
   std::vector<int> out;
   for (const Value& v : *list->list()) {
     if (!v.integer()) return invalid("plan: " + std::string(what) + " wants numbers, got " + v.dump());
-    out.push_back(static_cast<int>(*v.integer()));
+    const int64_t n = *v.integer();
+    if (n != static_cast<int>(n))
+      return invalid("plan: " + std::string(what) + " wants numbers of 32 bits, got " + v.dump());
+    out.push_back(static_cast<int>(n));
   }
   return out;
 }

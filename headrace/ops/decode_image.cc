@@ -68,8 +68,9 @@ struct DecodeImage {
     if (!exif_orientation || header.orientation == 1)
       return decode_image(in.bytes(), header, color, part, out.as<uint8_t>(), row, scratch);
     const Scratch::Mark mark = scratch.mark();
-    const auto pixels = scratch.take<uint8_t>(row * static_cast<size_t>(header.height));
-    if (pixels.empty()) return {Code::exhausted, "no memory left to turn an image of " + out.shape.text()};
+    const size_t size = row * static_cast<size_t>(header.height);
+    const auto pixels = scratch.take<uint8_t>(size);
+    if (pixels.empty()) return scratch.over_budget(size, "an image to turn");
     const Status status =
         decode_image(in.bytes(), header, color, header.whole(), pixels.data(), row, scratch);
     if (status.ok())

@@ -68,8 +68,7 @@ Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Sc
   const Scratch::Mark mark = scratch.mark();
   const size_t size = kernels::resize_scratch_bytes(resize);
   const std::span<std::byte> memory = scratch.take(size);
-  if (memory.empty())
-    return {Code::exhausted, "no memory for " + std::to_string(size) + " bytes of intermediate pixels"};
+  if (memory.empty()) return scratch.over_budget(size, "intermediate pixels");
   if (image.dtype == DType::u8)
     kernels::resize_u8(resize, image.as<uint8_t>() + corner, in_stride, out.as<uint8_t>(), out_stride,
                        memory.data());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/stop_flag.h"
+
 namespace headrace {
 
 bool is_data_error(const Status& status) {
@@ -28,6 +30,7 @@ Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, cons
   HEADRACE_ASSIGN(Tensor out, evaluator.allocate({row.dtype, shape.with_front(n)}, Use::slot));
   std::byte* to = const_cast<Buffer*>(out.buffer.get())->mutable_data();
   for (const Tensor& r : rows) {
+    if (evaluator.scratch().is_stopped()) return stopped();
     const View view = r.view();
     if (view.size_bytes() > 0) std::memcpy(to, view.data, view.size_bytes());
     to += view.size_bytes();

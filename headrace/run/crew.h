@@ -11,8 +11,8 @@ namespace headrace {
 
 // One worker's own things.
 struct Worker {
-  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot)
-      : counters(operators), evaluator(pool, &counters, seed, write_into_slot) {}
+  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot, const StopFlag* stop = nullptr)
+      : counters(operators), evaluator(pool, &counters, seed, write_into_slot, stop) {}
   Counters counters;
   Evaluator evaluator;
 };

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "headrace/core/stop_flag.h"
+
 namespace headrace {
 
 uint64_t thread_cpu_ns() {
@@ -140,6 +142,7 @@ Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& wh
 
 Status Evaluator::run_call(const Call& call, const Program& program, std::vector<Operand>& values,
                            const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
+  if (scratch_.is_stopped()) return stopped();
   OpTally& tally = counters_->ops[call.ordinal];
   const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0;

@@ -26,8 +26,13 @@ struct Identity {
 
 class Evaluator {
  public:
-  Evaluator(Pool* pool, Counters* counters, uint64_t seed, bool write_into_slot)
-      : scratch_(pool), pool_(pool), counters_(counters), seed_(seed), write_into_slot_(write_into_slot) {}
+  Evaluator(Pool* pool, Counters* counters, uint64_t seed, bool write_into_slot,
+            const StopFlag* stop = nullptr)
+      : scratch_(pool, stop),
+        pool_(pool),
+        counters_(counters),
+        seed_(seed),
+        write_into_slot_(write_into_slot) {}
 
   // Run `programs` one after the other on `fields`. Output i goes to `slots[i]` when that has memory, else to
   // a tensor of pool memory in `out[i]`; `out` has as many entries as the last program has leaves. On failure

@@ -87,10 +87,14 @@ bool Executor::take_locked(Duty duty, Work& work) {
 bool Executor::take_any(Duty duty, Work& work) {
   // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
   if (hungry_ && hungry_->ticket->dropped) hungry_.reset();
-  if (hungry_ && (running_ > 0 || awaits_consumer_ || hungry_->io != (duty == Duty::io))) return false;
+  if (hungry_ && !is_turn_of(duty)) return false;
   pump();
   if (hungry_) {
-    hungry_->stage->take_this(*hungry_, work);
+    if (hungry_->io == (duty == Duty::io))
+      hungry_->stage->take_this(*hungry_, work);
+    else
+      hungry_->stage->take(false, work);
+    work.alone = true;
     ++running_;
     return true;
   }
@@ -108,9 +112,15 @@ bool Executor::read_ahead_enough() const {
   return ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2;
 }
 
+// While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
+// bytes already and are not younger get rid of them.
+bool Executor::is_turn_of(Duty duty) const {
+  const bool others_first = hungry_->io && hungry_->stage->has_ready(hungry_->ticket->serial);
+  return running_ == 0 && !awaits_consumer_ && (hungry_->io && !others_first) == (duty == Duty::io);
+}
+
 bool Executor::has_work(Duty duty) const {
-  if (hungry_ && !hungry_->ticket->dropped)
-    return running_ == 0 && !awaits_consumer_ && hungry_->io == (duty == Duty::io);
+  if (hungry_ && !hungry_->ticket->dropped) return is_turn_of(duty);
   if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
   return std::any_of(stages_.begin(), stages_.end(),
                      [&](const Stage* stage) { return stage->has_runnable(duty == Duty::io); });
@@ -147,13 +157,13 @@ void Executor::settle(Work& work) {
   work.ticket.reset();
 }
 
-// A part found the pool empty. What still runs will give memory back; then bytes read ahead can go, then
-// younger tickets, then the consumer can take what is ready. Only when all that is gone the part is too
-// large.
+// A part found the pool empty. What runs beside it will give memory back, or has done so just now; then bytes
+// read ahead can go, then younger tickets, then the consumer can take what is ready. Only when all that is
+// gone the part is too large.
 bool Executor::answer_hunger(Work& work) {
   bool retry = true;
   awaits_consumer_ = false;
-  if (running_ == 0 && work.stage->drop_fetched(work.ticket.get()) == 0 &&
+  if (running_ == 0 && work.alone && work.stage->drop_fetched() == 0 &&
       !work.stage->drop_younger(work.ticket.get())) {
     awaits_consumer_ = stages_.back()->front_is_done();  // no other stage is drained by the consumer itself
     bool others = !work.stage->is_front(*work.ticket);
@@ -164,7 +174,7 @@ bool Executor::answer_hunger(Work& work) {
       else if (downstream)
         others = others || stage->has_runnable() || stage->front_is_done();
       else
-        others = stage->drop_fetched(nullptr) > 0 || stage->drop_younger(nullptr) || others;
+        others = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || others;
     }
     if (!awaits_consumer_ && !others) return false;
     retry = awaits_consumer_;

@@ -55,6 +55,7 @@ class Executor {
   Pull poll_any(Sample& out, Status& failure);
   void pump();
   bool answer_hunger(Work& work);
+  bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
   bool read_ahead_enough() const;
 
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/run/evaluate.h"
 
 namespace headrace {
@@ -9,7 +10,8 @@ namespace {
 
 constexpr size_t kKeptBlocks =
     16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
-constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
+constexpr size_t kOpenFiles = 64;           // of sources with fewer files than samples
+constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
@@ -33,11 +35,35 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
         return kept_.front().value;
       }
   }
-  HEADRACE_ASSIGN(BlockPtr value, open(source, block, counters));
+  auto opened = open(source, block, counters);
+  if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters);
+  if (!opened.ok()) return opened;
+  const auto ledger = pool_->ledger();
+  if (ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 4) forget();
   std::lock_guard lock(mutex_);
-  kept_.push_front({&source, block, value});
+  kept_.push_front({&source, block, *opened});
   if (kept_.size() > kKeptBlocks) kept_.pop_back();
-  return value;
+  return opened;
+}
+
+// Give up what is kept, whose memory others need; false when there was nothing.
+bool Fetcher::forget() {
+  std::list<Kept> given_up;
+  std::lock_guard lock(mutex_);
+  given_up.swap(kept_);
+  return !given_up.empty();
+}
+
+// The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
+Result<BlockPtr> Fetcher::charged(BlockPtr block) {
+  const size_t size = block->held_bytes();
+  if (size == 0) return block;
+  if (!pool_->charge(size, Use::encoded)) return over_budget(size, *pool_, "sample");
+  const Block* value = block.get();
+  return BlockPtr(value, [block = std::move(block), pool = pool_, size](const Block*) mutable {
+    block.reset();
+    pool->uncharge(size, Use::encoded);
+  });
 }
 
 Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters) {
@@ -45,7 +71,7 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
   std::vector<BufferPtr> bytes;
   while (true) {
     HEADRACE_ASSIGN(auto step, opening->advance(bytes));
-    if (auto* value = std::get_if<BlockPtr>(&step)) return std::move(*value);
+    if (auto* value = std::get_if<BlockPtr>(&step)) return charged(std::move(*value));
     bytes.clear();
     for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
       HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters));
@@ -85,7 +111,11 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");
-  HEADRACE_TRY(read_exactly(*opened, extent.offset, {buffer->mutable_data(), length}));
+  for (uint64_t done = 0; done < length; done += kPiece) {
+    if (stop_ && stop_->raised()) return stopped();
+    const std::span piece{buffer->mutable_data() + done, std::min<uint64_t>(kPiece, length - done)};
+    HEADRACE_TRY(read_exactly(*opened, extent.offset + done, piece));
+  }
   counters.io_reads.add(1);
   counters.io_bytes.add(length);
   counters.io_ns.add(now_ns() - begin);

@@ -18,14 +18,18 @@ namespace headrace {
 
 class Fetcher {
  public:
-  Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool)
-      : store_(std::move(store)), pool_(std::move(pool)) {}
+  // With a flag, reads under way end soon after it is raised.
+  Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool,
+          std::shared_ptr<const StopFlag> stop = nullptr)
+      : store_(std::move(store)), pool_(std::move(pool)), stop_(std::move(stop)) {}
 
   // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
   // now.
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
 
  private:
+  bool forget();
+  Result<BlockPtr> charged(BlockPtr block);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters);
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);
@@ -37,6 +41,7 @@ class Fetcher {
   };
   std::shared_ptr<Store> store_;
   std::shared_ptr<Pool> pool_;
+  std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // newest first; guarded by mutex_
   struct OpenedFile {

@@ -77,10 +77,9 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
       if (!admit_batch(ticket, pool)) return false;
     }
   }
-  const size_t parts_bytes =
-      (ticket.num_rows + grain - 1) / grain * sizeof(Part) + ticket.num_rows * sizeof(Position);
-  if (parts_bytes > pool.ledger().budget)
-    return over_budget(parts_bytes, pool, "batch: the bookkeeping of its rows");
+  const uint64_t bookkeeping = saturating_mul(ticket.num_rows, sizeof(Position) + sizeof(Part) / grain);
+  if (bookkeeping > pool.ledger().budget)
+    return over_budget(bookkeeping, pool, "batch: the bookkeeping of its rows");
   if (!ticket.batch) ticket.row_outputs.resize(ticket.num_rows);
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
@@ -106,6 +105,7 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
   for (size_t f = 0; f < schema.size(); ++f) {
     const TensorSpec& spec = schema.specs[f];
     if (leaf.batch.ragged || !spec.is_static()) {
+      if (saturating_mul(ticket.num_rows, sizeof(Tensor)) > pool.ledger().budget) return false;
       ticket.rows[f].resize(ticket.num_rows);
       continue;
     }
@@ -129,7 +129,8 @@ Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) co
     if (block.ok())
       part.blocks[i] = *std::move(block);
     else if (block.status().code() == Code::exhausted)
-      return block.status();
+      return i == 0 ? block.status().after(": " + where(leaf, part.at[i]))
+                    : Status();  // run() reads the others, when the first ones are done with
     else
       part.failures[i] = block.status();
   }

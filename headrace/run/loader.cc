@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/graph/notes.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
@@ -27,12 +30,17 @@ LoaderOptions with_defaults(LoaderOptions o) {
   return o;
 }
 
+// Two mutexes. `control_` is held by whoever begins, stops, saves or reports; never while somebody waits for
+// data. `counts_` is what a consumer that comes back from waiting takes to count its element; whoever stops
+// the run waits for that. Order: control_, then counts_.
 class LoaderImpl final : public Loader {
  public:
-  LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool)
+  LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
+             std::shared_ptr<StopFlag> stop)
       : plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
+        stop_(std::move(stop)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
         executor_(std::move(pipeline_.root), pool_, options_.ready) {
@@ -49,7 +57,10 @@ class LoaderImpl final : public Loader {
     return {};
   }
 
-  Status begin() override;
+  Status begin() override {
+    std::lock_guard lock(control_);
+    return begin_locked();
+  }
   Result<bool> next(Sample& out) override {
     HEADRACE_ASSIGN(const std::optional<bool> found, next_by(out, std::nullopt));
     return *found;
@@ -58,19 +69,25 @@ class LoaderImpl final : public Loader {
     return next_by(out, milliseconds);
   }
   void stop() override {
-    if (crew_) pause(false);
+    std::lock_guard lock(control_);
+    pause();
   }
 
   Result<Value> save() const override {
-    return state_to_value(crew_ ? here(false) : paused_ ? *paused_ : next_, fingerprint_);
+    std::lock_guard lock(control_);
+    return state_to_value(crew_ ? here() : paused_ ? *paused_ : next_, fingerprint_);
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
-    stop();
+    std::lock_guard lock(control_);
+    pause();
     over_ = false;
     next_ = {.epoch = epoch}, paused_.reset();
   }
-  uint64_t epoch() const override { return crew_ ? began_.epoch : next_.epoch; }
+  uint64_t epoch() const override {
+    std::lock_guard lock(control_);
+    return crew_ ? began_.epoch : next_.epoch;
+  }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }
   std::string fingerprint() const override { return fingerprint_; }
@@ -80,37 +97,48 @@ class LoaderImpl final : public Loader {
  private:
   std::unique_ptr<Worker> make_worker() const {
     return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed,
-                                    options_.write_into_slot);
+                                    options_.write_into_slot, stop_.get());
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
-  Where here(bool finished) const;
   Status check_rank(const Where& where) const;
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
+  void count(Pull pulled, const Sample& element);
+  Result<std::shared_ptr<Crew>> join_consumers();
+  // REQUIRES: control_ is held.
+  Status begin_locked();
   void start_crew();
-  void pause(bool finished);
+  void pause();
+  Where here() const;
 
-  NodePtr plan_;
+  const NodePtr plan_;
   LoaderOptions options_;
-  std::shared_ptr<Pool> pool_;
+  const std::shared_ptr<Pool> pool_;
+  const std::shared_ptr<StopFlag> stop_;
   Pipeline pipeline_;
   std::string fingerprint_;
   Executor executor_;
   std::vector<std::unique_ptr<Worker>> io_, cpu_;
-  std::unique_ptr<Trace> trace_;
-  std::unique_ptr<Crew> crew_;  // exists while an iteration is under way
 
+  mutable std::mutex control_;  // guards the next ones
+  std::unique_ptr<Trace> trace_;
+  std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
   Where next_;                   // where the next begin() begins
   Where began_;                  // where the iteration under way began
   std::optional<Where> paused_;  // where the last iteration stopped
-  uint64_t delivered_ = 0;       // elements since it began
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
+
+  mutable std::mutex counts_;  // guards the next ones
+  std::condition_variable counted_;
+  size_t consumers_ = 0;    // who took the crew and has not counted yet
+  uint64_t delivered_ = 0;  // elements since the iteration began
+  bool ended_ = false;      // it has handed out all of them
   RunTotals totals_;
 };
 
-Status LoaderImpl::begin() {
-  stop();
+Status LoaderImpl::begin_locked() {
+  pause();
   began_ = next_;
   // Another world may leave this rank nothing of the epoch: as good as finished.
   const bool nothing_left =
@@ -118,8 +146,11 @@ Status LoaderImpl::begin() {
   if (began_.finished || nothing_left) began_ = {.epoch = began_.epoch + 1};
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
-  over_ = false;
-  delivered_ = 0, failure_ = {};
+  over_ = false, failure_ = {};
+  {
+    std::lock_guard lock(counts_);
+    delivered_ = 0, ended_ = false;
+  }
   if (pipeline_.level) {
     Level::Start outer{began_.epoch, 0, 0}, rows{began_.epoch, 0, 0};
     if (elastic()) starts_at(pipeline_.elastic, began_.epoch, began_.consumed, outer, rows);
@@ -148,12 +179,19 @@ void LoaderImpl::start_crew() {
   crew_ = threads_crew(executor_, io, cpu, trace_.get());
 }
 
-void LoaderImpl::pause(bool finished) {
+void LoaderImpl::pause() {
+  if (!crew_) return;
+  stop_->raise();
   crew_->stop();
+  stop_->lower();
+  {
+    std::unique_lock lock(counts_);
+    counted_.wait(lock, [&] { return consumers_ == 0; });
+    totals_.waited_ns += crew_->waited_ns();
+    totals_.wall_ns += now_ns() - started_ns_;
+  }
   over_ = true;
-  paused_ = here(finished);
-  totals_.waited_ns += crew_->waited_ns();
-  totals_.wall_ns += now_ns() - started_ns_;
+  paused_ = here();
   crew_.reset();
   if (trace_) {
     if (Status s = trace_->write(); !s.ok())
@@ -163,18 +201,24 @@ void LoaderImpl::pause(bool finished) {
 }
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
-Where LoaderImpl::here(bool finished) const {
+Where LoaderImpl::here() const {
+  uint64_t delivered;
+  bool finished;
+  {
+    std::lock_guard lock(counts_);
+    delivered = delivered_, finished = ended_;
+  }
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
-  if (!finished && delivered_ == 0 && began_.cursor.empty() && began_.consumed == 0 && !nothing_here)
+  if (!finished && delivered == 0 && began_.cursor.empty() && began_.consumed == 0 && !nothing_here)
     return {.epoch = began_.epoch};
   if (elastic()) {
-    out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered_);
+    out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
     return out;
   }
-  out.delivered = began_.delivered + delivered_;
+  out.delivered = began_.delivered + delivered;
   out.finished = finished || (plan_->size && out.delivered >= *plan_->size);
   if (pipeline_.shard) out.world = pipeline_.shard->world;
   if (pipeline_.shard && !(pipeline_.level && options_.deterministic)) out.rank = pipeline_.shard->rank;
@@ -182,35 +226,54 @@ Where LoaderImpl::here(bool finished) const {
   return out;
 }
 
-// Nothing when the deadline came first.
-Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint64_t> milliseconds) {
+// The crew to wait for; null when the iteration is over.
+Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
+  std::lock_guard lock(control_);
   if (!failure_.ok()) return failure_;
   if (!crew_) {
-    if (over_) return std::optional(false);  // over; begin() starts the next epoch
-    HEADRACE_TRY(begin());
+    if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
+    HEADRACE_TRY(begin_locked());
   }
-  const Pull pulled = crew_->next(out, failure_, milliseconds);
-  if (pulled == Pull::wait) return std::optional<bool>();
-  if (pulled == Pull::end) {
-    pause(true);
-    return std::optional(false);
-  }
-  if (pulled != Pull::item) {
-    pause(false);
-    return failure_;
-  }
+  std::lock_guard counting(counts_);
+  ++consumers_;
+  return crew_;
+}
+
+void LoaderImpl::count(Pull pulled, const Sample& element) {
+  std::lock_guard lock(counts_);
+  --consumers_;
+  counted_.notify_all();
+  ended_ = ended_ || pulled == Pull::end;
+  if (pulled != Pull::item) return;
   ++delivered_, ++totals_.elements;
-  uint64_t samples = 1;
-  if (pipeline_.batched && !out.fields.empty()) samples = static_cast<uint64_t>(out.fields[0].shape[0]);
-  totals_.samples += samples;
-  return std::optional(true);
+  const bool rows = pipeline_.batched && !element.fields.empty();
+  totals_.samples += rows ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
+}
+
+// Nothing when the deadline came first.
+Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint64_t> milliseconds) {
+  HEADRACE_ASSIGN(const std::shared_ptr<Crew> crew, join_consumers());
+  if (!crew) return std::optional(false);
+  Status failure;
+  const Pull pulled = crew->next(out, failure, milliseconds);
+  count(pulled, out);
+  if (pulled == Pull::wait) return std::optional<bool>();
+  if (pulled == Pull::item) return std::optional(true);
+  const bool was_stopped = failure.code() == Code::cancelled;
+  std::lock_guard lock(control_);
+  if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
+    pause();
+    if (!was_stopped) failure_ = failure;
+  }
+  if (pulled == Pull::end) return std::optional(false);
+  return was_stopped ? stopped() : failure;
 }
 
 Status LoaderImpl::load(const Value& state) {
   HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
   const Pipeline::Elastic& e = pipeline_.elastic;
   if (where.elastic && elastic() && e.total != kInfinite && e.times != 0) {
-    const uint64_t most = e.total * e.times * e.unit;
+    const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
     if (where.consumed > most)
       return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
                      std::to_string(most));
@@ -220,7 +283,8 @@ Status LoaderImpl::load(const Value& state) {
     return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
                                  : "state: was taken with deterministic=False, this loader has not");
   HEADRACE_TRY(check_rank(where));
-  stop();
+  std::lock_guard lock(control_);
+  pause();
   failure_ = {};
   over_ = false;
   next_ = where;
@@ -243,7 +307,12 @@ Status LoaderImpl::check_rank(const Where& where) const {
 }
 
 Value LoaderImpl::report() const {
-  RunTotals totals = totals_;
+  std::lock_guard lock(control_);
+  RunTotals totals;
+  {
+    std::lock_guard counting(counts_);
+    totals = totals_;
+  }
   if (crew_) {
     totals.wall_ns += now_ns() - started_ns_;
     totals.waited_ns += crew_->waited_ns();
@@ -319,13 +388,14 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
   options = with_defaults(std::move(options));
   auto pool = Pool::make(options.memory_budget);
-  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
+  auto stop = std::make_shared<StopFlag>();
+  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher)));
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader =
-      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool));
+  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
+                                             std::move(pool), std::move(stop));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

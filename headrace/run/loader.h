@@ -1,5 +1,5 @@
-// A Loader runs a plan: epochs, elements in order, states, reports. One consumer thread at a time; `stop`
-// from any thread.
+// A Loader runs a plan: epochs, elements in order, states, reports. One thread at a time calls `next`; all
+// other methods may be called from any thread meanwhile, and none of them waits for data.
 #pragma once
 #include <memory>
 #include <optional>
@@ -36,7 +36,9 @@ class Loader {
   virtual Result<bool> next(Sample& out) = 0;
   // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
   virtual Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) = 0;
-  // No thread is left when it returns. The state stays.
+  // No thread is left when it returns, also when large images are under way: within 100 ms, but for Python
+  // functions and reads that hang, which run to their end. The state stays. A `next` under way in another
+  // thread answers with its element or `cancelled`.
   virtual void stop() = 0;
 
   virtual Result<Value> save() const = 0;       // elements handed out, not elements read ahead

@@ -222,12 +222,12 @@ void Stage::give_back(const Work& work) {
   (work.io ? io_ : ready_).emplace(ticket->serial, work.part);
 }
 
-size_t Stage::drop_fetched(const Ticket* keep) {
+size_t Stage::drop_fetched() {
   size_t dropped = 0;
   for (const TicketPtr& ticket : ring_)
     for (size_t p = 0; p < ticket->parts.size(); ++p) {
       Part& part = ticket->parts[p];
-      if (ticket.get() == keep || part.state != Part::State::ready || part.blocks.empty()) continue;
+      if (part.state != Part::State::ready || part.blocks.empty()) continue;
       part.blocks.clear(), part.failures.clear();
       part.state = Part::State::io;
       ready_.erase({ticket->serial, p});

@@ -20,6 +20,7 @@ struct Work {
   bool io = false;
   RowStatus result;  // set by run()
   uint64_t busy_ns = 0;
+  bool alone = false;  // it found no memory before, and was taken again with nobody beside it
 };
 
 class Stage final : public Stream {
@@ -42,13 +43,16 @@ class Stage final : public Stream {
                  Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
   void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
   void finish(Work& work);                                               // what run() found
-  void give_back(const Work& work);         // the part could not get memory: runnable again
-  size_t drop_fetched(const Ticket* keep);  // forget bytes read ahead for others; how many parts gave some up
+  void give_back(const Work& work);  // the part could not get memory: runnable again
+  size_t drop_fetched();             // forget bytes that nobody works on yet; how many parts gave some up
 
   // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be
   // undone.
   bool drop_younger(const Ticket* keep);
   bool is_front(const Ticket& ticket) const { return !ring_.empty() && ring_.front().get() == &ticket; }
+  bool has_ready(uint64_t serial) const {
+    return !ready_.empty() && ready_.begin()->first <= serial;
+  }  // up to it
   bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
   bool has_output() const;  // or an error: pull() would not answer `wait`

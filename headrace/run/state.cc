@@ -1,5 +1,7 @@
 #include "headrace/run/state.h"
 
+#include <limits>
+
 namespace headrace {
 namespace {
 constexpr int64_t kVersion = 1;
@@ -70,6 +72,9 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
     for (const auto& [key, member] : {std::pair("rank", &out.rank), std::pair("world", &out.world)}) {
       if (!state.find(key)) continue;
       HEADRACE_ASSIGN(const int64_t value, state.get_integer(key));
+      if (value < 0 || value > std::numeric_limits<uint32_t>::max())
+        return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
+                       std::to_string(value));
       *member = static_cast<uint32_t>(value);
     }
     return out;

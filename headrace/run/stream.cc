@@ -56,7 +56,11 @@ class TakeStream final : public OneChild {
   }
   void start(uint64_t epoch, uint32_t occurrence) override { taken_ = 0, child_->start(epoch, occurrence); }
   void save(Cursor& cursor) const override { cursor.push_back(taken_), child_->save(cursor); }
-  void restore(CursorReader& cursor) override { taken_ = cursor.next(), child_->restore(cursor); }
+  void restore(CursorReader& cursor) override {
+    taken_ = cursor.next();
+    if (taken_ > count_) cursor.refuse();
+    child_->restore(cursor);
+  }
 
  private:
   uint64_t count_, taken_ = 0;
@@ -72,7 +76,11 @@ class SkipStream final : public OneChild {
   }
   void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
   void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
-  void restore(CursorReader& cursor) override { skipped_ = cursor.next(), child_->restore(cursor); }
+  void restore(CursorReader& cursor) override {
+    skipped_ = cursor.next();
+    if (skipped_ > count_) cursor.refuse();
+    child_->restore(cursor);
+  }
 
  private:
   uint64_t count_, skipped_ = 0;
@@ -98,7 +106,9 @@ class RepeatStream final : public OneChild {
     cursor.push_back(pass_), cursor.push_back(empty_), child_->save(cursor);
   }
   void restore(CursorReader& cursor) override {
-    begin(cursor.next());
+    const uint64_t pass = cursor.next();
+    if (times_ != 0 && pass >= times_) cursor.refuse();
+    begin(pass);
     empty_ = cursor.next() != 0;
     child_->restore(cursor);
   }
@@ -131,6 +141,7 @@ class ConcatenateStream final : public Stream {
   }
   void restore(CursorReader& cursor) override {
     current_ = cursor.next();
+    if (current_ > children_.size()) cursor.refuse();
     for (auto& child : children_) child->restore(cursor);
   }
   void stages(std::vector<Stage*>& out) override {
@@ -169,7 +180,10 @@ class ShardStream final : public OneChild {
     child_->save(cursor);
   }
   void restore(CursorReader& cursor) override {
-    seen_ = cursor.next(), given_ = cursor.next(), wraps_ = static_cast<uint32_t>(cursor.next());
+    seen_ = cursor.next(), given_ = cursor.next();
+    const uint64_t wraps = cursor.next();
+    if (given_ > seen_ || wraps > seen_) cursor.refuse();
+    wraps_ = static_cast<uint32_t>(wraps);
     child_->start(epoch_, occurrence_ + wraps_);
     child_->restore(cursor);
   }

@@ -153,7 +153,11 @@ FunctionInfo function_info(const Value& params) {
       check(invalid("plan: an output wants [dtype, [dimensions]], got " + output.dump()));
     TensorSpec spec{unwrap(parse_dtype(*(*pair)[0].text())), {}};
     std::vector<int64_t> dims;
-    for (const Value& dim : *(*pair)[1].list()) dims.push_back(dim.integer() ? *dim.integer() : kAny);
+    for (const Value& dim : *(*pair)[1].list()) {
+      if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0))
+        check(invalid("plan: a dimension wants null or a number of at least 0, got " + dim.dump()));
+      dims.push_back(dim.is_null() ? kAny : *dim.integer());
+    }
     spec.shape = Shape(std::span<const int64_t>(dims));
     out.outputs.push_back(spec);
   }

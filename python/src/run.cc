@@ -110,15 +110,19 @@ class LoaderHandle {
     quietly([&] { return loader_->set_epoch(epoch), 0; });
   }
   uint64_t epoch() {
+    check_process();
     return quietly([&] { return loader_->epoch(); });
   }
   nb::dict report() {
+    check_process();
     return nb::cast<nb::dict>(to_python(quietly([&] { return loader_->report(); })));
   }
   std::string report_text() {
+    check_process();
     return headrace::report_text(quietly([&] { return loader_->report(); }));
   }
   std::string explain() {
+    check_process();
     return quietly([&] { return loader_->explain(); });
   }
   std::string fingerprint() { return loader_->fingerprint(); }
@@ -137,12 +141,18 @@ class LoaderHandle {
   pid_t process_ = getpid();
 };
 
+// A forked child makes others (dataset.py) and lets these be: another thread may have held a lock at the
+// fork.
 class ElementsHandle {
  public:
   ElementsHandle(const NodeHandle& node, uint64_t seed, size_t memory_budget) {
     elements_ = unwrap(quietly([&] { return Elements::make(node.node, seed, memory_budget, file_store()); }));
   }
   ~ElementsHandle() {
+    if (getpid() != process_) {
+      (void)elements_.release();
+      return;
+    }
     nb::gil_scoped_release nogil;
     elements_.reset();
   }
@@ -152,6 +162,7 @@ class ElementsHandle {
 
  private:
   std::unique_ptr<Elements> elements_;
+  pid_t process_ = getpid();
 };
 
 }  // namespace

@@ -313,3 +313,36 @@ def test_ragged_and_text_batches_are_lists():
     ]
     with pytest.raises(ValueError, match=r"rows of one shape.*ragged=True"):
         list(ds.batch(4))
+
+
+FORKED = """
+import os, sys
+import headrace as hr
+dataset = hr.range(1000).shuffle(seed=1).batch(10)
+loader = dataset.numpy()
+iteration = iter(loader)
+next(iteration)
+dataset[3]
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert sum(1 for _ in iteration) == 99
+    sys.exit()
+for use in [lambda: next(iteration), loader.report, loader.explain, loader.state_dict, lambda: loader.epoch, lambda: iter(loader)]:
+    try:
+        use()
+    except hr.HeadraceError as error:
+        assert "which was forked from it" in str(error), error
+    else:
+        raise AssertionError("worked in a forked child")
+loader.close()
+assert len(dataset[3]) == 10
+assert sum(1 for _ in dataset.numpy().at_its_first_epoch()) == 100
+"""
+
+
+def test_a_forked_child_is_told_that_a_loader_is_not_its_own_and_makes_another():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -6,6 +6,7 @@
 #include "headrace/headrace.h"
 #include "headrace/io/testing/faulty_store.h"
 #include "headrace/io/testing/memory_store.h"
+#include "tests/oracle/small_images.h"
 
 namespace headrace {
 namespace {
@@ -130,6 +131,28 @@ TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
 }
 
 // A filter before the batch: two stages share a budget of a few batches.
+// Two rows of a batch that do not fit together: one finds no memory while the other is in a worker's hands,
+// and is told so when that one is done already.
+TEST(ExecutorReading, ASampleThatFitsAloneIsNeverTooLarge) {
+  auto store = std::make_shared<MemoryStore>();
+  for (int i = 0; i < 12; ++i)
+    store->add("data/a/" + std::to_string(10 + i) + ".jpg",
+               std::string(testing::kGrayJpeg) + std::string(60'000, '\0'));
+  const auto decoded = [](Dataset d) {
+    return d.map([](const Fields& s) { return Outputs{{"image", s["image"].apply("decode_image", {})}}; })
+        .batch(4);
+  };
+  const Outcome expected = run(store, store, decoded, options(0));
+  ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    LoaderOptions tight = options(seed, 100'000);
+    tight.workers = 3;
+    const Outcome outcome = run(store, store, decoded, tight);
+    ASSERT_TRUE(outcome.failure.ok()) << "schedule " << seed << ": " << outcome.failure.text();
+    ASSERT_TRUE(outcome == expected) << "schedule " << seed;
+  }
+}
+
 TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
   const auto store = files();
   const auto verbs = [](Dataset d) {
@@ -174,7 +197,9 @@ TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
     int64_t next = 0;
     while (true) {
       const auto more = (*loader)->next(sample);
-      if (!more.ok()) EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+      if (!more.ok()) {
+        EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+      }
       if (!more.ok() || !*more) break;
       for (int i = 0; i < 500; ++i, ++next) {
         ASSERT_EQ(sample.fields[0].view().as<double>()[i], static_cast<double>(next));

@@ -145,7 +145,7 @@ class Decoder {
     interval_end_ = data_.restarts.empty() ? data_.size : data_.restarts[0];
     int64_t y = part_.y;
     for (int64_t row = 0; row < end_row_; ++row) {
-      if (!decode_row(row)) return false;
+      if (scratch.is_stopped() || !decode_row(row)) return false;
       if (row < first_row_) continue;
       const int64_t decoded = (row + 1) * scan_.mcu_height() - (scan_.v_most == 2 ? 1 : 0);
       const int64_t complete = row + 1 == end_row_ ? part_.bottom() : std::min(decoded, part_.bottom());

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "headrace/codecs/color.h"
+#include "headrace/core/stop_flag.h"
 
 namespace headrace::jpeg {
 namespace {
@@ -30,7 +31,14 @@ constexpr int64_t kMinScans = 16;          // allowed at any size
 constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
 
 // Our own reasons to stop, beside libjpeg's message codes (which are positive).
-enum Reason : int { kTooManyScans = -1, kMissingScan = -2, kChangedHeader = -3, kNoEnd = -4 };
+enum Reason : int {
+  kTooManyScans = -1,
+  kMissingScan = -2,
+  kChangedHeader = -3,
+  kNoEnd = -4,
+  kStopped = -5,
+  kNoMemory = -6
+};
 
 struct Session {
   jpeg_decompress_struct decoder;
@@ -50,6 +58,8 @@ struct Session {
   size_t row_stride;
   uint8_t* cmyk;  // rows for CMYK that becomes RGB or grey; else null
   uint8_t* rgb;   // one row for CMYK that becomes grey; else null
+  Scratch* scratch;
+  size_t refused;  // bytes for coefficients that the budget has no room for
 };
 
 Session& session_of(j_common_ptr decoder) { return *static_cast<Session*>(decoder->client_data); }
@@ -79,8 +89,10 @@ void on_message(j_common_ptr decoder, int level) {
   stop_with_message(decoder);
 }
 
+// Called by libjpeg every few rows, of each scan.
 void on_progress(j_common_ptr decoder) {
   Session& session = session_of(decoder);
+  if (session.scratch->is_stopped()) stop(session, kStopped);
   if (session.decoder.input_scan_number > session.max_scans) stop(session, kTooManyScans);
 }
 
@@ -120,9 +132,49 @@ void check_scans(Session& session) {
   if (session.reached_end && lacks_details(decoder)) stop(session, kNoEnd);
 }
 
+// The coefficients of a file with several scans, two bytes for each sample of the image. libjpeg would take
+// them from malloc, beside the budget, and move them to a file when there are many. To libjpeg the type is
+// opaque.
+struct Blocks {
+  JBLOCKARRAY rows;
+  JDIMENSION width, height;
+  JDIMENSION defined;  // rows that hold something; zeroed a few at a time, which for a large image takes long
+};
+
+jvirt_barray_ptr request_blocks(j_common_ptr decoder, int, boolean zeroed, JDIMENSION width,
+                                JDIMENSION height, JDIMENSION) {
+  Session& session = session_of(decoder);
+  Scratch& scratch = *session.scratch;
+  const size_t row = width * sizeof(JBLOCK), size = height * row;
+  const auto array = scratch.take<Blocks>(1);
+  const auto rows = scratch.take<JBLOCKROW>(height);
+  const auto memory = scratch.take(size);
+  if (array.empty() || rows.empty() || memory.empty()) {
+    session.refused = size;
+    stop(session, kNoMemory);
+  }
+  for (JDIMENSION y = 0; y < height; ++y) rows[y] = reinterpret_cast<JBLOCKROW>(memory.data() + y * row);
+  array[0] = {rows.data(), width, height, zeroed ? 0 : height};
+  return reinterpret_cast<jvirt_barray_ptr>(array.data());
+}
+
+JBLOCKARRAY access_blocks(j_common_ptr decoder, jvirt_barray_ptr array, JDIMENSION first, JDIMENSION count,
+                          boolean) {
+  auto& blocks = *reinterpret_cast<Blocks*>(array);
+  if (first > blocks.height || count > blocks.height - first) {
+    decoder->err->msg_code = JERR_BAD_VIRTUAL_ACCESS;
+    stop_with_message(decoder);
+  }
+  for (; blocks.defined < first + count; ++blocks.defined)
+    std::memset(blocks.rows[blocks.defined], 0, blocks.width * sizeof(JBLOCK));
+  return blocks.rows + first;
+}
+
 void open_and_check(Session& session, std::span<const std::byte> bytes) {
   jpeg_decompress_struct& decoder = session.decoder;
   jpeg_create_decompress(&decoder);
+  decoder.mem->request_virt_barray = request_blocks;
+  decoder.mem->access_virt_barray = access_blocks;
   decoder.src = &session.source;
   session.source.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
   session.source.bytes_in_buffer = bytes.size();
@@ -140,9 +192,6 @@ void open_and_check(Session& session, std::span<const std::byte> bytes) {
   if (decoder.image_height != header.height || decoder.image_width != header.width ||
       decoder.num_components != header.channels)
     stop(session, kChangedHeader);
-  // Coefficients of a file with several scans: two bytes each, sides rounded up to whole blocks.
-  decoder.mem->max_memory_to_use =
-      static_cast<long>(2 * header.channels * (header.height + 64) * (header.width + 64) + (16 << 20));
 }
 
 // Files hold CMYK inverted, as Adobe began it and everybody followed; like Pillow we turn all of them, marked
@@ -220,6 +269,9 @@ Status why_stopped(const Session& session) {
     case kMissingScan: return corrupt("truncated JPEG: a component has no scan");
     case kChangedHeader: return corrupt("damaged JPEG: a second frame header");
     case kNoEnd: return corrupt("truncated JPEG: scans are missing");
+    case kStopped: return stopped();
+    case kNoMemory:
+      return session.scratch->over_budget(session.refused, "coefficients of a progressive JPEG");
     case JWRN_HIT_MARKER:
     case JWRN_JPEG_EOF:
     case JERR_INPUT_EOF:
@@ -232,7 +284,6 @@ Status why_stopped(const Session& session) {
     case JERR_FRACT_SAMPLE_NOTIMPL:
     case JERR_BAD_PRECISION:
       return {Code::unavailable, "JPEG of a kind not supported: " + std::string(session.text)};
-    case JERR_NO_BACKING_STORE:
     case JERR_OUT_OF_MEMORY:
       return {Code::exhausted, "JPEG wants too much memory: " + std::string(session.text)};
     default: return corrupt("damaged JPEG: " + std::string(session.text));
@@ -252,6 +303,7 @@ Status decode_with_turbo(std::span<const std::byte> bytes, const ImageHeader& he
   session.part = header.channels == 4 ? header.whole() : part;
   session.out = out;
   session.row_stride = row_stride;
+  session.scratch = &scratch;
   session.max_scans =
       std::clamp<int64_t>(kMaxScanPixels / (header.height * header.width), kMinScans, kMaxScans);
 

@@ -6,6 +6,7 @@
 
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/png/png.h"
+#include "headrace/core/stop_flag.h"
 
 namespace headrace {
 namespace {
@@ -66,8 +67,9 @@ Result<Context> open(std::span<const std::byte> bytes, const ImageHeader& header
 // Rows of an interlaced image come several times, each time with more of their pixels: `row_of` must keep
 // them.
 template <class RowOf, class Finish>
-Status decode_rows(spng_ctx* context, size_t row_size, RowOf row_of, Finish finish) {
+Status decode_rows(spng_ctx* context, size_t row_size, const Scratch& scratch, RowOf row_of, Finish finish) {
   for (;;) {
+    if (scratch.is_stopped()) return stopped();
     spng_row_info info;
     int error = spng_get_row_info(context, &info);
     if (error == SPNG_EOI) return {};
@@ -90,14 +92,15 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
   const size_t width = ihdr.width, row_size = width * recipe.pixel_size;
   if (!recipe.convert) {
     HEADRACE_TRY(decode_rows(
-        context.get(), row_size, [&](size_t row) { return out + row * row_stride; }, [](size_t) {}));
+        context.get(), row_size, scratch, [&](size_t row) { return out + row * row_stride; }, [](size_t) {}));
   } else {
     const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
     const Scratch::Mark mark = scratch.mark();
-    uint8_t* const rows = scratch.take<uint8_t>(row_size * (interlaced ? ihdr.height : 1)).data();
-    if (!rows) return {Code::exhausted, "no memory left for rows of " + std::to_string(width) + " pixels"};
+    const size_t wanted = row_size * (interlaced ? ihdr.height : 1);
+    uint8_t* const rows = scratch.take<uint8_t>(wanted).data();
+    if (!rows) return scratch.over_budget(wanted, "rows of a PNG");
     const auto row_of = [&](size_t row) { return interlaced ? rows + row * row_size : rows; };
-    const Status status = decode_rows(context.get(), row_size, row_of, [&](size_t row) {
+    const Status status = decode_rows(context.get(), row_size, scratch, row_of, [&](size_t row) {
       recipe.convert(row_of(row), width, out + row * row_stride);
     });
     scratch.reset(mark);

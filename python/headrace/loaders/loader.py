@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -81,6 +82,7 @@ class Loader(Generic[Element]):
         self.dataset = dataset
         self.sampler = Sampler(self)
         self._core = _core.Loader(dataset._node, dataset._options)
+        self._process = os.getpid()
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
         described = _nearest_batch(dataset._node)
@@ -224,10 +226,12 @@ class Iteration(Iterator[Element]):
 
     def close(self) -> None:
         """End this iteration and its threads; its state stays."""
-        loader, self._loader = self._loader, None
-        if loader is not None:
-            self._state = self._saved(loader)
-            loader._core.stop()
+        loader = self._loader
+        if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
+            return
+        self._loader = None
+        self._state = self._saved(loader)
+        loader._core.stop()
 
     def __del__(self) -> None:
         loader = getattr(self, "_loader", None)

@@ -1,0 +1,138 @@
+// Plans and states that somebody else wrote: whatever their numbers are, they are refused or they run.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "headrace/graph/plan_json.h"
+#include "headrace/headrace.h"
+#include "headrace/io/testing/memory_store.h"
+#include "headrace/run/state.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+
+std::unique_ptr<Loader> make(const Dataset& dataset, uint64_t seed = 1) {
+  LoaderOptions options;
+  options.virtual_seed = seed, options.workers = 2, options.io = 1, options.memory_budget = size_t{1} << 20;
+  auto loader = dataset.loader(std::move(options));
+  EXPECT_TRUE(loader.ok()) << loader.status().text();
+  return *std::move(loader);
+}
+
+// A few elements of what was loaded: an error is an answer, a crash or an endless loop is none.
+void run_a_little(Loader& loader) {
+  Sample sample;
+  for (int i = 0; i < 3; ++i) {
+    const auto more = loader.next(sample);
+    if (!more.ok() || !*more) return;
+  }
+}
+
+std::vector<Dataset> datasets() {
+  const auto small = [](const Fields& s) { return s["value"].apply("less", {{"value", 60}}); };
+  const Dataset base = range(100);
+  return {base.shuffle({.seed = 1}).batch(7), base.filter(small).take(33).repeat(2).skip(3).batch(5),
+          base.shuffle({.seed = 5, .window = 9}).batch(4),
+          base.take(20).filter(small).concatenate(range(1000, 1030)).batch(6),
+          base.filter(small).shard({.rank = 1, .world = 3, .steps = 40}).batch(4)};
+}
+
+// Every number of every state, replaced by each of some that nobody should write.
+TEST(HostileState, IsRefusedOrRuns) {
+  for (const Dataset& dataset : datasets()) {
+    auto first = make(dataset);
+    Sample sample;
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(first->next(sample).ok());
+    const auto state = first->save();
+    ASSERT_TRUE(state.ok());
+    for (const auto& [key, value] : *state->object()) {
+      const size_t numbers = value.list() ? value.list()->size() : value.integer() ? 1 : 0;
+      for (size_t i = 0; i < numbers; ++i)
+        for (const int64_t number :
+             {int64_t{0}, int64_t{-1}, int64_t{1} << 33, kHuge, -kHuge, int64_t{200}}) {
+          Value changed = *state;
+          if (value.list()) {
+            Value::List list = *value.list();
+            list[i] = number;
+            changed.set(key, std::move(list));
+          } else {
+            changed.set(key, number);
+          }
+          auto second = make(dataset);
+          if (second->load(changed).ok()) run_a_little(*second);
+        }
+    }
+  }
+}
+
+TEST(HostileState, SaysWhatIsWrong) {
+  const auto refusal = [](const char* key, int64_t number) {
+    auto loader = make(datasets()[4]);
+    Sample sample;
+    EXPECT_TRUE(loader->next(sample).ok());
+    Value state = *loader->save();
+    state.set(key, number);
+    return std::string(loader->load(state).text());
+  };
+  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1),
+            "state: 'rank' wants a number of 32 bits, got 4294967297");
+  EXPECT_EQ(refusal("rank", -1), "state: 'rank' wants a number of 32 bits, got -1");
+  EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' wants at least 0, got -1");
+}
+
+TEST(HostileState, ProductsOfSizesDoNotWrap) {
+  const auto loader = make(range(int64_t{1} << 40).repeat(uint64_t{1} << 40).batch(8));
+  Value state = *loader->save();
+  state.set("consumed", kHuge);
+  (void)loader->load(state);  // 2^80 samples an epoch: no state is beyond its end
+  const auto small = make(range(100).repeat(3).batch(8));
+  state = *small->save();
+  state.set("consumed", int64_t{301});
+  EXPECT_EQ(small->load(state).text(), "state: 'consumed' is 301, an epoch has 300");
+}
+
+std::string refusal_of_plan(std::string_view json) {
+  MemoryStore store;
+  const auto value = Value::parse(json);
+  EXPECT_TRUE(value.ok()) << value.status().text();
+  return std::string(plan_from_value(*value, store, {}).status().text());
+}
+
+TEST(HostilePlan, NumbersThatDoNotFitAreRefused) {
+  const Dataset sharded = range(10).shard({.rank = 1, .world = 3});
+  Value plan = plan_to_value(*sharded.node());
+  plan.set("rank", (int64_t{1} << 32) + 1);
+  EXPECT_EQ(refusal_of_plan(plan.dump()), "plan: shard wants numbers of 32 bits, got rank 4294967297 of 3");
+
+  const Dataset mapped =
+      range(10).map([](const Fields& s) { return Outputs{{"x", s["value"].apply("add", {{"value", 1}})}}; });
+  std::string text = plan_to_value(*mapped.node()).dump();
+  const size_t at = text.find("\"in\":[0]");
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, 8, "\"in\":[4294967296]");
+  EXPECT_EQ(refusal_of_plan(text), "plan: add.in wants numbers of 32 bits, got 4294967296");
+}
+
+TEST(HostilePlan, ABatchOfMoreRowsThanTheBudgetHasBytesIsAnError) {
+  const auto loader = make(range(kHuge).batch(uint64_t{1} << 31, {.ragged = true}));
+  Sample sample;
+  const auto more = loader->next(sample);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+}
+
+TEST(HostileShape, SizesDoNotWrap) {
+  EXPECT_EQ(Shape({kHuge, 2}).count(), kHuge);
+  EXPECT_EQ(Shape({int64_t{1} << 32, int64_t{1} << 32}).count(), kHuge);
+  EXPECT_EQ(Shape({kHuge, 0, kHuge}).count(), 0);
+  EXPECT_EQ(Shape({kHuge}).size_bytes(DType::f64), ~size_t{0});
+  EXPECT_EQ(Shape({3, 5}).size_bytes(DType::f32), 60u);
+  EXPECT_TRUE(Scratch().take(~size_t{0}).empty());
+  EXPECT_TRUE(Scratch().take<double>(~size_t{0} / 4).empty());
+  EXPECT_EQ(Pool::make(1000)->take(~size_t{0}, Use::other), nullptr);
+}
+
+}  // namespace
+}  // namespace headrace
