@@ -174,8 +174,11 @@ TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
     int64_t next = 0;
     while (true) {
       const auto more = (*loader)->next(sample);
-      if (!more.ok()) EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
-      if (!more.ok() || !*more) break;
+      if (!more.ok()) {
+        EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+        break;
+      }
+      if (!*more) break;
       for (int i = 0; i < 500; ++i, ++next) {
         ASSERT_EQ(sample.fields[0].view().as<double>()[i], static_cast<double>(next));
         ASSERT_EQ(sample.fields[1].view().as<int64_t>()[i], next + 1);
