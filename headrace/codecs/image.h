@@ -2,8 +2,9 @@
 // never by its name. Everything here is a function of its arguments and may be called from several threads at
 // once.
 //
-//   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));           // cheap: no pixel is
-//   decoded const size_t row = header.width * decoded_channels(header, Color::rgb);
+//   // Cheap: no pixel is decoded.
+//   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
+//   const size_t row = header.width * decoded_channels(header, Color::rgb);
 //   ... find header.height * row bytes of memory ...
 //   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, header.whole(), pixels, row, scratch));
 //
@@ -56,8 +57,8 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
 // The bytes do not depend on `part`. `header` is what read_image_header said of the same bytes; `part` lies
 // within the image and is not empty.
 //
-// Damaged data is an error, never grey pixels. Damage below `part` may go unnoticed, but for a JPEG that does
-// not end with its end marker: that one is decoded to its end, so that a truncated file is always an error.
+// Damaged data is an error, never grey pixels. Damage below `part`, or right of it in its last rows, may go
+// unnoticed, but for a JPEG that does not end with its end marker: that one is decoded to its end, so that a truncated file is always an error.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                     uint8_t* out, size_t row_stride, Scratch& scratch);
 

@@ -19,7 +19,8 @@ inline constexpr int kConstBits = 13, kPass1Bits = 2;
 inline constexpr int kF0_298 = 2446, kF0_390 = 3196, kF0_541 = 4433, kF0_765 = 6270, kF0_899 = 7373,
                      kF1_175 = 9633, kF1_501 = 12299, kF1_847 = 15137, kF1_961 = 16069, kF2_053 = 16819,
                      kF2_562 = 20995, kF3_072 = 25172;
-// Rows of a block within this, dequantised, never reach the places where forms of the transform differ.
+// libjpeg-turbo passes over the first step for a block whose lower rows are empty; that gives the same bytes
+// while the first row, dequantised, lies within this.
 inline constexpr int kMostInput = 8191;
 
 }  // namespace headrace::kernels

@@ -15,7 +15,7 @@ inline constexpr int kPairStride = 16, kPairSize = 128;
 
 // Dequantise and transform both blocks; write 8 rows of 8 pixels to `out0` and to `out1`, rows `stride` bytes
 // apart. `coefficients` and `quant` are aligned to 32 bytes. False when a value lies so far outside of what
-// an encoder makes that libjpeg-turbo's own forms differ; the pixels are then undefined.
+// an encoder makes that libjpeg-turbo takes a short cut with another result; the pixels are then undefined.
 bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
                size_t stride);
 bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,

@@ -4,25 +4,33 @@
 // stateless. It lives in one file, ops/<name>.cc, and exists everywhere (C++, Python, JSON, CLI, docs,
 // conformance tests) through one statement at its end. Read ops/random_flip.cc before you write one.
 //
+// clang-format off
 //   struct RandomFlip {
 //     static constexpr std::string_view name = "random_flip";
 //     static constexpr std::string_view doc = "Mirror an image left to right with probability `p`.";
 //     Arg<float> p = 0.5f;
 //     static constexpr std::tuple fields{Field{"p", &RandomFlip::p, "Probability of mirroring."}};
-//     static constexpr std::array inputs{std::string_view("image")};     // names of the data inputs
-//     static constexpr bool variadic = true;    // optional: any number >= 1 of inputs, as many outputs, one
-//     shared draw static constexpr bool elementwise = true; // optional: output (i) depends on input (i)
-//     only, any shape, no randomness static constexpr bool random = true;      // optional: uses its key
-//     Status check() const;                                        // optional: ranges of parameters
-//     Result<TensorSpec> infer(const TensorSpec& in) const;        // graph build: dtype, rank, static dims
-//     Result<Shape> measure(View in, const Key& key) const;        // optional, per sample: when infer cannot
-//     know the shape Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
-//     Result<Box> reads(const Shape& image, const Key& key) const;  // optional: run() looks at this part of
-//     its inputs only; what lies around it is undefined
-//     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;  // optional,
-//     beside run(): make at least this part of the output, each pixel at its place
+//     static constexpr std::array inputs{std::string_view("image")};  // names of the data inputs
+//
+//     Status check() const;                                  // optional: ranges of parameters
+//     Result<TensorSpec> infer(const TensorSpec& in) const;  // graph build: dtype, rank, static dims
+//     Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
+//
+//     // Optional: any number >= 1 of inputs, as many outputs, one shared draw.
+//     static constexpr bool variadic = true;
+//     // Optional: output i depends on input i only, any shape, no randomness.
+//     static constexpr bool elementwise = true;
+//     // Optional: run() uses its key.
+//     static constexpr bool random = true;
+//     // Optional: the shape of the output for this sample, when infer() cannot know it.
+//     Result<Shape> measure(View in, const Key& key) const;
+//     // Optional: run() looks at this part of its inputs only; what lies around it is undefined.
+//     Result<Box> reads(const Shape& image, const Key& key) const;
+//     // Optional, beside run(): make at least this part of the output, each pixel at its place.
+//     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;
 //   };
 //   const Registered<RandomFlip> registered;
+// clang-format on
 //
 // Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's own
 // name: it is put in front. User input never reaches an assert. `run` is called from many threads at once.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "headrace/codecs/image.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/tensor.h"
 #include "headrace/kernels/taps.h"
@@ -33,13 +34,12 @@ struct Sampling {
 struct ImageSize {
   int64_t height = kAny, width = kAny;
 };
-inline constexpr int64_t kMaxImageSide = 65500;  // of what an operator makes, as of what a decoder reads
 
 // An error unless it is an image that can be resized: u8 or f32, (H, W, C) with 1 to 4 channels or (H, W),
 // not empty.
 Status check_resizable(const TensorSpec& image);
 
-// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each.
+// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, as for what a decoder reads.
 Status check_size(std::span<const int64_t> size);
 
 // (height, width) of an image whose shorter side becomes `shorter`: the longer one is cut to int(shorter *

@@ -24,11 +24,13 @@ struct Asleep {
   bool consumer = false;
   size_t& of(Duty duty) { return duty == Duty::io ? io : cpu; }
 
-  template <class CallWorker, class CallConsumer>
-  void wake(const Executor& executor, CallWorker call_worker, CallConsumer call_consumer) {
+  template <class Call> void wake_workers(const Executor& executor, Call call) {
     for (const Duty duty : {Duty::cpu, Duty::io})
-      if (of(duty) > 0 && executor.has_work(duty)) --of(duty), call_worker(duty);
-    if (consumer && executor.has_news()) consumer = false, call_consumer();
+      if (of(duty) > 0 && executor.has_work(duty)) --of(duty), call(duty);
+  }
+  // Not for the consumer itself: it has just looked, and would call nobody.
+  template <class Call> void wake_consumer(const Executor& executor, Call call) {
+    if (consumer && executor.has_news()) consumer = false, call();
   }
 };
 
@@ -51,7 +53,7 @@ class ThreadsCrew final : public Crew {
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       asleep_.consumer = pulled == Pull::wait;
-      wake();
+      wake_workers();
       if (pulled != Pull::wait) {
         count_wait(begin);
         return pulled;
@@ -108,8 +110,12 @@ class ThreadsCrew final : public Crew {
     }
   }
 
+  void wake_workers() {
+    asleep_.wake_workers(executor_, [&](Duty duty) { of(duty).notify_one(); });
+  }
   void wake() {
-    asleep_.wake(executor_, [&](Duty duty) { of(duty).notify_one(); }, [&] { consumer_.notify_one(); });
+    wake_workers();
+    asleep_.wake_consumer(executor_, [&] { consumer_.notify_one(); });
   }
   std::condition_variable& of(Duty duty) { return duty == Duty::io ? io_ : cpu_; }
 
@@ -147,7 +153,7 @@ class VirtualCrew final : public Crew {
     while (true) {
       const Pull pulled = executor_.poll(out, failure);
       asleep_.consumer = pulled == Pull::wait;
-      wake();
+      wake_workers();
       if (pulled != Pull::wait) return pulled;
       while (asleep_.consumer) {
         if (step()) continue;
@@ -210,18 +216,19 @@ class VirtualCrew final : public Crew {
   }
 
   void wake() {
-    asleep_.wake(
-        executor_,
-        [&](Duty duty) {
-          const size_t n = actors_.size(), first = random() % n;
-          for (size_t i = 0; i < n; ++i) {
-            Actor& actor = actors_[(first + i) % n];
-            if (actor.duty != duty || actor.state != State::asleep) continue;
-            actor.state = State::awake;
-            return;
-          }
-        },
-        [] {});
+    wake_workers();
+    asleep_.wake_consumer(executor_, [] {});
+  }
+  void wake_workers() {
+    asleep_.wake_workers(executor_, [&](Duty duty) {
+      const size_t n = actors_.size(), first = random() % n;
+      for (size_t i = 0; i < n; ++i) {
+        Actor& actor = actors_[(first + i) % n];
+        if (actor.duty != duty || actor.state != State::asleep) continue;
+        actor.state = State::awake;
+        return;
+      }
+    });
   }
 
   uint64_t random() {  // splitmix64

@@ -126,6 +126,10 @@ Result<MutView> Evaluator::place(const Program& program, int value, const Tensor
   return MutView{spec.dtype, spec.shape, bytes.data()};
 }
 
+Key Evaluator::key_of(const Call& call, const Identity& who) const {
+  return call.op->random() ? Key(seed_, call.ordinal, who.id) : Key();
+}
+
 // What the readers of an image look at, all together. One that cannot say gets all, and complains in its
 // turn.
 Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& who) const {
@@ -133,7 +137,7 @@ Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& wh
   Box box;
   for (const PartReader& at : call.part_readers) {
     const Call& reader = chain_[failed_ + at.program].steps[at.step];
-    const auto part = reader.op->reads(image, Key(seed_, reader.ordinal, who.id));
+    const auto part = reader.op->reads(image, key_of(reader, who));
     if (!part.ok() || part->empty()) return whole;
     box = box.around(*part);
   }
@@ -155,7 +159,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
                      " rows that are none (ragged, bytes or str); map before batch");
     in_.push_back(value.view);
   }
-  const Key key = call.op->random() ? Key(seed_, call.ordinal, who.id) : Key();
+  const Key key = key_of(call, who);
   const auto n = static_cast<size_t>(call.outputs);
   const auto spec_of = [&](size_t i) -> const TensorSpec& {
     return program.specs[static_cast<size_t>(call.first_output) + i];

@@ -62,6 +62,7 @@ class Evaluator {
                  std::span<const MutView> slots, std::span<Tensor> out);
   Status run_call(const Call& call, const Program& program, std::vector<Operand>& values, const Identity& who,
                   std::span<const MutView> slots, std::span<Tensor> out);
+  Key key_of(const Call& call, const Identity& who) const;
   Box part_for(const Call& call, const Shape& image, const Identity& who) const;
   Result<MutView> place(const Program& program, int value, const TensorSpec& spec,
                         std::span<const MutView> slots, std::span<Tensor> out);

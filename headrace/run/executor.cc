@@ -16,13 +16,6 @@ void hand_over(const Sample& sample, Pool& pool) {
 Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
     : root_(std::move(root)), pool_(std::move(pool)), ring_(ring) {
   root_->stages(stages_);
-  std::vector<Stage*> inner;
-  for (Stage* stage : stages_) {
-    stage->stages(inner);
-    inner.pop_back();  // itself
-  }
-  for (Stage* stage : stages_)
-    if (std::find(inner.begin(), inner.end(), stage) == inner.end()) outer_.push_back(stage);
 }
 
 void Executor::start(uint64_t epoch) {
@@ -61,20 +54,26 @@ template <class F> void Executor::guarded(F&& step) {
 }
 
 // Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
-// end, which those after it must hear of.
+// end, which those after it must hear of, or when another one may take in work.
 void Executor::pump() {
+  std::vector<Stage*> open;
   bool again = true;
   while (again) {
     again = starved_ = false;
-    for (auto it = stages_.rbegin(); it != stages_.rend(); ++it) {
+    open_.clear();
+    root_->open_stages(open_);
+    for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
       if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
       while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
         if ((*it)->ended()) break;
-      starved_ = starved_ || admitted == Stage::Admitted::no_memory;
+      starved_ = admitted == Stage::Admitted::no_memory;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
     }
+    open.clear();
+    root_->open_stages(open);
+    again = again || open != open_;
   }
 }
 
@@ -120,17 +119,18 @@ bool Executor::is_turn_of(Duty duty) const {
 }
 
 bool Executor::has_work(Duty duty) const {
+  if (!broken_.ok()) return false;
   if (hungry_ && !hungry_->ticket->dropped) return is_turn_of(duty);
   if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
   return std::any_of(stages_.begin(), stages_.end(),
                      [&](const Stage* stage) { return stage->has_runnable(duty == Duty::io); });
 }
 
-// An element, or a state in which nobody else can move: the end, an error, a batch that finds no memory.
+// Something to take, or a state in which nobody else can move: a batch that finds no memory.
 bool Executor::has_news() const {
   if (!broken_.ok()) return true;
-  if (std::any_of(outer_.begin(), outer_.end(), [](const Stage* stage) { return stage->has_output(); }))
-    return true;
+  Stage* giving = root_->giving();
+  if (!giving || giving->has_output()) return true;
   return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
 }
 
@@ -165,14 +165,15 @@ bool Executor::answer_hunger(Work& work) {
   awaits_consumer_ = false;
   if (running_ == 0 && work.alone && work.stage->drop_fetched() == 0 &&
       !work.stage->drop_younger(work.ticket.get())) {
-    awaits_consumer_ = stages_.back()->front_is_done();  // no other stage is drained by the consumer itself
+    Stage* giving = root_->giving();  // no other stage is drained by the consumer itself
+    awaits_consumer_ = giving && giving->has_output();
     bool others = !work.stage->is_front(*work.ticket);
     bool downstream = false;
     for (Stage* stage : stages_) {
       if (stage == work.stage)
         downstream = true;
       else if (downstream)
-        others = others || stage->has_runnable() || stage->front_is_done();
+        others = others || stage->has_runnable() || stage->has_output();
       else
         others = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || others;
     }
@@ -214,19 +215,32 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     pump();
     return pulled;
   }
-  if (pulled == Pull::wait && starved_ && running_ == 0) {
-    bool idle = true;
-    for (const Stage* stage : stages_) idle = idle && stage->empty();
-    if (idle) {
-      const auto ledger = pool_->ledger();
-      failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
-                                            " bytes has no room for one batch beside the " +
-                                            std::to_string(ledger.in_use) +
-                                            " bytes in use; lower the batch size or raise memory_budget");
-      return Pull::error;
-    }
+  if (pulled != Pull::wait) return pulled;
+  pump();  // another child may be under way now
+  if (running_ > 0) return pulled;
+  awaits_consumer_ = false;  // it came and found nothing
+  if (!starved_ || give_up_later_children()) return pulled;
+  if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {
+    const auto ledger = pool_->ledger();
+    failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
+                                          " bytes has no room for one batch beside the " +
+                                          std::to_string(ledger.in_use) +
+                                          " bytes in use; lower the batch size or raise memory_budget");
+    return Pull::error;
   }
   return pulled;
+}
+
+// The stage that gives finds no memory, and those that come after it hold some.
+bool Executor::give_up_later_children() {
+  std::vector<Stage*> needed;
+  if (Stage* giving = root_->giving()) giving->stages(needed);
+  bool any = false;
+  for (Stage* stage : stages_)
+    if (std::find(needed.begin(), needed.end(), stage) == needed.end())
+      any = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || any;
+  if (any) pump();
+  return any;
 }
 
 Pull Executor::poll(Sample& out, Status& failure) {

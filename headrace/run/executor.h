@@ -55,13 +55,14 @@ class Executor {
   Pull poll_any(Sample& out, Status& failure);
   void pump();
   bool answer_hunger(Work& work);
+  bool give_up_later_children();
   bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
   bool read_ahead_enough() const;
 
   mutable std::mutex mutex_;
   StreamPtr root_;
-  std::vector<Stage*> stages_;  // upstream first
-  std::vector<Stage*> outer_;   // those whose results go to the consumer
+  std::vector<Stage*> stages_;  // what is needed first stands last
+  std::vector<Stage*> open_;    // those of them that may take in work
   std::shared_ptr<Pool> pool_;
   size_t ring_;
   size_t running_ = 0;            // parts in workers' hands

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
 
 namespace headrace {
@@ -57,7 +58,7 @@ NodePtr place_shard(const NodePtr& node) {
   return made ? made : out;
 }
 
-void mark_part_readers(std::span<Program> chain, Pipeline& pipeline) {
+void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {
   mark_part_readers(chain);
   for (size_t p = 0; p < chain.size(); ++p)
     for (const Call& call : chain[p].steps) {
@@ -70,10 +71,10 @@ void mark_part_readers(std::span<Program> chain, Pipeline& pipeline) {
     }
 }
 
-void mark_part_readers(Level& level, Pipeline& pipeline) {
+void mark_and_note_parts(Level& level, Pipeline& pipeline) {
   for (LeafPlan& leaf : level.leaves) {
-    mark_part_readers(leaf.programs, pipeline);
-    if (leaf.rows) mark_part_readers(*leaf.rows, pipeline);
+    mark_and_note_parts(leaf.programs, pipeline);
+    if (leaf.rows) mark_and_note_parts(*leaf.rows, pipeline);
   }
 }
 
@@ -99,7 +100,7 @@ class Lowering {
   Made level(const Node& node) {
     uint32_t leaves = 0;
     HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
-    mark_part_readers(*lowered, pipeline_);
+    mark_and_note_parts(*lowered, pipeline_);
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
@@ -134,7 +135,7 @@ class Lowering {
       chain.pop_back();
     auto& programs = std::get<std::vector<Program>>(chain.back());
     programs.push_back(map.program);
-    mark_part_readers(programs, pipeline_);
+    mark_and_note_parts(programs, pipeline_);
     return child;
   }
   Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }
@@ -237,7 +238,7 @@ Pipeline::Elastic elastic_form(const Node& root) {
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
                        std::shared_ptr<Fetcher> fetcher) {
   Pipeline out;
-  const NodePtr placed = place_shard(place_on_error(number(root)));
+  const NodePtr placed = without_dead_fields(place_shard(place_on_error(number(root))));
   out.plan = rewrite(placed, rewrites_off, &out.applied);
   list_operators(*placed, out.operators);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;

@@ -32,12 +32,18 @@ Pull Stage::pull(Item& out, Status& failure) {
   return ended_ ? Pull::end : Pull::wait;
 }
 
+const Ticket* Stage::front() const {
+  for (const TicketPtr& ticket : ring_)
+    if (!ticket->used_up()) return ticket.get();
+  return nullptr;
+}
+
 bool Stage::has_output() const {
-  const auto told = [](const TicketPtr& ticket) { return ticket->used_up(); };
-  const auto done = [](const TicketPtr& ticket) { return ticket->done && !ticket->used_up(); };
-  if (!ordered_) return std::any_of(ring_.begin(), ring_.end(), done);
-  const auto front = std::find_if_not(ring_.begin(), ring_.end(), told);
-  return front != ring_.end() && done(*front);
+  const Ticket* first = front();
+  if (!first) return ended_ || !failure_.ok();
+  if (ordered_) return first->done;
+  return std::any_of(ring_.begin(), ring_.end(),
+                     [](const TicketPtr& ticket) { return ticket->done && !ticket->used_up(); });
 }
 
 void Stage::start(uint64_t epoch, uint32_t occurrence) {
@@ -85,6 +91,11 @@ void Stage::restore(CursorReader& cursor) {
 
 void Stage::stages(std::vector<Stage*>& out) {
   feeder_->stages(out);
+  out.push_back(this);
+}
+
+void Stage::open_stages(std::vector<Stage*>& out) {
+  feeder_->open_stages(out);
   out.push_back(this);
 }
 

@@ -34,6 +34,9 @@ class Stage final : public Stream {
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;
   void stages(std::vector<Stage*>& out) override;
+  void open_stages(std::vector<Stage*>& out) override;
+  Stage* giving() override { return this; }
+  bool has_taken_all() const override { return ended_; }
 
   // Take one more item from the feeder, if there is one, a place in the ring and memory for it.
   enum class Admitted : uint8_t { yes, no, no_memory };
@@ -49,14 +52,13 @@ class Stage final : public Stream {
   // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be
   // undone.
   bool drop_younger(const Ticket* keep);
-  bool is_front(const Ticket& ticket) const { return !ring_.empty() && ring_.front().get() == &ticket; }
+  bool is_front(const Ticket& ticket) const { return front() == &ticket; }
   bool has_ready(uint64_t serial) const {
     return !ready_.empty() && ready_.begin()->first <= serial;
   }  // up to it
   bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
-  bool has_output() const;  // or an error: pull() would not answer `wait`
-  bool front_is_done() const { return !ring_.empty() && ring_.front()->done; }
+  bool has_output() const;  // pull() would not answer `wait`: an element, an error, the end
 
   size_t in_flight() const { return ring_.size(); }
   bool empty() const { return ring_.empty(); }
@@ -66,6 +68,7 @@ class Stage final : public Stream {
 
  private:
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
+  const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
   void make_runnable(const TicketPtr& ticket, size_t part);
   void part_done(const TicketPtr& ticket);

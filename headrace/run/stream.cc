@@ -40,6 +40,8 @@ class OneChild : public Stream {
   void save(Cursor& cursor) const override { child_->save(cursor); }
   void restore(CursorReader& cursor) override { child_->restore(cursor); }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
+  void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
+  Stage* giving() override { return child_->giving(); }
 
  protected:
   StreamPtr child_;
@@ -145,7 +147,17 @@ class ConcatenateStream final : public Stream {
     for (auto& child : children_) child->restore(cursor);
   }
   void stages(std::vector<Stage*>& out) override {
-    for (auto& child : children_) child->stages(out);
+    for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
+  }
+  // The child under way; the next one only when that has taken in all it will, for memory that a later one
+  // holds cannot be given back by being consumed.
+  void open_stages(std::vector<Stage*>& out) override {
+    size_t end = current_;
+    while (end < children_.size() && children_[end]->has_taken_all()) ++end;
+    for (size_t k = std::min(end + 1, children_.size()); k > current_; --k) children_[k - 1]->open_stages(out);
+  }
+  Stage* giving() override {
+    return current_ < children_.size() ? children_[current_]->giving() : nullptr;
   }
 
  private:

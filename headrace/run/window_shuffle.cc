@@ -77,6 +77,8 @@ class WindowShuffleStream final : public Stream {
   }
 
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
+  void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
+  Stage* giving() override { return child_->giving(); }
 
  private:
   struct Slot {

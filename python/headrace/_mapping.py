@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._function import caller, label_of, make_function, wants_generator
+from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
 from ._structure import Fields, flatten, packer
-from ._trace import NeedsData, Symbol
+from ._trace import NeedsData, Symbol, constant
 
 _TRIES = 100  # samples that may fail before a function's result is known
 
@@ -33,6 +33,7 @@ def program(
         traced, why = _trace_twice(node, function, at)
         if traced is not None:
             return traced, False
+    made = _as_python(node, function, at, slot)
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -40,7 +41,7 @@ def program(
             PythonFunctionWarning,
             stacklevel=_stacklevel(),
         )
-    return _as_python(node, function, at, slot), True
+    return made, True
 
 
 def _stacklevel() -> int:
@@ -81,15 +82,22 @@ def _trace(node: _core.Node, function: Callable[..., Any], at: str) -> _core.Pro
         if _is_about_symbols(error):
             raise NeedsData(f"it gave a field to code that wants data ({error})") from error
         raise
-    names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol)
-    for name, leaf in zip(names, leaves, strict=True):
-        if type(leaf) is not Symbol:
-            raise NeedsData(
-                f"it returns {name} that is no field or operator's result but {type(leaf).__name__}"
-            )
+    names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol or is_function_leaf(node))
+    values = [_value_of(tracer, name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+    return tracer.finish(names, values, nest)
+
+
+def _value_of(tracer: _core.Tracer, name: str, leaf: Any) -> int:
+    if type(leaf) is Symbol:
         if leaf._tracer is not tracer:
             raise NeedsData(f"it returns {name} of another map")
-    return tracer.finish(names, [leaf._value for leaf in leaves], nest)
+        return leaf._value
+    value = constant(tracer, leaf)
+    if value is None:
+        raise NeedsData(
+            f"it returns {name} that is no field, operator's result or number but {type(leaf).__name__}"
+        )
+    return value
 
 
 def _is_about_symbols(error: Exception) -> bool:
@@ -125,6 +133,12 @@ def _as_python(node: _core.Node, function: Callable[..., Any], at: str, slot: st
     names, _, structure = node.schema
     with _random_states_kept():
         returned = _first_result(node, caller(function, structure, None))
+    if returned is None:
+        verb, _, line = at.partition(" ")
+        wanted = "True or False" if verb == "filter" else "a field or a dict"
+        raise TypeError(
+            f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
+        )
     made, output_names, nest = make_function(function, slot, structure, returned)
     tracer = _core.Tracer(node, at)
     values = tracer.add_function(made, list(range(len(names))))

@@ -199,8 +199,9 @@ TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
       const auto more = (*loader)->next(sample);
       if (!more.ok()) {
         EXPECT_EQ(more.status().code(), Code::exhausted) << more.status().text();
+        break;
       }
-      if (!more.ok() || !*more) break;
+      if (!*more) break;
       for (int i = 0; i < 500; ++i, ++next) {
         ASSERT_EQ(sample.fields[0].view().as<double>()[i], static_cast<double>(next));
         ASSERT_EQ(sample.fields[1].view().as<int64_t>()[i], next + 1);

@@ -17,7 +17,6 @@ namespace {
 using kernels::kPairSize;
 using kernels::kPairStride;
 
-constexpr uint32_t kSlow = 1u << 4, kEnds = 1u << 6;
 constexpr int kBroken = -1;
 
 // Where coefficient k of the zigzag lies in a pair of blocks.
@@ -37,21 +36,20 @@ template <bool kStore> int ac_coefficients(const AcTable& table, Bits& caller, i
     bits.refill();
     bool slow = false;
     for (int i = 0; i < 56 / kLookBits; ++i) {
-      const uint32_t found = table.look[bits.peek(kLookBits)];
-      const int first = k + static_cast<int>(found >> 7 & 15);
-      const int next = first + 1 + static_cast<int>(found >> 11 & 31);
-      if ((found & kSlow) != 0 || next > 63) [[unlikely]] {
+      const AcEntry found = table.look[bits.peek(kLookBits)];
+      const int first = k + found.run();
+      const int next = first + 1 + found.steps();
+      if (found.is_slow() || next > 63) [[unlikely]] {
         slow = true;
         break;
       }
-      bits.skip(static_cast<int>(found & 63));
+      bits.skip(found.used());
       if constexpr (kStore) {  // without a second value, the first overwrites what stands for it
-        block[kPlace[static_cast<size_t>(next - 1)]] =
-            static_cast<int16_t>(static_cast<int32_t>(found << 9) >> 25);
-        block[kPlace[static_cast<size_t>(first)]] = static_cast<int16_t>(static_cast<int32_t>(found) >> 23);
+        block[kPlace[static_cast<size_t>(next - 1)]] = found.second_value();
+        block[kPlace[static_cast<size_t>(first)]] = found.first_value();
       }
       k = next;
-      if (found & kEnds) {
+      if (found.ends_block()) {
         caller = bits;
         return k;
       }
@@ -84,13 +82,15 @@ struct Data {
   std::vector<size_t> restarts;
 };
 
-// Stops at the first marker that is no restart marker in its turn. False without memory.
+// Stops at the first marker that is no restart marker in its turn, or one too many. False without memory.
 bool unstuff(const Scan& scan, Scratch& scratch, Data& out) {
   const auto room = scratch.take<uint8_t>(scan.data.size() + Bits::kSlack);
   if (room.empty()) return false;
   const auto* from = reinterpret_cast<const uint8_t*>(scan.data.data());
   const uint8_t* const end = from + scan.data.size();
   uint8_t* to = room.data();
+  const int64_t mcus = scan.mcus_across() * scan.mcus_down();
+  const auto most = scan.restart_interval > 0 ? static_cast<size_t>((mcus - 1) / scan.restart_interval) : 0;
   while (from < end) {
     const auto* stuffed =
         static_cast<const uint8_t*>(std::memchr(from, 0xFF, static_cast<size_t>(end - from)));
@@ -101,7 +101,7 @@ bool unstuff(const Scan& scan, Scratch& scratch, Data& out) {
     const uint8_t marker = stop[1];
     if (marker == 0) {
       *to++ = 0xFF;
-    } else if (scan.restart_interval > 0 && marker == 0xD0 + out.restarts.size() % 8) {
+    } else if (out.restarts.size() < most && marker == 0xD0 + out.restarts.size() % 8) {
       out.restarts.push_back(static_cast<size_t>(to - room.data()));
     } else {
       break;

@@ -1,6 +1,7 @@
 // Which decoder takes a file: our own what it can, libjpeg-turbo everything else.
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/jpeg.h"
+#include "headrace/codecs/jpeg/markers.h"
 #include "headrace/codecs/jpeg/turbo.h"
 
 namespace headrace {
@@ -10,7 +11,7 @@ namespace {
 bool has_end(std::span<const std::byte> bytes) {
   while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
   const size_t size = bytes.size();
-  return size >= 2 && bytes[size - 2] == std::byte{0xFF} && bytes[size - 1] == std::byte{0xD9};
+  return size >= 2 && jpeg::word_at(bytes, size - 2) == (0xFF00 | jpeg::kEoi);
 }
 
 }  // namespace

@@ -2,22 +2,16 @@
 
 #include "headrace/codecs/exif.h"
 #include "headrace/codecs/jpeg/jpeg.h"
+#include "headrace/codecs/jpeg/markers.h"
 
 namespace headrace {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr int kTem = 0x01, kSof0 = 0xC0, kSof2 = 0xC2, kSof9 = 0xC9, kSof10 = 0xCA;
-constexpr int kDht = 0xC4, kJpg = 0xC8, kDac = 0xCC, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA,
-              kApp1 = 0xE1;
+using namespace jpeg;
 
 // One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8
 // blocks. Arithmetic coding has no such bound; flat pictures of one colour stay below this one.
 constexpr int64_t kHuffmanPixelsPerByte = 512, kArithmeticPixelsPerByte = 65536;
-
-int byte_at(Bytes bytes, size_t at) { return std::to_integer<int>(bytes[at]); }
-int word_at(Bytes bytes, size_t at) { return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1); }
 
 bool is_frame(int marker) {
   return marker >= kSof0 && marker <= 0xCF && marker != kDht && marker != kJpg && marker != kDac;

@@ -40,40 +40,28 @@ int value_of(uint32_t bits, int size) {
   return raw < 1 << (size - 1) ? raw - (1 << size) + 1 : raw;
 }
 
-constexpr uint32_t kSlow = 1u << 4, kEnds = 1u << 6;
-
 // What the `kLookBits` bits `index` begin with.
-uint32_t entry(const Codes& codes, uint32_t index) {
+AcEntry entry(const Codes& codes, uint32_t index) {
   constexpr uint32_t mask = (1u << kLookBits) - 1;
   const auto bits_at = [&](int from, int size) {
     return index >> (kLookBits - from - size) & ((1u << size) - 1);
   };
   const uint32_t first = codes.look[index];
-  if (first == 0) return kSlow;
+  if (first == 0) return AcEntry::slow();
   int used = static_cast<int>(first & 255);
   const int run = static_cast<int>(first >> 12), size = static_cast<int>(first >> 8 & 15);
-  if (size == 0 && run != 15) return static_cast<uint32_t>(used) | kEnds;
-  if (used + size > kLookBits || size > 8) return kSlow;
+  if (size == 0 && run != 15) return {used, true, 0, 0, 0, 0};
+  if (used + size > kLookBits || size > AcEntry::kMostFirst) return AcEntry::slow();
   const int value = size == 0 ? 0 : value_of(bits_at(used, size), size);
   used += size;
-  uint32_t ends = 0, steps = 0;
-  int second_value = 0;
   const uint32_t second = codes.look[index << used & mask];
-  const int second_length = static_cast<int>(second & 255);
-  if (second != 0 && used + second_length <= kLookBits) {
-    const int second_run = static_cast<int>(second >> 12), second_size = static_cast<int>(second >> 8 & 15);
-    const bool fits = used + second_length + second_size <= kLookBits;
-    if (second_size == 0 && second_run != 15) {
-      ends = kEnds;
-      used += second_length;
-    } else if (second_size > 0 && second_size <= 6 && fits) {
-      second_value = value_of(bits_at(used + second_length, second_size), second_size);
-      steps = static_cast<uint32_t>(second_run) + 1;
-      used += second_length + second_size;
-    }
-  }
-  return static_cast<uint32_t>(used) | ends | static_cast<uint32_t>(run) << 7 | steps << 11 |
-         (static_cast<uint32_t>(second_value) & 127) << 16 | static_cast<uint32_t>(value) << 23;
+  const int then = used + static_cast<int>(second & 255);
+  if (second == 0 || then > kLookBits) return {used, false, run, value, 0, 0};
+  const int second_run = static_cast<int>(second >> 12), second_size = static_cast<int>(second >> 8 & 15);
+  if (second_size == 0 && second_run != 15) return {then, true, run, value, 0, 0};
+  if (second_size == 0 || second_size > AcEntry::kMostSecond || then + second_size > kLookBits)
+    return {used, false, run, value, 0, 0};
+  return {then + second_size, false, run, value, second_run + 1, value_of(bits_at(then, second_size), second_size)};
 }
 
 // Everything that decides the tables, as one string.

@@ -1,7 +1,7 @@
 // Huffman tables of baseline JPEG, and the bit reader that runs over them.
 //
-// A look-up takes the next 10 bits. For AC coefficients an entry holds up to two whole symbols with their
-// values, which is what most of the time goes into (docs/jpeg.md has the measurements).
+// A look-up takes the next 10 bits. For AC coefficients, where most of the time goes, an entry holds up to two
+// whole symbols with their values.
 #pragma once
 #include <array>
 #include <bit>
@@ -22,13 +22,35 @@ struct Codes {
   std::array<uint8_t, 256> symbols;
 };
 
-// What an AC look-up finds, packed into 32 bits:
-//   0-3 bits consumed   4 too long or odd: take one symbol the slow way   6 the block ends here
-//   7-10 zeros before the first value   11-15 steps from the first value to the second, 0: none
-//   16-22 second value   23-31 first value
+// What an AC look-up finds, in 32 bits: up to two values, the zeros before them, and whether the block ends.
+class AcEntry {
+ public:
+  static constexpr int kMostFirst = 8, kMostSecond = 6;  // bits of a value that has room
+
+  AcEntry() = default;
+  static AcEntry slow() { return AcEntry(1u << 4); }
+  AcEntry(int used, bool ends, int run, int first, int steps, int second)
+      : bits_(static_cast<uint32_t>(used) | static_cast<uint32_t>(ends) << 6 | static_cast<uint32_t>(run) << 7 |
+              static_cast<uint32_t>(steps) << 11 | (static_cast<uint32_t>(second) & 127) << 16 |
+              static_cast<uint32_t>(first) << 23) {}
+
+  bool is_slow() const { return (bits_ & 1u << 4) != 0; }  // take one symbol the long way
+  bool ends_block() const { return (bits_ & 1u << 6) != 0; }
+  // The rest REQUIRES: not slow.
+  int used() const { return static_cast<int>(bits_ & 15); }        // bits
+  int run() const { return static_cast<int>(bits_ >> 7 & 15); }    // zeros before the first value
+  int steps() const { return static_cast<int>(bits_ >> 11 & 31); }  // from the first value to the second; 0: none
+  int16_t first_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_) >> 23); }
+  int16_t second_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_ << 9) >> 25); }
+
+ private:
+  explicit AcEntry(uint32_t bits) : bits_(bits) {}
+  uint32_t bits_ = 0;
+};
+
 struct AcTable {
   Codes codes;
-  std::array<uint32_t, 1 << kLookBits> look;
+  std::array<AcEntry, 1 << kLookBits> look;
 };
 
 struct Tables {

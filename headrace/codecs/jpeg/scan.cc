@@ -2,16 +2,11 @@
 
 #include <string_view>
 
+#include "headrace/codecs/jpeg/markers.h"
+
 namespace headrace::jpeg {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr int kSof0 = 0xC0, kSof1 = 0xC1, kDht = 0xC4, kSos = 0xDA, kDqt = 0xDB, kDri = 0xDD, kApp0 = 0xE0,
-              kApp14 = 0xEE, kApp15 = 0xEF, kCom = 0xFE;
-
-int byte_at(Bytes bytes, size_t at) { return std::to_integer<int>(bytes[at]); }
-int word_at(Bytes bytes, size_t at) { return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1); }
 bool starts_with(Bytes bytes, std::string_view text) {
   return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(text);
 }
