@@ -96,10 +96,15 @@ TEST(Idct, ABlockOfOneCoefficientEqualsTheWholeTransform) {
 }
 
 TEST(Idct, SaysWhenAValueIsNoImage) {
-  Input in;
-  in.coefficients[0] = 8192;
-  in.quant.fill(1);
-  EXPECT_FALSE(transform(in, false).plain);
+  for (const int value : {-8192, -8191, 8191, 8192})
+    for (const size_t at : {0u, 5u, 8u, 13u}) {  // of the first row of both blocks
+      Input in;
+      in.coefficients[at] = static_cast<int16_t>(value);
+      in.quant.fill(1);
+      on_each_simd_target([&](const std::string& target) {
+        EXPECT_EQ(transform(in, false).plain, std::abs(value) < 8192) << target << " " << value << " " << at;
+      });
+    }
 }
 
 }  // namespace

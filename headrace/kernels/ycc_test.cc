@@ -60,6 +60,28 @@ TEST(Ycc, EveryTargetConvertsEveryColourAsTheScalarTwin) {
   });
 }
 
+TEST(Ycc, EveryTargetConvertsRowsOfEveryLength) {
+  for (size_t width = 0; width < 300; ++width) {
+    const Row y = random_row(width, 1), cb = random_row(width, 2), cr = random_row(width, 3);
+    Row expected(3 * width);
+    ycc_to_rgb_scalar(y.data(), cb.data(), cr.data(), static_cast<int64_t>(width), expected.data());
+    on_each_simd_target([&](const std::string& target) {
+      Row out(3 * width);
+      ycc_to_rgb(y.data(), cb.data(), cr.data(), static_cast<int64_t>(width), out.data());
+      EXPECT_EQ(out, expected) << target << ", width " << width;
+    });
+  }
+}
+
+TEST(Ycc, BlendsRowsVertically) {
+  const Row near{10, 200}, far{20, 100};
+  Row out(2);
+  upsample_v2(near.data(), far.data(), 2, 1, out.data());
+  EXPECT_EQ(out, (Row{12, 175}));
+  upsample_v2(near.data(), far.data(), 2, 2, out.data());
+  EXPECT_EQ(out, (Row{13, 175}));
+}
+
 TEST(Ycc, GreyStaysGrey) {
   const Row y{0, 1, 128, 255}, middle(4, 128);
   Row out(12);

@@ -154,11 +154,10 @@ class ConcatenateStream final : public Stream {
   void open_stages(std::vector<Stage*>& out) override {
     size_t end = current_;
     while (end < children_.size() && children_[end]->has_taken_all()) ++end;
-    for (size_t k = std::min(end + 1, children_.size()); k > current_; --k) children_[k - 1]->open_stages(out);
+    for (size_t k = std::min(end + 1, children_.size()); k > current_; --k)
+      children_[k - 1]->open_stages(out);
   }
-  Stage* giving() override {
-    return current_ < children_.size() ? children_[current_]->giving() : nullptr;
-  }
+  Stage* giving() override { return current_ < children_.size() ? children_[current_]->giving() : nullptr; }
 
  private:
   std::vector<StreamPtr> children_;

@@ -36,12 +36,12 @@ class Stream {
   virtual Pull pull(Item& out, Status& failure) = 0;
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
-  virtual void restore(CursorReader& cursor) = 0;     // after start() of the same epoch
+  virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
   // All stages below, those that are needed first last: upstream first, of several children the last first.
   virtual void stages(std::vector<Stage*>& out) = 0;
   // Those of them that may take in work now.
   virtual void open_stages(std::vector<Stage*>& out) { stages(out); }
-  virtual Stage* giving() { return nullptr; }              // the stage whose results come next; null: none
+  virtual Stage* giving() { return nullptr; }           // the stage whose results come next; null: none
   virtual bool has_taken_all() const { return false; }  // nothing is left to take in
 };
 using StreamPtr = std::unique_ptr<Stream>;

@@ -11,6 +11,8 @@
 #include <iterator>
 
 #include "headrace/codecs/image.h"
+#include "headrace/codecs/jpeg/baseline.h"
+#include "headrace/codecs/jpeg/turbo.h"
 #include "headrace/core/key.h"
 
 namespace headrace {
@@ -126,6 +128,38 @@ TEST(DecodePart, EqualsTheWholeForEverySampling) {
         }
   compared += compare_parts(encode({150, 90, 1, 1, 1, false, 0}), 20, "grey");
   EXPECT_EQ(compared, 8 * 2 * 2 * 5 * 12 + 20);
+}
+
+// Our own decoder beside the library. It leaves narrow chroma to the library, and samplings that nobody uses.
+void compare_decoders(const Encoding& e) {
+  const std::string file = encode(e);
+  const auto header = read_image_header(bytes_of(file));
+  ASSERT_TRUE(header.ok());
+  const int64_t chroma_width = (e.width + e.h - 1) / e.h;
+  const bool is_ours = e.h <= 2 && e.v <= 2 && !e.progressive && (e.h == 1 || chroma_width > 2);
+  for (const Color color : {Color::rgb, Color::gray}) {
+    const auto row = static_cast<size_t>(header->width * decoded_channels(*header, color));
+    std::vector<uint8_t> ours(row * static_cast<size_t>(header->height)), theirs(ours.size());
+    Scratch scratch;
+    EXPECT_EQ(
+        jpeg::decode_baseline(bytes_of(file), *header, color, header->whole(), ours.data(), row, scratch),
+        is_ours);
+    const Status status =
+        jpeg::decode_with_turbo(bytes_of(file), *header, color, header->whole(), theirs.data(), row, scratch);
+    ASSERT_TRUE(status.ok()) << status.text();
+    EXPECT_TRUE(!is_ours || ours == theirs) << e.height << " x " << e.width << ", " << e.h << " x " << e.v;
+  }
+}
+
+TEST(DecodePart, OurDecoderEqualsTheLibrary) {
+  const std::vector<std::pair<int, int>> samplings{{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}};
+  for (const auto& [h, v] : samplings)
+    for (const unsigned restart : {0u, 1u, 3u})
+      for (int size = 1; size <= 40; ++size) {
+        compare_decoders({size, 41 - size, 3, h, v, false, restart});
+        compare_decoders({3 * size, 2 * size + 1, 3, h, v, size == 9, restart});
+      }
+  for (int size = 1; size <= 40; ++size) compare_decoders({size, 3 * size, 1, 1, 1, false, 0});
 }
 
 TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {

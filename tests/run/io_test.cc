@@ -170,6 +170,48 @@ TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
     }
 }
 
+// Samples that fit come first, some of them filtered away; then one that does not fit. Whoever waits for
+// memory must not wait for elements that were handed out already.
+TEST(ExecutorReading, AnOversizeSampleAfterGoodOnesIsAClearError) {
+  auto store = std::make_shared<MemoryStore>();
+  constexpr int kGood = 8;  // as many as a ticket holds, so that they are handed out first
+  for (int i = 0; i < 2 * kGood; ++i)
+    store->add("data/a/" + std::to_string(10 + i) + ".jpg",
+               std::string(testing::kGrayJpeg) + std::string(i < kGood ? 10'000 : 400'000, '\0'));
+  for (const int64_t kept : {0, 3, 100}) {
+    const auto verbs = [&](Dataset d) {
+      return d.with_ids().filter([&](const Fields& s) { return s["id"].apply("less", {{"value", kept}}); });
+    };
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      LoaderOptions tight = options(seed, 150'000);
+      tight.workers = 1 + seed % 4;
+      const Outcome outcome = run(store, store, verbs, tight);
+      ASSERT_EQ(outcome.failure.code(), Code::exhausted) << seed << ": " << outcome.failure.text();
+      ASSERT_EQ(outcome.elements.size(), static_cast<size_t>(std::min<int64_t>(kept, kGood))) << seed;
+    }
+  }
+}
+
+// What comes after may not hold the memory that what comes first waits for.
+TEST(ExecutorReading, ATightBudgetAcrossAConcatenateGoesOn) {
+  const auto store = files();
+  const auto verbs = [](Dataset d) {
+    const auto most = [&](int64_t n) {
+      return d.with_ids()
+          .filter([n](const Fields& s) { return s["id"].apply("less", {{"value", n}}); })
+          .map([](const Fields& s) { return Outputs{{"image", s["image"]}}; });
+    };
+    return most(40).concatenate(most(25)).concatenate(most(50).batch(2, {.ragged = true}).unbatch());
+  };
+  const Outcome expected = run(store, store, verbs, options(0));
+  ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
+  for (uint64_t seed = 0; seed < 60; ++seed)
+    for (const size_t budget : {size_t{300} << 10, size_t{500} << 10, size_t{1200} << 10}) {
+      const Outcome got = run(store, store, verbs, options(seed, budget));
+      ASSERT_TRUE(got == expected) << seed << " " << budget << ": " << got.failure.text();
+    }
+}
+
 // Batches of batches of fixed shape, and a map above a batch that must find memory twice.
 TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
   auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(),
