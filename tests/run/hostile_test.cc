@@ -82,6 +82,22 @@ TEST(HostileState, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' wants at least 0, got -1");
 }
 
+// A state says that there were elements; the data has none any more. Steps are filled by going round, but not
+// for ever.
+TEST(HostileState, StepsOverNothingEnd) {
+  const auto none = [](const Fields& s) { return s["value"].apply("less", {{"value", -1}}); };
+  auto loader = make(range(100).filter(none).shard({.rank = 1, .world = 3, .steps = 40}));
+  Value state = *loader->save();
+  state.set("delivered", 1), state.set("rank", 1), state.set("world", 3);
+  state.set("cursor", Value::List{0, 2, 1, 0, 0, 0, 0});
+  const Status loaded = loader->load(state);
+  ASSERT_TRUE(loaded.ok()) << loaded.text();
+  Sample sample;
+  const auto more = loader->next(sample);
+  ASSERT_TRUE(more.ok()) << more.status().text();
+  EXPECT_FALSE(*more);
+}
+
 TEST(HostileState, ProductsOfSizesDoNotWrap) {
   const auto loader = make(range(int64_t{1} << 40).repeat(uint64_t{1} << 40).batch(8));
   Value state = *loader->save();
