@@ -171,7 +171,9 @@ class ShardStream final : public OneChild {
   Pull pull(Item& out, Status& failure) override {
     while (!quota_ || given_ < *quota_) {
       const Pull pulled = child_->pull(out, failure);
-      if (pulled == Pull::end && quota_ && seen_ > 0) {
+      if (pulled == Pull::end && quota_ &&
+          seen_ > before_) {  // a pass of nothing would be followed by others
+        before_ = seen_;
         child_->start(epoch_, occurrence_ + ++wraps_);
         continue;
       }
@@ -183,17 +185,17 @@ class ShardStream final : public OneChild {
     return Pull::end;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch, occurrence_ = occurrence, seen_ = given_ = 0, wraps_ = 0;
+    epoch_ = epoch, occurrence_ = occurrence, seen_ = given_ = before_ = 0, wraps_ = 0;
     child_->start(epoch, occurrence);
   }
   void save(Cursor& cursor) const override {
-    for (uint64_t v : {seen_, given_, static_cast<uint64_t>(wraps_)}) cursor.push_back(v);
+    for (uint64_t v : {seen_, given_, before_, static_cast<uint64_t>(wraps_)}) cursor.push_back(v);
     child_->save(cursor);
   }
   void restore(CursorReader& cursor) override {
-    seen_ = cursor.next(), given_ = cursor.next();
+    seen_ = cursor.next(), given_ = cursor.next(), before_ = cursor.next();
     const uint64_t wraps = cursor.next();
-    if (given_ > seen_ || wraps > seen_) cursor.refuse();
+    if (given_ > seen_ || before_ > seen_ || wraps > seen_) cursor.refuse();
     wraps_ = static_cast<uint32_t>(wraps);
     child_->start(epoch_, occurrence_ + wraps_);
     child_->restore(cursor);
@@ -203,6 +205,7 @@ class ShardStream final : public OneChild {
   uint32_t rank_, world_;
   std::optional<uint64_t> quota_;
   uint64_t seen_ = 0, given_ = 0, epoch_ = 0;
+  uint64_t before_ = 0;  // of seen_: those of the passes before this one
   uint32_t occurrence_ = 0, wraps_ = 0;
 };
 

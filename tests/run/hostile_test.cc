@@ -82,6 +82,25 @@ TEST(HostileState, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' wants at least 0, got -1");
 }
 
+// A state says that there were elements; the data has none any more. Steps are filled by going round, but not
+// for ever.
+TEST(HostileState, StepsOverNothingEnd) {
+  const auto below = [](int limit) {
+    const auto small = [limit](const Fields& s) { return s["value"].apply("less", {{"value", limit}}); };
+    return make(range(100).filter(small).shard({.rank = 1, .world = 3, .steps = 40}));
+  };
+  const auto full = below(60), empty = below(-1);
+  Sample sample;
+  ASSERT_TRUE(full->next(sample).ok());
+  Value state = *full->save();
+  state.set("fingerprint", empty->fingerprint());
+  const Status loaded = empty->load(state);
+  ASSERT_TRUE(loaded.ok()) << loaded.text();
+  const auto more = empty->next(sample);
+  ASSERT_TRUE(more.ok()) << more.status().text();
+  EXPECT_FALSE(*more);
+}
+
 TEST(HostileState, ProductsOfSizesDoNotWrap) {
   const auto loader = make(range(int64_t{1} << 40).repeat(uint64_t{1} << 40).batch(8));
   Value state = *loader->save();
