@@ -46,9 +46,14 @@ _OTHERS_NAMES = {
     "world_size": "shard(world=…)",
 }
 
+# What a number without a name may have meant, where it would be taken for something else.
+_BECAUSE = {
+    "shuffle": "; there is no buffer size: the shuffle is global, and window= draws from a window in a stream",
+}
 
-def whole_number(verb: str, name: str, value: object, least: int = 0) -> int:
-    """Return the value as an int from `least` to 2**64 - 1; bools, floats and texts are none.
+
+def whole_number(verb: str, name: str, value: object, least: int = 0, end: int = 2**64) -> int:
+    """Return the value as an int from `least` to `end` - 1; bools, floats and texts are none.
 
     Raises:
         TypeError: it is no whole number.
@@ -60,8 +65,8 @@ def whole_number(verb: str, name: str, value: object, least: int = 0) -> int:
         number = None
     if number is None:
         raise TypeError(f"{verb}: {name} wants a whole number, got {value!r}")
-    if number < least or number >= 2**64:
-        wanted = f"at least {least}" if number < least else "less than 2**64"
+    if not least <= number < end:
+        wanted = f"at least {least}" if number < least else f"less than 2**{end.bit_length() - 1}"
         raise ValueError(f"{verb}: {name} wants a whole number of {wanted}, got {number}")
     return number
 
@@ -75,6 +80,17 @@ def flag(verb: str, name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{verb}: {name} wants True or False, got {value!r}")
     return bool(value)
+
+
+def text(verb: str, name: str, value: object) -> str:
+    """Return the value, a str.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{verb}: {name} wants a str, got {value!r}")
+    return value
 
 
 def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
@@ -92,6 +108,7 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
         if len(args) > most and named:
             raise TypeError(
                 f"{function.__name__}: wants {', '.join(named)} by name, as {named[0]}={args[most]!r}"
+                + _BECAUSE.get(function.__name__, "")
             )
         return function(*args, **kwargs)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from ._arguments import flag, names_checked, whole_number
+from ._arguments import flag, names_checked, text, whole_number
 from ._line import users_line
 from ._mapping import program
 from ._ranks import from_environment
@@ -110,12 +110,14 @@ class Dataset:
     @names_checked
     def with_ids(self, field: str = "id") -> Dataset:
         """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there."""
-        return self._then(_core.with_engine_field(self._node, "id", field, users_line()))
+        name = text("with_ids", "field", field)
+        return self._then(_core.with_engine_field(self._node, "id", name, users_line()))
 
     @names_checked
     def with_validity(self, field: str = "valid") -> Dataset:
         """Add a bool field that is False for the samples that `shard(even="pad")` adds."""
-        return self._then(_core.with_engine_field(self._node, "valid", field, users_line()))
+        name = text("with_validity", "field", field)
+        return self._then(_core.with_engine_field(self._node, "valid", name, users_line()))
 
     @names_checked
     def on_error(self, policy: Policy) -> Dataset:
@@ -125,17 +127,20 @@ class Dataset:
             policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
                 good sample in order in its place. The report counts both.
         """
-        return self._then(_core.on_error(self._node, policy, users_line()))
+        return self._then(_core.on_error(self._node, text("on_error", "policy", policy), users_line()))
 
     # ---- verbs on the order
 
     @names_checked
-    def shuffle(self, seed: int = 0, *, window: int = 0) -> Dataset:
+    def shuffle(self, *, seed: int = 0, window: int = 0) -> Dataset:
         """Take the elements in another order every epoch.
 
         Args:
             seed: Names the orders; the same seed gives the same ones.
             window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
+
+        Raises:
+            TypeError: a number without a name, as tf.data's buffer size: there is no buffer.
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
         return self._then(_core.shuffle(self._node, named, of, users_line()))
@@ -167,7 +172,8 @@ class Dataset:
             rank, world = from_environment()
         rank, world = whole_number("shard", "rank", rank), whole_number("shard", "world", world)
         steps = None if steps is None else whole_number("shard", "steps", steps)
-        return self._then(_core.shard(self._node, rank, world, even, steps, users_line()))
+        how = text("shard", "even", even)
+        return self._then(_core.shard(self._node, rank, world, how, steps, users_line()))
 
     @names_checked
     def repeat(self, times: int | None = None) -> Dataset:
@@ -305,7 +311,9 @@ class Dataset:
                 f"a dataset has positions and slices, got {position!r}; map(lambda s: s.name) chooses a field"
             ) from None
         if size is not None and not -size <= index < size:
-            raise IndexError(f"wants -{size} <= position < {size}, got {index}")
+            raise IndexError(
+                f"wants -{size} <= position < {size}, got {index}" if size else "this dataset has no elements"
+            )
         if size is None and index < 0:
             raise IndexError(f"a dataset without an exact length has no position {index}")
         return self._pack(
@@ -328,12 +336,13 @@ class Dataset:
         size = (
             "endless" if self._node.endless else self._node.size if self._node.size is not None else "unknown"
         )
-        names, specs, _ = self._node.schema
+        names, specs, structure = self._node.schema
+        kind = ", tuples of " if structure.startswith("[") else ": "
         fields = ", ".join(
             f"{name}: {dtype} ({', '.join('?' if d is None else str(d) for d in shape)})"
             for name, (dtype, shape) in zip(names, specs, strict=True)
         )
-        return f"<Dataset of length {size}: {fields}\n{self._node.tree().rstrip()}>"
+        return f"<Dataset of length {size}{kind}{fields}\n{self._node.tree().rstrip()}>"
 
     # ---- running
 

@@ -24,7 +24,7 @@ def lists(batches) -> list:
 
 @pytest.fixture
 def ds():
-    return hr.range(100).shuffle(3).map(lambda x: x + 1).batch(8)
+    return hr.range(100).shuffle(seed=3).map(lambda x: x + 1).batch(8)
 
 
 def test_each_iter_is_the_next_epoch(ds):
@@ -41,7 +41,7 @@ def test_each_iter_is_the_next_epoch(ds):
 
 def test_a_second_loader_of_the_same_order_warns():
     def make(seed):
-        return hr.range(1000, 1013).shuffle(seed)
+        return hr.range(1000, 1013).shuffle(seed=seed)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -96,9 +96,9 @@ def test_a_state_is_small_and_says_what_does_not_fit(ds, photos):
     state = ds.numpy().state_dict()
     assert len(json.dumps(state)) < 120
     with pytest.raises(ValueError, match="another plan"):
-        hr.range(100).shuffle(4).map(lambda x: x + 1).batch(8).numpy().load_state_dict(state)
+        hr.range(100).shuffle(seed=4).map(lambda x: x + 1).batch(8).numpy().load_state_dict(state)
     with pytest.raises(ValueError, match="the data changed"):
-        hr.range(101).shuffle(3).map(lambda x: x + 1).batch(8).numpy().load_state_dict(state)
+        hr.range(101).shuffle(seed=3).map(lambda x: x + 1).batch(8).numpy().load_state_dict(state)
     with pytest.raises(ValueError, match="version"):
         ds.numpy().load_state_dict({})
 
@@ -108,7 +108,7 @@ def test_a_state_of_a_stream_continues_exactly():
         hr.range(60)
         .filter(lambda x: x > 5)
         .flat_map(lambda x: np.arange(int(x) % 4), python=True)
-        .shuffle(1, window=5)
+        .shuffle(seed=1, window=5)
         .batch(3)
     )
     want = lists(ds.numpy())
@@ -123,7 +123,7 @@ def test_a_state_of_a_stream_continues_exactly():
 STATE_SCRIPT = """
     import json, sys
     import headrace as hr
-    ds = hr.range(50).shuffle(3).batch(4).options(workers=int(sys.argv[1]))
+    ds = hr.range(50).shuffle(seed=3).batch(4).options(workers=int(sys.argv[1]))
     loader = ds.numpy()
     if len(sys.argv) > 2:
         loader.load_state_dict(json.loads(sys.argv[2]))
@@ -144,12 +144,12 @@ def run(script: str, *arguments: str) -> str:
 def test_a_state_continues_in_another_process():
     first, state = json.loads(run(STATE_SCRIPT, "1"))
     second, _ = json.loads(run(STATE_SCRIPT, "3", json.dumps(state)))
-    assert first + second == lists(hr.range(50).shuffle(3).batch(4))[:10]
+    assert first + second == lists(hr.range(50).shuffle(seed=3).batch(4))[:10]
 
 
 def test_states_of_two_ranks_continue_on_three():
     def ranks(world):
-        return [hr.range(30).shuffle(2).shard(rank, world).batch(2) for rank in range(world)]
+        return [hr.range(30).shuffle(seed=2).shard(rank, world).batch(2) for rank in range(world)]
 
     seen, state = [], None
     for ds in ranks(2):

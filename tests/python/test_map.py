@@ -175,7 +175,7 @@ def test_an_exception_keeps_its_traceback_and_names_the_sample():
             raise KeyError("three")
         return s
 
-    ds = hr.range(10).shuffle(4).map(broken, python=True)
+    ds = hr.range(10).shuffle(seed=4).map(broken, python=True)
     with pytest.raises(
         hr.HeadraceError, match=r"broken: KeyError: 'three'.*sample 3.*map at test_map.py:"
     ) as caught:
@@ -194,7 +194,7 @@ def test_rng_is_the_same_for_the_same_sample_and_epoch():
     def noisy(x, rng):
         return x + rng.random()
 
-    ds = hr.range(20).map(noisy).shuffle(1).batch(4)
+    ds = hr.range(20).map(noisy).shuffle(seed=1).batch(4)
 
     def epochs(dataset):
         loader = dataset.numpy()

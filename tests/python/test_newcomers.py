@@ -65,9 +65,9 @@ RANGE = hr.range(10)
         (lambda: RANGE.batch("4"), "batch: size wants a whole number, got '4'"),
         (lambda: RANGE.batch(2.0), "batch: size wants a whole number, got 2.0"),
         (lambda: RANGE.batch(4, drop_last="yes"), "batch: drop_last wants True or False, got 'yes'"),
-        (lambda: RANGE.shuffle(None), "shuffle: seed wants a whole number, got None"),
-        (lambda: RANGE.shuffle(True), "shuffle: seed wants a whole number, got True"),
-        (lambda: RANGE.shuffle(1, window="9"), "shuffle: window wants a whole number, got '9'"),
+        (lambda: RANGE.shuffle(seed=None), "shuffle: seed wants a whole number, got None"),
+        (lambda: RANGE.shuffle(seed=True), "shuffle: seed wants a whole number, got True"),
+        (lambda: RANGE.shuffle(window="9"), "shuffle: window wants a whole number, got '9'"),
         (lambda: RANGE.take("3"), "take: count wants a whole number, got '3'"),
         (lambda: RANGE.skip(0.5), "skip: count wants a whole number, got 0.5"),
         (lambda: RANGE.repeat("2"), "repeat: times wants a whole number, got '2'"),
@@ -79,6 +79,13 @@ RANGE = hr.range(10)
         (lambda: RANGE.options(rewrites=[1]), "options: rewrites wants a bool, or a dict of name to bool, got [1]"),
         (lambda: RANGE.options(rewrites={"fuse_maps": 1}), "options: rewrites['fuse_maps'] wants True or False, got 1"),
         (lambda: RANGE.options(deterministic=0), "options: deterministic wants True or False, got 0"),
+        (lambda: RANGE.with_ids(3), "with_ids: field wants a str, got 3"),
+        (lambda: RANGE.with_validity(3), "with_validity: field wants a str, got 3"),
+        (lambda: RANGE.on_error(3), "on_error: policy wants a str, got 3"),
+        (lambda: RANGE.shard(0, 2, even=True), "shard: even wants a str, got True"),
+        (lambda: hr.range(2.5), "range: stop wants a whole number, got 2.5"),
+        (lambda: hr.from_arrays([1], slot=3), "from_arrays: slot wants a str, got 3"),
+        (lambda: hr.from_dataset([1], slot=3), "from_dataset: slot wants a str, got 3"),
         (lambda: RANGE.concatenate([1]), "concatenate: wants a Dataset, got [1]"),
         (lambda: RANGE.map(3), "map: wants a function, got 3"),
         (lambda: RANGE["image"], "a dataset has positions and slices, got 'image'; map(lambda s: s.name) chooses a field"),
@@ -91,14 +98,84 @@ def test_a_wrong_type_is_told_in_the_users_words(call: Callable[[], Any], words:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    ds = hr.range(10).shuffle(np.int64(3)).take(np.uint8(6)).batch(np.int32(2)).options(workers=np.int64(1))
+    ds = (
+        hr.range(10)
+        .shuffle(seed=np.int64(3))
+        .take(np.uint8(6))
+        .batch(np.int32(2))
+        .options(workers=np.int64(1))
+    )
     assert len(list(ds)) == 3
 
 
-@pytest.mark.parametrize("call", [lambda: RANGE.take(-1), lambda: RANGE.shuffle(-1), lambda: RANGE.repeat(0)])
-def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any]) -> None:
-    with pytest.raises(ValueError, match=r"wants a whole number of at least [01], got (-1|0)"):
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RANGE.take(-1), "take: count wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.skip(-1), "skip: count wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.repeat(-2), "repeat: times wants a whole number of at least 1, got -2"),
+        (lambda: RANGE.repeat(0), "repeat: times wants a whole number of at least 1, got 0"),
+        (lambda: RANGE.batch(0), "batch: wants a size of at least 1, got 0"),
+        (lambda: RANGE.batch(-1), "batch: size wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.shuffle(seed=-1), "shuffle: seed wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.shuffle(window=-1), "shuffle: window wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.shard(-1, 2), "shard: rank wants a whole number of at least 0, got -1"),
+        (lambda: RANGE.take(2**64), f"take: count wants a whole number of less than 2**64, got {2**64}"),
+        (lambda: hr.range(2**63), f"range: stop wants a whole number of less than 2**63, got {2**63}"),
+    ],
+)
+def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
         call()
+
+
+def test_shuffle_takes_no_buffer_size() -> None:
+    with pytest.raises(
+        TypeError,
+        match=r"shuffle: wants seed, window by name, .*there is no buffer size: the shuffle is global",
+    ):
+        RANGE.shuffle(1000)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("map", "map: the function returned nothing; return a field or a dict"),
+        ("filter", "filter: the function returned nothing; return True or False"),
+    ],
+)
+@pytest.mark.parametrize("python", [False, True])
+@pytest.mark.filterwarnings("error")
+def test_a_function_that_returns_nothing(verb: str, words: str, python: bool) -> None:
+    with pytest.raises(TypeError, match=rf"{words} \({verb} at test_newcomers\.py:\d+\)$"):
+        getattr(RANGE, verb)(lambda s: None, python=python)
+
+
+def test_an_empty_dataset_has_no_elements() -> None:
+    for empty in (hr.range(0), RANGE.take(0)):
+        with pytest.raises(IndexError, match="this dataset has no elements"):
+            empty[0]
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ((x for x in range(3)), r"length and items by position, got generator; list\(\.\.\.\) of it is one"),
+        ({1, 2}, r"length and items by position, got set; list\(\.\.\.\) of it is one"),
+        (3, "length and items by position, got int$"),
+        ({"x": [1]}, r"got a dict; from_arrays\(\) takes a dict of columns"),
+    ],
+)
+def test_from_dataset_wants_items_by_position(items: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        hr.from_dataset(items)
+
+
+def test_a_list_of_columns_makes_tuples_and_says_so() -> None:
+    columns = hr.from_arrays([[1, 2], [3, 4]])
+    assert [tuple(map(int, element)) for element in columns] == [(1, 3), (2, 4)]
+    assert repr(columns).startswith("<Dataset of length 2, tuples of 0: i64 (), 1: i64 ()")
+    assert repr(hr.from_arrays(np.array([[1, 2], [3, 4]]))).startswith("<Dataset of length 2: value: i64 (2)")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +208,7 @@ def test_a_slice_is_a_list_of_elements() -> None:
     assert [int(x) for x in ds[-2:]] == [80, 90]
     assert [int(x) for x in ds[8:99]] == [80, 90]
     assert [int(x) for x in ds[::-4]] == [90, 50, 10]
-    shuffled = ds.shuffle(3)
+    shuffled = ds.shuffle(seed=3)
     assert shuffled.at_epoch(1)[:] == [shuffled.at_epoch(1)[i] for i in range(10)]
     with pytest.raises(TypeError, match="no exact length"):
         ds.repeat()[:3]
@@ -202,20 +279,20 @@ def test_explain_notes_what_may_not_be_meant() -> None:
     def found(ds: hr.Dataset) -> list[str]:
         return [line.split(":")[1].strip() for line in notes(ds)]
 
-    assert notes(hr.range(100).shuffle(7).shard(0, 2).batch(4)) == []
-    assert notes(hr.range(100).shard(0, 2).shuffle(7).batch(4)) == []  # shard rises above the shuffle
+    assert notes(hr.range(100).shuffle(seed=7).shard(0, 2).batch(4)) == []
+    assert notes(hr.range(100).shard(0, 2).shuffle(seed=7).batch(4)) == []  # shard rises above the shuffle
     assert [line[: len(seed)] for line in found(hr.range(100).shuffle().batch(4))] == [seed]
-    assert [line[: len(batches)] for line in found(hr.range(100).batch(4).shuffle(7))] == [batches]
+    assert [line[: len(batches)] for line in found(hr.range(100).batch(4).shuffle(seed=7))] == [batches]
     assert [line[: len(border)] for line in found(even.shard(0, 2, steps=5))] == [border]
     both = found(hr.range(100).shuffle().batch(4).map(lambda x: x + 1).shuffle())
     assert len(both) == 2 and both[0].startswith(seed) and both[1].startswith(batches)
-    unbatched = hr.range(100).batch(4).unbatch().shuffle(7, window=9)
+    unbatched = hr.range(100).batch(4).unbatch().shuffle(seed=7, window=9)
     assert notes(unbatched) == []
 
 
 def test_shard_before_shuffle_deals_the_shuffled_order() -> None:
-    before = [int(x) for x in hr.range(10).shard(1, 2).shuffle(7)]
-    after = [int(x) for x in hr.range(10).shuffle(7).shard(1, 2)]
+    before = [int(x) for x in hr.range(10).shard(1, 2).shuffle(seed=7)]
+    after = [int(x) for x in hr.range(10).shuffle(seed=7).shard(1, 2)]
     assert before == after
 
 

@@ -33,7 +33,7 @@ def augmented(dataset):
         image = ops.random_flip(ops.random_crop(s.image, size=(16, 20)), p=0.5)
         return {"image": ops.add(image, value=3), "label": s.label}
 
-    return dataset.shuffle(5).map(augment).batch(4).options(seed=11)
+    return dataset.shuffle(seed=5).map(augment).batch(4).options(seed=11)
 
 
 GOLDEN = "4c041e556d88f1383d6865b184517872c665f50b0b383a85849338283ee76284"
@@ -59,7 +59,7 @@ def test_the_golden_hash_holds_in_a_new_process():
 
 
 def test_a_plan_goes_to_json_and_back_with_the_same_hash(photos, tmp_path):
-    ds = hr.read(photos).shuffle(2).map(
+    ds = hr.read(photos).shuffle(seed=2).map(
         lambda s: {"image": ops.random_crop(ops.decode_image(s.image), size=16), "label": s.label}
     ).batch(5).options(seed=4)  # fmt: skip
     ds.save_plan(tmp_path / "plan.json")
@@ -113,7 +113,7 @@ def test_a_dataset_can_be_pickled():
     ds = (
         hr.from_arrays(np.arange(6))
         .map(plus_one, python=True)
-        .shuffle(1)
+        .shuffle(seed=1)
         .batch(4)
         .options(workers=1, rewrites=False)
     )

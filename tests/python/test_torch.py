@@ -11,9 +11,8 @@ from headrace import ops  # noqa: E402
 
 @pytest.fixture
 def ds():
-    return hr.from_arrays({"x": np.arange(20, dtype=np.float32).reshape(10, 2), "y": np.arange(10)}).shuffle(
-        1
-    )
+    data = {"x": np.arange(20, dtype=np.float32).reshape(10, 2), "y": np.arange(10)}
+    return hr.from_arrays(data).shuffle(seed=1)
 
 
 def test_tensors_share_the_memory_of_the_batch(ds):

@@ -20,8 +20,8 @@ def test_verbs_mean_what_they_say():
     assert [b.tolist() for b in ds.batch(4)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert [b.tolist() for b in ds.batch(4, drop_last=True)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert ints(ds.filter(lambda x: x > 7)) == [8, 9]
-    assert sorted(ints(ds.shuffle(3))) == list(range(10)) != ints(ds.shuffle(3))
-    assert sorted(ints(ds.shuffle(3, window=4))) == list(range(10))
+    assert sorted(ints(ds.shuffle(seed=3))) == list(range(10)) != ints(ds.shuffle(seed=3))
+    assert sorted(ints(ds.shuffle(seed=3, window=4))) == list(range(10))
     assert ints(ds.batch(4).unbatch()) == list(range(10))
 
 
@@ -42,7 +42,7 @@ def test_len_is_exact_or_a_type_error():
 
 
 def test_items_by_position():
-    ds = hr.range(10).shuffle(1)
+    ds = hr.range(10).shuffle(seed=1)
     order = ints(ds)
     assert [int(ds[i]) for i in range(10)] == order
     assert int(ds[-1]) == order[-1] and int(ds[np.int64(2)]) == order[2]
@@ -55,7 +55,7 @@ def test_items_by_position():
 
 
 def test_at_epoch_shows_the_order_of_that_epoch():
-    ds = hr.range(10).shuffle(1)
+    ds = hr.range(10).shuffle(seed=1)
     loader = ds.numpy()
     epochs = [ints(loader) for _ in range(3)]
     assert epochs[0] != epochs[1] != epochs[2]
@@ -79,7 +79,7 @@ def test_wrong_arguments_say_what_was_wanted():
         (lambda: ds.on_error("ignore"), "'raise', 'skip', 'replace', got 'ignore'"),
         (lambda: ds.repeat(0), "at least 1"),
         (lambda: ds.filter(lambda x: x + 1), "wants one bool"),
-        (lambda: ds.filter(lambda x: x > 3).shuffle(1), "window="),
+        (lambda: ds.filter(lambda x: x > 3).shuffle(seed=1), "window="),
         (lambda: ds.concatenate(hr.from_arrays({"a": [1]})), "the same fields"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -119,7 +119,7 @@ def test_shard_reads_the_environment(monkeypatch):
 
 
 def test_options_change_nothing_but_how_it_runs():
-    ds = hr.range(100).shuffle(2).map(lambda x: x * 2).map(lambda x: x + 1).batch(7)
+    ds = hr.range(100).shuffle(seed=2).map(lambda x: x * 2).map(lambda x: x + 1).batch(7)
     want = [b.tolist() for b in ds]
     for options in (
         {"workers": 1}, {"workers": 5, "ready": 1}, {"rewrites": False}, {"rewrites": {"fuse_maps": False}},
