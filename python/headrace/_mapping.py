@@ -33,6 +33,7 @@ def program(
         traced, why = _trace_twice(node, function, at)
         if traced is not None:
             return traced, False
+    made = _as_python(node, function, at, slot)
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -40,7 +41,7 @@ def program(
             PythonFunctionWarning,
             stacklevel=_stacklevel(),
         )
-    return _as_python(node, function, at, slot), True
+    return made, True
 
 
 def _stacklevel() -> int:
@@ -125,6 +126,12 @@ def _as_python(node: _core.Node, function: Callable[..., Any], at: str, slot: st
     names, _, structure = node.schema
     with _random_states_kept():
         returned = _first_result(node, caller(function, structure, None))
+    if returned is None:
+        verb, _, line = at.partition(" ")
+        wanted = "True or False" if verb == "filter" else "a field or a dict"
+        raise TypeError(
+            f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
+        )
     made, output_names, nest = make_function(function, slot, structure, returned)
     tracer = _core.Tracer(node, at)
     values = tracer.add_function(made, list(range(len(names))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _core
+from ._arguments import text, whole_number
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._line import users_line
 from ._structure import flatten
@@ -59,19 +59,24 @@ def _unexpanded(path: str) -> str:
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
     """Make a dataset of integers, as Python's `range` does: i64 scalars."""
     first, last = (0, start) if stop is None else (start, stop)
-    source = _core.range_source(*map(operator.index, (first, last, step)))
-    return Dataset(_core.read(source, users_line()))
+    named = {"start": first, "stop": last, "step": step}
+    numbers = [whole_number("range", name, value, -(2**63), 2**63) for name, value in named.items()]
+    return Dataset(_core.read(_core.range_source(*numbers), users_line()))
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
     """Make a dataset of what is in memory: element i is row i of every array.
+
+    A list or tuple of columns makes tuples: `[[1, 2], [3, 4]]` is two columns, so its elements are (1, 3) and (2, 4).
+    For the rows of one array give `np.array([[1, 2], [3, 4]])`.
 
     Args:
         data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too.
             Arrays are shared, not copied, when they lie in C order.
         slot: The name under which a saved plan wants the data bound.
     """
-    return Dataset(_core.read(_array_source(data, slot), users_line()), slots={slot: data})
+    source = _array_source(data, text("from_arrays", "slot", slot))
+    return Dataset(_core.read(source, users_line()), slots={slot: data})
 
 
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
@@ -83,8 +88,12 @@ def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     Args:
         items: What has `__len__` and `__getitem__`.
         slot: The name under which a saved plan wants it bound.
+
+    Raises:
+        TypeError: it has no length or no items by position, as a generator, a set, an `IterableDataset`.
     """
-    return Dataset(_core.read(_sequence_source(items, slot), users_line()), slots={slot: items})
+    source = _sequence_source(items, text("from_dataset", "slot", slot))
+    return Dataset(_core.read(source, users_line()), slots={slot: items})
 
 
 def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = None) -> Dataset:
@@ -161,6 +170,15 @@ def _column(column: Any) -> Any:
 
 
 def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
+    if isinstance(items, Mapping):
+        raise TypeError(
+            "from_dataset: wants items by position, got a dict; from_arrays() takes a dict of columns"
+        )
+    if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
+        hint = "; list(...) of it is one, where it fits into memory" if hasattr(items, "__iter__") else ""
+        raise TypeError(
+            f"from_dataset: wants what has a length and items by position, got {type(items).__name__}{hint}"
+        )
     size = len(items)
     if size == 0:
         raise ValueError("from_dataset: wants at least one item, to know what an item is")
