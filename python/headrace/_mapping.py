@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._function import caller, label_of, make_function, wants_generator
+from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
 from ._structure import Fields, flatten, packer
-from ._trace import NeedsData, Symbol
+from ._trace import NeedsData, Symbol, constant
 
 _TRIES = 100  # samples that may fail before a function's result is known
 
@@ -82,15 +82,22 @@ def _trace(node: _core.Node, function: Callable[..., Any], at: str) -> _core.Pro
         if _is_about_symbols(error):
             raise NeedsData(f"it gave a field to code that wants data ({error})") from error
         raise
-    names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol)
-    for name, leaf in zip(names, leaves, strict=True):
-        if type(leaf) is not Symbol:
-            raise NeedsData(
-                f"it returns {name} that is no field or operator's result but {type(leaf).__name__}"
-            )
+    names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol or is_function_leaf(node))
+    values = [_value_of(tracer, name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+    return tracer.finish(names, values, nest)
+
+
+def _value_of(tracer: _core.Tracer, name: str, leaf: Any) -> int:
+    if type(leaf) is Symbol:
         if leaf._tracer is not tracer:
             raise NeedsData(f"it returns {name} of another map")
-    return tracer.finish(names, [leaf._value for leaf in leaves], nest)
+        return leaf._value
+    value = constant(tracer, leaf)
+    if value is None:
+        raise NeedsData(
+            f"it returns {name} that is no field, operator's result or number but {type(leaf).__name__}"
+        )
+    return value
 
 
 def _is_about_symbols(error: Exception) -> bool:

@@ -6,6 +6,7 @@ raises `NeedsData`, and the function then runs as Python on every sample.
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -176,6 +177,21 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     constants = {key: plain(value) for key, value in params.items() if not isinstance(value, Symbol)}
     values = tracer.add(name, constants, [field._value for field in fields], bound)
     return [Symbol(tracer, value) for value in values]
+
+
+def constant(tracer: _core.Tracer, value: object) -> int | None:
+    """Add a number or bool that is no field to the graph, in the dtype that NumPy gives it; None for anything else."""
+    if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+        return None
+    array = np.asarray(value)
+    if array.ndim > 0 or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        return None
+    number = array.item()
+    fits = math.isfinite(number) if isinstance(number, float) else number < 2**63  # as in JSON
+    if not fits:
+        return None
+    params = {"value": int(number) if array.dtype.kind == "b" else number, "dtype": array.dtype.name}
+    return tracer.add("constant", params, [], [])[0]
 
 
 def plain(value: Any) -> Any:

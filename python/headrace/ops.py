@@ -18,6 +18,7 @@ __all__ = [
     "add_fields",
     "cast",
     "center_crop",
+    "constant",
     "crop_boxes",
     "crop_mirror_normalize",
     "decode_image",
@@ -119,6 +120,20 @@ def center_crop(image: Data, *, size: int | Sequence[int]) -> Data:
         The result.
     """
     return apply("center_crop", [image], {"size": size})[0]
+
+
+@names_checked
+def constant(*, value: int | float, dtype: DTypeLike = "f32") -> Data:
+    """Make a scalar that is the same for every sample.
+
+    Args:
+        value: The number.
+        dtype: Of the scalar; an integer type wants a number that fits into it.
+
+    Returns:
+        The result.
+    """
+    return apply("constant", [], {"value": value, "dtype": dtype})[0]
 
 
 @names_checked

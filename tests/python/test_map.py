@@ -82,6 +82,44 @@ def test_symbols_show_dtype_and_shape():
     assert seen[0] == ("u8", (4, 5), 2)
 
 
+CONSTANTS = [1, -(2**63), 2**63 - 1, 1.0, 0.1, 1e300, True, False, np.int8(-3), np.uint8(200), np.uint64(7), np.float16(0.1),
+    np.float32(0.1), np.float64(0.1), np.bool_(True), np.array(5, np.int16)]  # fmt: skip
+
+
+@pytest.mark.parametrize("constant", CONSTANTS, ids=repr)
+def test_a_number_among_the_results_is_traced_as_python_would_return_it(numbers, constant):
+    def function(s):
+        return {"x": s.x, "w": constant, "nest": (constant, s.y)}
+
+    native, python = traced(numbers, function), numbers.map(function, python=True)
+    assert native.schema == python.schema
+    for ours, theirs in zip(native, python, strict=True):
+        assert ours["w"] == theirs["w"] == constant and ours["w"].dtype == theirs["w"].dtype
+        assert ours["nest"][0] == constant
+
+
+def test_numbers_alone_are_a_result_too(numbers):
+    for batch in traced(numbers, lambda s: 7).batch(4):
+        assert set(batch.tolist()) == {7}
+    assert traced(numbers, lambda s: (1, 2.5))[5] == (1, 2.5)
+
+
+def test_a_constant_stands_in_the_plan(numbers, tmp_path):
+    ds = traced(numbers, lambda s: {"x": s.x, "w": 0.1, "n": np.uint8(3)}).batch(4)
+    ds.save_plan(tmp_path / "plan.json")
+    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": ds._slots["arrays"]})
+    assert loaded.fingerprint() == ds.fingerprint()
+    assert loaded[1]["w"].tolist() == [0.1, 0.1] and loaded[1]["n"].dtype == np.uint8
+
+
+def test_the_operator_constant_refuses_what_does_not_fit(numbers):
+    assert ops.constant(value=3, dtype="u8").dtype == np.uint8 and ops.constant(value=3) == np.float32(3)
+    with pytest.raises(ValueError, match="constant: value 300 does not fit into u8"):
+        ops.constant(value=300, dtype="u8")
+    with pytest.raises(ValueError, match="constant: value 0.5 does not fit into i64"):
+        ops.constant(value=0.5, dtype="i64")
+
+
 REASONS = [
     (lambda s: {"x": s.x if s.y > 2 else -s.x}, "the truth value"),
     (lambda s: int(s.y), r"int\(\)"),
@@ -92,7 +130,13 @@ REASONS = [
     (lambda s: [v for v in (s.x,) if isinstance(v, float)] or s.x, "type of a field"),
     (lambda s: s.x + random.random(), "draws random numbers"),
     (lambda s: s.x + np.random.rand(), "draws random numbers"),  # noqa: NPY002
-    (lambda s: {"x": s.x, "w": 1.0}, "no field or operator's result but float"),
+    (
+        lambda s: {"x": s.x, "w": [1, 2]},
+        "it returns w that is no field, operator's result or number but list",
+    ),
+    (lambda s: {"x": s.x, "w": "a"}, "it returns w that is no field, operator's result or number but str"),
+    (lambda s: {"x": s.x, "w": 2**63}, "it returns w that is no field, operator's result or number but int"),
+    (lambda s: {"x": s.x, "w": float("nan")}, "it returns w that .* but float"),
     (lambda s: f"{s.x:.2f}", "field"),
     (lambda s: hash(s.x), "field"),
 ]
