@@ -11,8 +11,21 @@ bool Call::operator==(const Call& other) const {
 
 namespace {
 
+// Whether the operator would take one row of what it refuses: the fields are those of a batch.
+bool takes_rows_of(const AnyOp& op, std::span<const TensorSpec> inputs) {
+  std::vector<TensorSpec> rows(inputs.begin(), inputs.end());
+  bool batched = false;
+  for (TensorSpec& spec : rows) {
+    if (spec.shape.rank() == 0) continue;
+    batched = batched || spec.shape.rank() > 3 || (is_text(spec.dtype) && spec.shape.rank() > 1);
+    spec.shape = spec.shape.without_front();
+  }
+  return batched && op.infer(rows).ok();
+}
+
 // What those forget most who wonder why an operator refuses their field.
-std::string_view hint_for(std::span<const TensorSpec> inputs) {
+std::string_view hint_for(const AnyOp& op, std::span<const TensorSpec> inputs) {
+  if (takes_rows_of(op, inputs)) return "; these are the rows of a batch: map before batch, or after unbatch";
   const bool encoded = std::any_of(inputs.begin(), inputs.end(), [](const TensorSpec& spec) {
     return spec.dtype == DType::bytes && spec.shape.rank() == 1;
   });
@@ -60,6 +73,16 @@ Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& p
 Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& params,
                                              std::span<const int> inputs,
                                              std::span<const std::pair<std::string, int>> bound) {
+  auto values = add_checked(op, params, inputs, bound);
+  if (values.ok() || made_at_.empty()) return values;
+  const std::string at = " (" + made_at_ + ")";
+  if (values.status().text().ends_with(at)) return values;  // what a composite adds has said it
+  return values.status().after(at);
+}
+
+Result<std::vector<int>> ProgramBuilder::add_checked(std::string_view op, const Value& params,
+                                                     std::span<const int> inputs,
+                                                     std::span<const std::pair<std::string, int>> bound) {
   const OpInfo* info = find_op(op);
   if (!info) return invalid("no operator named '" + std::string(op) + "'" + suggest_op(op));
   if (info->expand) {
@@ -88,7 +111,7 @@ Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> i
     specs.push_back(spec(v));
   }
   auto inferred = op->infer(specs);
-  if (!inferred.ok()) return inferred.status().after(hint_for(specs));
+  if (!inferred.ok()) return inferred.status().after(hint_for(*op, specs));
   std::vector<TensorSpec> outputs = *std::move(inferred);
   Call step{std::move(op),
             {inputs.begin(), inputs.end()},

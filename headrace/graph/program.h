@@ -69,6 +69,9 @@ class ProgramBuilder final : public Builder {
                          std::string structure = "");
 
  private:
+  Result<std::vector<int>> add_checked(std::string_view op, const Value& params, std::span<const int> inputs,
+                                       std::span<const std::pair<std::string, int>> bound);
+
   Schema incoming_;
   std::string made_at_;
   Program program_;
