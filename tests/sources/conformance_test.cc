@@ -242,6 +242,27 @@ TEST_P(SourceConformance, TheFingerprintKnowsNoFolder) {
   EXPECT_NE((*again)->where(0).find("elsewhere/"), std::string::npos);
 }
 
+// Wants two bytes of its second file, and refuses them.
+class Refusing final : public Opening<int> {
+ public:
+  Result<Step<int>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) return Step<int>(std::vector<Extent>{{1, 0, 2}});
+    return corrupt("wants the bytes PK");
+  }
+};
+
+TEST(Drive, WhatAnOpeningRefusesIsToldWithItsFile) {
+  MemoryStore store;
+  store.add("a.zip", "PK"), store.add("b.zip", "xx");
+  const PathOf path = [](uint64_t ordinal) { return ordinal == 0 ? "a.zip" : "b.zip"; };
+  Refusing opening;
+  EXPECT_EQ(drive(opening, path, store).status().text(), "'b.zip': wants the bytes PK");
+  std::vector<std::unique_ptr<Opening<int>>> openings;
+  openings.push_back(std::make_unique<Refusing>());
+  EXPECT_EQ(drive_in_any_order(std::move(openings), path, store, 1).status().text(),
+            "'b.zip': wants the bytes PK");
+}
+
 }  // namespace
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SourceConformance);
