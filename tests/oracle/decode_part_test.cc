@@ -113,11 +113,13 @@ int compare_parts(const std::string& file, int boxes, const std::string& name) {
 }
 
 TEST(DecodePart, EqualsTheWholeForEverySampling) {
+  const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}};
+  const std::pair<int, int> sizes[] = {{1, 1}, {7, 100}, {131, 17}, {64, 96}, {199, 203}};
   int compared = 0;
-  for (const auto [h, v] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}})
+  for (const auto& [h, v] : samplings)
     for (const bool progressive : {false, true})
       for (const unsigned restart : {0u, 3u})
-        for (const auto [height, width] : {std::pair(1, 1), {7, 100}, {131, 17}, {64, 96}, {199, 203}}) {
+        for (const auto& [height, width] : sizes) {
           const Encoding e{height, width, 3, h, v, progressive, restart};
           compared +=
               compare_parts(encode(e), 12, "sampling " + std::to_string(h) + " x " + std::to_string(v));
