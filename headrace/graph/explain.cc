@@ -21,6 +21,13 @@ std::string steps_text(const Program& program) {
         params += (params.empty() ? "" : ", ") + name + "=" + value.dump();
     out += "(" + params + ")";
   }
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const auto value = static_cast<size_t>(program.outputs[i]);
+    if (value >= program.input_fields.size() || program.input_fields[value] >= 0) continue;
+    out += out.empty() ? "" : ", ";
+    out += program.input_fields[value] == kValidField ? "with_validity" : "with_ids";
+    out += "(" + Value(program.schema.names[i]).dump() + ")";
+  }
   return out.empty() ? "choose fields" : out;
 }
 
@@ -33,7 +40,9 @@ struct Details {
     return "seed=" + std::to_string(s.seed) + (s.window ? ", window=" + std::to_string(s.window) : "");
   }
   std::string operator()(const Shard& s) const {
-    return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world);
+    const char* even = s.even == Even::wrap ? "wrap" : s.even == Even::drop ? "drop" : "pad";
+    return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world) + ", even=" + even +
+           (s.steps ? ", steps=" + std::to_string(*s.steps) : "");
   }
   std::string operator()(const Repeat& r) const { return r.times ? std::to_string(r.times) : "for ever"; }
   std::string operator()(const Take& t) const { return std::to_string(t.count); }

@@ -11,8 +11,32 @@ bool is_batched(const Node& node) {
   return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
 }
 
-void note(const char* text, std::vector<std::string>& out) {
-  if (std::ranges::find(out, text) == out.end()) out.emplace_back(text);
+void note(const std::string& text, std::vector<std::string>& out) {
+  if (std::ranges::find(out, text) == out.end()) out.push_back(text);
+}
+
+constexpr uint64_t kManyRows = 1000;  // of a block: more are not counted
+
+uint64_t rows_of_first_block(const Source& source) {
+  uint64_t rows = 0;
+  while (rows < std::min(source.size(), kManyRows) && source.place(rows).block == source.place(0).block)
+    ++rows;
+  return rows;
+}
+
+// A permutation jumps from block to block, and of each that it opens it mostly wants one sample.
+void note_amplified_reads(const Node& node, std::vector<std::string>& out) {
+  for (const NodePtr& input : node.inputs) note_amplified_reads(*input, out);
+  const auto* read = node.as<Read>();
+  if (!read || read->source->resident()) return;
+  const uint64_t rows = rows_of_first_block(*read->source);
+  if (rows < 2) return;
+  const std::string first = read->source->where(0);
+  note("shuffle permutes all samples, and a block of this data holds many (the first, at " + first + ", " +
+           (rows < kManyRows ? "" : "at least ") + std::to_string(rows) +
+           "): most samples read and open a whole block for themselves alone; shuffle(window=) reads the "
+           "blocks in order",
+       out);
 }
 
 void collect(const Node& node, std::vector<std::string>& out) {
@@ -25,9 +49,10 @@ void collect(const Node& node, std::vector<std::string>& out) {
         out);
   if (shuffle && shuffle->seed == 0)
     note(
-        "shuffle has seed 0, as when none is given: every run has the same orders; shuffle(seed) chooses "
-        "others",
+        "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
+        "chooses others",
         out);
+  if (shuffle && shuffle->window == 0) note_amplified_reads(*node.input(), out);
   // Elsewhere it rises to the data, whatever verbs stand between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(
