@@ -138,6 +138,7 @@ nb::dict describe(const NodeHandle& handle) {
   nb::dict out;
   out["verb"] = std::string(kind_name(node.kind));
   if (const auto* batch = node.as<Batch>()) out["size"] = batch->size, out["drop_last"] = batch->drop_last;
+  if (const auto* shard = node.as<Shard>()) out["rank"] = shard->rank, out["world"] = shard->world;
   return out;
 }
 

@@ -25,8 +25,8 @@ Element = TypeVar("Element")
 
 # Threads that call Python functions must be gone before the interpreter is.
 _alive: weakref.WeakSet[Loader[Any]] = weakref.WeakSet()
-# Fingerprints of the pipelines whose epoch 0 some loader began without being told to.
-_begun: set[str] = set()
+# Fingerprints of the pipelines whose epoch 0 some loader began without being told to, with rank and world, which they leave out.
+_begun: set[tuple[str, int, int]] = set()
 
 
 @atexit.register
@@ -97,14 +97,15 @@ class Loader(Generic[Element]):
         return self
 
     def _warn_of_the_same_epoch(self) -> None:
-        if not self._knows_epoch and self._core.fingerprint in _begun:
+        begins = (self._core.fingerprint, *_rank_and_world(self.dataset._node))
+        if not self._knows_epoch and begins in _begun:
             warnings.warn(
                 "a second loader of the same pipeline begins with epoch 0, in the order of the first: keep one loader and "
                 "iterate over it again, or call set_epoch()",
                 stacklevel=3,
             )
         elif not self._knows_epoch:
-            _begun.add(self._core.fingerprint)
+            _begun.add(begins)
         self._knows_epoch = True
 
     def _convert(self, leaves: list[Any]) -> Element:
@@ -237,6 +238,13 @@ class Iteration(Iterator[Element]):
         loader = getattr(self, "_loader", None)
         if loader is not None:
             loader._core.stop()
+
+
+def _rank_and_world(node: _core.Node) -> tuple[int, int]:
+    described = node.describe()
+    if described["verb"] == "shard":
+        return described["rank"], described["world"]
+    return next((_rank_and_world(below) for below in node.inputs if below.sharded), (0, 1))
 
 
 def _nearest_batch(node: _core.Node) -> dict[str, Any]:
