@@ -221,13 +221,58 @@ def test_bytes_that_nobody_decoded(photos: Path) -> None:
         ops.random_flip,
         lambda x: ops.center_crop(x, size=8),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=words) as caught:
             hr.read(photos).map(lambda s, op=op: op(s.image))
+        assert re.search(r"decode_image \(map at test_newcomers\.py:\d+\)$", str(caught.value))
     with pytest.raises(ValueError, match=words):
         ops.resize((photos / "cat" / "0.jpg").read_bytes(), size=8)
     with pytest.raises(ValueError) as caught:
         hr.from_arrays(np.zeros((2, 4))).map(lambda x: ops.resize(x, size=8))
     assert "decode_image" not in str(caught.value)
+
+
+def test_operators_of_one_sample_after_batch(photos: Path) -> None:
+    words = r"these are the rows of a batch: map before batch, or after unbatch \(map at test_newcomers\.py:\d+\)$"
+    with pytest.raises(
+        ValueError, match=f"decode_image: wants the bytes of an image file, got bytes; {words}"
+    ):
+        hr.read(photos).batch(2).map(lambda s: ops.decode_image(s.image))
+    pixels = hr.read(photos).map(lambda s: ops.decode_image(s.image))
+    for batches in (
+        pixels.batch(2, ragged=True),
+        pixels.map(lambda x: ops.resize(x, size=(8, 8))).batch(2),
+    ):
+        for op in (ops.normalize, ops.random_flip, lambda x: ops.resize(x, size=4)):
+            with pytest.raises(ValueError, match=words):
+                batches.map(op)
+    with pytest.raises(ValueError) as caught:  # five dimensions are no batch of images either
+        hr.from_arrays(np.zeros((2, 2, 2, 8, 8, 3), np.uint8)).map(ops.normalize)
+    assert "batch" not in str(caught.value)
+
+
+def test_wrong_parameters_name_the_line(photos: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"^resize: size wants .*, got -3 \(map at test_newcomers\.py:\d+\)$"
+    ):
+        hr.read(photos).map(lambda s: ops.resize(ops.decode_image(s.image), size=-3))
+
+
+def test_explain_shows_how_a_shard_comes_out_even_and_what_the_engine_adds() -> None:
+    even = hr.range(10).shard(0, 4, even="pad").with_validity().with_ids("number").explain()
+    assert "shard  rank 0 of 4, even=pad\n" in even
+    assert 'map  with_validity("valid")\n' in even and 'map  with_ids("number")\n' in even
+    steps = hr.range(10).filter(lambda x: x > 2).shard(1, 2, steps=3).explain()
+    assert "shard  rank 1 of 2, even=wrap, steps=3\n" in steps
+
+
+@pytest.mark.filterwarnings("error")
+def test_ranks_in_one_process_are_no_second_loaders() -> None:
+    ds = hr.range(40).shuffle(seed=171)  # a pipeline that no other test has
+    for rank in range(2):
+        next(iter(ds.shard(rank, 2).batch(4).numpy()))
+    next(iter(ds.shard(0, 4).batch(4).numpy()))
+    with pytest.warns(UserWarning, match="in the order of the first"):
+        next(iter(ds.shard(1, 2).batch(4).numpy()))
 
 
 def test_a_relative_path_that_is_not_there_says_where_it_was_looked_for() -> None:
