@@ -100,7 +100,7 @@ class Draft:
 
     def shuffle(self) -> None:
         if self.indexed:
-            self.data = self.data.shuffle(self.rng.randint(0, 99))
+            self.data = self.data.shuffle(seed=self.rng.randint(0, 99))
 
     def shard(self) -> None:
         if self.indexed and not self.sharded and not self.joined:
@@ -122,7 +122,7 @@ class Draft:
         self.batch()
 
     def window(self) -> None:
-        self.data = self.data.shuffle(self.rng.randint(0, 99), window=self.rng.randint(1, 5))
+        self.data = self.data.shuffle(seed=self.rng.randint(0, 99), window=self.rng.randint(1, 5))
         self.indexed = False
 
     def filter(self) -> None:

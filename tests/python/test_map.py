@@ -116,7 +116,7 @@ def test_the_operator_constant_refuses_what_does_not_fit(numbers):
     assert ops.constant(value=3, dtype="u8").dtype == np.uint8 and ops.constant(value=3) == np.float32(3)
     with pytest.raises(ValueError, match="constant: value 300 does not fit into u8"):
         ops.constant(value=300, dtype="u8")
-    with pytest.raises(ValueError, match="constant: value 0.5 does not fit into i64"):
+    with pytest.raises(ValueError, match=r"constant: value 0\.5 does not fit into i64"):
         ops.constant(value=0.5, dtype="i64")
 
 
