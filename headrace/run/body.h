@@ -99,6 +99,7 @@ class LevelBody final : public Body {
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
   Result<Sample> batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
                           Evaluator& evaluator) const;
+  Status check_fits(const Ticket& ticket, const Pool& pool) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(Ticket& ticket, const Part& part) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,

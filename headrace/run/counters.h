@@ -27,7 +27,9 @@ class Counters {
  public:
   explicit Counters(size_t operators) : ops(operators) {}
   std::vector<OpTally> ops;  // by ordinal
-  Tally parts, busy_ns, io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
+  Tally parts, busy_ns;
+  Tally core_wait_ns;  // ready to run, without a core
+  Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
 };
 
 // CPU time of the calling thread, ns.

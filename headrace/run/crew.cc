@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "headrace/run/machine.h"
 #include "headrace/run/trace.h"
 
 namespace headrace {
@@ -15,6 +16,7 @@ uint64_t now_ns() {
                                std::chrono::nanoseconds(1));
 }
 
+constexpr uint64_t kLookAtCoresNs = 50'000'000;   // a look is a system call
 constexpr size_t kKeepScratch = size_t{8} << 20;  // bytes a worker keeps between samples
 
 // Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
@@ -86,6 +88,8 @@ class ThreadsCrew final : public Crew {
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t track) {
     Work work;
+    CoreWait core_wait;
+    uint64_t looked = now_ns();
     std::unique_lock lock(executor_.mutex());
     while (true) {
       while (!stopping_ && !executor_.take_locked(duty, work)) {
@@ -93,10 +97,14 @@ class ThreadsCrew final : public Crew {
         wake();
         of(duty).wait(lock);
       }
-      if (stopping_) return;
+      if (stopping_) break;
       wake();
       lock.unlock();
-      const uint64_t begin = trace_ ? now_ns() : 0;
+      const uint64_t begin = now_ns();
+      if (begin - looked > kLookAtCoresNs) {
+        looked = begin;
+        worker.counters.core_wait_ns.add(core_wait.since_last());
+      }
       try {
         work.stage->run(work, worker.evaluator, worker.counters);
       } catch (const std::exception& e) {  // out of memory beyond the budget, or a plug-in that throws
@@ -108,6 +116,8 @@ class ThreadsCrew final : public Crew {
       lock.lock();
       executor_.finish_locked(work);
     }
+    lock.unlock();
+    worker.counters.core_wait_ns.add(core_wait.since_last());
   }
 
   void wake_workers() {

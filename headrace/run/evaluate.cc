@@ -14,8 +14,13 @@ uint64_t thread_cpu_ns() {
 }
 
 Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
-  return {Code::exhausted, std::string(what) + ": wants " + std::to_string(wanted) +
-                               " bytes, the memory budget is " + std::to_string(pool.ledger().budget)};
+  const Pool::Ledger ledger = pool.ledger();
+  std::string text = std::string(what) + ": wants " + std::to_string(wanted) +
+                     " bytes, the memory budget is " + std::to_string(ledger.budget);
+  if (wanted <= ledger.budget)
+    text += ", of which " + std::to_string(ledger.in_use) +
+            " are in use; a smaller batch or window or a larger memory_budget would have room";
+  return {Code::exhausted, std::move(text)};
 }
 
 Result<Tensor> Evaluator::allocate(const TensorSpec& spec, Use use) {

@@ -44,6 +44,7 @@ class Lowering {
     LeafPlan leaf;
     leaf.source = read.source;
     leaf.read = read.ordinal;
+    leaf.made_at = made_at(node);
     leaf.incoming = node.schema;
     return add(std::move(leaf));
   }
@@ -51,6 +52,7 @@ class Lowering {
     LeafPlan leaf;
     leaf.batch = batch;
     HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
+    leaf.made_at = made_at(node);
     leaf.incoming = node.schema;
     return add(std::move(leaf));
   }
@@ -101,6 +103,10 @@ class Lowering {
   Made lower(const Node& node, const Unbatch&) { return border(node); }
   Made border(const Node& node) {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");
+  }
+
+  static std::string made_at(const Node& node) {
+    return node.made_at.empty() ? "" : " (" + std::string(kind_name(node.kind)) + " at " + node.made_at + ")";
   }
 
   Made add(LeafPlan leaf) {

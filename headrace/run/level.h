@@ -24,7 +24,8 @@ struct LeafPlan {
   uint32_t ordinal = 0;         // of the leaf among all of the pipeline's: where its resident block is kept
   std::unique_ptr<Level> rows;  // a batch of these
   Batch batch;
-  Schema incoming;  // what reaches the first program
+  std::string made_at;  // the user's line of the read or batch: " (read at train.py:12)", or nothing
+  Schema incoming;      // what reaches the first program
   std::vector<Program> programs;
   struct Replace {
     size_t covered = 0;  // programs before this on_error("replace")

@@ -22,6 +22,12 @@ std::string where(const LeafPlan& leaf, const Position& at) {
   return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
 }
 
+// The line of the operator that failed, or of the read when none was reached.
+std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
+  const std::string failed_at = evaluator.failed_at();
+  return failed_at.empty() ? leaf.made_at : failed_at;
+}
+
 }  // namespace
 
 LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher)
@@ -74,6 +80,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
       rows = leaf.rows.get();
       first = first_row(*level_, leaf, at), epoch = at.epoch, occurrence = at.occurrence;
       ticket.num_rows = std::min(leaf.batch.size, rows->size(epoch, rows_) - first);
+      HEADRACE_TRY(check_fits(ticket, pool));
       if (!admit_batch(ticket, pool)) return false;
     }
   }
@@ -94,6 +101,16 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     ticket.parts.push_back(std::move(part));
   }
   return true;
+}
+
+// What is known of the batch's size before its rows are made: the columns of fixed shapes.
+Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
+  const LeafPlan& leaf = *ticket.batch;
+  size_t bytes = 0;
+  for (const TensorSpec& spec : leaf.rows->schema.specs)
+    if (!leaf.batch.ragged && spec.is_static()) bytes += spec.size_bytes() * ticket.num_rows;
+  if (bytes <= pool.ledger().budget) return {};
+  return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows)).after(leaf.made_at);
 }
 
 bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
@@ -129,7 +146,7 @@ Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) co
     if (block.ok())
       part.blocks[i] = *std::move(block);
     else if (block.status().code() == Code::exhausted)
-      return i == 0 ? block.status().after(": " + where(leaf, part.at[i]))
+      return i == 0 ? block.status().after(": " + where(leaf, part.at[i]) + leaf.made_at)
                     : Status();  // run() reads the others, when the first ones are done with
     else
       part.failures[i] = block.status();
@@ -197,7 +214,7 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
   if (status.ok()) return status;
-  status = std::move(status).after(": " + where(leaf, row.at) + evaluator.failed_at());
+  status = std::move(status).after(": " + where(leaf, row.at) + line(leaf, evaluator));
   if (leaf.replaces.empty() || !is_data_error(status) || status.code() == Code::exhausted) return status;
   bool wrapped = false;
   const Attempt here{row.level->order.get(),

@@ -1,9 +1,12 @@
 #include "headrace/run/machine.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -48,6 +51,24 @@ size_t usable_memory_bytes() {
     if (const double limit = two_numbers(path).first; limit > 0) bytes = std::min(bytes, limit);
   if (bytes > 1e17) bytes = 4e9;  // nothing known
   return std::max<size_t>(size_t{64} << 20, static_cast<size_t>(bytes));
+}
+
+CoreWait::CoreWait() : file_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) { since_last(); }
+
+CoreWait::~CoreWait() {
+  if (file_ >= 0) close(file_);
+}
+
+uint64_t CoreWait::since_last() {
+  char text[128];  // "ns on a core, ns ready without one, times on a core"
+  const ssize_t size = file_ < 0 ? -1 : pread(file_, text, sizeof text - 1, 0);
+  if (size <= 0) return 0;
+  text[size] = 0;
+  char* second = nullptr;
+  std::strtoull(text, &second, 10);
+  const uint64_t before = last_;
+  last_ = std::strtoull(second, nullptr, 10);
+  return last_ - before;
 }
 
 }  // namespace headrace

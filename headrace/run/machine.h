@@ -1,11 +1,28 @@
 // What this process may use of the machine: cores (affinity, cgroup quota) and memory (cgroup limit,
-// MemAvailable).
+// MemAvailable), and what it got of the cores.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace headrace {
 
 size_t usable_cores();         // at least 1
 size_t usable_memory_bytes();  // at least 64 MiB
+
+// How long the thread that made it was ready to run and had no core, as Linux counts it. For that thread
+// only.
+class CoreWait {
+ public:
+  CoreWait();
+  ~CoreWait();
+  CoreWait(const CoreWait&) = delete;
+  CoreWait& operator=(const CoreWait&) = delete;
+  // Since it was made or last asked, ns; 0 where the system does not count. One system call.
+  uint64_t since_last();
+
+ private:
+  int file_;
+  uint64_t last_ = 0;
+};
 
 }  // namespace headrace

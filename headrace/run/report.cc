@@ -18,16 +18,37 @@ struct Sum {
   }
 };
 
+// What the threads did, seconds over all of a kind.
+struct Times {
+  double busy, core_wait, io;
+};
+
+// Whether the workers lost much of the time in which they had work to somebody else's.
+bool lacks_cores(const RunTotals& totals, const Times& times) {
+  const double all = seconds(totals.wall_ns) * static_cast<double>(std::max<size_t>(1, totals.workers));
+  return times.core_wait > 0.15 * all && times.core_wait > 0.4 * times.busy;
+}
+
 // What a faster run would need most. A consumer that hardly waits is itself the limit.
-std::string limit_of(const RunTotals& totals, double busy_s, double io_s, const std::string& slowest) {
+std::string limit_of(const RunTotals& totals, const Times& times, const std::string& slowest) {
   const double wall = seconds(totals.wall_ns);
   if (wall <= 0) return "nothing has run";
   if (totals.elements == 0) return "not known: the run has not delivered an element";
   if (seconds(totals.waited_ns) < 0.05 * wall) return "the consumer: it hardly ever waits for data";
-  const double worker_share = busy_s / (wall * static_cast<double>(std::max<size_t>(1, totals.workers)));
+  const auto running =
+      static_cast<double>(std::clamp<size_t>(totals.workers, 1, std::max<size_t>(1, totals.cores)));
+  const double worker_share = times.busy / (wall * running);
   if (worker_share > 0.7)
     return "CPU: the workers are busy, most of it in " + (slowest.empty() ? "the engine" : slowest);
-  const double io_share = io_s / (wall * static_cast<double>(std::max<size_t>(1, totals.io)));
+  if (lacks_cores(totals, times)) {
+    char text[160];
+    std::snprintf(
+        text, sizeof text,
+        "other programs hold the cores: the workers had work for %.2f s and a core for %.2f s of them",
+        times.busy + times.core_wait, times.busy);
+    return text;
+  }
+  const double io_share = times.io / (wall * static_cast<double>(std::max<size_t>(1, totals.io)));
   if (io_share > 0.7) return "storage: reads take most of the time; more reads in flight may help";
   return "neither CPU nor storage is full: more elements under way (ready=) may help";
 }
@@ -52,14 +73,14 @@ double real(const Value& v, std::string_view key) {
 Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,
                   const std::vector<std::string>& operators, const Pool::Ledger& ledger) {
   std::vector<Sum> sums(operators.size());
-  uint64_t busy = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0;
+  uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0;
   for (const Counters* w : workers) {
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i].calls += w->ops[i].calls.get(), sums[i].timed_calls += w->ops[i].timed_calls.get();
       sums[i].timed_ns += w->ops[i].timed_ns.get(), sums[i].bytes += w->ops[i].bytes.get();
     }
-    busy += w->busy_ns.get(), io_reads += w->io_reads.get(), io_bytes += w->io_bytes.get(),
-        io_ns += w->io_ns.get();
+    busy += w->busy_ns.get(), core_wait_ns += w->core_wait_ns.get(), io_reads += w->io_reads.get(),
+        io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
     skipped += w->skipped.get(), replaced += w->replaced.get();
   }
   Value::List ops;
@@ -77,7 +98,8 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
   out.set("elements", totals.elements), out.set("samples", totals.samples), out.set("wall_s", wall);
   out.set("samples_per_s", wall > 0 ? static_cast<double>(totals.samples) / wall : 0.0);
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
-  out.set("limit", limit_of(totals, seconds(busy), seconds(io_ns), slowest));
+  out.set("core_wait_s", seconds(core_wait_ns));
+  out.set("limit", limit_of(totals, {seconds(busy), seconds(core_wait_ns), seconds(io_ns)}, slowest));
   out.set("operators", std::move(ops));
   Value io{Value::Object()};
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));

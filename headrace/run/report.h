@@ -6,12 +6,14 @@
 #include "headrace/core/pool.h"
 #include "headrace/core/value.h"
 #include "headrace/run/counters.h"
+#include "headrace/run/machine.h"
 
 namespace headrace {
 
 struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
   size_t workers = 0, io = 0, ready = 0;
+  size_t cores = usable_cores();
 };
 
 Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,

@@ -125,6 +125,31 @@ def test_an_image_beyond_the_limit_of_pixels(photos):
         ds[0]
 
 
+def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos):
+    file = photos / "cat" / "0.jpg"
+    Image.fromarray(picture(1, 200, 200)).save(file, quality=90)
+    size = file.stat().st_size
+    ds, here = hr.read(photos), r"\((map|read|batch) at test_errors\.py:\d+\)$"
+    for needed, budget in ((size, size - 1), (200 * 200 * 3, size + 50_000)):
+        words = rf"^sample: wants {needed} bytes, the memory budget is {budget}: sample 0 of {file} {here}"
+        with pytest.raises(MemoryError, match=words):
+            list(decoded(ds).options(memory_budget=budget, workers=1, io=1))
+    batch = rf"^batch of 12: wants {12 * (8 * 8 * 3 + 8)} bytes, the memory budget is 2000 {here}"
+    with pytest.raises(MemoryError, match=batch):
+        list(decoded(ds).batch(12).options(memory_budget=2000))
+    rows = (
+        ds.map(lambda s: ops.decode_image(s.image))
+        .repeat(2)
+        .batch(24, ragged=True)
+        .options(memory_budget=size + 150_000, workers=1, io=1)
+    )
+    with pytest.raises(
+        MemoryError, match=r"budget is \d+, of which \d+ are in use; a smaller batch or window"
+    ) as caught:
+        list(rows)
+    assert re.search(here, str(caught.value))
+
+
 def test_a_hundred_failures_in_a_row_are_raised():
     def never(x):
         raise ValueError("always")
