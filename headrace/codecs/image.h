@@ -58,7 +58,8 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
 // within the image and is not empty.
 //
 // Damaged data is an error, never grey pixels. Damage below `part`, or right of it in its last rows, may go
-// unnoticed, but for a JPEG that does not end with its end marker: that one is decoded to its end, so that a truncated file is always an error.
+// unnoticed, but for a JPEG that does not end with its end marker: that one is decoded to its end, so that a
+// truncated file is always an error.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                     uint8_t* out, size_t row_stride, Scratch& scratch);
 

@@ -1,6 +1,7 @@
 // Fields that a map makes and a later one drops: neither they nor the steps behind them are made.
 //
-// Not a rewrite, for a step that fails is seen or not seen: with any rewrite switched off it must be the same.
+// Not a rewrite, for a step that fails is seen or not seen: with any rewrite switched off it must be the
+// same.
 #pragma once
 #include "headrace/graph/node.h"
 

@@ -39,7 +39,8 @@ struct ImageSize {
 // not empty.
 Status check_resizable(const TensorSpec& image);
 
-// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, as for what a decoder reads.
+// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, as for what a decoder
+// reads.
 Status check_size(std::span<const int64_t> size);
 
 // (height, width) of an image whose shorter side becomes `shorter`: the longer one is cut to int(shorter *

@@ -61,7 +61,12 @@ AcEntry entry(const Codes& codes, uint32_t index) {
   if (second_size == 0 && second_run != 15) return {then, true, run, value, 0, 0};
   if (second_size == 0 || second_size > AcEntry::kMostSecond || then + second_size > kLookBits)
     return {used, false, run, value, 0, 0};
-  return {then + second_size, false, run, value, second_run + 1, value_of(bits_at(then, second_size), second_size)};
+  return {then + second_size,
+          false,
+          run,
+          value,
+          second_run + 1,
+          value_of(bits_at(then, second_size), second_size)};
 }
 
 // Everything that decides the tables, as one string.

@@ -1,7 +1,7 @@
 // Huffman tables of baseline JPEG, and the bit reader that runs over them.
 //
-// A look-up takes the next 10 bits. For AC coefficients, where most of the time goes, an entry holds up to two
-// whole symbols with their values.
+// A look-up takes the next 10 bits. For AC coefficients, where most of the time goes, an entry holds up to
+// two whole symbols with their values.
 #pragma once
 #include <array>
 #include <bit>
@@ -30,16 +30,18 @@ class AcEntry {
   AcEntry() = default;
   static AcEntry slow() { return AcEntry(1u << 4); }
   AcEntry(int used, bool ends, int run, int first, int steps, int second)
-      : bits_(static_cast<uint32_t>(used) | static_cast<uint32_t>(ends) << 6 | static_cast<uint32_t>(run) << 7 |
-              static_cast<uint32_t>(steps) << 11 | (static_cast<uint32_t>(second) & 127) << 16 |
-              static_cast<uint32_t>(first) << 23) {}
+      : bits_(static_cast<uint32_t>(used) | static_cast<uint32_t>(ends) << 6 |
+              static_cast<uint32_t>(run) << 7 | static_cast<uint32_t>(steps) << 11 |
+              (static_cast<uint32_t>(second) & 127) << 16 | static_cast<uint32_t>(first) << 23) {}
 
   bool is_slow() const { return (bits_ & 1u << 4) != 0; }  // take one symbol the long way
   bool ends_block() const { return (bits_ & 1u << 6) != 0; }
   // The rest REQUIRES: not slow.
-  int used() const { return static_cast<int>(bits_ & 15); }        // bits
-  int run() const { return static_cast<int>(bits_ >> 7 & 15); }    // zeros before the first value
-  int steps() const { return static_cast<int>(bits_ >> 11 & 31); }  // from the first value to the second; 0: none
+  int used() const { return static_cast<int>(bits_ & 15); }      // bits
+  int run() const { return static_cast<int>(bits_ >> 7 & 15); }  // zeros before the first value
+  int steps() const {
+    return static_cast<int>(bits_ >> 11 & 31);
+  }  // from the first value to the second; 0: none
   int16_t first_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_) >> 23); }
   int16_t second_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_ << 9) >> 25); }
 

@@ -2,8 +2,8 @@
 // a part is needed it computes little more, and stops below it; the bytes are those of a whole decode.
 //
 // libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
-// jump can leave hold plain values only: everything with a destructor lives in decode_with_turbo, below the jump's
-// landing place.
+// jump can leave hold plain values only: everything with a destructor lives in decode_with_turbo, below the
+// jump's landing place.
 // clang-format off: jpeglib.h needs FILE and does not say so
 #include <cstdio>
 #include <jpeglib.h>
