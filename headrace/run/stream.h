@@ -36,12 +36,12 @@ class Stream {
   virtual Pull pull(Item& out, Status& failure) = 0;
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
-  virtual void restore(CursorReader& cursor) = 0;     // after start() of the same epoch
+  virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
   // All stages below, those that are needed first last: upstream first, of several children the last first.
   virtual void stages(std::vector<Stage*>& out) = 0;
   // Those of them that may take in work now.
   virtual void open_stages(std::vector<Stage*>& out) { stages(out); }
-  virtual Stage* giving() { return nullptr; }              // the stage whose results come next; null: none
+  virtual Stage* giving() { return nullptr; }           // the stage whose results come next; null: none
   virtual bool has_taken_all() const { return false; }  // nothing is left to take in
 };
 using StreamPtr = std::unique_ptr<Stream>;
@@ -52,9 +52,11 @@ StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);
-// Outputs rank, rank + world … of the child; with `quota` exactly that many, beginning again at the end of
-// the child.
-StreamPtr shard_stream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota);
+// One output of each `world` of the child's. `exact`: their number is, so the last round is made even.
+StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
+// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many were
+// given, and how often it began again.
+StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
 
