@@ -20,6 +20,7 @@
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan_json.h"
 #include "headrace/run/loader.h"
+#include "headrace/run/merge.h"
 
 namespace headrace {
 

@@ -41,8 +41,10 @@ Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, cons
 Status Body::fetch(const Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
-  for (auto& row : ticket.row_outputs)
+  for (auto& row : ticket.row_outputs) {
     for (Sample& sample : row) ticket.outputs.push_back(std::move(sample));
+    ticket.ends.push_back(ticket.outputs.size());
+  }
   ticket.row_outputs.clear();
   return {};
 }

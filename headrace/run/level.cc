@@ -18,10 +18,10 @@ uint64_t Level::global(uint64_t position, uint64_t epoch, const Start& start, bo
 }
 
 void Level::locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
-                   std::span<Position> out) const {
+                   std::span<Position> out, uint64_t step) const {
   for (size_t i = 0; i < out.size(); ++i) {
     bool wrapped = false;
-    const uint64_t g = global(first + i, epoch, start, &wrapped);
+    const uint64_t g = global(first + i * step, epoch, start, &wrapped);
     out[i] = {g, epoch, 0, occurrence + (wrapped ? 1u : 0u), !(wrapped && shard && shard->even == Even::pad)};
   }
   order->locate(out);

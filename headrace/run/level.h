@@ -54,9 +54,9 @@ struct Level {
   };
   // Elements of an epoch on this rank.
   uint64_t size(uint64_t epoch, const Start& start) const;
-  // Positions first, first + 1 … of this rank in `epoch`.
+  // Positions first, first + step … of this rank in `epoch`.
   void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
-              std::span<Position> out) const;
+              std::span<Position> out, uint64_t step = 1) const;
   // The global position behind this rank's position.
   uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
 };

@@ -68,7 +68,7 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
 
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   const Level* rows = level_.get();
-  uint64_t first = ticket.item.first, epoch = ticket.item.epoch;
+  uint64_t first = ticket.item.first, step = ticket.item.step, epoch = ticket.item.epoch;
   uint32_t occurrence = ticket.item.occurrence;
   ticket.num_rows = ticket.item.count;
   if (makes_batches_) {
@@ -78,7 +78,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     if (leaf.rows) {
       ticket.batch = &leaf;
       rows = leaf.rows.get();
-      first = first_row(*level_, leaf, at), epoch = at.epoch, occurrence = at.occurrence;
+      first = first_row(*level_, leaf, at), step = 1, epoch = at.epoch, occurrence = at.occurrence;
       ticket.num_rows = std::min(leaf.batch.size, rows->size(epoch, rows_) - first);
       HEADRACE_TRY(check_fits(ticket, pool));
       if (!admit_batch(ticket, pool)) return false;
@@ -92,7 +92,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     part.at.resize(part.count);
-    rows->locate(first + i, epoch, occurrence, start_of(*rows), part.at);
+    rows->locate(first + i * step, epoch, occurrence, start_of(*rows), part.at, step);
     for (Position& p : part.at) {
       p.valid = p.valid && ticket.batch_at.valid;
       const LeafPlan& leaf = rows->leaves[p.leaf];
@@ -178,11 +178,12 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
   const uint64_t first =
       ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;
+  const uint64_t step = ticket.batch ? 1 : ticket.item.step;
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size());
   for (size_t i = 0; i < part.count; ++i) {
     const size_t n = part.first + i;
-    Row row{&level, first + n, epoch, part.at[i], nullptr, nullptr};
+    Row row{&level, first + n * step, epoch, part.at[i], nullptr, nullptr};
     if (!part.blocks.empty()) row.fetched = &part.blocks[i], row.failure = &part.failures[i];
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];

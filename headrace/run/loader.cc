@@ -9,6 +9,7 @@
 #include "headrace/graph/notes.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
+#include "headrace/run/merge.h"
 #include "headrace/run/pipeline.h"
 #include "headrace/run/report.h"
 #include "headrace/run/state.h"
@@ -100,6 +101,8 @@ class LoaderImpl final : public Loader {
                                     options_.write_into_slot, stop_.get());
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
+  Cursor cursor_from(const Where& where) const;
+  void save_cursor(Where& out) const;
   Status check_rank(const Where& where) const;
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
@@ -124,6 +127,7 @@ class LoaderImpl final : public Loader {
   std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
   Where next_;                   // where the next begin() begins
   Where began_;                  // where the iteration under way began
+  Cursor fresh_;                 // the cursor of an epoch's beginning
   std::optional<Where> paused_;  // where the last iteration stopped
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
@@ -157,7 +161,9 @@ Status LoaderImpl::begin_locked() {
     pipeline_.level->set_starts(outer, rows);
   }
   executor_.start(began_.epoch);
-  if (!began_.cursor.empty() && !executor_.restore(began_.cursor))
+  fresh_ = executor_.save();
+  const Cursor cursor = cursor_from(began_);
+  if (!cursor.empty() && !executor_.restore(cursor))
     return invalid("state: its cursor does not fit this plan");
   started_ns_ = now_ns();
   start_crew();
@@ -211,18 +217,53 @@ Where LoaderImpl::here() const {
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
-  if (!finished && delivered == 0 && began_.cursor.empty() && began_.consumed == 0 && !nothing_here)
-    return {.epoch = began_.epoch};
+  const uint64_t before = began_.consumed + began_.delivered;
+  if (!finished && delivered == 0 && before == 0 && !nothing_here) return {.epoch = began_.epoch};
   if (elastic()) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
     return out;
   }
   out.delivered = began_.delivered + delivered;
-  out.finished = finished || (plan_->size && out.delivered >= *plan_->size);
-  if (pipeline_.shard) out.world = pipeline_.shard->world;
-  if (pipeline_.shard && !(pipeline_.level && options_.deterministic)) out.rank = pipeline_.shard->rank;
-  if (!out.finished) out.cursor = executor_.save();
+  const auto steps = pipeline_.shard ? pipeline_.shard->steps : std::nullopt;
+  const std::optional<uint64_t> most = steps ? steps : plan_->size;
+  out.finished = finished || (most && out.delivered >= *most);
+  if (!out.finished) save_cursor(out);
+  return out;
+}
+
+// The numbers that deals stand in at the end of a cursor: see save_deal.
+constexpr size_t kFreshDeal = 5;
+
+// Where the streams stand, and whose that is.
+void LoaderImpl::save_cursor(Where& out) const {
+  using Whose = Pipeline::Sharing::Whose;
+  const Pipeline::Sharing& sharing = pipeline_.sharing;
+  out.cursor = executor_.save();
+  if (!pipeline_.shard) return;
+  if (pipeline_.shard->steps) out.round = out.cursor[1];
+  if (sharing.whose != Whose::any || out.round > 0) out.world = pipeline_.shard->world;
+  if (sharing.whose == Whose::rank || out.round > 0) out.rank = pipeline_.shard->rank;
+  out.bound_by = sharing.bound_by;
+  if (!sharing.merges) return;
+  const Cursor deal(out.cursor.begin() + static_cast<std::ptrdiff_t>(fresh_.size() - kFreshDeal),
+                    out.cursor.end());
+  CursorReader reader(deal);
+  out.dealt = restore_deal(reader);
+  out.dealt->round.number = out.round;
+  out.cursor.clear();
+}
+
+// The cursor that a state means; empty for the beginning of an epoch.
+Cursor LoaderImpl::cursor_from(const Where& where) const {
+  if (!where.dealt && where.round == 0) return where.cursor;
+  if (!where.cursor.empty()) return where.cursor;
+  Cursor out = fresh_;
+  if (where.dealt) {
+    out.resize(fresh_.size() - kFreshDeal);
+    save_deal(*where.dealt, out);
+  }
+  if (pipeline_.shard->steps) out[0] = where.delivered, out[1] = where.round;
   return out;
 }
 
@@ -283,6 +324,9 @@ Status LoaderImpl::load(const Value& state) {
     return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
                                  : "state: was taken with deterministic=False, this loader has not");
   HEADRACE_TRY(check_rank(where));
+  const bool again = where.round > 0 && where.cursor.empty() && pipeline_.shard && pipeline_.shard->steps;
+  const bool fits = pipeline_.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
+  if (!where.finished && !where.elastic && !fits) return invalid("state: its cursor does not fit this plan");
   std::lock_guard lock(control_);
   pause();
   failure_ = {};
@@ -302,8 +346,10 @@ Status LoaderImpl::check_rank(const Where& where) const {
     return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
   };
   return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
-                 name(mine.rank, mine.world) +
-                 "; a plan with filter, unbatch or window shuffle after shard has one state per rank");
+                 name(mine.rank, mine.world) + "; " +
+                 (where.bound_by.empty()
+                      ? "merge_states() makes one for any world of those of all ranks"
+                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
 }
 
 Value LoaderImpl::report() const {

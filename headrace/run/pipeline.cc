@@ -1,9 +1,11 @@
 #include "headrace/run/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
+#include "headrace/run/deal.h"
 
 namespace headrace {
 namespace {
@@ -101,17 +103,27 @@ class Lowering {
     uint32_t leaves = 0;
     HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
     mark_and_note_parts(*lowered, pipeline_);
+    std::optional<Shard> dealt;
+    if (inexact_) dealt = std::exchange(lowered->shard, std::nullopt);
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
     bool resident = true;
     for (const LeafPlan& leaf : made->leaves) resident = resident && leaf.source && leaf.source->resident();
     const uint64_t block = body->makes_batches() ? 1 : resident ? kResidentBlock : kReadBlock;
-    auto feeder = position_stream(made, block, &body->outer_start());
+    auto feeder =
+        dealt ? deal_stream(made, block, *dealt) : position_stream(made, block, &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));
   }
 
+  // A link that may drop or add elements: a shard below it deals inputs, each once, and evens nothing out.
+  Made inexact_link(const Node& node, Link link) {
+    const bool outside = std::exchange(inexact_, true);
+    Made made = this->link(node, std::move(link));
+    inexact_ = outside;
+    return made;
+  }
   // A link goes to the stage right below, or to a new one.
   Made link(const Node& node, Link link) {
     stage_ = nullptr;
@@ -138,11 +150,15 @@ class Lowering {
     mark_and_note_parts(programs, pipeline_);
     return child;
   }
-  Made lower(const Node& node, const Filter& filter) { return link(node, FilterLink{filter.predicate}); }
-  Made lower(const Node& node, const Unbatch&) { return link(node, UnbatchLink{node.input()->schema}); }
+  Made lower(const Node& node, const Filter& filter) {
+    return inexact_link(node, FilterLink{filter.predicate});
+  }
+  Made lower(const Node& node, const Unbatch&) {
+    return inexact_link(node, UnbatchLink{node.input()->schema});
+  }
   Made lower(const Node& node, const OnError& on_error) {
     if (on_error.policy != OnErrorPolicy::skip) return stream(*node.input());
-    HEADRACE_ASSIGN(StreamPtr linked, link(node, SkipLink{}));
+    HEADRACE_ASSIGN(StreamPtr linked, inexact_link(node, SkipLink{}));
     std::vector<Stage*> below;
     linked->stages(below);
     for (Stage* stage : below) stage->body().keep_failures = stage->body().keep_failures || stage != stage_;
@@ -162,8 +178,8 @@ class Lowering {
     return verb(node, [&](StreamPtr c) { return skip_stream(std::move(c), skip.count); });
   }
   Made lower(const Node& node, const Shard& shard) {
-    return verb(node,
-                [&](StreamPtr c) { return shard_stream(std::move(c), shard.rank, shard.world, node.size); });
+    const bool exact = node.total && *node.total != kInfinite;
+    return verb(node, [&](StreamPtr c) { return round_stream(std::move(c), shard, exact); });
   }
   Made lower(const Node& node, const Batch& batch) {
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
@@ -187,6 +203,7 @@ class Lowering {
   std::shared_ptr<Fetcher> fetcher_;
   Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
   std::vector<LevelBody*> bodies_;
+  bool inexact_ = false;  // a filter, unbatch or on_error("skip") stands above
 };
 
 const Shard* find_shard(const Node& node) {
@@ -233,6 +250,44 @@ Pipeline::Elastic elastic_form(const Node& root) {
   return out;
 }
 
+bool drops_or_adds(const Node& node) {
+  const auto* on_error = node.as<OnError>();
+  return node.as<Filter>() || node.as<Unbatch>() || (on_error && on_error->policy == OnErrorPolicy::skip);
+}
+
+// What stands between the root and the shard decides whom a cursor fits.
+Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
+  using Whose = Pipeline::Sharing::Whose;
+  Pipeline::Sharing out;
+  std::vector<const Node*> above;
+  const Node* n = &root;
+  for (; !n->as<Shard>() && !(n->indexed && (n->shard || n->inputs.empty())); n = n->input().get())
+    above.push_back(n);
+  const bool rounds = !n->indexed;
+  const bool dealt = n->indexed && !(above.empty() || above.back()->indexed);  // not rows of a batch
+  const bool length_known = n->total.has_value();
+  const Node* batch_below = nullptr;
+  size_t unbatches = 0;
+  for (auto it = above.rbegin(); it != above.rend(); ++it) {
+    const Node& node = **it;
+    const auto* shuffle = node.as<Shuffle>();
+    const bool border = drops_or_adds(node) || (shuffle && shuffle->window > 0);
+    if (node.as<Batch>()) batch_below = &node;
+    const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0);
+    unbatches += node.as<Unbatch>() != nullptr;
+    if (border || (node.as<Repeat>() && !length_known)) out.whose = Whose::rank;
+    if (out.whose == Whose::any && counts) out.whose = Whose::world;
+    const bool merges = node.as<Map>() || node.as<Batch>() || node.as<OnError>() || node.as<Filter>() ||
+                        (node.as<Unbatch>() && unbatches == 1 && !batch_below);
+    if (!merges && (out.bound_by.empty() || node.as<Repeat>())) out.bound_by = kind_name(node.kind);
+  }
+  if (!ordered) out.whose = Whose::rank, out.bound_by = "deterministic=False";
+  if (root.indexed && out.whose == Whose::any) out.whose = Whose::world;
+  if (out.whose != Whose::any && !dealt && out.bound_by.empty()) out.bound_by = rounds ? "shard" : "batch";
+  out.merges = out.whose == Whose::rank && out.bound_by.empty();
+  return out;
+}
+
 }  // namespace
 
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
@@ -252,10 +307,12 @@ Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrite
         "ranks could take unequal numbers of steps; give shard(..., steps=)");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
   if (out.shard && out.shard->steps) {
-    out.root = shard_stream(std::move(out.root), 0, 1, out.shard->steps);
+    out.root = steps_stream(std::move(out.root), *out.shard->steps);
     out.level = nullptr;
   }
   if (out.level && ordered) out.elastic = elastic_form(*placed);
+  if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
+    out.sharing = sharing_of(*placed, ordered);
   return out;
 }
 

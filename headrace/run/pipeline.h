@@ -34,6 +34,13 @@ struct Pipeline {
     uint64_t world = 1;
     Shard shard;
   } elastic;
+
+  // Where not: whom a cursor fits, and whether the states of all ranks become one that fits any world.
+  struct Sharing {
+    enum class Whose : uint8_t { any, world, rank } whose = Whose::any;
+    bool merges = false;   // ranks take inputs of their own; see deal.h
+    std::string bound_by;  // the verb that forbids it
+  } sharing;
 };
 
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,

@@ -20,6 +20,7 @@ Pull Stage::pull(Item& out, Status& failure) {
     if (ticket->done && ticket->emitted < ticket->outputs.size()) {
       out = {};
       out.samples.push_back(std::move(ticket->outputs[ticket->emitted++]));
+      if (ordered_ && ticket->used_up()) mark_after(*ticket);
       return Pull::item;
     }
     if (ordered_) return Pull::wait;  // unordered: whoever is done may go first
@@ -29,7 +30,10 @@ Pull Stage::pull(Item& out, Status& failure) {
     failure = failure_;
     return Pull::error;
   }
-  return ended_ ? Pull::end : Pull::wait;
+  if (!ended_) return Pull::wait;
+  after_.assign(1, 0);  // whoever looked for one more has passed over all that is left
+  feeder_->save(after_);
+  return Pull::end;
 }
 
 const Ticket* Stage::front() const {
@@ -51,22 +55,55 @@ void Stage::start(uint64_t epoch, uint32_t occurrence) {
   ring_.clear(), io_.clear(), ready_.clear();
   ended_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
   feeder_->start(epoch, occurrence);
+  after_.assign(1, 0);
+  feeder_->save(after_);
 }
 
-// How many tickets have handed out something, which and how much, then where the oldest began.
+// How many tickets have handed out something, which and how much, then where the oldest began. In order it is
+// where the last output handed out came from, whatever work is done beyond: ranks must agree on what is left.
 void Stage::save(Cursor& cursor) const {
+  if (!ordered_) return save_unordered(cursor);
+  const auto front =
+      std::find_if(ring_.begin(), ring_.end(), [](const TicketPtr& t) { return !t->used_up(); });
+  if (front == ring_.end() || (*front)->emitted == (*front)->item.handed_out) {
+    cursor.insert(cursor.end(), after_.begin(), after_.end());
+    return;
+  }
+  const auto [rows, outputs] = handed_out(**front);
+  cursor.insert(cursor.end(), {1, 0, outputs});
+  cursor.insert(cursor.end(), (*front)->before.begin(), (*front)->before.end());
+  if (rows > 0) *(cursor.end() - static_cast<std::ptrdiff_t>((*front)->before.size())) += rows;
+}
+
+// Rows of a ticket all of whose outputs were handed out, and outputs of the row after them: a state does not
+// depend on how many rows a ticket had.
+std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
+  if (!body_->takes_positions() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
+  const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
+  const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
+  if (*row == ticket.emitted) return {rows + 1, 0};
+  return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
+}
+
+// All outputs of the front were handed out: the next ones come from the row after the last that had any.
+void Stage::mark_after(const Ticket& front) {
+  after_.assign(1, 0);
+  if (body_->takes_positions()) {
+    after_.insert(after_.end(), front.before.begin(), front.before.end());
+    after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
+  } else if (ring_.size() > 1 || ended_) {
+    const Cursor& next = ring_.size() > 1 ? ring_[1]->before : before_end_;
+    after_.insert(after_.end(), next.begin(), next.end());
+  } else {
+    feeder_->save(after_);
+  }
+}
+
+void Stage::save_unordered(Cursor& cursor) const {
   const size_t count_at = cursor.size();
   cursor.push_back(0);
   size_t first = 0;
   while (first < ring_.size() && ring_[first]->used_up()) ++first;
-  if (first == ring_.size()) {
-    for (const auto& [offset, emitted] : resumed_) {
-      ++cursor[count_at];
-      cursor.insert(cursor.end(), {offset - admitted_, emitted});
-    }
-    feeder_->save(cursor);
-    return;
-  }
   for (size_t i = first; i < ring_.size(); ++i) {
     if (ring_[i]->emitted == 0) continue;
     ++cursor[count_at];
@@ -76,17 +113,23 @@ void Stage::save(Cursor& cursor) const {
     ++cursor[count_at];
     cursor.insert(cursor.end(), {offset - admitted_ + (ring_.size() - first), emitted});
   }
-  cursor.insert(cursor.end(), ring_[first]->before.begin(), ring_[first]->before.end());
+  if (first == ring_.size())
+    feeder_->save(cursor);
+  else
+    cursor.insert(cursor.end(), ring_[first]->before.begin(), ring_[first]->before.end());
 }
 
 void Stage::restore(CursorReader& cursor) {
   const uint64_t count = cursor.next();
   resumed_.clear(), admitted_ = 0;
+  after_.assign(1, count);
   for (uint64_t i = 0; i < count && cursor.good(); ++i) {
     const uint64_t offset = cursor.next();
     resumed_[offset] = cursor.next();
+    after_.insert(after_.end(), {offset, resumed_[offset]});
   }
   feeder_->restore(cursor);
+  feeder_->save(after_);
 }
 
 void Stage::stages(std::vector<Stage*>& out) {
@@ -113,6 +156,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   if (pulled == Pull::wait) return Admitted::no;
   if (pulled == Pull::end) {
     ended_ = true;
+    before_end_ = std::move(ticket->before);
     return Admitted::yes;
   }
   if (pulled == Pull::error) {
@@ -120,6 +164,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
     return Admitted::yes;
   }
   ticket->serial = next_serial_++;
+  ticket->emitted = ticket->item.handed_out;
   const auto split = body_->admit(*ticket, grain_, pool);
   if (!split.ok() || !*split) {
     // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
@@ -130,7 +175,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
     return split.ok() ? Admitted::no_memory : Admitted::yes;
   }
   if (const auto it = resumed_.find(admitted_); it != resumed_.end()) {
-    ticket->emitted = it->second;
+    ticket->emitted = std::max(ticket->emitted, it->second);
     resumed_.erase(it);
   }
   ++admitted_;
@@ -254,12 +299,13 @@ bool Stage::drop_younger(const Ticket* keep) {
     const bool slots = std::any_of(t.slots.begin(), t.slots.end(), [](const MutView& s) { return s.data; });
     return t.done || slots || t.parts_left < t.parts.size();
   };
+  const auto untouched = [](const Ticket& t) { return t.emitted == t.item.handed_out; };
   const auto younger = [&](const Ticket& t) { return !keep || t.serial > keep->serial; };
   bool worth_it = false;
-  for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && (*it)->emitted == 0; ++it)
+  for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && untouched(**it); ++it)
     worth_it = worth_it || (younger(**it) && holds_memory(**it));
   while (worth_it && !ring_.empty() && ring_.back().get() != keep && younger(*ring_.back()) &&
-         ring_.back()->emitted == 0) {
+         untouched(*ring_.back())) {
     const TicketPtr ticket = ring_.back();
     ring_.pop_back();
     ticket->dropped = true;

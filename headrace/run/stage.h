@@ -70,6 +70,9 @@ class Stage final : public Stream {
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
   const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
+  std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
+  void mark_after(const Ticket& front);
+  void save_unordered(Cursor& cursor) const;
   void make_runnable(const TicketPtr& ticket, size_t part);
   void part_done(const TicketPtr& ticket);
   TicketPtr find(uint64_t serial) const;
@@ -84,9 +87,11 @@ class Stage final : public Stream {
   size_t grain_ = 1;  // rows a part; affects speed only
   std::map<uint64_t, uint64_t>
       resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
+  Cursor after_;           // in order: the state after the last output that used up its ticket
   uint64_t admitted_ = 0;  // tickets since start() or restore()
   bool ended_ = false;
-  Status failure_;  // of the feeder, or of a ticket; told when its turn comes
+  Cursor before_end_;  // of the feeder, before it ended
+  Status failure_;     // of the feeder, or of a ticket; told when its turn comes
 };
 
 }  // namespace headrace

@@ -22,17 +22,52 @@ Value state_to_value(const Where& where, const std::string& fingerprint) {
   } else if (where.elastic) {
     out.set("consumed", where.consumed);
   } else {
-    Value::List cursor;
-    for (uint64_t v : where.cursor) cursor.emplace_back(v);
     out.set("delivered", where.delivered);
-    out.set("cursor", std::move(cursor));
+    if (where.round > 0) out.set("round", where.round);
+    if (where.dealt) out.set("dealt", deal_to_value(*where.dealt));
+    if (!where.cursor.empty()) out.set("cursor", Value::List(where.cursor.begin(), where.cursor.end()));
     if (where.rank) out.set("rank", *where.rank);
     if (where.world) out.set("world", *where.world);
+    if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
   }
   return out;
 }
 
-Result<Where> state_from_value(const Value& state, const std::string& fingerprint) {
+namespace {
+
+Status read_number(const Value& state, const char* key, std::optional<uint64_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0)
+    return invalid("state: '" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+  out = static_cast<uint64_t>(number);
+  return {};
+}
+
+Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0 || number > std::numeric_limits<uint32_t>::max())
+    return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
+                   std::to_string(number));
+  out = static_cast<uint32_t>(number);
+  return {};
+}
+
+Status read_cursor(const Value& state, Cursor& out) {
+  const Value* cursor = state.find("cursor");
+  if (!cursor) return {};
+  if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
+  for (const Value& v : *cursor->list()) {
+    if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
+    out.push_back(static_cast<uint64_t>(*v.integer()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Where> read_state(const Value& state) {
   if (state.find("plan"))
     return invalid(
         "state: wants what state_dict() gave, got a plan; hr.load_plan() or `headrace run` open it");
@@ -40,6 +75,33 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
     return invalid("state: wants what state_dict() gave, got something without 'version' and 'fingerprint'");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
   if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
+  Where out;
+  std::optional<uint64_t> epoch, consumed, delivered, round;
+  HEADRACE_TRY(read_number(state, "epoch", epoch));
+  HEADRACE_TRY(read_number(state, "consumed", consumed));
+  HEADRACE_TRY(read_number(state, "delivered", delivered));
+  HEADRACE_TRY(read_number(state, "round", round));
+  if (!epoch) return invalid("state: wants 'epoch', got " + state.dump());
+  out.epoch = *epoch;
+  const Value* finished = state.find("finished");
+  out.finished = finished && finished->boolean() && *finished->boolean();
+  if (out.finished) return out;
+  if (!consumed && !delivered) return invalid("state: wants 'consumed' or 'delivered', got " + state.dump());
+  out.elastic = !delivered;
+  out.consumed = consumed.value_or(0), out.delivered = delivered.value_or(0), out.round = round.value_or(0);
+  HEADRACE_TRY(read_rank(state, "rank", out.rank));
+  HEADRACE_TRY(read_rank(state, "world", out.world));
+  HEADRACE_TRY(read_cursor(state, out.cursor));
+  if (const Value* dealt = state.find("dealt")) {
+    HEADRACE_ASSIGN(out.dealt, deal_from_value(*dealt));
+  }
+  if (const Value* bound_by = state.find("bound_by"); bound_by && bound_by->text())
+    out.bound_by = *bound_by->text();
+  return out;
+}
+
+Result<Where> state_from_value(const Value& state, const std::string& fingerprint) {
+  HEADRACE_ASSIGN(Where where, read_state(state));
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
   if (half(theirs, false) != half(fingerprint, false))
     return invalid(
@@ -51,38 +113,7 @@ Result<Where> state_from_value(const Value& state, const std::string& fingerprin
         "state: the data changed since it was taken (file names, labels, counts or contents differ): "
         "fingerprint " +
         theirs + ", this data's is " + fingerprint);
-  HEADRACE_ASSIGN(const int64_t epoch, state.get_integer("epoch"));
-  if (epoch < 0) return invalid("state: 'epoch' wants at least 0, got " + std::to_string(epoch));
-  Where out;
-  out.epoch = static_cast<uint64_t>(epoch);
-  const Value* finished = state.find("finished");
-  out.finished = finished && finished->boolean() && *finished->boolean();
-  if (out.finished) return out;
-  if (const Value* cursor = state.find("cursor")) {
-    out.elastic = false;
-    if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
-    for (const Value& v : *cursor->list()) {
-      if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
-      out.cursor.push_back(static_cast<uint64_t>(*v.integer()));
-    }
-    HEADRACE_ASSIGN(const int64_t delivered, state.get_integer("delivered"));
-    if (delivered < 0)
-      return invalid("state: 'delivered' wants at least 0, got " + std::to_string(delivered));
-    out.delivered = static_cast<uint64_t>(delivered);
-    for (const auto& [key, member] : {std::pair("rank", &out.rank), std::pair("world", &out.world)}) {
-      if (!state.find(key)) continue;
-      HEADRACE_ASSIGN(const int64_t value, state.get_integer(key));
-      if (value < 0 || value > std::numeric_limits<uint32_t>::max())
-        return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
-                       std::to_string(value));
-      *member = static_cast<uint32_t>(value);
-    }
-    return out;
-  }
-  HEADRACE_ASSIGN(const int64_t consumed, state.get_integer("consumed"));
-  if (consumed < 0) return invalid("state: 'consumed' wants at least 0, got " + std::to_string(consumed));
-  out.consumed = static_cast<uint64_t>(consumed);
-  return out;
+  return where;
 }
 
 }  // namespace headrace

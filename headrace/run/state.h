@@ -4,7 +4,7 @@
 #include <string>
 
 #include "headrace/core/value.h"
-#include "headrace/run/ticket.h"
+#include "headrace/run/deal.h"
 
 namespace headrace {
 
@@ -16,11 +16,16 @@ struct Where {
   bool elastic = true;
   bool finished = false;
   Cursor cursor{};
-  uint64_t delivered = 0;               // with a cursor: elements of this epoch handed out by this rank
+  uint64_t delivered = 0;          // with a cursor or a deal: elements of this epoch handed out by this rank
+  uint64_t round = 0;              // with steps=: how often this rank began its outputs again
+  std::optional<DealPlace> dealt;  // in place of a cursor
+  std::string bound_by;            // the verb that keeps states of all ranks from being merged
   std::optional<uint32_t> rank, world;  // whose the cursor is: of any rank, of any world when there is none
 };
 
 Value state_to_value(const Where& where, const std::string& fingerprint);
+// What a state says, of whatever plan.
+Result<Where> read_state(const Value& state);
 // Refuses another version, another plan, changed data; says which.
 Result<Where> state_from_value(const Value& state, const std::string& fingerprint);
 

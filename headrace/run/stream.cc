@@ -164,49 +164,131 @@ class ConcatenateStream final : public Stream {
   size_t current_ = 0;
 };
 
-class ShardStream final : public OneChild {
+// A shard after a border: every rank runs everything and keeps one output of each round of `world`. A round
+// is pulled whole before its output is given, so the state is the same on all ranks and good for any world.
+class RoundStream final : public OneChild {
  public:
-  ShardStream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota)
-      : OneChild(std::move(child)), rank_(rank), world_(world), quota_(quota) {}
+  RoundStream(StreamPtr child, const Shard& shard, bool exact)
+      : OneChild(std::move(child)), shard_(shard), exact_(exact) {}
   Pull pull(Item& out, Status& failure) override {
-    while (!quota_ || given_ < *quota_) {
+    while (!ended_ && pulled_ < shard_.world) {
+      Item next;
+      const Pull pulled = child_->pull(next, failure);
+      if (pulled == Pull::end)
+        end_within_round();
+      else if (pulled != Pull::item)
+        return pulled;
+      else if (pulled_++ == shard_.rank)
+        mine_ = std::move(next);
+    }
+    if (wrap_to_) return pull_wrapped(out, failure);
+    const bool given = pulled_ > shard_.rank && !(ended_ && exact_ && shard_.even == Even::drop);
+    if (given) out = std::move(mine_);
+    next_round();
+    return given ? Pull::item : Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence;
+    child_->start(epoch, occurrence);
+    begin(0);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(seen_);
+    cursor.insert(cursor.end(), begin_.begin(), begin_.end());
+  }
+  void restore(CursorReader& cursor) override {
+    const uint64_t seen = cursor.next();
+    child_->restore(cursor);
+    begin(seen);
+  }
+
+ private:
+  void begin(uint64_t seen) {
+    seen_ = seen, pulled_ = 0, ended_ = false, wrap_to_.reset();
+    mark(begin_);
+  }
+  void mark(Cursor& where) const {
+    where.clear();
+    child_->save(where);
+  }
+  void next_round() {
+    seen_ += std::exchange(pulled_, 0);
+    if (ended_)
+      begin_ = end_;
+    else
+      mark(begin_);
+  }
+  // With an exact length, ranks beyond the last output take the epoch's first ones again.
+  void end_within_round() {
+    ended_ = true;
+    mark(end_);
+    if (!exact_ || pulled_ == 0 || pulled_ > shard_.rank || shard_.even == Even::drop) return;
+    const uint64_t total = seen_ + pulled_;
+    wrap_to_ = (seen_ + shard_.rank - total) % total;
+    child_->start(epoch_, occurrence_ + 1);
+  }
+  Pull pull_wrapped(Item& out, Status& failure) {
+    for (;; --*wrap_to_) {
+      if (const Pull pulled = child_->pull(out, failure); pulled != Pull::item) return pulled;
+      if (*wrap_to_ == 0) break;
+    }
+    wrap_to_.reset();
+    next_round();
+    return Pull::item;
+  }
+
+  Shard shard_;
+  bool exact_;
+  uint64_t seen_ = 0, pulled_ = 0;   // outputs in the rounds before, and in this one
+  Item mine_;                        // of this round
+  Cursor begin_, end_;               // where the child stood when the round began, and at its end
+  std::optional<uint64_t> wrap_to_;  // outputs of the epoch to pass over before the one to take again
+  bool ended_ = false;
+  uint64_t epoch_ = 0;
+  uint32_t occurrence_ = 0;
+};
+
+// Exactly `steps` elements an epoch: a rank whose outputs end begins them again, a round later.
+class StepsStream final : public OneChild {
+ public:
+  StepsStream(StreamPtr child, uint64_t steps) : OneChild(std::move(child)), steps_(steps) {}
+  Pull pull(Item& out, Status& failure) override {
+    while (given_ < steps_) {
       const Pull pulled = child_->pull(out, failure);
-      if (pulled == Pull::end && quota_ &&
-          seen_ > before_) {  // a pass of nothing would be followed by others
-        before_ = seen_;
-        child_->start(epoch_, occurrence_ + ++wraps_);
+      if (pulled == Pull::end) {
+        if (round_ > 0 && !any_) {
+          failure = invalid("shard: this rank has no elements to take steps= of");
+          return Pull::error;
+        }
+        any_ = false;
+        child_->start(epoch_, occurrence_ + ++round_);
         continue;
       }
-      if (pulled != Pull::item) return pulled;
-      if (seen_++ % world_ != rank_) continue;
-      ++given_;
-      return Pull::item;
+      if (pulled == Pull::item) ++given_, any_ = true;
+      return pulled;
     }
     return Pull::end;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch, occurrence_ = occurrence, seen_ = given_ = before_ = 0, wraps_ = 0;
+    epoch_ = epoch, occurrence_ = occurrence, given_ = 0, round_ = 0, any_ = false;
     child_->start(epoch, occurrence);
   }
   void save(Cursor& cursor) const override {
-    for (uint64_t v : {seen_, given_, before_, static_cast<uint64_t>(wraps_)}) cursor.push_back(v);
+    cursor.insert(cursor.end(), {given_, uint64_t{round_}});
     child_->save(cursor);
   }
   void restore(CursorReader& cursor) override {
-    seen_ = cursor.next(), given_ = cursor.next(), before_ = cursor.next();
-    const uint64_t wraps = cursor.next();
-    if (given_ > seen_ || before_ > seen_ || wraps > seen_) cursor.refuse();
-    wraps_ = static_cast<uint32_t>(wraps);
-    child_->start(epoch_, occurrence_ + wraps_);
+    const uint64_t given = cursor.next(), round = cursor.next();
+    if (given > steps_ || round > given) cursor.refuse();
+    given_ = given, round_ = static_cast<uint32_t>(round), any_ = true;
+    child_->start(epoch_, occurrence_ + round_);
     child_->restore(cursor);
   }
 
  private:
-  uint32_t rank_, world_;
-  std::optional<uint64_t> quota_;
-  uint64_t seen_ = 0, given_ = 0, epoch_ = 0;
-  uint64_t before_ = 0;  // of seen_: those of the passes before this one
-  uint32_t occurrence_ = 0, wraps_ = 0;
+  uint64_t steps_, given_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0, round_ = 0;
+  bool any_ = false;  // elements in this round
 };
 
 // Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where
@@ -270,8 +352,11 @@ StreamPtr repeat_stream(StreamPtr child, uint64_t times) {
 StreamPtr concatenate_stream(std::vector<StreamPtr> children) {
   return std::make_unique<ConcatenateStream>(std::move(children));
 }
-StreamPtr shard_stream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota) {
-  return std::make_unique<ShardStream>(std::move(child), rank, world, quota);
+StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact) {
+  return std::make_unique<RoundStream>(std::move(child), shard, exact);
+}
+StreamPtr steps_stream(StreamPtr child, uint64_t steps) {
+  return std::make_unique<StepsStream>(std::move(child), steps);
 }
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last) {
   return std::make_unique<GroupStream>(std::move(child), size, drop_last);

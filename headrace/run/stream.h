@@ -52,9 +52,11 @@ StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);
-// Outputs rank, rank + world … of the child; with `quota` exactly that many, beginning again at the end of
-// the child.
-StreamPtr shard_stream(StreamPtr child, uint32_t rank, uint32_t world, std::optional<uint64_t> quota);
+// One output of each `world` of the child's. `exact`: their number is, so the last round is made even.
+StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
+// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many were
+// given, and how often it began again.
+StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
 

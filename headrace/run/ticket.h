@@ -18,10 +18,12 @@ namespace headrace {
 using Cursor = std::vector<uint64_t>;
 
 struct Item {
-  uint64_t first = 0, count = 0;  // positions of a level, or
-  uint64_t epoch = 0;             //   in this epoch,
-  uint32_t occurrence = 0;        //   wrapped around this often
-  std::vector<Sample> samples;    // samples of the stage before: one, or the rows of a batch
+  uint64_t first = 0, count = 0;  // positions first, first + step … of a level, or
+  uint64_t step = 1;
+  uint64_t epoch = 0;           //   in this epoch,
+  uint32_t occurrence = 0;      //   wrapped around this often
+  uint64_t handed_out = 0;      //   whose first outputs were handed out before states were merged
+  std::vector<Sample> samples;  // samples of the stage before: one, or the rows of a batch
 };
 
 struct Part {
@@ -47,6 +49,7 @@ struct Ticket {
   const LeafPlan* batch = nullptr;               // the batch that the rows make up, or null
   Position batch_at;                             // where it stands
   std::vector<Sample> outputs;
+  std::vector<uint64_t> ends;  // per row: outputs of it and the rows before; empty for a batch
   static constexpr uint64_t kAll = ~uint64_t{0};
   uint64_t emitted = 0;  // outputs handed out; kAll before a resumed ticket has any
   Status error;

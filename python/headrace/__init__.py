@@ -13,6 +13,7 @@ from ._errors import CorruptSample, HeadraceError
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from .dataset import Dataset, EpochView, FieldSpec
+from .loaders.loader import merge_states
 from .readers import read_file_list, read_image_folder, read_images, read_json_map, read_voc_xml
 from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
 
@@ -33,6 +34,7 @@ __all__ = [
     "from_arrays",
     "from_dataset",
     "load_plan",
+    "merge_states",
     "operators",
     "ops",
     "range",

@@ -157,6 +157,9 @@ def parse_json(text: str) -> object:
 def load_plan(json: str, sources: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) answers a Function."""
 
+def merge_states(states: list) -> dict:
+    """One state for any world from those of all ranks."""
+
 class Loader:
     """Runs a plan on threads of its own."""
 

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "headrace/io/store.h"
 #include "headrace/run/loader.h"
+#include "headrace/run/merge.h"
 #include "headrace/run/report.h"
 #include "module.h"
 #include "tensors.h"
@@ -165,9 +166,16 @@ class ElementsHandle {
   pid_t process_ = getpid();
 };
 
+nb::dict merge(const nb::list& states) {
+  std::vector<Value> values;
+  for (nb::handle state : states) values.push_back(to_value(state));
+  return nb::cast<nb::dict>(to_python(unwrap(merge_states(values))));
+}
+
 }  // namespace
 
 void bind_run(nb::module_& m) {
+  m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state.")

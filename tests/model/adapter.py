@@ -65,7 +65,8 @@ def _start(x):
 
 def _children(sample, modulus):
     count = int(sample["index"]) % modulus
-    return {"index": sample["index"], "child": (np.int64(sample["child"]) << 16) + np.arange(1, count + 1)}
+    child = (np.int64(sample["child"]) << 16) + np.arange(1, count + 1)
+    return {"index": sample["index"], "child": child & 0xFFFFFFFF}  # 32 bits, as ids have
 
 
 def _fail_on(sample, bad):

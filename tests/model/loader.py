@@ -196,6 +196,8 @@ def merge_states(root: Node, states: list[dict]) -> dict:
         if deal.world_bound(root):
             raise ModelError("merge_states: take and skip above a batch count this rank's batches")
         return merged | {"round": 1}
+    if not is_indexed(find_shard(root).input):
+        raise ModelError("merge_states: the shard itself stands after a border")
     allowed = all(isinstance(n, (Batch, Filter, Map, OnError, Unbatch)) for n in above)
     if not allowed or sum(isinstance(n, Unbatch) for n in above) > 1:
         raise ModelError("merge_states: only filters, maps, batches and one unbatch may stand above the deal")

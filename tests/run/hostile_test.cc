@@ -67,6 +67,28 @@ TEST(HostileState, IsRefusedOrRuns) {
   }
 }
 
+TEST(HostileState, DealsAreRefusedOrRun) {
+  const auto small = [](const Fields& s) { return s["value"].apply("less", {{"value", 60}}); };
+  const Dataset dataset = range(100).shard({.rank = 1, .world = 3, .steps = 40}).filter(small).batch(4);
+  Sample sample;
+  auto first = make(dataset);
+  ASSERT_TRUE(first->next(sample).ok());
+  const Value state = *first->save();
+  ASSERT_NE(state.find("dealt"), nullptr) << state.dump();
+  for (const char* dealt :
+       {"{}", "[]", "3", R"({"taken":-1})", R"({"taken":9223372036854775807})", R"({"before":[[]]})",
+        R"({"before":[7]})", R"({"before":[[9223372036854775807,9223372036854775807],[1]],"taken":3})",
+        R"({"partial":[[3]]})",
+        R"({"partial":[[3,9223372036854775807],[3,0]],"outputs":9223372036854775807})",
+        R"({"taken":5,"round":9223372036854775807,"again":9223372036854775807})"}) {
+    Value changed = state;
+    changed.set("dealt", *Value::parse(dealt));
+    auto second = make(dataset);
+    if (second->load(changed).ok()) run_a_little(*second);
+    (void)merge_states(std::vector<Value>{changed, changed, changed});
+  }
+}
+
 TEST(HostileState, SaysWhatIsWrong) {
   const auto refusal = [](const char* key, int64_t number) {
     auto loader = make(datasets()[4]);

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
@@ -33,6 +33,34 @@ _begun: set[tuple[str, int, int]] = set()
 def _stop_all() -> None:
     for loader in list(_alive):
         loader.close()
+
+
+def merge_states(states: Iterable[State]) -> State:
+    """Make one state for any number of ranks from the states of all ranks.
+
+    Most pipelines need none of this: one rank's state fits every rank of every world. But with a `filter`, `unbatch`, `flat_map` or
+    `on_error("skip")` after `shard`, each rank stands somewhere else, and a state loads on its own rank only. Gather the states of all
+    ranks, taken after the same number of elements, merge them, and load the result on every rank of the new world: what no rank was
+    given yet is dealt among the new ones, each sample once.
+
+    Args:
+        states: What `state_dict()` gave on each rank of one world; in any order.
+
+    Returns:
+        A state for `load_state_dict()` of the same pipeline on any rank and world. It can be saved as JSON.
+
+    Raises:
+        ValueError: a rank is missing or there twice; the states are of several pipelines, epochs or numbers of elements; or the
+            pipeline cannot be taken to another world: only `map`, `filter`, `on_error`, `batch` and one `unbatch` of samples may stand
+            after `shard`. The message says which.
+
+    Example:
+        states = [None] * world
+        torch.distributed.all_gather_object(states, loader.state_dict())
+        state = hr.merge_states(states)  # later: other_loader.load_state_dict(state)
+    """
+    merged: State = _core.merge_states(list(states))
+    return merged
 
 
 class Report:
