@@ -2,6 +2,9 @@
 
 A contender builds an endless iterator of batches, then calls `serve`. CPU time is that of the process and of its live
 children (worker processes), in nanoseconds, from the kernel's clock of each process.
+
+Every contender reads ahead. A segment begins with full buffers, so it ends when they are full again: what was taken has
+then been made once, by all of them, and nobody works while another one is measured.
 """
 
 import json
@@ -38,6 +41,18 @@ def cpu_seconds() -> float:
     return total
 
 
+def refilled() -> tuple[float, float]:
+    """Wait until nothing works any more; when that was and the CPU time spent until then."""
+    pause, idle = 0.02, 0.001
+    cpu, since = cpu_seconds(), time.perf_counter()
+    while True:
+        time.sleep(pause)
+        now = cpu_seconds()
+        if now - cpu < idle:
+            return since, cpu
+        cpu, since = now, time.perf_counter()
+
+
 def serve(batches: Iterator[Any], per_batch: int) -> None:
     """For each number on stdin: take that many batches, answer one line of JSON."""
     for line in sys.stdin:
@@ -45,6 +60,7 @@ def serve(batches: Iterator[Any], per_batch: int) -> None:
         wall, cpu = time.perf_counter(), cpu_seconds()
         for _ in range(count):
             next(batches)
-        out = {"wall": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu, "units": count * per_batch}
+        end, spent = refilled()
+        out = {"wall": end - wall, "cpu": spent - cpu, "units": count * per_batch}
         print(json.dumps(out), flush=True)
     os._exit(0)
