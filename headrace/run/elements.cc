@@ -1,0 +1,50 @@
+// ds[i]: one element at a time, in the caller's thread.
+#include "headrace/run/executor.h"
+#include "headrace/run/loader.h"
+#include "headrace/run/machine.h"
+#include "headrace/run/pipeline.h"
+
+namespace headrace {
+namespace {
+
+class ElementsImpl final : public Elements {
+ public:
+  ElementsImpl(Pipeline pipeline, std::shared_ptr<Pool> pool, uint64_t seed)
+      : pipeline_(std::move(pipeline)), pool_(std::move(pool)), seed_(seed) {}
+  Status prepare() {
+    Counters counters(pipeline_.operators.size());
+    return pipeline_.level->prepare(counters);
+  }
+  Result<Sample> at(uint64_t position, uint64_t epoch) override {
+    Counters counters(pipeline_.operators.size());
+    Evaluator evaluator(pool_.get(), &counters, seed_, true);
+    HEADRACE_ASSIGN(Sample sample,
+                    pipeline_.level->element(pipeline_.level->level(), position, epoch, 0, evaluator));
+    hand_over(sample, *pool_);
+    return sample;
+  }
+
+ private:
+  Pipeline pipeline_;
+  std::shared_ptr<Pool> pool_;
+  uint64_t seed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, size_t memory_budget,
+                                                 std::shared_ptr<Store> store) {
+  if (!plan->indexed)
+    return invalid(
+        "this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands "
+        "in it");
+  auto pool = Pool::make(memory_budget == 0 ? usable_memory_bytes() / 4 : memory_budget);
+  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
+  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, {}, true, std::move(fetcher)));
+  if (!pipeline.level) return invalid("shard: steps= has no random access");
+  auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
+  HEADRACE_TRY(out->prepare());
+  return std::unique_ptr<Elements>(std::move(out));
+}
+
+}  // namespace headrace
