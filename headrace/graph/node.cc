@@ -209,6 +209,8 @@ Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string ma
 }
 
 Result<Program> add_engine_field(const NodePtr& node, int field, std::string_view name) {
+  if (node->schema.find(name) >= 0)
+    return invalid("the sample has a field '" + std::string(name) + "' already; give another name");
   ProgramBuilder builder(node->schema, "");
   std::vector<std::string> names = node->schema.names;
   std::vector<int> values;

@@ -53,6 +53,11 @@ void collect(const Node& node, std::vector<std::string>& out) {
         "chooses others",
         out);
   if (shuffle && shuffle->window == 0) note_amplified_reads(*node.input(), out);
+  const bool may_fail = node.as<Map>() || node.as<Filter>();
+  if (may_fail && node.input()->as<OnError>() && !node.input()->input()->as<Batch>())
+    note("on_error stands before a " + std::string(kind_name(node.kind)) +
+             ": it answers what fails above it, not in what follows; put it after the verbs it is for",
+         out);
   // Elsewhere it rises to the data, whatever verbs stand between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(

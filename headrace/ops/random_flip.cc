@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "headrace/ops/registered.h"
+#include "headrace/ops/window.h"
 
 namespace headrace {
 namespace {
@@ -24,7 +25,7 @@ struct RandomFlip {
   static constexpr std::string_view name = "random_flip";
   static constexpr std::string_view doc =
       "Mirror images left to right with probability `p`. Inputs given together, an image and its "
-      "mask, are mirrored together.";
+      "mask, must have one height and width and are mirrored together.";
   Arg<float> p = 0.5f;
   static constexpr std::tuple fields{
       Field{"p", &RandomFlip::p, "Probability of mirroring a sample, 0 to 1."}};
@@ -38,14 +39,20 @@ struct RandomFlip {
 
   // Built into the graph: what comes out has the dtype and the shape of what goes in.
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
-    for (const TensorSpec& image : in)
+    for (const TensorSpec& image : in) {
       if (is_text(image.dtype) || image.shape.rank() < 2 || image.shape.rank() > 3)
         return invalid("wants images (H, W) or (H, W, C), got " + image.text());
+      HEADRACE_TRY(check_layout(image));
+    }
     return std::vector<TensorSpec>(in.begin(), in.end());
   }
 
   // Per sample, into memory that the engine chose. One draw decides for all inputs: word 0 of the key.
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+    for (const View& image : in)
+      if (image.shape[0] != in[0].shape[0] || image.shape[1] != in[0].shape[1])
+        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " +
+                       image.shape.text());
     const bool mirrored = key.uniform(0) < p;
     for (size_t i = 0; i < in.size(); ++i) {
       const View& image = in[i];

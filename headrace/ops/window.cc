@@ -20,10 +20,21 @@ Status check_window(const Shape& image, WindowSize window) {
                  Shape(image.dims().first(2)).text());
 }
 
+Status check_layout(const TensorSpec& image) {
+  constexpr int64_t kMostChannels = 4;
+  if (image.shape.rank() != 3) return {};
+  const auto is_channels = [](int64_t size) { return size >= 1 && size <= kMostChannels; };
+  const auto is_side = [](int64_t size) { return size > kMostChannels; };
+  if (!is_channels(image.shape[0]) || !is_side(image.shape[1]) || !is_side(image.shape[2])) return {};
+  return invalid("wants an image (H, W) or (H, W, C), got " + image.text() +
+                 ", which looks like (C, H, W); crop and flip before normalize(layout=\"CHW\")");
+}
+
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window) {
   const int rank = image.shape.rank();
   if (is_text(image.dtype) || rank < 2 || rank > 3)
     return invalid("wants an image (H, W) or (H, W, C), got " + image.text());
+  HEADRACE_TRY(check_layout(image));
   HEADRACE_TRY(check_window(image.shape, window));
   TensorSpec out = image;
   out.shape.set(0, window.height);

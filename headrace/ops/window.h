@@ -14,6 +14,10 @@ struct WindowSize {
 // One number is a square, two are (height, width); both at least 1.
 Result<WindowSize> parse_window_size(std::span<const int64_t> size);
 
+// An error for what is plainly (C, H, W), as normalize(layout="CHW") makes it: its second axis is not the
+// width.
+Status check_layout(const TensorSpec& image);
+
 // The same image with the window's height and width. An error when it is no image or is known to be smaller.
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window);
 

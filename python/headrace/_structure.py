@@ -24,7 +24,8 @@ class Fields(dict[str, Any]):
         return self[name]
 
     def _without(self, name: str) -> str:
-        return f"the sample has no field {name!r}; it has {', '.join(self) or 'none'}"
+        made_by = {"id": "; with_ids() adds it", "valid": "; with_validity() adds it"}.get(name, "")
+        return f"the sample has no field {name!r}; it has {', '.join(self) or 'none'}{made_by}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

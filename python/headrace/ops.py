@@ -562,7 +562,7 @@ def random_flip(image: Sequence[Data], *, p: float | Symbol = 0.5) -> tuple[Data
 def random_flip(image: Any, *, p: float | Symbol = 0.5) -> Any:
     """Mirror images left to right with probability `p`.
 
-    Inputs given together, an image and its mask, are mirrored together.
+    Inputs given together, an image and its mask, must have one height and width and are mirrored together.
 
     Args:
         image: One field, or several that share every random draw.

@@ -361,3 +361,32 @@ def test_a_field_that_is_not_there() -> None:
         hr.from_arrays({"x": [1]}).map(lambda s: s.img)
     with pytest.raises(KeyError, match=words):
         hr.from_arrays({"x": [1]}).map(lambda s: s["img"])
+
+
+def test_boxes_are_not_flipped_as_images():
+    data = hr.from_arrays(
+        {"image": np.zeros((2, 8, 9, 3), np.uint8), "boxes": np.zeros((2, 5, 4), np.float32)}
+    )
+    flipped = data.map(lambda s: tuple(ops.random_flip([s.image, s.boxes], p=1.0)))
+    with pytest.raises(ValueError, match="random_flip: wants inputs of one height and width"):
+        flipped[0]
+
+
+@pytest.mark.parametrize("operator", [ops.random_flip, lambda i: ops.random_crop(i, size=4)])
+def test_planes_are_not_taken_for_rows(operator):
+    data = hr.from_arrays({"image": np.zeros((2, 3, 32, 48), np.float32)})
+    with pytest.raises(ValueError, match=r"looks like \(C, H, W\); crop and flip before normalize"):
+        data.map(lambda s: {"image": operator(s.image)})
+
+
+def test_engine_fields_overwrite_none():
+    with pytest.raises(ValueError, match="has a field 'id' already"):
+        hr.from_arrays({"id": [7, 8]}).with_ids()
+    with pytest.raises(AttributeError, match=r"no field 'id'.*with_ids\(\) adds it"):
+        hr.from_arrays({"x": [7, 8]}).map(lambda s: {"id": s.id})
+
+
+def test_an_on_error_in_the_wrong_place_is_noted():
+    data = hr.from_arrays({"x": [1, 2]})
+    assert "on_error stands before a map" in data.on_error("skip").map(lambda s: {"x": s.x + 1}).explain()
+    assert "on_error stands" not in data.map(lambda s: {"x": s.x + 1}).on_error("skip").explain()
