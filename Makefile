@@ -73,7 +73,7 @@ $(CHECKERS_READY): tools/requirements-check.txt $(VENV_READY)
 $(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(VENV_READY)
 	@cmake -S . -B $(RELEASE) -G Ninja $(RELEASE_OPTIONS) >build/configure.log || { cat build/configure.log; exit 1; }
 	@cmake --build $(RELEASE) -j $(JOBS)
-	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps -Cbuild-dir=$(RELEASE) -e .
+	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps --config-settings=build-dir=$(RELEASE) -e .
 	@touch $@
 RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_PYTHON=ON \
   -DPython_EXECUTABLE=$(abspath $(PYTHON))
