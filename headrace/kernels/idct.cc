@@ -9,6 +9,8 @@
 #define HWY_TARGET_INCLUDE "headrace/kernels/idct.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// After Highway.
+#include "headrace/kernels/products-inl.h"
 
 #ifndef HEADRACE_KERNELS_IDCT_CONSTANTS
 #define HEADRACE_KERNELS_IDCT_CONSTANTS
@@ -45,19 +47,6 @@ using D32 = hn::CappedTag<int32_t, 8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
-// Sums of products of neighbours: a[2i] b[2i] + a[2i + 1] b[2i + 1].
-HWY_INLINE V32 dot(V16 a, V16 b) {
-  const D32 d;
-#if HWY_ARCH_X86
-  V32 unused = hn::Zero(d);
-  return hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), unused);
-#else
-  const auto even = [&](V16 v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
-  const auto odd = [&](V16 v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
-  return hn::Add(hn::Mul(even(a), even(b)), hn::Mul(odd(a), odd(b)));
-#endif
-}
-
 struct Wide {  // eight 32-bit values for each eight of 16 bits: the lower and the upper four
   V32 low, high;
 };
@@ -69,7 +58,9 @@ HWY_INLINE Wide rotate(V16 x, V16 y, int cx, int cy) {
   const D16 d;
   const auto c = hn::BitCast(d, hn::Set(D32(), static_cast<int32_t>(static_cast<uint32_t>(cy) << 16 |
                                                                     (static_cast<uint32_t>(cx) & 0xFFFF))));
-  return {dot(hn::InterleaveLower(d, x, y), c), dot(hn::InterleaveUpper(d, x, y), c)};
+  const auto none = hn::Zero(D32());
+  return {add_products(none, hn::InterleaveLower(d, x, y), c),
+          add_products(none, hn::InterleaveUpper(d, x, y), c)};
 }
 
 // v << 13 in 32 bits.

@@ -9,6 +9,8 @@
 #define HWY_TARGET_INCLUDE "headrace/kernels/resample_rows.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// After Highway.
+#include "headrace/kernels/products-inl.h"
 
 // The 32-bit words that the vectors multiply with: two 16-bit halves of weights side by side.
 #ifndef HEADRACE_KERNELS_RESAMPLE_ROWS_ONCE
@@ -103,22 +105,6 @@ using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 constexpr size_t kBlocks = hn::MaxLanes(D8()) / 16;
-
-// sum + a.even * b.even + a.odd * b.odd in each 32-bit lane.
-HWY_INLINE V32 add_products(V32 sum, V16 a, V16 b) {
-  const D32 d32;
-#if HWY_ARCH_X86
-  V32 unused = hn::Zero(d32);
-  return hn::ReorderWidenMulAccumulate(d32, a, b, sum,
-                                       unused);  // on x86 one instruction, and its order is this one
-#else
-  const V32 a32 = hn::BitCast(d32, a), b32 = hn::BitCast(d32, b);
-  const V32 odd = hn::Mul(hn::ShiftRight<16>(a32), hn::ShiftRight<16>(b32));
-  const V32 even =
-      hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(a32)), hn::ShiftRight<16>(hn::ShiftLeft<16>(b32)));
-  return hn::Add(sum, hn::Add(odd, even));
-#endif
-}
 
 // The rounded value of a pair of half sums; clamped later.
 HWY_INLINE V32 join_sums(V32 low, V32 high) {

@@ -8,6 +8,8 @@
 #define HWY_TARGET_INCLUDE "headrace/kernels/ycc.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// After Highway.
+#include "headrace/kernels/products-inl.h"
 
 #ifndef HEADRACE_KERNELS_YCC_CONSTANTS
 #define HEADRACE_KERNELS_YCC_CONSTANTS
@@ -72,18 +74,6 @@ HWY_INLINE V16 scaled(V16 v, int c) {
   return hn::Add(hn::MulHigh(v, factor), hn::BitCast(D16(), hn::ShiftRight<15>(low)));
 }
 
-HWY_INLINE hn::Vec<D32> dot(V16 a, V16 b) {
-  const D32 d;
-#if HWY_ARCH_X86
-  auto unused = hn::Zero(d);
-  return hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), unused);
-#else
-  const auto even = [&](V16 v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
-  const auto odd = [&](V16 v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
-  return hn::Add(hn::Mul(even(a), even(b)), hn::Mul(odd(a), odd(b)));
-#endif
-}
-
 // (cx * x + cz * z + 2^15) >> 16.
 HWY_INLINE V16 scaled_sum(V16 x, int cx, V16 z, int cz) {
   const D16 d;
@@ -91,8 +81,8 @@ HWY_INLINE V16 scaled_sum(V16 x, int cx, V16 z, int cz) {
   const auto c = hn::BitCast(d, hn::Set(d32, static_cast<int32_t>(static_cast<uint32_t>(cz) << 16 |
                                                                   (static_cast<uint32_t>(cx) & 0xFFFF))));
   const auto half = hn::Set(d32, kHalf);
-  const auto low = hn::ShiftRight<16>(hn::Add(dot(hn::InterleaveLower(d, x, z), c), half));
-  const auto high = hn::ShiftRight<16>(hn::Add(dot(hn::InterleaveUpper(d, x, z), c), half));
+  const auto low = hn::ShiftRight<16>(add_products(half, hn::InterleaveLower(d, x, z), c));
+  const auto high = hn::ShiftRight<16>(add_products(half, hn::InterleaveUpper(d, x, z), c));
   return hn::ReorderDemote2To(d, low, high);
 }
 
