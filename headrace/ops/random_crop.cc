@@ -32,11 +32,7 @@ struct RandomCrop {
 
   // Word 0 of the key places the window's top, word 1 its left.
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
-    const int64_t height = in[0].shape[0], width = in[0].shape[1];
-    for (const View& image : in)
-      if (image.shape[0] != height || image.shape[1] != width)
-        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " +
-                       image.shape.text());
+    HEADRACE_TRY(check_one_size(in));
     HEADRACE_ASSIGN(const Box box, reads(in[0].shape, key));
     for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], box.y, box.x, out[i]);
     return {};

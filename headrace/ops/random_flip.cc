@@ -49,10 +49,7 @@ struct RandomFlip {
 
   // Per sample, into memory that the engine chose. One draw decides for all inputs: word 0 of the key.
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
-    for (const View& image : in)
-      if (image.shape[0] != in[0].shape[0] || image.shape[1] != in[0].shape[1])
-        return invalid("wants inputs of one height and width, got " + in[0].shape.text() + " and " +
-                       image.shape.text());
+    HEADRACE_TRY(check_one_size(in));
     const bool mirrored = key.uniform(0) < p;
     for (size_t i = 0; i < in.size(); ++i) {
       const View& image = in[i];

@@ -30,6 +30,15 @@ Status check_layout(const TensorSpec& image) {
                  ", which looks like (C, H, W); crop and flip before normalize(layout=\"CHW\")");
 }
 
+Status check_one_size(std::span<const View> images) {
+  const Shape& first = images[0].shape;
+  for (const View& image : images)
+    if (image.shape[0] != first[0] || image.shape[1] != first[1])
+      return invalid("wants inputs of one height and width, got " + first.text() + " and " +
+                     image.shape.text());
+  return {};
+}
+
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window) {
   const int rank = image.shape.rank();
   if (is_text(image.dtype) || rank < 2 || rank > 3)

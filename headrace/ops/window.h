@@ -18,6 +18,9 @@ Result<WindowSize> parse_window_size(std::span<const int64_t> size);
 // width.
 Status check_layout(const TensorSpec& image);
 
+// An error that names both when images given together differ in height or width.
+Status check_one_size(std::span<const View> images);
+
 // The same image with the window's height and width. An error when it is no image or is known to be smaller.
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window);
 
