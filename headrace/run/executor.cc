@@ -56,12 +56,11 @@ template <class F> void Executor::guarded(F&& step) {
 // Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
 // end, which those after it must hear of, or when another one may take in work.
 void Executor::pump() {
-  std::vector<Stage*> open;
+  open_.clear();
+  root_->open_stages(open_);
   bool again = true;
   while (again) {
     again = starved_ = false;
-    open_.clear();
-    root_->open_stages(open_);
     for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
       if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
       const bool had_ended = (*it)->ended();
@@ -71,9 +70,10 @@ void Executor::pump() {
       starved_ = admitted == Stage::Admitted::no_memory;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
     }
-    open.clear();
-    root_->open_stages(open);
-    again = again || open != open_;
+    opened_.clear();
+    root_->open_stages(opened_);
+    again = again || opened_ != open_;
+    open_.swap(opened_);
   }
 }
 

@@ -63,6 +63,7 @@ class Executor {
   StreamPtr root_;
   std::vector<Stage*> stages_;  // what is needed first stands last
   std::vector<Stage*> open_;    // those of them that may take in work
+  std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;
   size_t ring_;
   size_t running_ = 0;            // parts in workers' hands
