@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/trace.h"
 
@@ -68,7 +69,7 @@ class ThreadsCrew final : public Crew {
         return Pull::wait;
       }
     }
-    failure = Status(Code::cancelled, "the run was stopped");
+    failure = stopped();
     return Pull::error;
   }
 
@@ -156,7 +157,7 @@ class VirtualCrew final : public Crew {
 
   Pull next(Sample& out, Status& failure, std::optional<uint64_t>) override {
     if (stopped_) {
-      failure = Status(Code::cancelled, "the run was stopped");
+      failure = stopped();
       return Pull::error;
     }
     for (uint64_t ahead = random() % 8; ahead > 0; --ahead) step();  // workers run ahead of the consumer

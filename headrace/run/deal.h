@@ -17,6 +17,8 @@ struct Deal {
   std::vector<std::pair<uint64_t, uint64_t>>
       partial;  // positions of inputs not all of whose outputs were handed out, ascending, and how many were
 
+  bool operator==(const Deal&) const = default;
+
   uint64_t position(uint64_t ordinal) const;  // of the input that stands at `ordinal` of what is left
   // Its place in what is left; nothing when it was taken.
   std::optional<uint64_t> ordinal(uint64_t position) const;

@@ -43,8 +43,6 @@ Status check_ranks(std::span<const Where> ranks) {
   return {};
 }
 
-bool same_deal(const Deal& a, const Deal& b) { return a.taken == b.taken && a.partial == b.partial; }
-
 }  // namespace
 
 std::string why_not_merged(const std::string& bound_by) {
@@ -76,7 +74,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   std::sort(ranks.begin(), ranks.end(), [](const Where& a, const Where& b) { return a.rank < b.rank; });
   std::vector<DealPlace> places;
   for (const Where& where : ranks) {
-    if (!where.dealt || !same_deal(where.dealt->deal, ranks[0].dealt->deal))
+    if (!where.dealt || !(where.dealt->deal == ranks[0].dealt->deal))
       return invalid("merge_states: wants states that went on from one merged state, got states of several");
     places.push_back(*where.dealt);
   }
