@@ -14,6 +14,7 @@
 #include "headrace/core/value.h"
 #include "tests/oracle/plain_libjpeg.h"
 #include "tests/oracle/sha1.h"
+#include "tests/real_files.h"
 
 namespace headrace {
 namespace {
@@ -148,13 +149,8 @@ std::string class_of(const Truth& truth, const std::string& file) {
   return same_pixels(truth, file) ? "same pixels" : different_because(truth, file);
 }
 
-std::string data_folder() {
-  const char* folder = std::getenv("HEADRACE_DATA");
-  return folder ? folder : "";
-}
-
 TEST(DecodeImageOracle, EveryImageNetFileEqualsPillow) {
-  const std::string root = data_folder();
+  const std::string root = testing::data_folder();
   if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
   int same = 0;
   for (const Truth& truth : truths_below(root, {"imagenet1k/"})) {
@@ -166,7 +162,7 @@ TEST(DecodeImageOracle, EveryImageNetFileEqualsPillow) {
 }
 
 TEST(DecodeImageOracle, EveryFileEqualsPillowOrBelongsToANamedClass) {
-  const std::string root = data_folder();
+  const std::string root = testing::data_folder();
   if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
   std::map<std::string, int> counts;
   for (const Truth& truth : truths_below(root, {"jpeg/", "images/png/"})) {
@@ -184,7 +180,7 @@ TEST(DecodeImageOracle, EveryFileEqualsPillowOrBelongsToANamedClass) {
 }
 
 TEST(DecodeImageOracle, OrientationEqualsPillow) {
-  const std::string root = data_folder();
+  const std::string root = testing::data_folder();
   if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
   int turned = 0;
   for (const Truth& truth : truths_below(root, {"imagenet1k/", "jpeg/", "images/png/"})) {

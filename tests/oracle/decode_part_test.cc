@@ -14,6 +14,7 @@
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/turbo.h"
 #include "headrace/core/key.h"
+#include "tests/real_files.h"
 
 namespace headrace {
 namespace {
@@ -163,8 +164,8 @@ TEST(DecodePart, OurDecoderEqualsTheLibrary) {
 }
 
 TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {
-  const char* root = std::getenv("HEADRACE_DATA");
-  if (!root) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
+  const std::string root = testing::data_folder();
+  if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
   int compared = 0;
   for (const char* folder : {"imagenet1k", "jpeg", "images/png"})
     for (const auto& entry :

@@ -2,11 +2,13 @@
 
 #include <cstdlib>
 
+#include "tests/real_files.h"
+
 namespace headrace::trial {
 
 std::string witness_folder() {
-  const char* data = std::getenv("HEADRACE_DATA");
-  return data ? std::string(data) + "/official_writers" : "";
+  const std::string data = testing::data_folder();
+  return data.empty() ? "" : data + "/official_writers";
 }
 
 Result<std::vector<std::string>> read_witness(const std::string& path, const OpenOne& open) {

@@ -10,13 +10,14 @@
 #include "headrace/formats/open.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/io/testing/temporary_folder.h"
+#include "tests/real_files.h"
 
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string failure(const Result<SourcePtr>& result) {
   return result.ok() ? "no error" : std::string(result.status().text());
@@ -247,9 +248,9 @@ TEST(JsonMap, AnythingElseIsAnError) {
 }
 
 TEST(RealFiles, Cifar10FoldersAreClasses) {
-  const char* data = std::getenv("HEADRACE_DATA");
-  if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
-  const std::string root = std::string(data) + "/mnist_cifar/YoongiKim__CIFAR-10-images";
+  const std::string data = testing::data_folder();
+  if (data.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
+  const std::string root = data + "/mnist_cifar/YoongiKim__CIFAR-10-images";
   EXPECT_THAT(failure(open_source(*file_store(), root)), HasSubstr("such as '" + root + "/test'"));
   const auto source = open_source(*file_store(), root + "/test");
   ASSERT_TRUE(source.ok()) << failure(source);
@@ -260,9 +261,9 @@ TEST(RealFiles, Cifar10FoldersAreClasses) {
 }
 
 TEST(RealFiles, DalisFileListIsRead) {
-  const char* data = std::getenv("HEADRACE_DATA");
-  if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
-  const std::string folder = std::string(data) + "/annotations/NVIDIA__DALI_extra/db/coco_dummy";
+  const std::string data = testing::data_folder();
+  if (data.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
+  const std::string folder = data + "/annotations/NVIDIA__DALI_extra/db/coco_dummy";
   Value options;
   options.set("root", folder + "/images");
   const auto source = open_source(*file_store(), folder + "/file_list.txt", "", options);

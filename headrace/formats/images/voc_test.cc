@@ -7,12 +7,13 @@
 
 #include "headrace/formats/open.h"
 #include "headrace/io/testing/memory_store.h"
+#include "tests/real_files.h"
 
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string failure(const Result<SourcePtr>& result) {
   return result.ok() ? "no error" : std::string(result.status().text());
@@ -177,15 +178,15 @@ TEST(VocXml, ADamagedFileIsADamagedSample) {
 }
 
 TEST(RealFiles, VocDatasetsAreReadWhole) {
-  const char* data = std::getenv("HEADRACE_DATA");
-  if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
+  const std::string data = testing::data_folder();
+  if (data.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
   const struct {
     const char* folder;
     const char* classes;
   } cases[] = {{"Shenggan__BCCD_Dataset/BCCD", R"(["Platelets","RBC","WBC"])"},
                {"datitran__raccoon_dataset", R"(["raccoon"])"}};
   for (const auto& c : cases) {
-    const auto source = open_source(*file_store(), std::string(data) + "/annotations/" + c.folder);
+    const auto source = open_source(*file_store(), data + "/annotations/" + c.folder);
     ASSERT_TRUE(source.ok()) << failure(source);
     EXPECT_EQ((*source)->describe().find("format")->dump(), "\"voc_xml\"");
     EXPECT_EQ((*source)->metadata().find("classes")->dump(), c.classes);
@@ -199,9 +200,9 @@ TEST(RealFiles, VocDatasetsAreReadWhole) {
 }
 
 TEST(RealFiles, ImageNetBoxesAreRead) {
-  const char* data = std::getenv("HEADRACE_DATA");
-  if (!data) GTEST_SKIP() << "HEADRACE_DATA is not set";
-  const std::string folder = std::string(data) + "/annotations/ilsvrc_xml_quoted/";
+  const std::string data = testing::data_folder();
+  if (data.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
+  const std::string folder = data + "/annotations/ilsvrc_xml_quoted/";
   const struct {
     const char* file;
     size_t objects;
