@@ -1,5 +1,6 @@
 """Small data that the tests make for themselves."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,6 @@ def photos(tmp_path: Path) -> Path:
 def pytest_configure(config):
     # Tests make many loaders of one pipeline; the one that is about this warning asks for it.
     config.addinivalue_line("filterwarnings", "ignore:a second loader")
+    # A shell starts what it sends to the background with Ctrl-C ignored, and children would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
