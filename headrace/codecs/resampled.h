@@ -1,0 +1,39 @@
+// Pictures cut out of an encoded image and resampled, without the whole image being there in between: what
+// decode_image(match="fast") followed by crop, resize and flip comes to.
+#pragma once
+#include "headrace/codecs/image.h"
+#include "headrace/kernels/taps.h"
+
+namespace headrace {
+
+// One picture: the pixels of `from` (no others count), resampled to height x width; of those the window, from
+// right to left when mirrored.
+struct Resampled {
+  Box from;
+  int64_t height = 1, width = 1;
+  Box window;
+  bool mirrored = false;
+  kernels::Interpolation interpolation = kernels::Interpolation::bilinear;
+  bool antialias = true;
+};
+
+// Takes the rows of a picture in order, each once.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // planes[c] holds the window.w values of channel c in row y of the window, valid during the call.
+  virtual void take(int64_t y, const uint8_t* const* planes) = 0;
+};
+
+// Decode what the pictures need and hand their rows to the sinks, one for each. Boxes are those of the
+// upright image when `upright`, else of the image as it is stored. `header` and `bytes` as for decode_image;
+// what is said of damage there holds here.
+//
+// A JPEG that our own decoder takes is resampled plane by plane, chroma at its own resolution
+// (jpeg/README.md); anything else is decoded and resized as decode_image and kernels/resize.h do. Which of
+// the two happens is seen from the file alone. Rows may have been taken when an error comes.
+Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                        bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                        Scratch& scratch);
+
+}  // namespace headrace
