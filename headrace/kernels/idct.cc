@@ -11,6 +11,7 @@
 #include "hwy/highway.h"
 // After Highway.
 #include "headrace/kernels/products-inl.h"
+#include "headrace/kernels/transpose-inl.h"
 
 #ifndef HEADRACE_KERNELS_IDCT_CONSTANTS
 #define HEADRACE_KERNELS_IDCT_CONSTANTS
@@ -37,13 +38,20 @@ bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0
                size_t stride) {
   return idct_pair_scalar(coefficients, quant, out0, out1, stride);
 }
+bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1) {
+  return idct_pair_columns_scalar(coefficients, quant, out0, out1);
+}
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
 // One block in 128 bits, or both in 256: every step below stays within 128-bit blocks.
+#if HWY_HAVE_SCALABLE
+using D16 = hn::CappedTag<int16_t, 8>;
+#else
 using D16 = hn::CappedTag<int16_t, 16>;
-using D32 = hn::CappedTag<int32_t, 8>;
+#endif
+using D32 = hn::Repartition<int32_t, D16>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
@@ -99,33 +107,6 @@ template <int kShift> HWY_INLINE void transform(V16* v) {
   v[3] = descale<kShift>(t13 + o0), v[4] = descale<kShift>(t13 - o0);
 }
 
-HWY_INLINE void transpose(V16* v) {
-  const D16 d;
-  const D32 d32;
-  const hn::Repartition<int64_t, D16> d64;
-  V16 a[8], b[8];
-  for (int i = 0; i < 4; ++i) {
-    a[2 * i] = hn::InterleaveLower(d, v[2 * i], v[2 * i + 1]);
-    a[2 * i + 1] = hn::InterleaveUpper(d, v[2 * i], v[2 * i + 1]);
-  }
-  const auto low32 = [&](V16 x, V16 y) {
-    return hn::BitCast(d, hn::InterleaveLower(d32, hn::BitCast(d32, x), hn::BitCast(d32, y)));
-  };
-  const auto high32 = [&](V16 x, V16 y) {
-    return hn::BitCast(d, hn::InterleaveUpper(d32, hn::BitCast(d32, x), hn::BitCast(d32, y)));
-  };
-  for (int i = 0; i < 2; ++i)
-    for (int k = 0; k < 2; ++k) {
-      b[4 * i + 2 * k] = low32(a[4 * i + k], a[4 * i + 2 + k]);
-      b[4 * i + 2 * k + 1] = high32(a[4 * i + k], a[4 * i + 2 + k]);
-    }
-  for (int i = 0; i < 4; ++i) {
-    const auto x = hn::BitCast(d64, b[i]), y = hn::BitCast(d64, b[4 + i]);
-    v[2 * i] = hn::BitCast(d, hn::InterleaveLower(d64, x, y));
-    v[2 * i + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, x, y));
-  }
-}
-
 // A row of pixels of each block.
 HWY_INLINE void store_row(V16 row, uint8_t* out0, uint8_t* out1) {
   const hn::Rebind<uint8_t, D16> d8;
@@ -135,24 +116,57 @@ HWY_INLINE void store_row(V16 row, uint8_t* out0, uint8_t* out1) {
   if (hn::Lanes(D16()) == 16) std::memcpy(out1, pixels + 8, 8);
 }
 
+// A column of samples of each block.
+HWY_INLINE void store_column(V16 column, int16_t* out0, int16_t* out1) {
+  const D16 d;
+  if constexpr (hn::MaxLanes(D16()) == 16) {
+    const hn::Half<D16> half;
+    hn::StoreU(hn::LowerHalf(half, column), half, out0);
+    hn::StoreU(hn::UpperHalf(half, column), half, out1);
+  } else {
+    hn::StoreU(column, d, out0);
+  }
+}
+
+// Columns of pixels, less 128, of one block or both; `b` is where in a row it begins. False when not plain.
+HWY_INLINE bool columns_of(const int16_t* coefficients, const uint16_t* quant, size_t b, V16* v) {
+  const D16 d;
+  for (size_t row = 0; row < 8; ++row)
+    v[row] = hn::Mul(hn::Load(d, coefficients + kPairStride * row + b),
+                     hn::Load(d, reinterpret_cast<const int16_t*>(quant) + kPairStride * row + b));
+  const auto most = hn::Set(d, kMostInput);
+  const bool plain = hn::AllFalse(d, hn::Or(hn::Gt(v[0], most), hn::Lt(v[0], hn::Neg(most))));
+  transform<kConstBits - kPass1Bits>(v);
+  transpose(v);
+  transform<kConstBits + kPass1Bits + 3>(v);
+  return plain;
+}
+
 bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
                size_t stride) {
-  const D16 d;
-  const size_t lanes = hn::Lanes(d);
   bool plain = true;
-  for (size_t b = 0; b < 16; b += lanes) {
+  for (size_t b = 0; b < 16; b += hn::Lanes(D16())) {
     V16 v[8];
-    for (size_t row = 0; row < 8; ++row)
-      v[row] = hn::Mul(hn::Load(d, coefficients + kPairStride * row + b),
-                       hn::Load(d, reinterpret_cast<const int16_t*>(quant) + kPairStride * row + b));
-    plain = plain && hn::AllFalse(d, hn::Or(hn::Gt(v[0], hn::Set(d, kMostInput)),
-                                            hn::Lt(v[0], hn::Set(d, -kMostInput))));
-    transform<kConstBits - kPass1Bits>(v);
-    transpose(v);
-    transform<kConstBits + kPass1Bits + 3>(v);
+    plain = columns_of(coefficients, quant, b, v) && plain;
     transpose(v);
     uint8_t* const first = b == 0 ? out0 : out1;
     for (size_t row = 0; row < 8; ++row) store_row(v[row], first + row * stride, out1 + row * stride);
+  }
+  return plain;
+}
+
+bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1) {
+  const D16 d;
+  const auto low = hn::Set(d, -128), high = hn::Set(d, 127), grey = hn::Set(d, 128);
+  bool plain = true;
+  for (size_t b = 0; b < 16; b += hn::Lanes(d)) {
+    V16 v[8];
+    plain = columns_of(coefficients, quant, b, v) && plain;
+    for (size_t x = 0; x < 8; ++x) {
+      const V16 pixels = hn::Add(hn::Min(hn::Max(v[x], low), high), grey);
+      store_column(hn::ShiftLeft<kSampleBits>(pixels), (b == 0 ? out0 : out1) + kStripRows * x,
+                   out1 + kStripRows * x);
+    }
   }
   return plain;
 }
@@ -167,6 +181,7 @@ namespace headrace::kernels {
 namespace {
 
 HWY_EXPORT(idct_pair);
+HWY_EXPORT(idct_pair_columns);
 
 int16_t wrapped(int v) { return static_cast<int16_t>(v); }
 int16_t saturated(int v) { return static_cast<int16_t>(std::clamp(v, -32768, 32767)); }
@@ -197,15 +212,8 @@ void transform_scalar(int16_t* v, int step, int shift) {
 
 uint8_t pixel(int v) { return static_cast<uint8_t>(std::clamp(v, -128, 127) + 128); }
 
-}  // namespace
-
-bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
-               size_t stride) {
-  return HWY_DYNAMIC_DISPATCH(idct_pair)(coefficients, quant, out0, out1, stride);
-}
-
-bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
-                      size_t stride) {
+// `put(block, y, x, pixel)` for every pixel of both.
+template <class Put> bool pair_scalar(const int16_t* coefficients, const uint16_t* quant, Put&& put) {
   bool plain = true;
   for (int b = 0; b < 2; ++b) {
     int16_t v[64];
@@ -216,21 +224,64 @@ bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_
       }
     for (int u = 0; u < 8; ++u) plain = plain && v[u] >= -kMostInput && v[u] <= kMostInput;
     for (int u = 0; u < 8; ++u) transform_scalar(v + u, 8, kConstBits - kPass1Bits);
-    uint8_t* const out = b == 0 ? out0 : out1;
     for (int row = 0; row < 8; ++row) {
       transform_scalar(v + 8 * row, 1, kConstBits + kPass1Bits + 3);
-      for (int x = 0; x < 8; ++x)
-        out[static_cast<size_t>(row) * stride + static_cast<size_t>(x)] = pixel(v[8 * row + x]);
+      for (int x = 0; x < 8; ++x) put(b, static_cast<size_t>(row), static_cast<size_t>(x), pixel(v[8 * row + x]));
     }
   }
   return plain;
 }
 
-bool idct_dc(int coefficient, int quant, uint8_t* out, size_t stride) {
+}  // namespace
+
+bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+               size_t stride) {
+  return HWY_DYNAMIC_DISPATCH(idct_pair)(coefficients, quant, out0, out1, stride);
+}
+
+bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1) {
+  return HWY_DYNAMIC_DISPATCH(idct_pair_columns)(coefficients, quant, out0, out1);
+}
+
+bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
+                      size_t stride) {
+  return pair_scalar(coefficients, quant, [&](int b, size_t y, size_t x, uint8_t value) {
+    (b == 0 ? out0 : out1)[y * stride + x] = value;
+  });
+}
+
+bool idct_pair_columns_scalar(const int16_t* coefficients, const uint16_t* quant, int16_t* out0,
+                              int16_t* out1) {
+  return pair_scalar(coefficients, quant, [&](int b, size_t y, size_t x, uint8_t value) {
+    (b == 0 ? out0 : out1)[kStripRows * x + y] = static_cast<int16_t>(value << kSampleBits);
+  });
+}
+
+namespace {
+
+struct Flat {
+  uint8_t grey;
+  bool plain;
+};
+Flat flat(int coefficient, int quant) {
   const int value = wrapped(coefficient * quant);
-  const uint8_t grey = pixel((value * (1 << kPass1Bits) + 16) >> 5);
-  for (size_t row = 0; row < 8; ++row) std::memset(out + row * stride, grey, 8);
-  return value >= -kMostInput && value <= kMostInput;
+  return {pixel((value * (1 << kPass1Bits) + 16) >> 5), value >= -kMostInput && value <= kMostInput};
+}
+
+}  // namespace
+
+bool idct_dc(int coefficient, int quant, uint8_t* out, size_t stride) {
+  const Flat block = flat(coefficient, quant);
+  for (size_t row = 0; row < 8; ++row) std::memset(out + row * stride, block.grey, 8);
+  return block.plain;
+}
+
+bool idct_dc_columns(int coefficient, int quant, int16_t* out) {
+  const Flat block = flat(coefficient, quant);
+  int16_t column[8];
+  std::fill_n(column, 8, static_cast<int16_t>(block.grey << kSampleBits));
+  for (size_t x = 0; x < 8; ++x) std::memcpy(out + kStripRows * x, column, sizeof column);
+  return block.plain;
 }
 
 }  // namespace headrace::kernels

@@ -25,7 +25,7 @@ struct Window {
   explicit Window(const Axis& axis) {
     scale = static_cast<double>(axis.in) / static_cast<double>(axis.out);
     filter_scale = axis.antialias ? std::max(scale, 1.0) : 1.0;
-    support = (axis.interpolation == Interpolation::bicubic ? 2.0 : 1.0) * filter_scale;
+    support = filter_support(axis.interpolation) * filter_scale;
   }
 };
 
@@ -40,7 +40,7 @@ void weigh(const Axis& axis, double center, int32_t first, int32_t count, double
   double sum = 0;
   for (int32_t k = 0; k < count; ++k) {
     const double x = (k + first - center + 0.5) * inverse;
-    weights[k] = axis.interpolation == Interpolation::bicubic ? bicubic(x) : bilinear(x);
+    weights[k] = filter_value(axis.interpolation, x);
     sum += weights[k];
   }
   if (sum == 0) return;
@@ -71,6 +71,13 @@ template <class Weight> Taps<Weight> make_taps(const Axis& axis, std::byte* memo
 }
 
 }  // namespace
+
+double filter_value(Interpolation interpolation, double x) {
+  return interpolation == Interpolation::bicubic ? bicubic(x) : bilinear(x);
+}
+double filter_support(Interpolation interpolation) {
+  return interpolation == Interpolation::bicubic ? 2.0 : 1.0;
+}
 
 // One more than the exact bound, for the rounding of the two ends of a window; then a multiple of four.
 int64_t longest_window(const Axis& axis) {

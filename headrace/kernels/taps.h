@@ -11,6 +11,11 @@ namespace headrace::kernels {
 
 enum class Interpolation : uint8_t { bilinear, bicubic, nearest };
 
+// The filter: its value at x, for images that do not shrink, and beyond which |x| that is zero. REQUIRES: not
+// nearest.
+double filter_value(Interpolation interpolation, double x);
+double filter_support(Interpolation interpolation);
+
 // One axis of a resize. REQUIRES of all functions below: 1 <= in, out <= kMaxSide, and not nearest.
 struct Axis {
   int64_t in = 1, out = 1;

@@ -1,0 +1,294 @@
+#include "headrace/kernels/resample_planes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headrace/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headrace/kernels/resample_planes.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After Highway.
+#include "headrace/kernels/transpose-inl.h"
+
+#ifndef HEADRACE_KERNELS_RESAMPLE_PLANES_CONSTANTS
+#define HEADRACE_KERNELS_RESAMPLE_PLANES_CONSTANTS
+namespace headrace::kernels {
+
+inline constexpr int kWeightBits = 14, kMixedBits = 5;
+// round(x * 2^14) of the factors of JFIF 1.02.
+inline constexpr int16_t k1_402 = 22970, k1_772 = 29032, k0_344 = 5638, k0_714 = 11700;
+inline constexpr int16_t kGrey = 128 << kMixedBits;
+
+}  // namespace headrace::kernels
+#endif
+
+// The SIMD forms answer false, or how many columns they did, where the scalar twins are to do the rest.
+HWY_BEFORE_NAMESPACE();
+namespace headrace::kernels {
+namespace HWY_NAMESPACE {
+#if HEADRACE_NO_SIMD
+
+bool across(const int16_t*, int64_t, const PlaneTaps&, int16_t* const*) { return false; }
+bool mix_gray(const MixedRow&, int64_t, uint8_t*) { return false; }
+bool mix_rgb(const MixedRow&, const MixedRow&, const MixedRow&, int64_t, uint8_t* const*) { return false; }
+
+#else
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_HAVE_SCALABLE
+using D16 = hn::CappedTag<int16_t, 8>;
+#else
+using D16 = hn::CappedTag<int16_t, 16>;
+#endif
+using D32 = hn::Repartition<int32_t, D16>;
+using V16 = hn::Vec<D16>;
+constexpr size_t kLanes = hn::MaxLanes(D16());
+
+HWY_INLINE V16 product(const int16_t* samples, int32_t weight) {
+  return hn::MulFixedPoint15(hn::LoadU(D16(), samples), hn::BitCast(D16(), hn::Set(D32(), weight)));
+}
+
+// The sum of `window` columns, or rows, that lie where `at(k)` says. A window known to the compiler is
+// unrolled; kAny is not.
+constexpr int kAny = 0;
+template <int kWindow, class At> HWY_INLINE V16 sum_of(int32_t window, const int32_t* weights, At&& at) {
+  V16 sum = product(at(0), weights[0]);
+  const int32_t end = kWindow == kAny ? window : kWindow;
+  for (int32_t k = 1; k < end; ++k) sum = hn::Add(sum, product(at(k), weights[k]));
+  return sum;
+}
+
+// Calls f with the window as a constant where it is a common one.
+template <class F> HWY_INLINE void with_window(int32_t window, F&& f) {
+  switch (window) {
+    case 2: return f(std::integral_constant<int, 2>());
+    case 3: return f(std::integral_constant<int, 3>());
+    case 4: return f(std::integral_constant<int, 4>());
+    case 5: return f(std::integral_constant<int, 5>());
+    default: return f(std::integral_constant<int, kAny>());
+  }
+}
+
+// Eight columns of results, turned into rows.
+template <int kWindow>
+HWY_INLINE void eight_columns(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int64_t x,
+                              int16_t* const* rows) {
+  for (size_t half = 0; half < kStripRows; half += kLanes) {
+    V16 v[8];
+    for (int64_t i = 0; i < 8; ++i) {
+      const int16_t* column = strip + kStripRows * (taps.first[x + i] - origin) + half;
+      v[i] = sum_of<kWindow>(taps.window, taps.weights_of(x + i),
+                             [&](int32_t k) { return column + kStripRows * k; });
+    }
+    transpose(v);
+    for (size_t r = 0; r < 8; ++r) {
+      if constexpr (kLanes == 16) {
+        const hn::Half<D16> d_half;
+        hn::StoreU(hn::LowerHalf(d_half, v[r]), d_half, rows[r] + x);
+        hn::StoreU(hn::UpperHalf(d_half, v[r]), d_half, rows[8 + r] + x);
+      } else {
+        hn::StoreU(v[r], D16(), rows[half + r] + x);
+      }
+    }
+  }
+}
+
+bool across(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
+  with_window(taps.window, [&](auto window) HWY_ATTR {
+    for (int64_t x = 0; x < taps.count; x += 8) eight_columns<window()>(strip, origin, taps, x, rows);
+  });
+  return true;
+}
+
+template <int kWindow> HWY_INLINE V16 mixed(const MixedRow& row, int64_t x) {
+  return sum_of<kWindow>(row.window, row.weights, [&](int32_t k) { return row.rows[k] + x; });
+}
+
+// To 8 bits.
+HWY_INLINE void store_bytes(V16 v, uint8_t* out) {
+  const V16 rounded = hn::ShiftRight<kMixedBits>(hn::Add(v, hn::Set(D16(), 1 << (kMixedBits - 1))));
+  hn::StoreU(hn::DemoteTo(hn::Rebind<uint8_t, D16>(), rounded), hn::Rebind<uint8_t, D16>(), out);
+}
+
+bool mix_gray(const MixedRow& luma, int64_t width, uint8_t* out) {
+  with_window(luma.window, [&](auto window) HWY_ATTR {
+    for (int64_t x = 0; x < width; x += kLanes) store_bytes(mixed<window()>(luma, x), out + x);
+  });
+  return true;
+}
+
+template <int kLuma, int kChroma>
+HWY_INLINE void rgb_vector(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t x,
+                           uint8_t* const* rgb) {
+  const D16 d;
+  const V16 grey = hn::Set(d, kGrey);
+  const V16 y = mixed<kLuma>(luma, x);
+  const V16 u = hn::ShiftLeft<1>(hn::Sub(mixed<kChroma>(cb, x), grey));
+  const V16 v = hn::ShiftLeft<1>(hn::Sub(mixed<kChroma>(cr, x), grey));
+  const auto times = [&](V16 a, int16_t factor) { return hn::MulFixedPoint15(a, hn::Set(d, factor)); };
+  store_bytes(hn::Add(y, times(v, k1_402)), rgb[0] + x);
+  store_bytes(hn::Sub(hn::Sub(y, times(u, k0_344)), times(v, k0_714)), rgb[1] + x);
+  store_bytes(hn::Add(y, times(u, k1_772)), rgb[2] + x);
+}
+
+bool mix_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb) {
+  with_window(luma.window, [&](auto window) HWY_ATTR {
+    if (cb.window == luma.window)
+      for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), window()>(luma, cb, cr, x, rgb);
+    else
+      for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), kAny>(luma, cb, cr, x, rgb);
+  });
+  return true;
+}
+
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace::kernels {
+namespace {
+
+HWY_EXPORT(across);
+HWY_EXPORT(mix_gray);
+HWY_EXPORT(mix_rgb);
+
+// The window of one axis: what a plain resize has (taps.cc), around a centre that may lie within a sample.
+struct Window {
+  double scale, filter_scale, support;
+  explicit Window(const PlaneAxis& axis)
+      : scale(axis.size / static_cast<double>(axis.grid)),
+        filter_scale(axis.antialias ? std::max(scale, 1.0) : 1.0),
+        support(filter_support(axis.interpolation) * filter_scale) {}
+
+  double center(const PlaneAxis& axis, int64_t i) const {
+    const int64_t at = axis.first + (axis.reversed ? axis.count - 1 - i : i);
+    return axis.begin + (static_cast<double>(at) + 0.5) * scale;
+  }
+  // The samples around it that count, one at least.
+  std::pair<int64_t, int64_t> around(const PlaneAxis& axis, double center) const {
+    const auto whole = [](double x) { return static_cast<int64_t>(std::floor(x + 0.5)); };
+    const int64_t first = std::clamp(whole(center - support), axis.low, axis.high - 1);
+    return {first, std::clamp(whole(center + support), first + 1, axis.high)};
+  }
+};
+
+int64_t rounded_up(int64_t count) { return (count + 7) / 8 * 8; }
+
+int32_t longest(const PlaneAxis& axis) {
+  const int64_t window = static_cast<int64_t>(std::ceil(2 * Window(axis).support)) + 1;
+  return static_cast<int32_t>(std::min(window, axis.high - axis.low));
+}
+
+int32_t both_halves(int weight) {
+  const uint32_t bits = static_cast<uint32_t>(weight) & 0xFFFF;
+  return static_cast<int32_t>(bits << 16 | bits);
+}
+
+int16_t product(int a, int32_t weight) {
+  return static_cast<int16_t>((a * static_cast<int16_t>(weight) + (1 << 14)) >> 15);
+}
+
+uint8_t to_byte(int16_t v) {
+  const auto rounded = static_cast<int16_t>(v + (1 << (kMixedBits - 1)));
+  return static_cast<uint8_t>(std::clamp(rounded >> kMixedBits, 0, 255));
+}
+
+int16_t mixed(const MixedRow& row, int64_t x) {
+  int sum = 0;
+  for (int32_t k = 0; k < row.window; ++k) sum += product(row.rows[k][x], row.weights[k]);
+  return static_cast<int16_t>(sum);
+}
+
+}  // namespace
+
+size_t plane_taps_bytes(const PlaneAxis& axis) {
+  const auto window = static_cast<size_t>(longest(axis));
+  return window * sizeof(double) + static_cast<size_t>(rounded_up(axis.count)) * 4 * (1 + window);
+}
+
+PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
+  const Window window(axis);
+  const int32_t most = longest(axis);
+  auto* exact = reinterpret_cast<double*>(memory);
+  auto* first = reinterpret_cast<int32_t*>(exact + most);
+  int32_t* const weights = first + rounded_up(axis.count);
+  int32_t needed = 1;
+  for (int64_t i = 0; i < axis.count; ++i) {
+    const auto [begin, end] = window.around(axis, window.center(axis, i));
+    first[i] = static_cast<int32_t>(begin);
+    needed = std::max(needed, static_cast<int32_t>(end - begin));
+  }
+  const double inverse = 1.0 / window.filter_scale;
+  int32_t* weight = weights;
+  for (int64_t i = 0; i < axis.count; ++i, weight += needed) {
+    const double center = window.center(axis, i);
+    const auto [begin, end] = window.around(axis, center);
+    const auto count = static_cast<int32_t>(end - begin);
+    double sum = 0;
+    for (int32_t k = 0; k < count; ++k)
+      sum += exact[k] = filter_value(axis.interpolation, (static_cast<double>(begin + k) - center + 0.5) * inverse);
+    if (sum == 0) sum = exact[0] = 1;
+    // Weights that are rounded so that any number of them from the first on is right to a unit: their sum is
+    // exact.
+    double total = 0;
+    int before = 0;
+    for (int32_t k = 0; k < needed; ++k) {
+      if (k < count) total += exact[k];
+      const int now = k + 1 < count ? static_cast<int>(std::lround(total / sum * (1 << kWeightBits)))
+                                    : 1 << kWeightBits;
+      weight[k] = both_halves(now - before);
+      before = now;
+    }
+  }
+  for (int64_t i = axis.count; i < rounded_up(axis.count); ++i, weight += needed) {
+    first[i] = first[axis.count - 1];
+    std::copy_n(weight - needed, needed, weight);
+  }
+  return {first, weights, axis.count, needed};
+}
+
+void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
+  if (!HWY_DYNAMIC_DISPATCH(across)(strip, origin, taps, rows)) resample_strip_scalar(strip, origin, taps, rows);
+}
+
+void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
+  for (int64_t x = 0; x < taps.count; ++x) {
+    const int16_t* column = strip + kStripRows * (taps.first[x] - origin);
+    for (int r = 0; r < kStripRows; ++r) {
+      int sum = 0;
+      for (int32_t k = 0; k < taps.window; ++k) sum += product(column[kStripRows * k + r], taps.weights_of(x)[k]);
+      rows[r][x] = static_cast<int16_t>(sum);
+    }
+  }
+}
+
+void mix_to_gray(const MixedRow& luma, int64_t width, uint8_t* out) {
+  if (!HWY_DYNAMIC_DISPATCH(mix_gray)(luma, width, out)) mix_to_gray_scalar(luma, width, out);
+}
+
+void mix_to_gray_scalar(const MixedRow& luma, int64_t width, uint8_t* out) {
+  for (int64_t x = 0; x < width; ++x) out[x] = to_byte(mixed(luma, x));
+}
+
+void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb) {
+  if (!HWY_DYNAMIC_DISPATCH(mix_rgb)(luma, cb, cr, width, rgb)) mix_to_rgb_scalar(luma, cb, cr, width, rgb);
+}
+
+void mix_to_rgb_scalar(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
+                       uint8_t* const* rgb) {
+  for (int64_t x = 0; x < width; ++x) {
+    const int y = mixed(luma, x);
+    const auto u = static_cast<int16_t>(2 * (mixed(cb, x) - kGrey));
+    const auto v = static_cast<int16_t>(2 * (mixed(cr, x) - kGrey));
+    rgb[0][x] = to_byte(static_cast<int16_t>(y + product(v, k1_402)));
+    rgb[1][x] = to_byte(static_cast<int16_t>(y - product(u, k0_344) - product(v, k0_714)));
+    rgb[2][x] = to_byte(static_cast<int16_t>(y + product(u, k1_772)));
+  }
+}
+
+}  // namespace headrace::kernels
+#endif

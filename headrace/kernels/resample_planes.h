@@ -1,0 +1,72 @@
+// Resampling planes of luma and chroma on their way out of a JPEG decoder, and turning the result into RGB.
+//
+// For codecs/jpeg. The arithmetic is 16 bits wide throughout, which is what makes it fast; it is a definition,
+// equal on every target:
+//
+//   product(a, w) = (a * w + 2^14) >> 15                  (pmulhrsw; weights have 14 bits, one is 2^14)
+//   across: the sum over a window of columns of product(sample << 7, weight)        6 bits below the point
+//   down:   the sum over a window of rows of product(that, weight)                  5 bits
+//   RGB:    the matrix of JFIF in the same products, rounded to 8 bits and clamped.
+//
+// Each product is off by half a unit of its last bit at most, so a pixel by some hundredths. Free functions on
+// borrowed memory, any thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "headrace/kernels/idct.h"
+#include "headrace/kernels/taps.h"
+
+namespace headrace::kernels {
+
+// One axis of a plane: `size` samples from `begin` on (chroma may begin within a sample) are spread over `grid`
+// outputs, of which those from `first` on are wanted. Samples outside of low .. high count for nothing.
+// REQUIRES: low < high, size > 0, not nearest.
+struct PlaneAxis {
+  double begin = 0, size = 1;
+  int64_t low = 0, high = 1;
+  int64_t grid = 1, first = 0, count = 1;
+  bool reversed = false;  // the last output comes first
+  Interpolation interpolation = Interpolation::bilinear;
+  bool antialias = true;
+};
+
+// Output i is made of `window` samples from first[i] on, all within the samples that count when there are that
+// many: else the weights of those beyond are zero.
+struct PlaneTaps {
+  const int32_t* first = nullptr;    // to a multiple of eight, the last one repeated; so are the weights
+  const int32_t* weights = nullptr;  // [i * window + k]; both halves hold the weight
+  int64_t count = 0;
+  int32_t window = 1;
+
+  const int32_t* weights_of(int64_t i) const { return weights + i * window; }
+};
+
+size_t plane_taps_bytes(const PlaneAxis& axis);
+PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory);  // `memory` is aligned to 8 bytes
+
+// Rows that hold results, in elements: what the functions below write into has room for so many.
+inline constexpr int64_t kRowStep = 32;
+constexpr int64_t padded(int64_t width) { return (width + kRowStep - 1) / kRowStep * kRowStep; }
+
+// A strip holds kStripRows rows column by column (idct.h); strip[0] is the sample of column `origin` in its
+// first row. Output row r goes to rows[r], which has padded(taps.count) elements. REQUIRES: taps.window
+// columns are readable from taps.first[i] on, whatever the last of them hold.
+void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows);
+void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows);
+
+// One row of a plane: the sum of rows[k] * weights[k].
+struct MixedRow {
+  const int16_t* const* rows = nullptr;
+  const int32_t* weights = nullptr;  // as in PlaneTaps
+  int32_t window = 1;
+};
+
+// Rows of bytes with room for padded(width).
+void mix_to_gray(const MixedRow& luma, int64_t width, uint8_t* out);
+void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb);
+void mix_to_gray_scalar(const MixedRow& luma, int64_t width, uint8_t* out);
+void mix_to_rgb_scalar(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
+                       uint8_t* const* rgb);
+
+}  // namespace headrace::kernels
