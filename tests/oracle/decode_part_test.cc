@@ -1,11 +1,6 @@
 // A part of an image equals the same part of the whole image, whatever the file's sampling, scans and size.
 #include <gtest/gtest.h>
-// clang-format off: jpeglib.h needs FILE and does not say so
-#include <cstdio>
-#include <jpeglib.h>
-// clang-format on
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,11 +9,14 @@
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/turbo.h"
 #include "headrace/core/key.h"
+#include "tests/oracle/encode_jpeg.h"
 #include "tests/real_files.h"
 
 namespace headrace {
 namespace {
 
+using testing::encode_jpeg;
+using testing::Encoding;
 using Bytes = std::span<const std::byte>;
 
 Bytes bytes_of(const std::string& file) { return std::as_bytes(std::span(file)); }
@@ -26,45 +24,6 @@ Bytes bytes_of(const std::string& file) { return std::as_bytes(std::span(file));
 uint64_t below(uint64_t n) {  // a fixed sequence of numbers
   static uint32_t draw = 0;
   return static_cast<uint64_t>(Key(3, 1, {}).below(draw++, static_cast<int64_t>(n)));
-}
-
-struct Encoding {
-  int height, width, channels;
-  int h, v;  // sampling factors of the luma plane
-  bool progressive;
-  unsigned restart;
-};
-
-std::string encode(const Encoding& e) {
-  jpeg_compress_struct encoder;
-  jpeg_error_mgr errors;
-  encoder.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&encoder);
-  unsigned char* data = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&encoder, &data, &size);
-  encoder.image_width = static_cast<JDIMENSION>(e.width);
-  encoder.image_height = static_cast<JDIMENSION>(e.height);
-  encoder.input_components = e.channels;
-  encoder.in_color_space = e.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
-  jpeg_set_defaults(&encoder);
-  jpeg_set_quality(&encoder, 90, TRUE);
-  encoder.comp_info[0].h_samp_factor = e.h, encoder.comp_info[0].v_samp_factor = e.v;
-  encoder.restart_interval = e.restart;
-  if (e.progressive) jpeg_simple_progression(&encoder);
-  jpeg_start_compress(&encoder, TRUE);
-  std::vector<JSAMPLE> row(static_cast<size_t>(e.width * e.channels));
-  for (int y = 0; y < e.height; ++y) {
-    for (int i = 0; i < e.width * e.channels; ++i)
-      row[static_cast<size_t>(i)] = static_cast<JSAMPLE>((i * 7 + y * (i % 3 + 3) + (i * y) / 11) % 256);
-    JSAMPROW rows[] = {row.data()};
-    jpeg_write_scanlines(&encoder, rows, 1);
-  }
-  jpeg_finish_compress(&encoder);
-  jpeg_destroy_compress(&encoder);
-  std::string out(reinterpret_cast<const char*>(data), size);
-  std::free(data);
-  return out;
 }
 
 std::vector<uint8_t> decode(const std::string& file, const ImageHeader& header, const Box& part, Color color,
@@ -125,15 +84,15 @@ TEST(DecodePart, EqualsTheWholeForEverySampling) {
         for (const auto& [height, width] : sizes) {
           const Encoding e{height, width, 3, h, v, progressive, restart};
           compared +=
-              compare_parts(encode(e), 12, "sampling " + std::to_string(h) + " x " + std::to_string(v));
+              compare_parts(encode_jpeg(e), 12, "sampling " + std::to_string(h) + " x " + std::to_string(v));
         }
-  compared += compare_parts(encode({150, 90, 1, 1, 1, false, 0}), 20, "grey");
+  compared += compare_parts(encode_jpeg({150, 90, 1, 1, 1, false, 0}), 20, "grey");
   EXPECT_EQ(compared, 8 * 2 * 2 * 5 * 12 + 20);
 }
 
 // Our own decoder beside the library. It leaves narrow chroma to the library, and samplings that nobody uses.
 void compare_decoders(const Encoding& e) {
-  const std::string file = encode(e);
+  const std::string file = encode_jpeg(e);
   const auto header = read_image_header(bytes_of(file));
   ASSERT_TRUE(header.ok());
   const int64_t chroma_width = (e.width + e.h - 1) / e.h;
@@ -179,7 +138,7 @@ TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {
 }
 
 TEST(DecodePart, FindsATruncatedFileWhateverIsNeededOfIt) {
-  std::string file = encode({199, 203, 3, 2, 2, false, 0});
+  std::string file = encode_jpeg({199, 203, 3, 2, 2, false, 0});
   file.resize(file.size() * 3 / 4);
   const auto header = read_image_header(bytes_of(file));
   ASSERT_TRUE(header.ok());

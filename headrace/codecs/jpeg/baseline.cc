@@ -1,13 +1,12 @@
-// One pass over the file: take out stuffing, decode the entropy-coded blocks of an MCU row, transform those
-// that the part touches, and write the rows of pixels that are complete. Blocks elsewhere are passed over
+// One pass over the file: read the blocks of an MCU row (entropy.h), transform those that the part touches,
+// and write the rows of pixels that are complete. Blocks elsewhere are passed over
 // without being stored; below the part nothing is looked at.
 #include "headrace/codecs/jpeg/baseline.h"
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
-#include "headrace/codecs/jpeg/huffman.h"
+#include "headrace/codecs/jpeg/entropy.h"
 #include "headrace/kernels/idct.h"
 #include "headrace/kernels/ycc.h"
 
@@ -17,102 +16,7 @@ namespace {
 using kernels::kPairSize;
 using kernels::kPairStride;
 
-constexpr int kBroken = -1;
-
-// Where coefficient k of the zigzag lies in a pair of blocks.
-constexpr auto kPlace = [] {
-  std::array<uint8_t, 64> place{};
-  for (size_t k = 0; k < 64; ++k)
-    place[k] = static_cast<uint8_t>(kPairStride * (kNaturalOrder[k] >> 3) + (kNaturalOrder[k] & 7));
-  return place;
-}();
-
-// The AC coefficients of a block, into `block` unless that is null. Answers the index after the last one, or
-// kBroken.
-template <bool kStore> int ac_coefficients(const AcTable& table, Bits& caller, int16_t* block) {
-  Bits bits = caller;  // in registers
-  int k = 1;
-  while (true) {
-    bits.refill();
-    bool slow = false;
-    for (int i = 0; i < 56 / kLookBits; ++i) {
-      const AcEntry found = table.look[bits.peek(kLookBits)];
-      const int first = k + found.run();
-      const int next = first + 1 + found.steps();
-      if (found.is_slow() || next > 63) [[unlikely]] {
-        slow = true;
-        break;
-      }
-      bits.skip(found.used());
-      if constexpr (kStore) {  // without a second value, the first overwrites what stands for it
-        block[kPlace[static_cast<size_t>(next - 1)]] = found.second_value();
-        block[kPlace[static_cast<size_t>(first)]] = found.first_value();
-      }
-      k = next;
-      if (found.ends_block()) {
-        caller = bits;
-        return k;
-      }
-    }
-    if (!slow) continue;
-    bits.refill();
-    const int symbol = next_symbol(table.codes, bits);
-    if (symbol < 0) return kBroken;
-    const int size = symbol & 15, run = symbol >> 4;
-    if (size == 0 && run != 15) break;
-    if (size == 0) {
-      k += 16;
-    } else {
-      k += run;
-      if (k > 63) return kBroken;
-      const int value = next_value(bits, size);
-      if constexpr (kStore) block[kPlace[static_cast<size_t>(k)]] = static_cast<int16_t>(value);
-      ++k;
-    }
-    if (k > 63) break;
-  }
-  caller = bits;
-  return k;
-}
-
-// Entropy-coded data without stuffing, and where its restart intervals begin.
-struct Data {
-  const uint8_t* begin = nullptr;
-  size_t size = 0;
-  std::vector<size_t> restarts;
-};
-
-// Stops at the first marker that is no restart marker in its turn, or one too many. False without memory.
-bool unstuff(const Scan& scan, Scratch& scratch, Data& out) {
-  const auto room = scratch.take<uint8_t>(scan.data.size() + Bits::kSlack);
-  if (room.empty()) return false;
-  const auto* from = reinterpret_cast<const uint8_t*>(scan.data.data());
-  const uint8_t* const end = from + scan.data.size();
-  uint8_t* to = room.data();
-  const int64_t mcus = scan.mcus_across() * scan.mcus_down();
-  const auto most = scan.restart_interval > 0 ? static_cast<size_t>((mcus - 1) / scan.restart_interval) : 0;
-  while (from < end) {
-    const auto* stuffed =
-        static_cast<const uint8_t*>(std::memchr(from, 0xFF, static_cast<size_t>(end - from)));
-    const uint8_t* const stop = stuffed ? stuffed : end;
-    std::memcpy(to, from, static_cast<size_t>(stop - from));
-    to += stop - from;
-    if (stop + 1 >= end) break;
-    const uint8_t marker = stop[1];
-    if (marker == 0) {
-      *to++ = 0xFF;
-    } else if (out.restarts.size() < most && marker == 0xD0 + out.restarts.size() % 8) {
-      out.restarts.push_back(static_cast<size_t>(to - room.data()));
-    } else {
-      break;
-    }
-    from = stop + 2;
-  }
-  std::memset(to, 0, Bits::kSlack);
-  out.begin = room.data();
-  out.size = static_cast<size_t>(to - room.data());
-  return true;
-}
+constexpr Places kPlaces = places(kPairStride);
 
 // Rows of samples of one component: three MCU rows, each in the place of the one three before.
 struct Plane {
@@ -127,7 +31,7 @@ struct Plane {
 class Decoder {
  public:
   Decoder(const Scan& scan, const Tables& tables, const Box& part, int channels)
-      : scan_(scan), tables_(tables), part_(part), channels_(channels) {
+      : scan_(scan), reader_(scan, tables), part_(part), channels_(channels) {
     used_ = channels == 1 ? 1 : scan.components;
     // Smooth upsampling looks one chroma sample further.
     const int64_t more_x = scan.h_most == 2 ? 2 : 0, more_y = scan.v_most == 2 ? 2 : 0;
@@ -140,9 +44,7 @@ class Decoder {
   }
 
   bool run(Scratch& scratch, uint8_t* out, size_t row_stride) {
-    if (!unstuff(scan_, scratch, data_) || !take_planes(scratch)) return false;
-    bits_.seek(data_.begin);
-    interval_end_ = data_.restarts.empty() ? data_.size : data_.restarts[0];
+    if (!take_planes(scratch)) return false;
     int64_t y = part_.y;
     for (int64_t row = 0; row < end_row_; ++row) {
       if (scratch.is_stopped() || !decode_row(row)) return false;
@@ -182,56 +84,22 @@ class Decoder {
     const bool in_part = row >= first_row_;
     // Below the last row that counts nothing is needed, nor to the right of the part within it.
     const int64_t end = row + 1 == end_row_ ? end_column_ : scan_.mcus_across();
-    for (int64_t column = 0; column < end; ++column) {
-      if (scan_.restart_interval > 0 && !restart_if_due(row * scan_.mcus_across() + column)) return false;
-      const bool wanted = in_part && column >= first_column_ && column < end_column_;
-      if (!(wanted ? decode_mcu(row, column) : pass_over_mcu())) return false;
-      if (bits_.position(data_.begin) > static_cast<int64_t>(interval_end_) * 8) return false;
-    }
+    const int64_t before = in_part ? first_column_ : end;
+    if (!reader_.pass_over(before)) return false;
+    for (int64_t column = before; column < std::min(end, end_column_); ++column)
+      if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
+    if (!reader_.pass_over(end - std::max(before, std::min(end, end_column_))) || !reader_.is_in_order())
+      return false;
     for (int c = 0; in_part && c < used_; ++c)
       if (pending_[static_cast<size_t>(c)].count == 1 && !transform(c)) return false;
     return true;
   }
 
-  // An interval must end within its last byte, and its marker must be there.
-  bool restart_if_due(int64_t mcu) {
-    if (mcu == 0 || mcu % scan_.restart_interval != 0) return true;
-    if (restart_ >= data_.restarts.size()) return false;
-    const auto end = static_cast<int64_t>(data_.restarts[restart_]);
-    if (bits_.position(data_.begin) <= (end - 1) * 8) return false;
-    bits_.seek(data_.begin + end);
-    ++restart_;
-    interval_end_ = restart_ < data_.restarts.size() ? data_.restarts[restart_] : data_.size;
-    predicted_ = {};
-    return true;
-  }
-
-  bool dc_coefficient(int c) {
-    bits_.refill();
-    const Component& component = scan_.component[static_cast<size_t>(c)];
-    const int size = next_symbol(tables_.dc[static_cast<size_t>(component.dc)], bits_);
-    if (size < 0) return false;
-    int& predicted = predicted_[static_cast<size_t>(c)];
-    predicted += next_value(bits_, size);
-    return predicted == static_cast<int16_t>(predicted);
-  }
-
-  bool pass_over_mcu() {
-    for (int c = 0; c < scan_.components; ++c)
-      for (int blocks = blocks_of(c); blocks > 0; --blocks)
-        if (!pass_over(c)) return false;
-    return true;
-  }
-
-  bool pass_over(int c) {
-    return dc_coefficient(c) && ac_coefficients<false>(ac_of(c), bits_, nullptr) != kBroken;
-  }
-
   bool decode_mcu(int64_t row, int64_t column) {
     for (int c = 0; c < scan_.components; ++c) {
       if (c >= used_) {
-        for (int blocks = blocks_of(c); blocks > 0; --blocks)
-          if (!pass_over(c)) return false;
+        for (int blocks = scan_.blocks_of(c); blocks > 0; --blocks)
+          if (!reader_.pass_over_block(c)) return false;
         continue;
       }
       const Component& component = scan_.component[static_cast<size_t>(c)];
@@ -248,10 +116,8 @@ class Decoder {
   bool decode_block(int c, uint8_t* samples) {
     Pending& pending = pending_[static_cast<size_t>(c)];
     int16_t* const block = pending.coefficients + 8 * pending.count;
-    if (!dc_coefficient(c)) return false;
-    block[0] = static_cast<int16_t>(predicted_[static_cast<size_t>(c)]);
-    const int end = ac_coefficients<true>(ac_of(c), bits_, block);
-    if (end == kBroken) return false;
+    const int end = reader_.read_block(c, block, kPlaces);
+    if (end == EntropyReader::kBroken) return false;
     if (end <= 2 && block[1] == 0) {
       const bool plain = kernels::idct_dc(block[0], quant_[static_cast<size_t>(c)][0], samples,
                                           planes_[static_cast<size_t>(c)].stride);
@@ -312,29 +178,18 @@ class Decoder {
     return out;
   }
 
-  int blocks_of(int c) const {
-    return scan_.component[static_cast<size_t>(c)].h * scan_.component[static_cast<size_t>(c)].v;
-  }
-  const AcTable& ac_of(int c) const {
-    return tables_.ac[static_cast<size_t>(scan_.component[static_cast<size_t>(c)].ac)];
-  }
-
   // Blocks of a component wait until there are two to transform.
   struct Pending {
-    alignas(32) int16_t coefficients[kPairSize] = {};
+    alignas(32) int16_t coefficients[kPairSize + 16] = {};  // and what kPlaces has beyond
     uint8_t* out[2] = {};
     int count = 0;
   };
 
   const Scan& scan_;
-  const Tables& tables_;
+  EntropyReader reader_;
   Box part_;
   int channels_, used_ = 1;  // components whose samples are needed
   int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
-  Data data_;
-  Bits bits_;
-  size_t restart_ = 0, interval_end_ = 0;
-  std::array<int, kMost> predicted_{};
   std::array<Plane, kMost> planes_;
   std::array<uint8_t*, kMost> stretched_{};
   std::array<Pending, kMost> pending_;

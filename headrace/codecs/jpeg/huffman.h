@@ -64,12 +64,10 @@ struct Tables {
 // the next image on this thread, for most files of a data set share theirs.
 const Tables* tables_of(const Scan& scan);
 
-// Bits of entropy-coded data from which stuffing is taken out. REQUIRES: kSlack zero bytes after the data;
-// whoever reads on checks `position` at least once in kSlack / 2 bytes.
+// Bits of entropy-coded data from which stuffing is taken out. REQUIRES: 8 bytes can be read wherever it
+// comes to; entropy.h sees to it.
 class Bits {
  public:
-  static constexpr size_t kSlack = 8192;
-
   void seek(const uint8_t* to) { from_ = to, held_ = 0, count_ = 0; }
 
   // From here on at least 56 bits are held.
@@ -83,6 +81,12 @@ class Bits {
   }
   uint32_t peek(int bits) const { return static_cast<uint32_t>(held_ >> (64 - bits)); }
   void skip(int bits) { held_ <<= bits, count_ -= bits; }
+  // The data from the next byte on moves to `origin`. Answers where that byte was.
+  int64_t rebase(const uint8_t* origin) {
+    const int64_t moved = from_ - origin;
+    from_ = origin;
+    return moved;
+  }
   // Bits consumed since `origin`.
   int64_t position(const uint8_t* origin) const { return (from_ - origin) * 8 - count_; }
 

@@ -30,6 +30,10 @@ struct Scan {
   int64_t mcu_height() const { return 8 * v_most; }
   int64_t mcus_across() const { return (width + mcu_width() - 1) / mcu_width(); }
   int64_t mcus_down() const { return (height + mcu_height() - 1) / mcu_height(); }
+  // Blocks of a component in an MCU.
+  int blocks_of(int c) const {
+    return component[static_cast<size_t>(c)].h * component[static_cast<size_t>(c)].v;
+  }
   // Samples of a component that belong to the image.
   int64_t width_of(int c) const {
     return (width * component[static_cast<size_t>(c)].h + h_most - 1) / h_most;
