@@ -209,6 +209,19 @@ void resize_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* o
     filter_u8(r, in, in_stride, out, out_stride, scratch, Form::simd);
 }
 
+void resize_nearest(const Resize& r, size_t element_size, const std::byte* in, int64_t in_stride,
+                    std::byte* out, int64_t out_stride, std::byte* scratch) {
+  const auto as = [&]<class T>(T) {
+    nearest(r, reinterpret_cast<const T*>(in), in_stride, reinterpret_cast<T*>(out), out_stride, scratch);
+  };
+  switch (element_size) {
+    case 1: return as(uint8_t{});
+    case 2: return as(uint16_t{});
+    case 4: return as(uint32_t{});
+    default: return as(uint64_t{});
+  }
+}
+
 void resize_u8_scalar(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                       std::byte* scratch) {
   if (r.interpolation == Interpolation::nearest)

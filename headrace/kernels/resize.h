@@ -35,6 +35,11 @@ void resize_u8(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8
 void resize_f32(const Resize& resize, const float* in, int64_t in_stride, float* out, int64_t out_stride,
                 std::byte* scratch);
 
+// Nearest alone, of elements of 1, 2, 4 or 8 bytes and any meaning: nothing is computed with them. Strides
+// count elements.
+void resize_nearest(const Resize& resize, size_t element_size, const std::byte* in, int64_t in_stride,
+                    std::byte* out, int64_t out_stride, std::byte* scratch);
+
 // The plain twin of resize_u8: same bytes, one pixel at a time.
 void resize_u8_scalar(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8_t* out,
                       int64_t out_stride, std::byte* scratch);

@@ -12,24 +12,28 @@ struct CenterCrop {
   static constexpr std::string_view doc =
       "Cut a window of a fixed size from the middle of an image. Where the middle lies between two pixels, "
       "the window's "
-      "corner is rounded to the even one, as in torchvision.";
+      "corner is rounded to the even one, as in torchvision. Inputs given together, an image and its mask, "
+      "must "
+      "have one height and width.";
   std::vector<int64_t> size;
   static constexpr std::tuple fields{
       Field{"size", &CenterCrop::size,
             "Size of the window in pixels: one number for a square, or (height, width)."}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr std::array required{std::string_view("size")};
+  static constexpr bool variadic = true;
 
   Status check() const { return parse_window_size(size).status(); }
 
-  Result<TensorSpec> infer(const TensorSpec& image) const {
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
-    return infer_window(image, window);
+    return infer_windows(in, window);
   }
 
-  Status run(View image, const Key&, MutView out, Scratch&) const {
-    HEADRACE_ASSIGN(const Box box, reads(image.shape, {}));
-    copy_window(image, box.y, box.x, out);
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+    HEADRACE_TRY(check_one_size(in));
+    HEADRACE_ASSIGN(const Box box, reads(in[0].shape, {}));
+    for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], box.y, box.x, out[i]);
     return {};
   }
 

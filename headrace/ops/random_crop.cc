@@ -22,12 +22,7 @@ struct RandomCrop {
 
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_ASSIGN(const WindowSize window, parse_window_size(size));
-    std::vector<TensorSpec> out;
-    for (const TensorSpec& image : in) {
-      HEADRACE_ASSIGN(const TensorSpec spec, infer_window(image, window));
-      out.push_back(spec);
-    }
-    return out;
+    return infer_windows(in, window);
   }
 
   // Word 0 of the key places the window's top, word 1 its left.

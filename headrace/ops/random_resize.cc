@@ -7,16 +7,18 @@ namespace {
 struct RandomResize {
   static constexpr std::string_view name = "random_resize";
   static constexpr std::string_view doc =
-      "Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept.";
+      "Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept. "
+      "Inputs given together, an image and its mask, must have one height and width and get the same length.";
   std::array<int64_t, 2> shorter{256, 480};
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
   static constexpr std::tuple fields{
       Field{"shorter", &RandomResize::shorter, "Least and greatest length of the shorter side."},
       Field{"interpolation", &RandomResize::interpolation, kInterpolationDoc},
+      Field{"mask_interpolation", &RandomResize::mask_interpolation, kMaskInterpolationDoc},
       Field{"antialias", &RandomResize::antialias, kAntialiasDoc}};
   static constexpr std::array inputs{std::string_view("image")};
-  static constexpr bool random = true;
+  static constexpr bool variadic = true, random = true;
 
   Status check() const {
     if (shorter[0] >= 1 && shorter[0] <= shorter[1] && shorter[1] <= kMaxImageSide) return {};
@@ -24,24 +26,26 @@ struct RandomResize {
                    Shape(shorter).text());
   }
 
-  Result<TensorSpec> infer(const TensorSpec& image) const {
-    HEADRACE_TRY(check_resizable(image));
-    return with_size(image, {});
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    return infer_resized(in, samplings(), [](const Shape&) -> Result<ImageSize> { return ImageSize{}; });
   }
 
   // Word 0 of the key is the length, here and in run(), which finds it in the shape of `out`.
-  Result<Shape> measure(View image, const Key& key) const {
-    HEADRACE_TRY(check_resizable(image.spec()));
+  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const {
+    HEADRACE_TRY(check_resizable(in, samplings()));
     const int64_t length = shorter[0] + key.below(0, shorter[1] - shorter[0] + 1);
-    HEADRACE_ASSIGN(const ImageSize resized, keep_aspect(image.shape, length));
-    return with_size(image.spec(), resized).shape;
+    HEADRACE_ASSIGN(const ImageSize resized, keep_aspect(in[0].shape, length));
+    for (size_t i = 0; i < in.size(); ++i) out[i] = with_size(in[i].spec(), resized).shape;
+    return {};
   }
 
-  Status run(View image, const Key&, MutView out, Scratch& scratch) const {
-    HEADRACE_TRY(check_resizable(image.spec()));
-    return resize_box(image, {0, 0, image.shape[0], image.shape[1]}, {interpolation, antialias}, out,
-                      scratch);
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+    HEADRACE_TRY(check_resizable(in, samplings()));
+    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
   }
+
+ private:
+  Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 
 const Registered<RandomResize> registered;

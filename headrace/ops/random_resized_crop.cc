@@ -8,20 +8,23 @@ struct RandomResizedCrop {
   static constexpr std::string_view name = "random_resized_crop";
   static constexpr std::string_view doc =
       "Cut a window of random area, shape and place out of an image and resize it: the augmentation of "
-      "ImageNet training.";
+      "ImageNet training. Inputs given together, an image and its mask, must have one height and width and "
+      "share "
+      "the window.";
   std::vector<int64_t> size;
   std::array<double, 2> scale = CropRange{}.scale, ratio = CropRange{}.ratio;
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
   static constexpr std::tuple fields{
       Field{"size", &RandomResizedCrop::size, "Size of the result: one number or (height, width)."},
       Field{"scale", &RandomResizedCrop::scale, "Least and greatest share of the image's area."},
       Field{"ratio", &RandomResizedCrop::ratio, "Least and greatest width / height of the window."},
       Field{"interpolation", &RandomResizedCrop::interpolation, kInterpolationDoc},
+      Field{"mask_interpolation", &RandomResizedCrop::mask_interpolation, kMaskInterpolationDoc},
       Field{"antialias", &RandomResizedCrop::antialias, kAntialiasDoc}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr std::array required{std::string_view("size")};
-  static constexpr bool random = true;
+  static constexpr bool variadic = true, random = true;
 
   Status check() const {
     HEADRACE_TRY(check_size(size));
@@ -32,19 +35,21 @@ struct RandomResizedCrop {
     return {};
   }
 
-  Result<TensorSpec> infer(const TensorSpec& image) const {
-    HEADRACE_TRY(check_resizable(image));
-    return with_size(image, {size.front(), size.back()});
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    return infer_resized(in, samplings(), [&](const Shape&) -> Result<ImageSize> {
+      return ImageSize{size.front(), size.back()};
+    });
   }
 
-  Status run(View image, const Key& key, MutView out, Scratch& scratch) const {
-    HEADRACE_TRY(check_resizable(image.spec()));
-    return resize_box(image, box_of(image.shape, key), {interpolation, antialias}, out, scratch);
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch& scratch) const {
+    HEADRACE_TRY(check_resizable(in, samplings()));
+    return resize_boxes(in, box_of(in[0].shape, key), samplings(), out, scratch);
   }
 
   Result<Box> reads(const Shape& image, const Key& key) const { return box_of(image, key); }
 
  private:
+  Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
   Box box_of(const Shape& image, const Key& key) const {
     return sample_crop_box(image[0], image[1], {scale, ratio}, key);
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "headrace/kernels/resize.h"
+#include "headrace/ops/window.h"
 
 namespace headrace {
 namespace {
@@ -14,12 +15,15 @@ bool fits(int64_t dim, int64_t most) { return dim == kAny || (dim >= 1 && dim <=
 
 }  // namespace
 
-Status check_resizable(const TensorSpec& image) {
+Status check_resizable(const TensorSpec& image, Interpolation interpolation) {
   const Shape& shape = image.shape;
-  const bool known_type = image.dtype == DType::u8 || image.dtype == DType::f32;
+  const bool nearest = interpolation == Interpolation::nearest;
+  const bool known_type =
+      nearest ? !is_text(image.dtype) : image.dtype == DType::u8 || image.dtype == DType::f32;
   if (!known_type || shape.rank() < 2 || shape.rank() > 3 ||
       (shape.rank() == 3 && !fits(shape[2], kMaxChannels)))
-    return invalid("wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got " + image.text());
+    return invalid((nearest ? "wants an image" : "wants a u8 or f32 image") +
+                   std::string(" (H, W, C) of 1 to 4 channels, or (H, W), got ") + image.text());
   if (!fits(shape[0], kernels::kMaxSide) || !fits(shape[1], kernels::kMaxSide))
     return invalid("wants an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
                    image.text());
@@ -54,6 +58,19 @@ TensorSpec with_size(const TensorSpec& image, ImageSize size) {
   return out;
 }
 
+Status check_resizable(std::span<const View> images, const Samplings& samplings) {
+  for (size_t i = 0; i < images.size(); ++i)
+    HEADRACE_TRY(check_resizable(images[i].spec(), samplings.of(i).interpolation));
+  return check_one_size(images);
+}
+
+Status resize_boxes(std::span<const View> images, const Box& box, const Samplings& samplings,
+                    std::span<const MutView> out, Scratch& scratch) {
+  for (size_t i = 0; i < images.size(); ++i)
+    HEADRACE_TRY(resize_box(images[i], box, samplings.of(i), out[i], scratch));
+  return {};
+}
+
 Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Scratch& scratch) {
   const int64_t channels = image.shape.rank() == 3 ? image.shape[2] : 1;
   const kernels::Resize resize{box.h,
@@ -69,7 +86,11 @@ Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Sc
   const size_t size = kernels::resize_scratch_bytes(resize);
   const std::span<std::byte> memory = scratch.take(size);
   if (memory.empty()) return scratch.over_budget(size, "intermediate pixels");
-  if (image.dtype == DType::u8)
+  if (sampling.interpolation == Interpolation::nearest)
+    kernels::resize_nearest(resize, size_of(image.dtype),
+                            image.data + static_cast<size_t>(corner) * size_of(image.dtype), in_stride,
+                            out.data, out_stride, memory.data());
+  else if (image.dtype == DType::u8)
     kernels::resize_u8(resize, image.as<uint8_t>() + corner, in_stride, out.as<uint8_t>(), out_stride,
                        memory.data());
   else

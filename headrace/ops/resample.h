@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "headrace/codecs/image.h"
 #include "headrace/core/pool.h"
@@ -26,18 +27,29 @@ inline constexpr std::string_view kInterpolationDoc =
 inline constexpr std::string_view kAntialiasDoc =
     "Widen the filter when shrinking, so that every pixel counts. Without it only the nearest ones do.";
 
+inline constexpr std::string_view kMaskInterpolationDoc =
+    "The same for the inputs after the first, which are its masks: \"nearest\" keeps class numbers as they "
+    "are.";
+
 struct Sampling {
   Interpolation interpolation = Interpolation::bilinear;
   bool antialias = true;
+};
+
+// Of inputs given together: the first is the image, those after it are its masks.
+struct Samplings {
+  Sampling image;
+  Interpolation mask = Interpolation::nearest;
+  Sampling of(size_t input) const { return input == 0 ? image : Sampling{mask, image.antialias}; }
 };
 
 struct ImageSize {
   int64_t height = kAny, width = kAny;
 };
 
-// An error unless it is an image that can be resized: u8 or f32, (H, W, C) with 1 to 4 channels or (H, W),
-// not empty.
-Status check_resizable(const TensorSpec& image);
+// An error unless it is an image that can be resized: u8 or f32, for nearest any numbers, (H, W, C) with 1 to
+// 4 channels or (H, W), not empty.
+Status check_resizable(const TensorSpec& image, Interpolation interpolation = Interpolation::bilinear);
 
 // One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, as for what a decoder
 // reads.
@@ -50,6 +62,25 @@ Result<ImageSize> keep_aspect(const Shape& image, int64_t shorter);
 
 // The same image with another height and width.
 TensorSpec with_size(const TensorSpec& image, ImageSize size);
+
+// The specs of images resized together, each to the size that `size_of(its shape)` answers.
+template <class F> Result<std::vector<TensorSpec>> infer_resized(std::span<const TensorSpec> images,
+                                                                 const Samplings& samplings, F size_of) {
+  std::vector<TensorSpec> out;
+  for (const TensorSpec& image : images) {
+    HEADRACE_TRY(check_resizable(image, samplings.of(out.size()).interpolation));
+    HEADRACE_ASSIGN(const ImageSize size, size_of(image.shape));
+    out.push_back(with_size(image, size));
+  }
+  return out;
+}
+
+// An error unless all of them can be resized and have one height and width.
+Status check_resizable(std::span<const View> images, const Samplings& samplings);
+
+// Resize the same part of images that are checked, each as its sampling says. REQUIRES: as resize_box().
+Status resize_boxes(std::span<const View> images, const Box& box, const Samplings& samplings,
+                    std::span<const MutView> out, Scratch& scratch);
 
 // Resize the part `box` of `image` into `out`, all of it. Only pixels of the box count. REQUIRES:
 // check_resizable of the image, a box of at least one pixel within it, and `out` of its dtype and channels.

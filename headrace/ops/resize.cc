@@ -8,31 +8,35 @@ struct Resize {
   static constexpr std::string_view name = "resize";
   static constexpr std::string_view doc =
       "Resize an image: to a height and width, or so that its shorter side has a length and its shape is "
-      "kept.";
+      "kept. Inputs given together, an image and its mask, must have one height and width.";
   std::vector<int64_t> size;
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
   static constexpr std::tuple fields{
       Field{"size", &Resize::size, "(height, width), or one number: the shorter side."},
       Field{"interpolation", &Resize::interpolation, kInterpolationDoc},
+      Field{"mask_interpolation", &Resize::mask_interpolation, kMaskInterpolationDoc},
       Field{"antialias", &Resize::antialias, kAntialiasDoc}};
   static constexpr std::array inputs{std::string_view("image")};
   static constexpr std::array required{std::string_view("size")};
+  static constexpr bool variadic = true;
 
   Status check() const { return check_size(size); }
 
-  Result<TensorSpec> infer(const TensorSpec& image) const {
-    HEADRACE_TRY(check_resizable(image));
-    if (size.size() == 2) return with_size(image, {size[0], size[1]});
-    HEADRACE_ASSIGN(const ImageSize resized, keep_aspect(image.shape, size[0]));
-    return with_size(image, resized);
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    return infer_resized(in, samplings(), [&](const Shape& image) -> Result<ImageSize> {
+      if (size.size() == 2) return ImageSize{size[0], size[1]};
+      return keep_aspect(image, size[0]);
+    });
   }
 
-  Status run(View image, const Key&, MutView out, Scratch& scratch) const {
-    HEADRACE_TRY(check_resizable(image.spec()));
-    return resize_box(image, {0, 0, image.shape[0], image.shape[1]}, {interpolation, antialias}, out,
-                      scratch);
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+    HEADRACE_TRY(check_resizable(in, samplings()));
+    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
   }
+
+ private:
+  Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 
 const Registered<Resize> registered;

@@ -43,6 +43,21 @@ TEST(ResizeOp, SaysWhatItWants) {
             "resize: size wants numbers from 1 to 65500, got 0");
 }
 
+TEST(ResizeOp, MasksHoldAnyNumbersAndTakeTheNearest) {
+  const OpPtr op = *make_op("resize", sized({2, 2}));
+  const std::vector<uint8_t> image{0, 100, 200, 40, 80, 120, 9, 9, 9};
+  const std::vector<int64_t> mask{1, 2, int64_t{1} << 40, 4, 5, 6, 7, 8, -9};
+  std::vector<uint8_t> image_out(4);
+  std::vector<int64_t> mask_out(4);
+  Scratch scratch;
+  const View in[] = {{DType::u8, {3, 3}, reinterpret_cast<const std::byte*>(image.data())},
+                     {DType::i64, {3, 3}, reinterpret_cast<const std::byte*>(mask.data())}};
+  const MutView out[] = {{DType::u8, {2, 2}, reinterpret_cast<std::byte*>(image_out.data())},
+                         {DType::i64, {2, 2}, reinterpret_cast<std::byte*>(mask_out.data())}};
+  ASSERT_TRUE(op->run(in, Key(), out, scratch).ok());
+  EXPECT_EQ(mask_out, (std::vector<int64_t>{1, int64_t{1} << 40, 7, -9}));
+}
+
 TEST(ResizeOp, RunsTheKernelOnBytesAndFloats) {
   const std::vector<uint8_t> bytes{0, 100, 200, 40, 80, 120};
   const std::vector<float> floats(bytes.begin(), bytes.end());

@@ -51,6 +51,15 @@ Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window) {
   return out;
 }
 
+Result<std::vector<TensorSpec>> infer_windows(std::span<const TensorSpec> images, WindowSize window) {
+  std::vector<TensorSpec> out;
+  for (const TensorSpec& image : images) {
+    HEADRACE_ASSIGN(const TensorSpec spec, infer_window(image, window));
+    out.push_back(spec);
+  }
+  return out;
+}
+
 void copy_window(View in, int64_t top, int64_t left, MutView out) {
   const size_t pixel_size =
       size_of(in.dtype) * static_cast<size_t>(in.shape.rank() == 3 ? in.shape[2] : int64_t{1});

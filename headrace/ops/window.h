@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "headrace/core/tensor.h"
 
@@ -23,6 +24,9 @@ Status check_one_size(std::span<const View> images);
 
 // The same image with the window's height and width. An error when it is no image or is known to be smaller.
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window);
+
+// The same of each of them.
+Result<std::vector<TensorSpec>> infer_windows(std::span<const TensorSpec> images, WindowSize window);
 
 // An error that names both sizes when the window does not fit. REQUIRES: an image as infer_window admits.
 Status check_window(const Shape& image, WindowSize window);

@@ -105,21 +105,25 @@ def cast(data: Data, *, dtype: DTypeLike) -> Data:
     return apply("cast", [data], {"dtype": dtype})[0]
 
 
+@overload
+def center_crop(image: Data, *, size: int | Sequence[int]) -> Data: ...
+@overload
+def center_crop(image: Sequence[Data], *, size: int | Sequence[int]) -> tuple[Data, ...]: ...
 @names_checked
-def center_crop(image: Data, *, size: int | Sequence[int]) -> Data:
+def center_crop(image: Any, *, size: int | Sequence[int]) -> Any:
     """Cut a window of a fixed size from the middle of an image.
 
     Where the middle lies between two pixels, the window's corner is rounded to the even one, as in
-    torchvision.
+    torchvision. Inputs given together, an image and its mask, must have one height and width.
 
     Args:
-        image: The field to work on.
+        image: One field, or several that share every random draw.
         size: Size of the window in pixels: one number for a square, or (height, width).
 
     Returns:
-        The result.
+        One result, or a tuple of them for a sequence.
     """
-    return apply("center_crop", [image], {"size": size})[0]
+    return _apply_to_each("center_crop", image, {"size": size})
 
 
 @names_checked
@@ -574,32 +578,62 @@ def random_flip(image: Any, *, p: float | Symbol = 0.5) -> Any:
     return _apply_to_each("random_flip", image, {"p": p})
 
 
-@names_checked
+@overload
 def random_resize(
     image: Data,
     *,
     shorter: Sequence[int] = (256, 480),
     interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
     antialias: bool = True,
-) -> Data:
+) -> Data: ...
+@overload
+def random_resize(
+    image: Sequence[Data],
+    *,
+    shorter: Sequence[int] = (256, 480),
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> tuple[Data, ...]: ...
+@names_checked
+def random_resize(
+    image: Any,
+    *,
+    shorter: Sequence[int] = (256, 480),
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> Any:
     """Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept.
 
+    Inputs given together, an image and its mask, must have one height and width and get the same length.
+
     Args:
-        image: The field to work on.
+        image: One field, or several that share every random draw.
         shorter: Least and greatest length of the shorter side.
         interpolation: How pixels between pixels are found: as Pillow does it.
+        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+            class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
             ones do.
 
     Returns:
-        The result.
+        One result, or a tuple of them for a sequence.
     """
-    return apply(
-        "random_resize", [image], {"shorter": shorter, "interpolation": interpolation, "antialias": antialias}
-    )[0]
+    return _apply_to_each(
+        "random_resize",
+        image,
+        {
+            "shorter": shorter,
+            "interpolation": interpolation,
+            "mask_interpolation": mask_interpolation,
+            "antialias": antialias,
+        },
+    )
 
 
-@names_checked
+@overload
 def random_resized_crop(
     image: Data,
     *,
@@ -607,57 +641,117 @@ def random_resized_crop(
     scale: Sequence[float] = (0.08, 1.0),
     ratio: Sequence[float] = (0.75, 1.3333333333333333),
     interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
     antialias: bool = True,
-) -> Data:
+) -> Data: ...
+@overload
+def random_resized_crop(
+    image: Sequence[Data],
+    *,
+    size: int | Sequence[int],
+    scale: Sequence[float] = (0.08, 1.0),
+    ratio: Sequence[float] = (0.75, 1.3333333333333333),
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> tuple[Data, ...]: ...
+@names_checked
+def random_resized_crop(
+    image: Any,
+    *,
+    size: int | Sequence[int],
+    scale: Sequence[float] = (0.08, 1.0),
+    ratio: Sequence[float] = (0.75, 1.3333333333333333),
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> Any:
     """Cut a window of random area, shape and place out of an image and resize it: the augmentation of
     ImageNet training.
 
+    Inputs given together, an image and its mask, must have one height and width and share the window.
+
     Args:
-        image: The field to work on.
+        image: One field, or several that share every random draw.
         size: Size of the result: one number or (height, width).
         scale: Least and greatest share of the image's area.
         ratio: Least and greatest width / height of the window.
         interpolation: How pixels between pixels are found: as Pillow does it.
+        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+            class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
             ones do.
 
     Returns:
-        The result.
+        One result, or a tuple of them for a sequence.
     """
-    return apply(
+    return _apply_to_each(
         "random_resized_crop",
-        [image],
+        image,
         {
             "size": size,
             "scale": scale,
             "ratio": ratio,
             "interpolation": interpolation,
+            "mask_interpolation": mask_interpolation,
             "antialias": antialias,
         },
-    )[0]
+    )
 
 
-@names_checked
+@overload
 def resize(
     image: Data,
     *,
     size: int | Sequence[int],
     interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
     antialias: bool = True,
-) -> Data:
+) -> Data: ...
+@overload
+def resize(
+    image: Sequence[Data],
+    *,
+    size: int | Sequence[int],
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> tuple[Data, ...]: ...
+@names_checked
+def resize(
+    image: Any,
+    *,
+    size: int | Sequence[int],
+    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    antialias: bool = True,
+) -> Any:
     """Resize an image: to a height and width, or so that its shorter side has a length and its shape is kept.
 
+    Inputs given together, an image and its mask, must have one height and width.
+
     Args:
-        image: The field to work on.
+        image: One field, or several that share every random draw.
         size: (height, width), or one number: the shorter side.
         interpolation: How pixels between pixels are found: as Pillow does it.
+        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+            class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
             ones do.
 
     Returns:
-        The result.
+        One result, or a tuple of them for a sequence.
     """
-    return apply("resize", [image], {"size": size, "interpolation": interpolation, "antialias": antialias})[0]
+    return _apply_to_each(
+        "resize",
+        image,
+        {
+            "size": size,
+            "interpolation": interpolation,
+            "mask_interpolation": mask_interpolation,
+            "antialias": antialias,
+        },
+    )
 
 
 @names_checked

@@ -287,13 +287,55 @@ def test_filter_and_flat_map_trace_and_fall_back():
     ]
 
 
-def test_one_draw_is_shared_by_image_and_mask():
-    rng = np.random.default_rng(0)
-    image = rng.integers(0, 255, (5, 9, 9, 3), dtype=np.uint8)
-    ds = hr.from_arrays({"image": image, "mask": image[..., :1].copy()})
-    both = ds.map(lambda s: ops.random_crop([s.image, s.mask], size=4))
-    for cropped, mask in both:
-        assert (cropped[..., :1] == mask).all()
+RESIZES = {
+    "resize": {"size": (7, 9)},
+    "resize to the shorter side": {"size": 6},
+    "random_resize": {"shorter": (4, 16)},
+    "random_resized_crop": {"size": 8, "scale": (0.1, 0.5)},
+}
+WINDOWS = {"center_crop": {"size": 6}, "random_crop": {"size": 6}, "random_flip": {}}
+
+
+def joint(name, **more):
+    parameters = {**RESIZES, **WINDOWS}[name]
+    operator = getattr(ops, name.partition(" ")[0])
+    return lambda images: operator(images, **parameters, **more)
+
+
+def image_and_mask(dtype):
+    where = np.random.default_rng(0).integers(0, 2, (6, 12, 16), np.uint8)
+    return hr.from_arrays({"image": np.stack([where * 255] * 3, -1), "mask": where.astype(dtype)})
+
+
+@pytest.mark.parametrize("name", [*RESIZES, *WINDOWS])
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int64", "float16"])
+def test_image_and_mask_share_one_draw(name, dtype):
+    geometry = joint(name, **({"interpolation": "nearest"} if name in RESIZES else {}))
+    both = image_and_mask(dtype).map(lambda s: geometry([s.image, s.mask]))
+    for image, mask in both:
+        assert mask.dtype == dtype
+        assert (image[..., 0] // 255 == mask).all()
+
+
+@pytest.mark.parametrize("name", RESIZES)
+def test_a_mask_is_resampled_by_its_own_interpolation(name):
+    data = image_and_mask("uint8")
+    alone = data.map(lambda s: joint(name)(s.image))
+    both = data.map(lambda s: joint(name)([s.image, s.mask]))
+    smooth = data.map(lambda s: joint(name, mask_interpolation="bilinear")([s.image, s.image]))
+    for i, (image, mask) in enumerate(both):
+        assert (image == alone[i]).all()
+        assert set(np.unique(mask)) <= {0, 1}
+        assert (smooth[i][0] == smooth[i][1]).all()
+
+
+@pytest.mark.parametrize("name", [*RESIZES, *WINDOWS])
+def test_image_and_mask_of_two_sizes_are_refused(name):
+    data = hr.from_arrays(
+        {"image": np.zeros((1, 20, 20, 3), np.uint8), "mask": np.zeros((1, 20, 10), np.uint8)}
+    )
+    with pytest.raises(ValueError, match="wants inputs of one height and width"):
+        data.map(lambda s: joint(name)([s.image, s.mask]))[0]
 
 
 def test_a_parameter_may_be_a_field(numbers):
