@@ -8,7 +8,9 @@
 #include <iterator>
 
 #include "headrace/codecs/jpeg/baseline.h"
+#include "headrace/codecs/jpeg/planes.h"
 #include "headrace/codecs/jpeg/turbo.h"
+#include "headrace/kernels/affine.h"
 #include "headrace/ops/crop_box.h"
 
 namespace headrace {
@@ -62,7 +64,60 @@ void decode_all(benchmark::State& state, bool ours, bool whole) {
   state.counters["left"] = static_cast<double>(left) / static_cast<double>(state.iterations());
 }
 
+// Normalised to f32 CHW, as ImageNet training wants it.
+class FloatPlanes : public RowSink {
+ public:
+  explicit FloatPlanes(float* out) : out_(out) {}
+  void take(int64_t y, const uint8_t* const* planes) override {
+    for (int c = 0; c < 3; ++c)
+      kernels::apply({kMean + c, kStd + c, 1, 1.0f / 255}, planes[c], kSide, out_ + (c * kSide + y) * kSide);
+  }
+  static constexpr int64_t kSide = 224;
+
+ private:
+  static constexpr float kMean[3] = {0.485f, 0.456f, 0.406f}, kStd[3] = {0.229f, 0.224f, 0.225f};
+  float* out_;
+};
+
+class Nothing : public RowSink {
+  void take(int64_t, const uint8_t* const*) override {}
+};
+
+void resample_all(benchmark::State& state, bool eval, bool normalise) {
+  static const std::vector<Photograph> photographs = read_photographs();
+  if (photographs.empty()) return state.SkipWithError("wants HEADRACE_DATA with imagenet1k");
+  Scratch scratch;
+  std::vector<float> out(3 * FloatPlanes::kSide * FloatPlanes::kSide);
+  FloatPlanes floats(out.data());
+  Nothing nothing;
+  RowSink* const sink = normalise ? static_cast<RowSink*>(&floats) : &nothing;
+  size_t left = 0;
+  for (auto _ : state)
+    for (const Photograph& p : photographs) {
+      Resampled picture{p.crop, 224, 224, {0, 0, 224, 224}};
+      if (eval) {
+        const int64_t shorter = std::min(p.header.height, p.header.width);
+        picture.from = p.header.whole();
+        picture.height = 256 * p.header.height / shorter, picture.width = 256 * p.header.width / shorter;
+        picture.window = {(picture.height - 224) / 2, (picture.width - 224) / 2, 224, 224};
+      }
+      const auto bytes = std::as_bytes(std::span(p.bytes));
+      left += !jpeg::resample_planes(bytes, p.header, Color::rgb, {&picture, 1}, {&sink, 1}, scratch);
+      benchmark::DoNotOptimize(out.data());
+    }
+  const auto images = static_cast<double>(state.iterations()) * static_cast<double>(photographs.size());
+  state.counters["images"] =
+      benchmark::Counter(images, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["left"] = static_cast<double>(left) / static_cast<double>(state.iterations());
+}
+
 const bool registered = [] {
+  for (const bool eval : {false, true})
+    for (const bool normalise : {false, true})
+      benchmark::RegisterBenchmark(
+          (std::string("jpeg/") + (eval ? "eval" : "train") + (normalise ? "/f32" : "/rows")).c_str(),
+          [=](benchmark::State& state) { resample_all(state, eval, normalise); })
+          ->Unit(benchmark::kMillisecond);
   for (const bool whole : {true, false})
     for (const bool ours : {false, true})
       benchmark::RegisterBenchmark(

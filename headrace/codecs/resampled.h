@@ -17,7 +17,7 @@ struct Resampled {
   bool antialias = true;
 };
 
-// Takes the rows of a picture in order, each once.
+// Takes the rows of a picture in order; from the first one again when a file turns out to be not in order.
 class RowSink {
  public:
   virtual ~RowSink() = default;

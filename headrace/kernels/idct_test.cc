@@ -54,6 +54,25 @@ TEST(Idct, EveryTargetEqualsTheScalarTwin) {
       }
 }
 
+TEST(Idct, ColumnsHoldThePixelsOfRows) {
+  std::mt19937 random(7);
+  for (const int most : {1, 30, 1000, 32767})
+    for (int round = 0; round < 100; ++round) {
+      const Input in = random_input(random, most, 0.3, most > 1000 ? 65535 : 40);
+      const Output rows = transform(in, true);
+      on_each_simd_target([&](const std::string& target) {
+        std::array<int16_t, 8 * kStripRows> columns[2] = {};
+        EXPECT_EQ(idct_pair_columns(in.coefficients.data(), in.quant.data(), columns[0].data(), columns[1].data()),
+                  rows.plain);
+        for (int b = 0; b < 2; ++b)
+          for (size_t y = 0; y < 8; ++y)
+            for (size_t x = 0; x < 8; ++x)
+              ASSERT_EQ(columns[b][kStripRows * x + y], (b == 0 ? rows.first : rows.second)[8 * y + x] << kSampleBits)
+                  << target;
+      });
+    }
+}
+
 // The definition, in floating point.
 double exact(const Input& in, size_t block, int y, int x) {
   double sum = 0;

@@ -2,6 +2,7 @@
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
+#include "headrace/codecs/jpeg/planes.h"
 #include "headrace/codecs/jpeg/turbo.h"
 
 namespace headrace {
@@ -21,6 +22,13 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   const Box needed = has_end(bytes) ? part : header.whole();
   if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) return {};
   return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
+}
+
+bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+  for (const Resampled& picture : pictures)
+    if (picture.interpolation == kernels::Interpolation::nearest) return false;
+  return has_end(bytes) && jpeg::resample_planes(bytes, header, color, pictures, sinks, scratch);
 }
 
 }  // namespace headrace

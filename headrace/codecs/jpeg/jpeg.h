@@ -1,7 +1,7 @@
 // JPEG: the header by our own marker parser, the pixels by our own decoder or by libjpeg-turbo (README.md).
 // For codecs/image.cc, which checks sizes; free functions, any thread.
 #pragma once
-#include "headrace/codecs/image.h"
+#include "headrace/codecs/resampled.h"
 
 namespace headrace {
 
@@ -15,5 +15,10 @@ Result<ImageHeader> read_jpeg_header(std::span<const std::byte> bytes);
 // in image.h.
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                    uint8_t* out, size_t row_stride, Scratch& scratch);
+
+// Contract: decode_resampled in resampled.h, for an image as it is stored. False when that is to be made of
+// decode_jpeg.
+bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch);
 
 }  // namespace headrace

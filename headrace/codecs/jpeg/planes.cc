@@ -1,0 +1,344 @@
+// One pass over the file. The blocks of an MCU row that any picture looks at are transformed into strips (16 rows
+// of a plane side by side); each picture resamples the strip across into a ring of rows, and mixes rows of the
+// ring down into rows of pixels as soon as they are complete. No plane is ever there as a whole.
+#include "headrace/codecs/jpeg/planes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "headrace/codecs/jpeg/entropy.h"
+#include "headrace/core/saturate.h"
+#include "headrace/kernels/resample_planes.h"
+
+namespace headrace::jpeg {
+namespace {
+
+using kernels::kPairSize;
+using kernels::kPairStride;
+using kernels::kStripRows;
+using kernels::MixedRow;
+using kernels::padded;
+using kernels::PlaneAxis;
+using kernels::PlaneTaps;
+
+constexpr Places kPlaces = places(kPairStride);
+constexpr int64_t kSide = 8;  // of a block
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  bool is_empty() const { return begin >= end; }
+  Range around(Range other) const {
+    if (is_empty()) return other;
+    return {std::min(begin, other.begin), std::max(end, other.end)};
+  }
+};
+
+// The samples that the taps look at.
+Range reach(const PlaneAxis& axis, const PlaneTaps& taps) {
+  const auto [least, most] = std::minmax_element(taps.first, taps.first + taps.count);
+  return {*least, std::min<int64_t>(*most + taps.window, axis.high)};
+}
+
+// Along one axis of the image: `of` is the box, `factor` how many samples of luma stand for one of the plane,
+// `samples` how many the plane has.
+PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64_t samples) {
+  PlaneAxis axis;
+  axis.begin = static_cast<double>(begin) / factor;
+  axis.size = static_cast<double>(size) / factor;
+  axis.low = begin / factor;
+  axis.high = std::min((begin + size + factor - 1) / factor, samples);
+  return axis;
+}
+
+// The rows of one plane that are resampled across and wait to be mixed.
+class Ring {
+ public:
+  bool take(int64_t rows, int64_t width, Scratch& scratch) {
+    rows_ = rows, stride_ = padded(width);
+    const auto memory = scratch.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
+    data_ = memory.data();
+    return !memory.empty();
+  }
+  int16_t* row(int64_t y) const { return data_ + y % rows_ * stride_; }
+
+ private:
+  int16_t* data_ = nullptr;
+  int64_t rows_ = 0, stride_ = 0;
+};
+
+// A plane of luma, or the two of chroma, on the way to one picture.
+struct Path {
+  PlaneTaps across, down;
+  Range columns, rows;  // of samples that are looked at
+  int64_t high = 0;     // rows beyond do not count
+  int64_t fed = 0;      // rows before are in the ring
+
+  bool make(const PlaneAxis& x, const PlaneAxis& y, Scratch& scratch) {
+    return make(x, across, columns, scratch) && make(y, down, rows, scratch) && (high = y.high, true);
+  }
+  // Rows for output row `y` are there.
+  bool is_ready(int64_t y) const {
+    return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed;
+  }
+  // More than a window and what two strips bring: planes do not wait for each other longer than that.
+  int64_t ring_rows() const { return down.window + 4 * kStripRows; }
+
+  // The rows of `ring` that make output row `y`; those beyond the last stand for themselves with weight zero.
+  MixedRow mixed(const Ring& ring, int64_t y, const int16_t** pointers) const {
+    for (int32_t k = 0; k < down.window; ++k)
+      pointers[k] = ring.row(std::min<int64_t>(down.first[y] + k, rows.end - 1));
+    return {pointers, down.weights_of(y), down.window};
+  }
+
+ private:
+  static bool make(const PlaneAxis& axis, PlaneTaps& taps, Range& range, Scratch& scratch) {
+    const auto memory = scratch.take(kernels::plane_taps_bytes(axis));
+    if (memory.empty()) return false;
+    taps = kernels::plane_taps(axis, memory.data());
+    range = reach(axis, taps);
+    return true;
+  }
+};
+
+// One picture in the making.
+class Picture {
+ public:
+  // `planes`: 1 or 3. False without memory.
+  bool make(const Scan& scan, int planes, const Resampled& wanted, RowSink& sink,
+            Scratch& scratch) {
+    wanted_ = &wanted, sink_ = &sink, planes_ = planes;
+    if (!make_path(scan, 0, luma_, scratch) || (planes == 3 && !make_path(scan, 1, chroma_, scratch))) return false;
+    const int64_t width = wanted.window.w;
+    for (int p = 0; p < planes; ++p)
+      if (!ring_[p].take((p == 0 ? luma_ : chroma_).ring_rows(), width, scratch)) return false;
+    const int64_t window = std::max(luma_.down.window, chroma_.down.window);
+    const auto pointers = scratch.take<const int16_t*>(static_cast<size_t>(3 * window));
+    const auto pixels = scratch.take<uint8_t>(static_cast<size_t>(planes * padded(width)));
+    if (pointers.empty() || pixels.empty()) return false;
+    pointers_ = pointers.data(), window_ = window;
+    for (int c = 0; c < 3; ++c) pixels_[c] = pixels.data() + (planes == 3 ? c : 0) * padded(width);
+    return true;
+  }
+
+  const Path& luma() const { return luma_; }
+  const Path& chroma() const { return chroma_; }
+
+  // A strip of luma whose first row is `y`, of which `count` rows are there, its first column being `origin`.
+  void feed_luma(const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
+    feed(luma_, strip, origin, y, count, [&](int r) { return ring_[0].row(y + r); });
+  }
+  // A strip of eight rows of Cb and eight of Cr.
+  void feed_chroma(const int16_t* strip, int64_t origin, int64_t y) {
+    feed(chroma_, strip, origin, y, kSide, [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
+  }
+
+  // Hands on the rows that are complete.
+  void emit() {
+    for (; next_ < wanted_->window.h && luma_.is_ready(next_) && (planes_ == 1 || chroma_.is_ready(next_)); ++next_) {
+      const MixedRow luma = luma_.mixed(ring_[0], next_, pointers_);
+      if (planes_ == 1)
+        kernels::mix_to_gray(luma, wanted_->window.w, pixels_[0]);
+      else
+        kernels::mix_to_rgb(luma, chroma_.mixed(ring_[1], next_, pointers_ + window_),
+                            chroma_.mixed(ring_[2], next_, pointers_ + 2 * window_), wanted_->window.w, pixels_);
+      sink_->take(next_, pixels_);
+    }
+  }
+
+ private:
+  bool make_path(const Scan& scan, int component, Path& path, Scratch& scratch) const {
+    const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
+    PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h, scan.width_of(component));
+    PlaneAxis y = axis_of(wanted_->from.y, wanted_->from.h, v, scan.height_of(component));
+    x.grid = wanted_->width, x.first = wanted_->window.x, x.count = wanted_->window.w;
+    y.grid = wanted_->height, y.first = wanted_->window.y, y.count = wanted_->window.h;
+    x.reversed = wanted_->mirrored;
+    x.interpolation = y.interpolation = wanted_->interpolation;
+    x.antialias = y.antialias = wanted_->antialias;
+    return path.make(x, y, scratch);
+  }
+
+  template <class RowOf>
+  static void feed(Path& path, const int16_t* strip, int64_t origin, int64_t y, int64_t count, RowOf&& row_of) {
+    if (y + count <= path.rows.begin || y >= path.rows.end) return;
+    int16_t* rows[kStripRows];
+    for (int r = 0; r < kStripRows; ++r) rows[r] = row_of(r);
+    kernels::resample_strip(strip, origin, path.across, rows);
+    path.fed = y + count;
+  }
+
+  const Resampled* wanted_ = nullptr;
+  RowSink* sink_ = nullptr;
+  int planes_ = 1;
+  Path luma_, chroma_;
+  Ring ring_[3];
+  const int16_t** pointers_ = nullptr;
+  int64_t window_ = 0, next_ = 0;
+  uint8_t* pixels_[3] = {};
+};
+
+// Blocks of a component wait until there are two to transform.
+class Transformer {
+ public:
+  void set_table(const std::array<uint16_t, 64>& table) {
+    for (size_t i = 0; i < 64; ++i) {
+      const size_t at = static_cast<size_t>(kPairStride) * (i >> 3) + (i & 7);
+      quant_[at] = quant_[at + 8] = table[i];
+    }
+  }
+  bool decode(EntropyReader& reader, int component, int16_t* samples) {
+    int16_t* const block = coefficients_ + 8 * waiting_;
+    const int end = reader.read_block(component, block, kPlaces);
+    if (end == EntropyReader::kBroken) return false;
+    if (end <= 2 && block[1] == 0) {
+      const bool plain = kernels::idct_dc_columns(block[0], quant_[0], samples);
+      block[0] = 0;
+      return plain;
+    }
+    out_[waiting_++] = samples;
+    return waiting_ < 2 || transform();
+  }
+  bool flush() {
+    if (waiting_ == 0) return true;
+    out_[1] = spare_;
+    return transform();
+  }
+
+ private:
+  bool transform() {
+    const bool plain = kernels::idct_pair_columns(coefficients_, quant_, out_[0], out_[1]);
+    std::memset(coefficients_, 0, sizeof coefficients_);
+    waiting_ = 0;
+    return plain;
+  }
+
+  alignas(32) int16_t coefficients_[kPairSize + 16] = {};  // and what kPlaces has beyond
+  alignas(32) uint16_t quant_[kPairSize];
+  int16_t* out_[2] = {};
+  int waiting_ = 0;
+  int16_t spare_[kSide * kStripRows];
+};
+
+class Decoder {
+ public:
+  Decoder(const Scan& scan, const Tables& tables, int planes)
+      : scan_(scan), reader_(scan, tables), planes_(planes) {
+    for (int c = 0; c < planes; ++c)
+      transformer_[c].set_table(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
+  }
+
+  bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+    pictures_.resize(pictures.size());
+    int32_t window = 0;
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      if (!pictures_[i].make(scan_, planes_, pictures[i], *sinks[i], scratch)) return false;
+      const Path &luma = pictures_[i].luma(), &chroma = pictures_[i].chroma();
+      touch(columns_, luma.columns, scan_.mcu_width()), touch(rows_, luma.rows, scan_.mcu_height());
+      if (planes_ == 3) touch(columns_, chroma.columns, kSide), touch(rows_, chroma.rows, kSide);
+      window = std::max({window, luma.across.window, chroma.across.window});
+    }
+    return take_strip(luma_, {columns_.begin * scan_.h_most, columns_.end * scan_.h_most}, window, scratch) &&
+           (planes_ == 1 || take_strip(chroma_, columns_, window, scratch));
+  }
+
+  bool run(Scratch& scratch) {
+    for (int64_t row = 0; row < rows_.end; ++row) {
+      if (scratch.is_stopped() || !decode_row(row)) return false;
+      if (row >= rows_.begin) feed(row);
+    }
+    return true;
+  }
+
+ private:
+  struct Strip {
+    int16_t* data = nullptr;
+    int64_t origin = 0;  // its first column
+    int16_t* block(int64_t column) const { return data + (kSide * column - origin) * kStripRows; }
+  };
+
+  // Widens a range of MCUs so that these samples are within it.
+  static void touch(Range& mcus, Range samples, int64_t size) {
+    mcus = mcus.around({samples.begin / size, (samples.end + size - 1) / size});
+  }
+
+  // `blocks` wide, and what a window may read beyond.
+  static bool take_strip(Strip& strip, Range blocks, int32_t window, Scratch& scratch) {
+    const auto size = static_cast<size_t>(((blocks.end - blocks.begin) * kSide + window) * kStripRows);
+    const auto memory = scratch.take<int16_t>(size);
+    if (memory.empty()) return false;
+    std::memset(memory.data(), 0, size * sizeof(int16_t));
+    strip = {memory.data(), blocks.begin * kSide};
+    return true;
+  }
+
+  bool decode_row(int64_t row) {
+    const bool is_last = row + 1 == rows_.end, is_wanted = row >= rows_.begin;
+    // Below the last row that counts nothing is needed, nor to the right of the pictures within it.
+    const int64_t end = is_last ? columns_.end : scan_.mcus_across();
+    if (!is_wanted) return reader_.pass_over(end) && reader_.is_in_order();
+    if (!reader_.pass_over(columns_.begin)) return false;
+    for (int64_t column = columns_.begin; column < columns_.end; ++column)
+      if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
+    if (!reader_.pass_over(end - columns_.end) || !reader_.is_in_order()) return false;
+    for (int c = 0; c < planes_; ++c)
+      if (!transformer_[c].flush()) return false;
+    return true;
+  }
+
+  bool decode_mcu(int64_t row, int64_t column) {
+    for (int v = 0; v < scan_.v_most; ++v)
+      for (int h = 0; h < scan_.h_most; ++h)
+        if (!transformer_[0].decode(reader_, 0, luma_.block(column * scan_.h_most + h) + half_of(row, v))) return false;
+    for (int c = 1; c < scan_.components; ++c) {
+      if (planes_ == 1 ? !reader_.pass_over_block(c)
+                       : !transformer_[c].decode(reader_, c, chroma_.block(column) + (c - 1) * kSide))
+        return false;
+    }
+    return true;
+  }
+
+  // Which half of the strip's rows the blocks of luma go to.
+  int64_t half_of(int64_t row, int v) const { return (row * scan_.v_most + v) % 2 * kSide; }
+
+  void feed(int64_t row) {
+    const int64_t blocks = (row + 1) * scan_.v_most;  // rows of blocks of luma that are there
+    const bool luma_due = blocks % 2 == 0 || row + 1 == rows_.end;
+    for (Picture& picture : pictures_) {
+      if (luma_due) {
+        const int64_t y = (blocks - 1) / 2 * kStripRows;
+        picture.feed_luma(luma_.data, luma_.origin, y, blocks * kSide - y);
+      }
+      if (planes_ == 3) picture.feed_chroma(chroma_.data, chroma_.origin, row * kSide);
+      picture.emit();
+    }
+  }
+
+  const Scan& scan_;
+  EntropyReader reader_;
+  int planes_;
+  Transformer transformer_[3];
+  std::vector<Picture> pictures_;
+  Range columns_, rows_;  // MCUs that pictures look at
+  Strip luma_, chroma_;
+};
+
+}  // namespace
+
+bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                     std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+  const std::optional<Scan> scan = read_scan(bytes);
+  if (!scan || scan->height != header.height || scan->width != header.width ||
+      scan->components != header.channels)
+    return false;
+  const Tables* tables = tables_of(*scan);
+  if (!tables) return false;
+  const int channels = decoded_channels(header, color);
+  const Scratch::Mark mark = scratch.mark();
+  Decoder decoder(*scan, *tables, channels == 1 ? 1 : scan->components);
+  const bool done = decoder.make(pictures, sinks, scratch) && decoder.run(scratch);
+  scratch.reset(mark);
+  return done;
+}
+
+}  // namespace headrace::jpeg

@@ -1,0 +1,257 @@
+// Pictures resampled plane by plane equal the same arithmetic, written plainly, over libjpeg-turbo's own planes; and
+// they are close to what decoding and resizing gives.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+// After cstdio.
+#include <jpeglib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "headrace/codecs/jpeg/planes.h"
+#include "headrace/core/key.h"
+#include "headrace/kernels/resample_planes.h"
+#include "headrace/kernels/resize.h"
+#include "tests/oracle/encode_jpeg.h"
+#include "tests/real_files.h"
+
+namespace headrace {
+namespace {
+
+using kernels::PlaneAxis;
+using testing::encode_jpeg;
+using testing::Encoding;
+using Bytes = std::span<const std::byte>;
+
+Bytes bytes_of(const std::string& file) { return std::as_bytes(std::span(file)); }
+
+int64_t below(int64_t n) {  // a fixed sequence of numbers
+  static uint32_t draw = 0;
+  return Key(5, 1, {}).below(draw++, n);
+}
+
+struct Plane {
+  int64_t width = 0, height = 0;  // of what belongs to the image
+  int64_t stride = 0;
+  std::vector<uint8_t> samples;
+};
+
+// The planes as libjpeg-turbo decodes them.
+std::vector<Plane> raw_planes(const std::string& file) {
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&info, TRUE);
+  info.raw_data_out = TRUE;
+  info.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info);
+  std::vector<Plane> planes(static_cast<size_t>(info.num_components));
+  const int most = info.max_v_samp_factor;
+  const int64_t mcus_down = (info.output_height + 8 * most - 1) / (8 * most);
+  for (size_t c = 0; c < planes.size(); ++c) {
+    const jpeg_component_info& of = info.comp_info[c];
+    planes[c].width = of.downsampled_width, planes[c].height = of.downsampled_height;
+    planes[c].stride = static_cast<int64_t>(of.width_in_blocks) * 8 + 64;
+    planes[c].samples.resize(static_cast<size_t>(planes[c].stride * mcus_down * 8 * of.v_samp_factor));
+  }
+  for (int64_t mcu = 0; mcu < mcus_down; ++mcu) {
+    std::vector<std::vector<JSAMPROW>> rows(planes.size());
+    std::vector<JSAMPARRAY> arrays;
+    for (size_t c = 0; c < planes.size(); ++c) {
+      const int64_t count = 8 * info.comp_info[c].v_samp_factor;
+      for (int64_t r = 0; r < count; ++r)
+        rows[c].push_back(planes[c].samples.data() + (mcu * count + r) * planes[c].stride);
+      arrays.push_back(rows[c].data());
+    }
+    jpeg_read_raw_data(&info, arrays.data(), static_cast<JDIMENSION>(8 * most));
+  }
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  return planes;
+}
+
+int product(int a, int w) { return (a * w + (1 << 14)) >> 15; }
+
+// 5 bits below the point.
+std::vector<int> resampled(const Plane& plane, int h, int v, const Resampled& picture) {
+  const auto taps_of = [&](int64_t begin, int64_t size, int factor, int64_t samples, int64_t grid, int64_t first,
+                           int64_t count, std::vector<std::byte>& memory) {
+    PlaneAxis axis{static_cast<double>(begin) / factor, static_cast<double>(size) / factor,
+                   begin / factor, std::min((begin + size + factor - 1) / factor, samples),
+                   grid, first, count, false, picture.interpolation, picture.antialias};
+    memory.resize(kernels::plane_taps_bytes(axis));
+    return kernels::plane_taps(axis, memory.data());
+  };
+  const Box& window = picture.window;
+  std::vector<std::byte> memory[2];
+  const auto across = taps_of(picture.from.x, picture.from.w, h, plane.width, picture.width, window.x, window.w, memory[0]);
+  const auto down = taps_of(picture.from.y, picture.from.h, v, plane.height, picture.height, window.y, window.h, memory[1]);
+  std::vector<int> out;
+  for (int64_t y = 0; y < window.h; ++y)
+    for (int64_t at = 0; at < window.w; ++at) {
+      const int64_t x = picture.mirrored ? window.w - 1 - at : at;
+      int sum = 0;
+      for (int32_t j = 0; j < down.window; ++j) {
+        const auto weight = static_cast<int16_t>(down.weights_of(y)[j]);
+        if (weight == 0) continue;
+        int row = 0;
+        for (int32_t k = 0; k < across.window; ++k) {
+          const auto w = static_cast<int16_t>(across.weights_of(x)[k]);
+          if (w != 0)
+            row += product(plane.samples[static_cast<size_t>((down.first[y] + j) * plane.stride + across.first[x] + k)] << 7, w);
+        }
+        sum += product(row, weight);
+      }
+      out.push_back(sum);
+    }
+  return out;
+}
+
+uint8_t to_byte(int v) { return static_cast<uint8_t>(std::clamp((v + 16) >> 5, 0, 255)); }
+
+std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray, int h, int v) {
+  const auto planes = raw_planes(file);
+  const auto y = resampled(planes[0], 1, 1, picture);
+  std::vector<uint8_t> out;
+  if (planes.size() == 1 || gray) {
+    for (const int luma : y) out.insert(out.end(), gray ? 1 : 3, to_byte(luma));
+    return out;
+  }
+  const auto cb = resampled(planes[1], h, v, picture), cr = resampled(planes[2], h, v, picture);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int b = 2 * (cb[i] - 4096), r = 2 * (cr[i] - 4096);
+    out.push_back(to_byte(y[i] + product(r, 22970)));
+    out.push_back(to_byte(y[i] - product(b, 5638) - product(r, 11700)));
+    out.push_back(to_byte(y[i] + product(b, 29032)));
+  }
+  return out;
+}
+
+class Pixels : public RowSink {
+ public:
+  Pixels(int64_t width, int channels) : width_(width), channels_(channels) {}
+  void take(int64_t y, const uint8_t* const* planes) override {
+    EXPECT_EQ(y, next_++);
+    for (int64_t x = 0; x < width_; ++x)
+      for (int c = 0; c < channels_; ++c) pixels.push_back(planes[c][x]);
+  }
+  std::vector<uint8_t> pixels;
+
+ private:
+  int64_t width_, next_ = 0;
+  int channels_;
+};
+
+Resampled random_picture(const ImageHeader& header) {
+  const auto part = [](int64_t size) {
+    const int64_t at = below(size);
+    return std::pair(at, 1 + below(size - at));
+  };
+  Resampled picture;
+  std::tie(picture.from.y, picture.from.h) = part(header.height);
+  std::tie(picture.from.x, picture.from.w) = part(header.width);
+  picture.height = 1 + below(90), picture.width = 1 + below(90);
+  std::tie(picture.window.y, picture.window.h) = part(picture.height);
+  std::tie(picture.window.x, picture.window.w) = part(picture.width);
+  picture.mirrored = below(2) == 0;
+  picture.interpolation = below(2) == 0 ? kernels::Interpolation::bilinear : kernels::Interpolation::bicubic;
+  picture.antialias = below(4) != 0;
+  return picture;
+}
+
+void compare(const Encoding& e) {
+  const std::string file = encode_jpeg(e);
+  const auto header = read_image_header(bytes_of(file));
+  ASSERT_TRUE(header.ok());
+  // Several pictures of one image in one pass.
+  const Resampled pictures[] = {random_picture(*header), random_picture(*header), random_picture(*header)};
+  for (const Color color : {Color::rgb, Color::gray}) {
+    std::vector<Pixels> sinks;
+    for (const Resampled& picture : pictures) sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
+    RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
+    Scratch scratch;
+    ASSERT_TRUE(jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, scratch));
+    for (size_t i = 0; i < 3; ++i)
+      ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e.h, e.v))
+          << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", restart " << e.restart;
+  }
+}
+
+TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
+  const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+  for (const auto& [h, v] : samplings)
+    for (const unsigned restart : {0u, 1u, 3u})
+      for (int size = 1; size <= 40; ++size) {
+        compare({size, 41 - size, 3, h, v, false, restart});
+        compare({7 * size, 5 * size + 1, 3, h, v, false, restart});
+      }
+  for (int size = 1; size <= 40; ++size) compare({3 * size, 5 * size, 1, 1, 1, false, 0});
+}
+
+struct Difference {
+  double mean = 0, psnr = 0;
+};
+
+// Fast beside exact, both through decode_resampled: "nearest" never is fast, so the exact one is made by hand.
+Difference difference(const std::string& file, const ImageHeader& header, const Resampled& picture) {
+  Pixels fast(picture.window.w, 3);
+  RowSink* const sink = &fast;
+  Scratch scratch;
+  EXPECT_TRUE(decode_resampled(bytes_of(file), header, Color::rgb, false, {&picture, 1}, {&sink, 1}, scratch).ok());
+  std::vector<uint8_t> whole(static_cast<size_t>(header.height * header.width * 3)),
+      exact(static_cast<size_t>(picture.height * picture.width * 3));
+  EXPECT_TRUE(decode_image(bytes_of(file), header, Color::rgb, header.whole(), whole.data(),
+                           static_cast<size_t>(header.width * 3), scratch).ok());
+  const kernels::Resize resize{picture.from.h, picture.from.w, picture.height, picture.width, 3};
+  std::vector<std::byte> memory(kernels::resize_scratch_bytes(resize) + 64);
+  auto* aligned = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+  kernels::resize_u8(resize, whole.data() + (picture.from.y * header.width + picture.from.x) * 3, header.width * 3,
+                     exact.data(), picture.width * 3, aligned);
+  double absolute = 0, squares = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double d = std::abs(static_cast<double>(exact[i]) - fast.pixels[i]);
+    absolute += d, squares += d * d;
+  }
+  const auto n = static_cast<double>(exact.size());
+  return {absolute / n, squares == 0 ? 99.0 : 10 * std::log10(255.0 * 255.0 * n / squares)};
+}
+
+TEST(Resampled, FastIsCloseToExact) {
+  const std::string root = testing::data_folder();
+  if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
+  std::vector<double> means;
+  double psnr_sum = 0, psnr_least = 99;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(root) / "imagenet1k")) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    const auto header = read_image_header(bytes_of(file));
+    if (!header.ok() || header->format != ImageFormat::jpeg) continue;
+    for (int i = 0; i < 10; ++i) {
+      Resampled picture{{}, 224, 224, {0, 0, 224, 224}};
+      const int64_t h = header->height, w = header->width;
+      picture.from.h = std::max<int64_t>(1, h / 4 + below(h - h / 4)), picture.from.w = std::max<int64_t>(1, w / 4 + below(w - w / 4));
+      picture.from.y = below(h - picture.from.h + 1), picture.from.x = below(w - picture.from.w + 1);
+      const Difference d = difference(file, *header, picture);
+      means.push_back(d.mean), psnr_sum += d.psnr, psnr_least = std::min(psnr_least, d.psnr);
+    }
+  }
+  ASSERT_GT(means.size(), 2000u);
+  std::sort(means.begin(), means.end());
+  const double p95 = means[means.size() * 95 / 100], psnr = psnr_sum / static_cast<double>(means.size());
+  std::printf("fast against exact, %zu crops: mean absolute difference %.3f median, %.3f p95, %.3f worst; PSNR %.1f dB average, %.1f worst\n",
+              means.size(), means[means.size() / 2], p95, means.back(), psnr, psnr_least);
+  EXPECT_LE(p95, 0.5);
+  EXPECT_LE(means.back(), 1.0);
+  EXPECT_GE(psnr_least, 40.0);
+  EXPECT_GE(psnr, 55.0);
+}
+
+}  // namespace
+}  // namespace headrace
