@@ -226,7 +226,8 @@ template <class Put> bool pair_scalar(const int16_t* coefficients, const uint16_
     for (int u = 0; u < 8; ++u) transform_scalar(v + u, 8, kConstBits - kPass1Bits);
     for (int row = 0; row < 8; ++row) {
       transform_scalar(v + 8 * row, 1, kConstBits + kPass1Bits + 3);
-      for (int x = 0; x < 8; ++x) put(b, static_cast<size_t>(row), static_cast<size_t>(x), pixel(v[8 * row + x]));
+      for (int x = 0; x < 8; ++x)
+        put(b, static_cast<size_t>(row), static_cast<size_t>(x), pixel(v[8 * row + x]));
     }
   }
   return plain;

@@ -25,10 +25,12 @@ bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_
 bool idct_dc(int coefficient, int quant, uint8_t* out, size_t stride);
 
 // The same pixels as the resampling of planes takes them (resample_planes.h): in a strip of kStripRows rows,
-// column by column, so that pixel (y, x) of a block is out[kStripRows * x + y], and shifted up by kSampleBits.
+// column by column, so that pixel (y, x) of a block is out[kStripRows * x + y], and shifted up by
+// kSampleBits.
 inline constexpr int kStripRows = 16, kSampleBits = 7;
 bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1);
-bool idct_pair_columns_scalar(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1);
+bool idct_pair_columns_scalar(const int16_t* coefficients, const uint16_t* quant, int16_t* out0,
+                              int16_t* out1);
 bool idct_dc_columns(int coefficient, int quant, int16_t* out);
 
 }  // namespace headrace::kernels

@@ -62,12 +62,14 @@ TEST(Idct, ColumnsHoldThePixelsOfRows) {
       const Output rows = transform(in, true);
       on_each_simd_target([&](const std::string& target) {
         std::array<int16_t, 8 * kStripRows> columns[2] = {};
-        EXPECT_EQ(idct_pair_columns(in.coefficients.data(), in.quant.data(), columns[0].data(), columns[1].data()),
-                  rows.plain);
+        EXPECT_EQ(
+            idct_pair_columns(in.coefficients.data(), in.quant.data(), columns[0].data(), columns[1].data()),
+            rows.plain);
         for (int b = 0; b < 2; ++b)
           for (size_t y = 0; y < 8; ++y)
             for (size_t x = 0; x < 8; ++x)
-              ASSERT_EQ(columns[b][kStripRows * x + y], (b == 0 ? rows.first : rows.second)[8 * y + x] << kSampleBits)
+              ASSERT_EQ(columns[b][kStripRows * x + y],
+                        (b == 0 ? rows.first : rows.second)[8 * y + x] << kSampleBits)
                   << target;
       });
     }

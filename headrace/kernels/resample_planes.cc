@@ -16,7 +16,7 @@
 #define HEADRACE_KERNELS_RESAMPLE_PLANES_CONSTANTS
 namespace headrace::kernels {
 
-inline constexpr int kWeightBits = 14, kMixedBits = 5;
+inline constexpr int kWeightBits = 14, kAcrossBits = 6, kMixedBits = 5;
 // round(x * 2^14) of the factors of JFIF 1.02.
 inline constexpr int16_t k1_402 = 22970, k1_772 = 29032, k0_344 = 5638, k0_714 = 11700;
 inline constexpr int16_t kGrey = 128 << kMixedBits;
@@ -30,8 +30,9 @@ namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 #if HEADRACE_NO_SIMD
 
-bool across(const int16_t*, int64_t, const PlaneTaps&, int16_t* const*) { return false; }
-bool mix_gray(const MixedRow&, int64_t, uint8_t*) { return false; }
+bool across(const int16_t*, int64_t, const PlaneTaps&, bool, int16_t* const*) { return false; }
+bool to_rgb(int16_t*, int16_t*, int16_t*, int64_t) { return false; }
+bool mix_bytes(const MixedRow&, int64_t, uint8_t*) { return false; }
 bool mix_rgb(const MixedRow&, const MixedRow&, const MixedRow&, int64_t, uint8_t* const*) { return false; }
 
 #else
@@ -71,16 +72,24 @@ template <class F> HWY_INLINE void with_window(int32_t window, F&& f) {
   }
 }
 
+// To the nearest byte, with `kBits` below the point before and `kAfter` after.
+template <int kBits, int kAfter> HWY_INLINE V16 rounded_to_byte(V16 v) {
+  const D16 d;
+  const V16 rounded = hn::ShiftRight<kBits>(hn::Add(v, hn::Set(d, 1 << (kBits - 1))));
+  return hn::ShiftLeft<kAfter>(hn::Min(hn::Max(rounded, hn::Zero(d)), hn::Set(d, 255)));
+}
+
 // Eight columns of results, turned into rows.
-template <int kWindow>
-HWY_INLINE void eight_columns(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int64_t x,
-                              int16_t* const* rows) {
+template <int kWindow, bool kRounded> HWY_INLINE void eight_columns(const int16_t* strip, int64_t origin,
+                                                                    const PlaneTaps& taps, int64_t x,
+                                                                    int16_t* const* rows) {
   for (size_t half = 0; half < kStripRows; half += kLanes) {
     V16 v[8];
     for (int64_t i = 0; i < 8; ++i) {
       const int16_t* column = strip + kStripRows * (taps.first[x + i] - origin) + half;
       v[i] = sum_of<kWindow>(taps.window, taps.weights_of(x + i),
                              [&](int32_t k) { return column + kStripRows * k; });
+      if constexpr (kRounded) v[i] = rounded_to_byte<kAcrossBits, kAcrossBits>(v[i]);
     }
     transpose(v);
     for (size_t r = 0; r < 8; ++r) {
@@ -95,10 +104,41 @@ HWY_INLINE void eight_columns(const int16_t* strip, int64_t origin, const PlaneT
   }
 }
 
-bool across(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
+bool across(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded, int16_t* const* rows) {
   with_window(taps.window, [&](auto window) HWY_ATTR {
-    for (int64_t x = 0; x < taps.count; x += 8) eight_columns<window()>(strip, origin, taps, x, rows);
+    for (int64_t x = 0; x < taps.count; x += 8)
+      if (rounded)
+        eight_columns<window(), true>(strip, origin, taps, x, rows);
+      else
+        eight_columns<window(), false>(strip, origin, taps, x, rows);
   });
+  return true;
+}
+
+struct Rgb {
+  V16 r, g, b;
+};
+// kMixedBits below the point for `y` and the result, one more for the two of chroma, which are around zero.
+HWY_INLINE Rgb matrix(V16 y, V16 u, V16 v) {
+  const auto times = [](V16 a, int16_t factor)
+                         HWY_ATTR { return hn::MulFixedPoint15(a, hn::Set(D16(), factor)); };
+  return {hn::Add(y, times(v, k1_402)), hn::Sub(hn::Sub(y, times(u, k0_344)), times(v, k0_714)),
+          hn::Add(y, times(u, k1_772))};
+}
+
+bool to_rgb(int16_t* y, int16_t* cb, int16_t* cr, int64_t columns) {
+  const D16 d;
+  const V16 grey = hn::Set(d, 128 << kSampleBits);
+  for (int64_t i = 0; i < columns * kStripRows; i += kLanes) {
+    const auto chroma = [&](const int16_t* of) HWY_ATTR {
+      return hn::ShiftRight<kSampleBits - kMixedBits - 1>(hn::Sub(hn::Load(d, of + i), grey));
+    };
+    const Rgb rgb =
+        matrix(hn::ShiftRight<kSampleBits - kMixedBits>(hn::Load(d, y + i)), chroma(cb), chroma(cr));
+    hn::Store(rounded_to_byte<kMixedBits, kSampleBits>(rgb.r), d, y + i);
+    hn::Store(rounded_to_byte<kMixedBits, kSampleBits>(rgb.g), d, cb + i);
+    hn::Store(rounded_to_byte<kMixedBits, kSampleBits>(rgb.b), d, cr + i);
+  }
   return true;
 }
 
@@ -112,28 +152,27 @@ HWY_INLINE void store_bytes(V16 v, uint8_t* out) {
   hn::StoreU(hn::DemoteTo(hn::Rebind<uint8_t, D16>(), rounded), hn::Rebind<uint8_t, D16>(), out);
 }
 
-bool mix_gray(const MixedRow& luma, int64_t width, uint8_t* out) {
-  with_window(luma.window, [&](auto window) HWY_ATTR {
-    for (int64_t x = 0; x < width; x += kLanes) store_bytes(mixed<window()>(luma, x), out + x);
+bool mix_bytes(const MixedRow& row, int64_t width, uint8_t* out) {
+  with_window(row.window, [&](auto window) HWY_ATTR {
+    for (int64_t x = 0; x < width; x += kLanes) store_bytes(mixed<window()>(row, x), out + x);
   });
   return true;
 }
 
-template <int kLuma, int kChroma>
-HWY_INLINE void rgb_vector(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t x,
-                           uint8_t* const* rgb) {
-  const D16 d;
-  const V16 grey = hn::Set(d, kGrey);
-  const V16 y = mixed<kLuma>(luma, x);
+template <int kLuma, int kChroma> HWY_INLINE void rgb_vector(const MixedRow& luma, const MixedRow& cb,
+                                                             const MixedRow& cr, int64_t x,
+                                                             uint8_t* const* rgb) {
+  const V16 grey = hn::Set(D16(), kGrey);
   const V16 u = hn::ShiftLeft<1>(hn::Sub(mixed<kChroma>(cb, x), grey));
   const V16 v = hn::ShiftLeft<1>(hn::Sub(mixed<kChroma>(cr, x), grey));
-  const auto times = [&](V16 a, int16_t factor) { return hn::MulFixedPoint15(a, hn::Set(d, factor)); };
-  store_bytes(hn::Add(y, times(v, k1_402)), rgb[0] + x);
-  store_bytes(hn::Sub(hn::Sub(y, times(u, k0_344)), times(v, k0_714)), rgb[1] + x);
-  store_bytes(hn::Add(y, times(u, k1_772)), rgb[2] + x);
+  const Rgb of = matrix(mixed<kLuma>(luma, x), u, v);
+  store_bytes(of.r, rgb[0] + x);
+  store_bytes(of.g, rgb[1] + x);
+  store_bytes(of.b, rgb[2] + x);
 }
 
-bool mix_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb) {
+bool mix_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
+             uint8_t* const* rgb) {
   with_window(luma.window, [&](auto window) HWY_ATTR {
     if (cb.window == luma.window)
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), window()>(luma, cb, cr, x, rgb);
@@ -153,7 +192,8 @@ namespace headrace::kernels {
 namespace {
 
 HWY_EXPORT(across);
-HWY_EXPORT(mix_gray);
+HWY_EXPORT(to_rgb);
+HWY_EXPORT(mix_bytes);
 HWY_EXPORT(mix_rgb);
 
 // The window of one axis: what a plain resize has (taps.cc), around a centre that may lie within a sample.
@@ -192,9 +232,18 @@ int16_t product(int a, int32_t weight) {
   return static_cast<int16_t>((a * static_cast<int16_t>(weight) + (1 << 14)) >> 15);
 }
 
-uint8_t to_byte(int16_t v) {
-  const auto rounded = static_cast<int16_t>(v + (1 << (kMixedBits - 1)));
-  return static_cast<uint8_t>(std::clamp(rounded >> kMixedBits, 0, 255));
+template <int kBits> uint8_t to_byte(int v) {
+  const auto rounded = static_cast<int16_t>(v + (1 << (kBits - 1)));
+  return static_cast<uint8_t>(std::clamp(rounded >> kBits, 0, 255));
+}
+
+struct Pixel {
+  uint8_t r, g, b;
+};
+Pixel matrix_scalar(int y, int u, int v) {
+  return {to_byte<kMixedBits>(y + product(v, k1_402)),
+          to_byte<kMixedBits>(y - product(u, k0_344) - product(v, k0_714)),
+          to_byte<kMixedBits>(y + product(u, k1_772))};
 }
 
 int16_t mixed(const MixedRow& row, int64_t x) {
@@ -230,7 +279,8 @@ PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
     const auto count = static_cast<int32_t>(end - begin);
     double sum = 0;
     for (int32_t k = 0; k < count; ++k)
-      sum += exact[k] = filter_value(axis.interpolation, (static_cast<double>(begin + k) - center + 0.5) * inverse);
+      sum += exact[k] =
+          filter_value(axis.interpolation, (static_cast<double>(begin + k) - center + 0.5) * inverse);
     if (sum == 0) sum = exact[0] = 1;
     // Weights that are rounded so that any number of them from the first on is right to a unit: their sum is
     // exact.
@@ -238,8 +288,8 @@ PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
     int before = 0;
     for (int32_t k = 0; k < needed; ++k) {
       if (k < count) total += exact[k];
-      const int now = k + 1 < count ? static_cast<int>(std::lround(total / sum * (1 << kWeightBits)))
-                                    : 1 << kWeightBits;
+      const int now =
+          k + 1 < count ? static_cast<int>(std::lround(total / sum * (1 << kWeightBits))) : 1 << kWeightBits;
       weight[k] = both_halves(now - before);
       before = now;
     }
@@ -251,42 +301,62 @@ PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
   return {first, weights, axis.count, needed};
 }
 
-void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
-  if (!HWY_DYNAMIC_DISPATCH(across)(strip, origin, taps, rows)) resample_strip_scalar(strip, origin, taps, rows);
+void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
+                    int16_t* const* rows) {
+  if (!HWY_DYNAMIC_DISPATCH(across)(strip, origin, taps, rounded, rows))
+    resample_strip_scalar(strip, origin, taps, rounded, rows);
 }
 
-void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows) {
+void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
+                           int16_t* const* rows) {
   for (int64_t x = 0; x < taps.count; ++x) {
     const int16_t* column = strip + kStripRows * (taps.first[x] - origin);
     for (int r = 0; r < kStripRows; ++r) {
       int sum = 0;
-      for (int32_t k = 0; k < taps.window; ++k) sum += product(column[kStripRows * k + r], taps.weights_of(x)[k]);
-      rows[r][x] = static_cast<int16_t>(sum);
+      for (int32_t k = 0; k < taps.window; ++k)
+        sum += product(column[kStripRows * k + r], taps.weights_of(x)[k]);
+      const auto mixed = static_cast<int16_t>(sum);
+      rows[r][x] = rounded ? static_cast<int16_t>(to_byte<kAcrossBits>(mixed) << kAcrossBits) : mixed;
     }
   }
 }
 
-void mix_to_gray(const MixedRow& luma, int64_t width, uint8_t* out) {
-  if (!HWY_DYNAMIC_DISPATCH(mix_gray)(luma, width, out)) mix_to_gray_scalar(luma, width, out);
+void strips_to_rgb(int16_t* y, int16_t* cb, int16_t* cr, int64_t columns) {
+  if (!HWY_DYNAMIC_DISPATCH(to_rgb)(y, cb, cr, columns)) strips_to_rgb_scalar(y, cb, cr, columns);
 }
 
-void mix_to_gray_scalar(const MixedRow& luma, int64_t width, uint8_t* out) {
-  for (int64_t x = 0; x < width; ++x) out[x] = to_byte(mixed(luma, x));
+void strips_to_rgb_scalar(int16_t* y, int16_t* cb, int16_t* cr, int64_t columns) {
+  const auto chroma = [](int sample) {
+    return (sample - (128 << kSampleBits)) >> (kSampleBits - kMixedBits - 1);
+  };
+  for (int64_t i = 0; i < columns * kStripRows; ++i) {
+    const Pixel pixel = matrix_scalar(y[i] >> (kSampleBits - kMixedBits), chroma(cb[i]), chroma(cr[i]));
+    y[i] = static_cast<int16_t>(pixel.r << kSampleBits);
+    cb[i] = static_cast<int16_t>(pixel.g << kSampleBits);
+    cr[i] = static_cast<int16_t>(pixel.b << kSampleBits);
+  }
 }
 
-void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb) {
+void mix_to_bytes(const MixedRow& row, int64_t width, uint8_t* out) {
+  if (!HWY_DYNAMIC_DISPATCH(mix_bytes)(row, width, out)) mix_to_bytes_scalar(row, width, out);
+}
+
+void mix_to_bytes_scalar(const MixedRow& row, int64_t width, uint8_t* out) {
+  for (int64_t x = 0; x < width; ++x) out[x] = to_byte<kMixedBits>(mixed(row, x));
+}
+
+void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
+                uint8_t* const* rgb) {
   if (!HWY_DYNAMIC_DISPATCH(mix_rgb)(luma, cb, cr, width, rgb)) mix_to_rgb_scalar(luma, cb, cr, width, rgb);
 }
 
 void mix_to_rgb_scalar(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
                        uint8_t* const* rgb) {
   for (int64_t x = 0; x < width; ++x) {
-    const int y = mixed(luma, x);
     const auto u = static_cast<int16_t>(2 * (mixed(cb, x) - kGrey));
     const auto v = static_cast<int16_t>(2 * (mixed(cr, x) - kGrey));
-    rgb[0][x] = to_byte(static_cast<int16_t>(y + product(v, k1_402)));
-    rgb[1][x] = to_byte(static_cast<int16_t>(y - product(u, k0_344) - product(v, k0_714)));
-    rgb[2][x] = to_byte(static_cast<int16_t>(y + product(u, k1_772)));
+    const Pixel pixel = matrix_scalar(mixed(luma, x), u, v);
+    rgb[0][x] = pixel.r, rgb[1][x] = pixel.g, rgb[2][x] = pixel.b;
   }
 }
 

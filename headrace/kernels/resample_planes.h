@@ -1,15 +1,17 @@
-// Resampling planes of luma and chroma on their way out of a JPEG decoder, and turning the result into RGB.
+// Resampling planes on their way out of a JPEG decoder: for codecs/jpeg/planes.cc.
 //
-// For codecs/jpeg. The arithmetic is 16 bits wide throughout, which is what makes it fast; it is a definition,
-// equal on every target:
+// The arithmetic is 16 bits wide throughout, which is what makes it fast; it is a definition, equal on every
+// target:
 //
 //   product(a, w) = (a * w + 2^14) >> 15                  (pmulhrsw; weights have 14 bits, one is 2^14)
 //   across: the sum over a window of columns of product(sample << 7, weight)        6 bits below the point
 //   down:   the sum over a window of rows of product(that, weight)                  5 bits
 //   RGB:    the matrix of JFIF in the same products, rounded to 8 bits and clamped.
 //
-// Each product is off by half a unit of its last bit at most, so a pixel by some hundredths. Free functions on
-// borrowed memory, any thread.
+// Chroma that is coarser than luma is resampled as it is, and made RGB after. Where all planes are equally
+// fine, samples are made RGB first and rounded to 8 bits between across and down, for so does a plain resize,
+// and the result is closer to its. Each product is off by half a unit of its last bit at most, a pixel by
+// some hundredths. Free functions on borrowed memory, any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +21,9 @@
 
 namespace headrace::kernels {
 
-// One axis of a plane: `size` samples from `begin` on (chroma may begin within a sample) are spread over `grid`
-// outputs, of which those from `first` on are wanted. Samples outside of low .. high count for nothing.
-// REQUIRES: low < high, size > 0, not nearest.
+// One axis of a plane: `size` samples from `begin` on (chroma may begin within a sample) are spread over
+// `grid` outputs, of which those from `first` on are wanted. Samples outside of low .. high count for
+// nothing. REQUIRES: low < high, size > 0, not nearest.
 struct PlaneAxis {
   double begin = 0, size = 1;
   int64_t low = 0, high = 1;
@@ -31,8 +33,8 @@ struct PlaneAxis {
   bool antialias = true;
 };
 
-// Output i is made of `window` samples from first[i] on, all within the samples that count when there are that
-// many: else the weights of those beyond are zero.
+// Output i is made of `window` samples from first[i] on, all within the samples that count when there are
+// that many: else the weights of those beyond are zero.
 struct PlaneTaps {
   const int32_t* first = nullptr;    // to a multiple of eight, the last one repeated; so are the weights
   const int32_t* weights = nullptr;  // [i * window + k]; both halves hold the weight
@@ -52,8 +54,15 @@ constexpr int64_t padded(int64_t width) { return (width + kRowStep - 1) / kRowSt
 // A strip holds kStripRows rows column by column (idct.h); strip[0] is the sample of column `origin` in its
 // first row. Output row r goes to rows[r], which has padded(taps.count) elements. REQUIRES: taps.window
 // columns are readable from taps.first[i] on, whatever the last of them hold.
-void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows);
-void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, int16_t* const* rows);
+// `rounded`: the results are those of 8 bits, still with 6 bits below the point.
+void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
+                    int16_t* const* rows);
+void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
+                           int16_t* const* rows);
+
+// Y, Cb and Cr become R, G and B, in place. `columns` of strips that are aligned to 32 bytes.
+void strips_to_rgb(int16_t* y, int16_t* cb, int16_t* cr, int64_t columns);
+void strips_to_rgb_scalar(int16_t* y, int16_t* cb, int16_t* cr, int64_t columns);
 
 // One row of a plane: the sum of rows[k] * weights[k].
 struct MixedRow {
@@ -63,9 +72,10 @@ struct MixedRow {
 };
 
 // Rows of bytes with room for padded(width).
-void mix_to_gray(const MixedRow& luma, int64_t width, uint8_t* out);
-void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width, uint8_t* const* rgb);
-void mix_to_gray_scalar(const MixedRow& luma, int64_t width, uint8_t* out);
+void mix_to_bytes(const MixedRow& row, int64_t width, uint8_t* out);
+void mix_to_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
+                uint8_t* const* rgb);
+void mix_to_bytes_scalar(const MixedRow& row, int64_t width, uint8_t* out);
 void mix_to_rgb_scalar(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
                        uint8_t* const* rgb);
 

@@ -1,5 +1,5 @@
-// Pictures resampled plane by plane equal the same arithmetic, written plainly, over libjpeg-turbo's own planes; and
-// they are close to what decoding and resizing gives.
+// Pictures resampled plane by plane equal the same arithmetic, written plainly, over libjpeg-turbo's own
+// planes; and they are close to what decoding and resizing gives.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -76,21 +76,36 @@ std::vector<Plane> raw_planes(const std::string& file) {
 }
 
 int product(int a, int w) { return (a * w + (1 << 14)) >> 15; }
+int to_byte(int v, int bits) { return std::clamp((v + (1 << (bits - 1))) >> bits, 0, 255); }
+
+kernels::PlaneTaps taps_of(int64_t begin, int64_t size, int factor, int64_t samples, int64_t grid,
+                           int64_t first, int64_t count, const Resampled& picture,
+                           std::vector<std::byte>& memory) {
+  const PlaneAxis axis{static_cast<double>(begin) / factor,
+                       static_cast<double>(size) / factor,
+                       begin / factor,
+                       std::min((begin + size + factor - 1) / factor, samples),
+                       grid,
+                       first,
+                       count,
+                       false,
+                       picture.interpolation,
+                       picture.antialias};
+  memory.resize(kernels::plane_taps_bytes(axis));
+  return kernels::plane_taps(axis, memory.data());
+}
 
 // 5 bits below the point.
-std::vector<int> resampled(const Plane& plane, int h, int v, const Resampled& picture) {
-  const auto taps_of = [&](int64_t begin, int64_t size, int factor, int64_t samples, int64_t grid, int64_t first,
-                           int64_t count, std::vector<std::byte>& memory) {
-    PlaneAxis axis{static_cast<double>(begin) / factor, static_cast<double>(size) / factor,
-                   begin / factor, std::min((begin + size + factor - 1) / factor, samples),
-                   grid, first, count, false, picture.interpolation, picture.antialias};
-    memory.resize(kernels::plane_taps_bytes(axis));
-    return kernels::plane_taps(axis, memory.data());
-  };
-  const Box& window = picture.window;
+std::vector<int> resampled(const Plane& plane, int h, int v, const Resampled& picture, bool rounded) {
+  const Box &from = picture.from, &window = picture.window;
   std::vector<std::byte> memory[2];
-  const auto across = taps_of(picture.from.x, picture.from.w, h, plane.width, picture.width, window.x, window.w, memory[0]);
-  const auto down = taps_of(picture.from.y, picture.from.h, v, plane.height, picture.height, window.y, window.h, memory[1]);
+  const auto across =
+      taps_of(from.x, from.w, h, plane.width, picture.width, window.x, window.w, picture, memory[0]);
+  const auto down =
+      taps_of(from.y, from.h, v, plane.height, picture.height, window.y, window.h, picture, memory[1]);
+  const auto sample = [&](int64_t y, int64_t x) {
+    return plane.samples[static_cast<size_t>(y * plane.stride + x)];
+  };
   std::vector<int> out;
   for (int64_t y = 0; y < window.h; ++y)
     for (int64_t at = 0; at < window.w; ++at) {
@@ -100,34 +115,47 @@ std::vector<int> resampled(const Plane& plane, int h, int v, const Resampled& pi
         const auto weight = static_cast<int16_t>(down.weights_of(y)[j]);
         if (weight == 0) continue;
         int row = 0;
-        for (int32_t k = 0; k < across.window; ++k) {
-          const auto w = static_cast<int16_t>(across.weights_of(x)[k]);
-          if (w != 0)
-            row += product(plane.samples[static_cast<size_t>((down.first[y] + j) * plane.stride + across.first[x] + k)] << 7, w);
-        }
-        sum += product(row, weight);
+        for (int32_t k = 0; k < across.window; ++k)
+          if (const auto w = static_cast<int16_t>(across.weights_of(x)[k]); w != 0)
+            row += product(sample(down.first[y] + j, across.first[x] + k) << 7, w);
+        sum += product(rounded ? to_byte(row, 6) << 6 : row, weight);
       }
       out.push_back(sum);
     }
   return out;
 }
 
-uint8_t to_byte(int v) { return static_cast<uint8_t>(std::clamp((v + 16) >> 5, 0, 255)); }
+struct Rgb {
+  int r, g, b;
+};
+// `y` has 5 bits below the point, the chroma around zero 6.
+Rgb matrix(int y, int u, int v) {
+  return {to_byte(y + product(v, 22970), 5), to_byte(y - product(u, 5638) - product(v, 11700), 5),
+          to_byte(y + product(u, 29032), 5)};
+}
 
-std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray, int h, int v) {
-  const auto planes = raw_planes(file);
-  const auto y = resampled(planes[0], 1, 1, picture);
+std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray, int h,
+                                     int v) {
+  auto planes = raw_planes(file);
   std::vector<uint8_t> out;
   if (planes.size() == 1 || gray) {
-    for (const int luma : y) out.insert(out.end(), gray ? 1 : 3, to_byte(luma));
+    for (const int luma : resampled(planes[0], 1, 1, picture, true))
+      out.insert(out.end(), gray ? 1 : 3, static_cast<uint8_t>(to_byte(luma, 5)));
     return out;
   }
-  const auto cb = resampled(planes[1], h, v, picture), cr = resampled(planes[2], h, v, picture);
-  for (size_t i = 0; i < y.size(); ++i) {
-    const int b = 2 * (cb[i] - 4096), r = 2 * (cr[i] - 4096);
-    out.push_back(to_byte(y[i] + product(r, 22970)));
-    out.push_back(to_byte(y[i] - product(b, 5638) - product(r, 11700)));
-    out.push_back(to_byte(y[i] + product(b, 29032)));
+  const bool is_fine = h == 1 && v == 1;
+  for (size_t i = 0; is_fine && i < planes[0].samples.size(); ++i) {
+    uint8_t &y = planes[0].samples[i], &cb = planes[1].samples[i], &cr = planes[2].samples[i];
+    const Rgb rgb = matrix(y << 5, (cb - 128) << 6, (cr - 128) << 6);
+    y = static_cast<uint8_t>(rgb.r), cb = static_cast<uint8_t>(rgb.g), cr = static_cast<uint8_t>(rgb.b);
+  }
+  const auto first = resampled(planes[0], 1, 1, picture, is_fine),
+             second = resampled(planes[1], h, v, picture, is_fine),
+             third = resampled(planes[2], h, v, picture, is_fine);
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Rgb rgb = is_fine ? Rgb{to_byte(first[i], 5), to_byte(second[i], 5), to_byte(third[i], 5)}
+                            : matrix(first[i], 2 * (second[i] - 4096), 2 * (third[i] - 4096));
+    for (const int value : {rgb.r, rgb.g, rgb.b}) out.push_back(static_cast<uint8_t>(value));
   }
   return out;
 }
@@ -172,7 +200,8 @@ void compare(const Encoding& e) {
   const Resampled pictures[] = {random_picture(*header), random_picture(*header), random_picture(*header)};
   for (const Color color : {Color::rgb, Color::gray}) {
     std::vector<Pixels> sinks;
-    for (const Resampled& picture : pictures) sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
+    for (const Resampled& picture : pictures)
+      sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
     RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
     Scratch scratch;
     ASSERT_TRUE(jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, scratch));
@@ -197,21 +226,24 @@ struct Difference {
   double mean = 0, psnr = 0;
 };
 
-// Fast beside exact, both through decode_resampled: "nearest" never is fast, so the exact one is made by hand.
+// Fast beside exact, both through decode_resampled: "nearest" never is fast, so the exact one is made by
+// hand.
 Difference difference(const std::string& file, const ImageHeader& header, const Resampled& picture) {
   Pixels fast(picture.window.w, 3);
   RowSink* const sink = &fast;
   Scratch scratch;
-  EXPECT_TRUE(decode_resampled(bytes_of(file), header, Color::rgb, false, {&picture, 1}, {&sink, 1}, scratch).ok());
+  EXPECT_TRUE(
+      decode_resampled(bytes_of(file), header, Color::rgb, false, {&picture, 1}, {&sink, 1}, scratch).ok());
   std::vector<uint8_t> whole(static_cast<size_t>(header.height * header.width * 3)),
       exact(static_cast<size_t>(picture.height * picture.width * 3));
   EXPECT_TRUE(decode_image(bytes_of(file), header, Color::rgb, header.whole(), whole.data(),
-                           static_cast<size_t>(header.width * 3), scratch).ok());
+                           static_cast<size_t>(header.width * 3), scratch)
+                  .ok());
   const kernels::Resize resize{picture.from.h, picture.from.w, picture.height, picture.width, 3};
   std::vector<std::byte> memory(kernels::resize_scratch_bytes(resize) + 64);
   auto* aligned = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-  kernels::resize_u8(resize, whole.data() + (picture.from.y * header.width + picture.from.x) * 3, header.width * 3,
-                     exact.data(), picture.width * 3, aligned);
+  kernels::resize_u8(resize, whole.data() + (picture.from.y * header.width + picture.from.x) * 3,
+                     header.width * 3, exact.data(), picture.width * 3, aligned);
   double absolute = 0, squares = 0;
   for (size_t i = 0; i < exact.size(); ++i) {
     const double d = std::abs(static_cast<double>(exact[i]) - fast.pixels[i]);
@@ -236,7 +268,8 @@ TEST(Resampled, FastIsCloseToExact) {
     for (int i = 0; i < 10; ++i) {
       Resampled picture{{}, 224, 224, {0, 0, 224, 224}};
       const int64_t h = header->height, w = header->width;
-      picture.from.h = std::max<int64_t>(1, h / 4 + below(h - h / 4)), picture.from.w = std::max<int64_t>(1, w / 4 + below(w - w / 4));
+      picture.from.h = std::max<int64_t>(1, h / 4 + below(h - h / 4)),
+      picture.from.w = std::max<int64_t>(1, w / 4 + below(w - w / 4));
       picture.from.y = below(h - picture.from.h + 1), picture.from.x = below(w - picture.from.w + 1);
       const Difference d = difference(file, *header, picture);
       means.push_back(d.mean), psnr_sum += d.psnr, psnr_least = std::min(psnr_least, d.psnr);
@@ -245,8 +278,10 @@ TEST(Resampled, FastIsCloseToExact) {
   ASSERT_GT(means.size(), 2000u);
   std::sort(means.begin(), means.end());
   const double p95 = means[means.size() * 95 / 100], psnr = psnr_sum / static_cast<double>(means.size());
-  std::printf("fast against exact, %zu crops: mean absolute difference %.3f median, %.3f p95, %.3f worst; PSNR %.1f dB average, %.1f worst\n",
-              means.size(), means[means.size() / 2], p95, means.back(), psnr, psnr_least);
+  std::printf(
+      "fast against exact, %zu crops: mean absolute difference %.3f median, %.3f p95, %.3f worst; PSNR %.1f "
+      "dB average, %.1f worst\n",
+      means.size(), means[means.size() / 2], p95, means.back(), psnr, psnr_least);
   EXPECT_LE(p95, 0.5);
   EXPECT_LE(means.back(), 1.0);
   EXPECT_GE(psnr_least, 40.0);

@@ -1,6 +1,6 @@
-// One pass over the file. The blocks of an MCU row that any picture looks at are transformed into strips (16 rows
-// of a plane side by side); each picture resamples the strip across into a ring of rows, and mixes rows of the
-// ring down into rows of pixels as soon as they are complete. No plane is ever there as a whole.
+// One pass over the file. The blocks of an MCU row that any picture looks at are transformed into strips (16
+// rows of a plane side by side); each picture resamples the strip across into a ring of rows, and mixes rows
+// of the ring down into rows of pixels as soon as they are complete. No plane is ever there as a whole.
 #include "headrace/codecs/jpeg/planes.h"
 
 #include <algorithm>
@@ -24,6 +24,14 @@ using kernels::PlaneTaps;
 
 constexpr Places kPlaces = places(kPairStride);
 constexpr int64_t kSide = 8;  // of a block
+
+// What the planes are when they are resampled.
+enum class Form : uint8_t {
+  gray,    // luma alone
+  rgb,     // made of planes that are equally fine
+  coarse,  // luma, and chroma at a lower resolution
+};
+constexpr int planes_of(Form form) { return form == Form::gray ? 1 : 3; }
 
 struct Range {
   int64_t begin = 0, end = 0;
@@ -56,7 +64,8 @@ class Ring {
  public:
   bool take(int64_t rows, int64_t width, Scratch& scratch) {
     rows_ = rows, stride_ = padded(width);
-    const auto memory = scratch.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
+    const auto memory =
+        scratch.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
     data_ = memory.data();
     return !memory.empty();
   }
@@ -78,9 +87,7 @@ struct Path {
     return make(x, across, columns, scratch) && make(y, down, rows, scratch) && (high = y.high, true);
   }
   // Rows for output row `y` are there.
-  bool is_ready(int64_t y) const {
-    return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed;
-  }
+  bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
   // More than a window and what two strips bring: planes do not wait for each other longer than that.
   int64_t ring_rows() const { return down.window + 4 * kStripRows; }
 
@@ -104,49 +111,55 @@ struct Path {
 // One picture in the making.
 class Picture {
  public:
-  // `planes`: 1 or 3. False without memory.
-  bool make(const Scan& scan, int planes, const Resampled& wanted, RowSink& sink,
-            Scratch& scratch) {
-    wanted_ = &wanted, sink_ = &sink, planes_ = planes;
-    if (!make_path(scan, 0, luma_, scratch) || (planes == 3 && !make_path(scan, 1, chroma_, scratch))) return false;
+  // False without memory.
+  bool make(const Scan& scan, Form form, const Resampled& wanted, RowSink& sink, Scratch& scratch) {
+    wanted_ = &wanted, sink_ = &sink, form_ = form;
+    if (!make_path(scan, 0, fine_, scratch)) return false;
+    if (form == Form::coarse && !make_path(scan, 1, coarse_, scratch)) return false;
     const int64_t width = wanted.window.w;
-    for (int p = 0; p < planes; ++p)
-      if (!ring_[p].take((p == 0 ? luma_ : chroma_).ring_rows(), width, scratch)) return false;
-    const int64_t window = std::max(luma_.down.window, chroma_.down.window);
-    const auto pointers = scratch.take<const int16_t*>(static_cast<size_t>(3 * window));
-    const auto pixels = scratch.take<uint8_t>(static_cast<size_t>(planes * padded(width)));
+    for (int p = 0; p < planes_of(form); ++p)
+      if (!ring_[p].take(path_of(p).ring_rows(), width, scratch)) return false;
+    window_ = std::max(fine_.down.window, coarse_.down.window);
+    const auto pointers = scratch.take<const int16_t*>(static_cast<size_t>(3 * window_));
+    const auto pixels = scratch.take<uint8_t>(static_cast<size_t>(planes_of(form) * padded(width)));
     if (pointers.empty() || pixels.empty()) return false;
-    pointers_ = pointers.data(), window_ = window;
-    for (int c = 0; c < 3; ++c) pixels_[c] = pixels.data() + (planes == 3 ? c : 0) * padded(width);
+    pointers_ = pointers.data();
+    for (int c = 0; c < 3; ++c) pixels_[c] = pixels.data() + (form == Form::gray ? 0 : c) * padded(width);
     return true;
   }
 
-  const Path& luma() const { return luma_; }
-  const Path& chroma() const { return chroma_; }
+  const Path& fine() const { return fine_; }
+  const Path& coarse() const { return coarse_; }
 
-  // A strip of luma whose first row is `y`, of which `count` rows are there, its first column being `origin`.
-  void feed_luma(const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
-    feed(luma_, strip, origin, y, count, [&](int r) { return ring_[0].row(y + r); });
+  // A strip of `plane`, of which `count` rows from row `y` of the image on are there.
+  void feed(int plane, const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
+    const bool rounded = form_ != Form::coarse;
+    feed(fine_, strip, origin, y, count, rounded, [&](int r) { return ring_[plane].row(y + r); });
   }
   // A strip of eight rows of Cb and eight of Cr.
   void feed_chroma(const int16_t* strip, int64_t origin, int64_t y) {
-    feed(chroma_, strip, origin, y, kSide, [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
+    feed(coarse_, strip, origin, y, kSide, false,
+         [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
   }
 
   // Hands on the rows that are complete.
   void emit() {
-    for (; next_ < wanted_->window.h && luma_.is_ready(next_) && (planes_ == 1 || chroma_.is_ready(next_)); ++next_) {
-      const MixedRow luma = luma_.mixed(ring_[0], next_, pointers_);
-      if (planes_ == 1)
-        kernels::mix_to_gray(luma, wanted_->window.w, pixels_[0]);
+    for (; next_ < wanted_->window.h && fine_.is_ready(next_) &&
+           (form_ != Form::coarse || coarse_.is_ready(next_));
+         ++next_) {
+      const auto mixed = [&](int p) { return path_of(p).mixed(ring_[p], next_, pointers_ + p * window_); };
+      if (form_ == Form::coarse)
+        kernels::mix_to_rgb(mixed(0), mixed(1), mixed(2), wanted_->window.w, pixels_);
       else
-        kernels::mix_to_rgb(luma, chroma_.mixed(ring_[1], next_, pointers_ + window_),
-                            chroma_.mixed(ring_[2], next_, pointers_ + 2 * window_), wanted_->window.w, pixels_);
+        for (int p = 0; p < planes_of(form_); ++p)
+          kernels::mix_to_bytes(mixed(p), wanted_->window.w, pixels_[p]);
       sink_->take(next_, pixels_);
     }
   }
 
  private:
+  const Path& path_of(int plane) const { return plane > 0 && form_ == Form::coarse ? coarse_ : fine_; }
+
   bool make_path(const Scan& scan, int component, Path& path, Scratch& scratch) const {
     const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
     PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h, scan.width_of(component));
@@ -159,19 +172,19 @@ class Picture {
     return path.make(x, y, scratch);
   }
 
-  template <class RowOf>
-  static void feed(Path& path, const int16_t* strip, int64_t origin, int64_t y, int64_t count, RowOf&& row_of) {
+  template <class RowOf> static void feed(Path& path, const int16_t* strip, int64_t origin, int64_t y,
+                                          int64_t count, bool rounded, RowOf&& row_of) {
     if (y + count <= path.rows.begin || y >= path.rows.end) return;
     int16_t* rows[kStripRows];
     for (int r = 0; r < kStripRows; ++r) rows[r] = row_of(r);
-    kernels::resample_strip(strip, origin, path.across, rows);
+    kernels::resample_strip(strip, origin, path.across, rounded, rows);
     path.fed = y + count;
   }
 
   const Resampled* wanted_ = nullptr;
   RowSink* sink_ = nullptr;
-  int planes_ = 1;
-  Path luma_, chroma_;
+  Form form_ = Form::gray;
+  Path fine_, coarse_;
   Ring ring_[3];
   const int16_t** pointers_ = nullptr;
   int64_t window_ = 0, next_ = 0;
@@ -222,24 +235,29 @@ class Transformer {
 
 class Decoder {
  public:
-  Decoder(const Scan& scan, const Tables& tables, int planes)
-      : scan_(scan), reader_(scan, tables), planes_(planes) {
-    for (int c = 0; c < planes; ++c)
-      transformer_[c].set_table(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
+  Decoder(const Scan& scan, const Tables& tables, Form form)
+      : scan_(scan), reader_(scan, tables), form_(form) {
+    for (int c = 0; c < planes_of(form); ++c)
+      transformer_[c].set_table(
+          scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
 
   bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
     pictures_.resize(pictures.size());
     int32_t window = 0;
     for (size_t i = 0; i < pictures.size(); ++i) {
-      if (!pictures_[i].make(scan_, planes_, pictures[i], *sinks[i], scratch)) return false;
-      const Path &luma = pictures_[i].luma(), &chroma = pictures_[i].chroma();
-      touch(columns_, luma.columns, scan_.mcu_width()), touch(rows_, luma.rows, scan_.mcu_height());
-      if (planes_ == 3) touch(columns_, chroma.columns, kSide), touch(rows_, chroma.rows, kSide);
-      window = std::max({window, luma.across.window, chroma.across.window});
+      if (!pictures_[i].make(scan_, form_, pictures[i], *sinks[i], scratch)) return false;
+      const Path &fine = pictures_[i].fine(), &coarse = pictures_[i].coarse();
+      touch(columns_, fine.columns, scan_.mcu_width()), touch(rows_, fine.rows, scan_.mcu_height());
+      if (form_ == Form::coarse) touch(columns_, coarse.columns, kSide), touch(rows_, coarse.rows, kSide);
+      window = std::max({window, fine.across.window, coarse.across.window});
     }
-    return take_strip(luma_, {columns_.begin * scan_.h_most, columns_.end * scan_.h_most}, window, scratch) &&
-           (planes_ == 1 || take_strip(chroma_, columns_, window, scratch));
+    const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
+    if (!take_strip(strips_[0], blocks, window, scratch)) return false;
+    if (form_ == Form::coarse) return take_strip(strips_[1], columns_, window, scratch);
+    for (int p = 1; p < planes_of(form_); ++p)
+      if (!take_strip(strips_[p], blocks, window, scratch)) return false;
+    return true;
   }
 
   bool run(Scratch& scratch) {
@@ -253,7 +271,7 @@ class Decoder {
  private:
   struct Strip {
     int16_t* data = nullptr;
-    int64_t origin = 0;  // its first column
+    int64_t origin = 0, columns = 0;  // its first one, and how many
     int16_t* block(int64_t column) const { return data + (kSide * column - origin) * kStripRows; }
   };
 
@@ -268,7 +286,7 @@ class Decoder {
     const auto memory = scratch.take<int16_t>(size);
     if (memory.empty()) return false;
     std::memset(memory.data(), 0, size * sizeof(int16_t));
-    strip = {memory.data(), blocks.begin * kSide};
+    strip = {memory.data(), blocks.begin * kSide, (blocks.end - blocks.begin) * kSide};
     return true;
   }
 
@@ -281,7 +299,7 @@ class Decoder {
     for (int64_t column = columns_.begin; column < columns_.end; ++column)
       if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
     if (!reader_.pass_over(end - columns_.end) || !reader_.is_in_order()) return false;
-    for (int c = 0; c < planes_; ++c)
+    for (int c = 0; c < planes_of(form_); ++c)
       if (!transformer_[c].flush()) return false;
     return true;
   }
@@ -289,38 +307,41 @@ class Decoder {
   bool decode_mcu(int64_t row, int64_t column) {
     for (int v = 0; v < scan_.v_most; ++v)
       for (int h = 0; h < scan_.h_most; ++h)
-        if (!transformer_[0].decode(reader_, 0, luma_.block(column * scan_.h_most + h) + half_of(row, v))) return false;
+        if (!decode_block(0, strips_[0].block(column * scan_.h_most + h) + half_of(row, v))) return false;
     for (int c = 1; c < scan_.components; ++c) {
-      if (planes_ == 1 ? !reader_.pass_over_block(c)
-                       : !transformer_[c].decode(reader_, c, chroma_.block(column) + (c - 1) * kSide))
-        return false;
+      const bool read = form_ == Form::gray  ? reader_.pass_over_block(c)
+                        : form_ == Form::rgb ? decode_block(c, strips_[c].block(column) + half_of(row, 0))
+                                             : decode_block(c, strips_[1].block(column) + (c - 1) * kSide);
+      if (!read) return false;
     }
     return true;
   }
+  bool decode_block(int c, int16_t* samples) { return transformer_[c].decode(reader_, c, samples); }
 
   // Which half of the strip's rows the blocks of luma go to.
   int64_t half_of(int64_t row, int v) const { return (row * scan_.v_most + v) % 2 * kSide; }
 
   void feed(int64_t row) {
     const int64_t blocks = (row + 1) * scan_.v_most;  // rows of blocks of luma that are there
-    const bool luma_due = blocks % 2 == 0 || row + 1 == rows_.end;
+    const int64_t y = (blocks - 1) / 2 * kStripRows, count = blocks * kSide - y;
+    const bool is_whole = count == kStripRows || row + 1 == rows_.end;
+    if (is_whole && form_ == Form::rgb)
+      kernels::strips_to_rgb(strips_[0].data, strips_[1].data, strips_[2].data, strips_[0].columns);
     for (Picture& picture : pictures_) {
-      if (luma_due) {
-        const int64_t y = (blocks - 1) / 2 * kStripRows;
-        picture.feed_luma(luma_.data, luma_.origin, y, blocks * kSide - y);
-      }
-      if (planes_ == 3) picture.feed_chroma(chroma_.data, chroma_.origin, row * kSide);
+      for (int p = 0; is_whole && p < (form_ == Form::rgb ? 3 : 1); ++p)
+        picture.feed(p, strips_[p].data, strips_[p].origin, y, count);
+      if (form_ == Form::coarse) picture.feed_chroma(strips_[1].data, strips_[1].origin, row * kSide);
       picture.emit();
     }
   }
 
   const Scan& scan_;
   EntropyReader reader_;
-  int planes_;
+  Form form_;
   Transformer transformer_[3];
   std::vector<Picture> pictures_;
   Range columns_, rows_;  // MCUs that pictures look at
-  Strip luma_, chroma_;
+  Strip strips_[3];       // of luma, and one with both of chroma; or of all three planes
 };
 
 }  // namespace
@@ -333,9 +354,12 @@ bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header
     return false;
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
-  const int channels = decoded_channels(header, color);
+  const bool is_fine = scan->h_most == 1 && scan->v_most == 1;
+  const Form form = scan->components == 1 || color == Color::gray ? Form::gray
+                    : is_fine                                     ? Form::rgb
+                                                                  : Form::coarse;
   const Scratch::Mark mark = scratch.mark();
-  Decoder decoder(*scan, *tables, channels == 1 ? 1 : scan->components);
+  Decoder decoder(*scan, *tables, form);
   const bool done = decoder.make(pictures, sinks, scratch) && decoder.run(scratch);
   scratch.reset(mark);
   return done;
