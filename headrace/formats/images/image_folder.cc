@@ -70,7 +70,9 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     const size_t slash = name.find('/');
-    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    const bool taken = names_an_image(name);
+    if (!taken) out.left_out.add(name);
+    if (!taken || slash == std::string_view::npos) continue;
     if (const std::string_view folder = name.substr(0, slash); label < 0 || folder != current) {
       label = number.emplace(folder, static_cast<int64_t>(number.size())).first->second;
       current = folder;
@@ -83,6 +85,7 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     sorted[static_cast<size_t>(first_number)] = static_cast<int64_t>(out.classes.size());
     out.classes.emplace_back(folder);
   }
+  std::erase_if(out.left_out.folders, [&](const std::string& name) { return number.contains(name); });
   for (int64_t& l : out.labels) l = sorted[static_cast<size_t>(l)];
 }
 
@@ -110,13 +113,16 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     const size_t slash = name.find('/');
-    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    const bool taken = names_an_image(name);
+    if (!taken) out.left_out.add(name);
+    if (!taken || slash == std::string_view::npos) continue;
     found.insert(name.substr(0, slash));
     const auto it = number.find(name.substr(0, slash));
     if (it == number.end()) continue;
     out.names.add(name);
     out.labels.push_back(it->second);
   }
+  std::erase_if(out.left_out.folders, [&](const std::string& folder) { return found.contains(folder); });
   return check_classes(found, out.classes);
 }
 
@@ -145,8 +151,13 @@ Result<SourceOpening> open_flat(const OpenRequest& request) {
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
-  for (size_t i = 0; i < listing->files.size(); ++i)
-    if (names_an_image(listing->files[i])) out.names.add(listing->files[i]);
+  for (size_t i = 0; i < listing->files.size(); ++i) {
+    if (names_an_image(listing->files[i]))
+      out.names.add(listing->files[i]);
+    else
+      out.left_out.add(listing->files[i]);
+  }
+  out.left_out.folders.clear();  // no class hangs on them
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "images", request));
   return ready(std::move(source));
 }
