@@ -15,6 +15,7 @@ struct Layout {
   size_t at_root = 0, in_folders = 0;
   // The first of the folders at the root, when these are splits of a set and not classes.
   std::string_view split;
+  bool voc = false;  // PASCAL VOC's folders: what lies beside JPEGImages are masks, and neither is a class
 };
 
 bool is_split_name(std::string_view name) {
@@ -34,6 +35,7 @@ Layout layout_of(const Listing& listing) {
     if (!names_an_image(name)) continue;
     const size_t slash = name.find('/');
     ++(slash == std::string_view::npos ? out.at_root : out.in_folders);
+    out.voc = out.voc || name.starts_with("JPEGImages/");
     if (slash == std::string_view::npos || !only_splits) continue;
     only_splits = is_split_name(name.substr(0, slash)) && name.find('/', slash + 1) != std::string_view::npos;
     if (only_splits) splits.insert(name.substr(0, slash));
@@ -126,13 +128,20 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
   return check_classes(found, out.classes);
 }
 
+// Labels that are folders of another meaning would be wrong without anybody noticing.
+Status check_folders_are_classes(const Layout& layout, const std::string& path) {
+  const std::string named = "', or format=\"image_folder\" if they are classes";
+  if (layout.voc)
+    return invalid("holds PASCAL VOC's folders without their XML files, not classes; give '" +
+                   join_path(path, "JPEGImages") + named);
+  if (layout.split.empty()) return {};
+  return invalid("holds splits, not classes; give one of them, such as '" + join_path(path, layout.split) +
+                 named + ", or format=\"images\" for no labels");
+}
+
 Result<SourceOpening> open_folder(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
-  if (request.recognised)
-    if (const std::string_view split = layout_of(*listing).split; !split.empty())
-      return invalid("holds splits, not classes; give one of them, such as '" +
-                     join_path(request.path().path, split) +
-                     "', or format=\"image_folder\" if they are classes, or format=\"images\" for no labels");
+  if (request.recognised) HEADRACE_TRY(check_folders_are_classes(layout_of(*listing), request.path().path));
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
