@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/hints.h"
+#include "cli/left_out.h"
 #include "cli/survey.h"
 #include "cli/terminal.h"
 #include "headrace/formats/images/image_files.h"
@@ -103,6 +104,7 @@ std::string format_of(const Source& source) {
 }
 
 void print_problems(const Source& source, const std::string& path) {
+  if (const std::string left_out = left_out_text(source); !left_out.empty()) line("left out", "{}", left_out);
   const Value metadata = source.metadata();
   const Value* problems = metadata.find("problems");
   if (!problems || !problems->list()) return;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cli/commands.h"
+#include "cli/left_out.h"
 #include "cli/parallel.h"
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
@@ -109,6 +110,8 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, dou
   out.set("broken", std::move(list));
   for (const auto& [reason, count] : totals_by_reason(broken)) totals.set(reason, count);
   out.set("reasons", std::move(totals));
+  const Value metadata = reader.source().metadata();
+  if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   return out;
 }
 
@@ -140,6 +143,8 @@ Result<int> verify(const Arguments& arguments) {
     what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
   fmt::print("{}: {} of {} broken ({}, {} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
              plural(source->size(), "sample"), what, size_text(static_cast<double>(num_bytes)), seconds);
+  if (const std::string left_out = left_out_text(*source); !left_out.empty())
+    fmt::print("left out, by their names: {}\n", left_out);
   return code;
 }
 
@@ -152,9 +157,10 @@ void add_verify(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
-  command->add_flag("--json", arguments->json,
-                    "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-                    "\"kind\"}], \"reasons\": {reason: how many}}");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
+      "\"kind\"}], \"reasons\": {reason: how many}}, and what \"left_out\" of a folder when files were");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

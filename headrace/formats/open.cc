@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/formats/endings.h"
 #include "headrace/formats/remembered_listing.h"
 
 namespace headrace {
@@ -37,7 +38,9 @@ std::string seen(const Probe& probe) {
     std::string out = "a folder of " + std::to_string(files.size()) + " files";
     for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
       out += (i == 0 ? ": " : ", ") + quoted(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
-    return out;
+    Endings endings;
+    for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
+    return files.empty() ? out : out + "; endings " + endings_text(endings.value());
   }
   std::string out = "a file of " + std::to_string(probe.info.size) + " bytes";
   constexpr std::string_view digits = "0123456789abcdef";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/formats/endings.h"
+
 namespace headrace {
 namespace {
 
@@ -16,6 +18,7 @@ void note(const std::string& text, std::vector<std::string>& out) {
 }
 
 constexpr uint64_t kManyRows = 1000;  // of a block: more are not counted
+constexpr size_t kManyNames = 200;    // characters
 
 uint64_t rows_of_first_block(const Source& source) {
   uint64_t rows = 0;
@@ -39,8 +42,29 @@ void note_amplified_reads(const Node& node, std::vector<std::string>& out) {
        out);
 }
 
+// A folder of files that nobody takes for images is a class less, and other labels.
+void note_left_out_classes(const Source& source, std::vector<std::string>& out) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* folders = left_out ? left_out->find("folders") : nullptr;
+  if (!folders) return;
+  std::string names;
+  for (const Value& folder : *folders->list()) {
+    if (names.size() > kManyNames) {
+      names += ", …";
+      break;
+    }
+    names += (names.empty() ? "'" : ", '") + *folder.text() + "'";
+  }
+  note("no image was found in " + names +
+           ", which are no classes then: the files left out have the endings " +
+           endings_text(*left_out->find("endings")),
+       out);
+}
+
 void collect(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, out);
+  if (const auto* read = node.as<Read>()) note_left_out_classes(*read->source, out);
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle && is_batched(*node.input()))
     note(

@@ -85,6 +85,30 @@ def test_inspect_says_what_it_is(photos):
         assert words in done.stdout
 
 
+def test_files_of_unknown_endings_are_counted(photos, tmp_path):
+    root = tmp_path / "photos"
+    for path in photos.rglob("*.jpg"):
+        folder = root / path.parent.name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / path.name).symlink_to(path.resolve())
+    (root / "newt").mkdir()
+    for i in range(10):
+        (root / "newt" / f"{i}.HEIC").touch()
+    (root / "cat" / "README").touch()
+    left_out = "11 files: endings .heic (10), none (1); no image in the folder newt\n"
+    assert f"  left out    {left_out}" in headrace("inspect", root).stdout
+    assert headrace("verify", root).stdout.endswith(f"left out, by their names: {left_out}")
+    counted = {"files": 11, "endings": {".heic": 10, "none": 1}, "folders": ["newt"]}
+    assert json.loads(headrace("verify", root, "--json").stdout)["left_out"] == counted
+    assert json.loads(headrace("inspect", root, "--json").stdout)["metadata"]["left_out"] == counted
+    assert "left out" not in headrace("inspect", photos).stdout
+    for path in root.rglob("*.jpg"):
+        path.unlink()
+    refused = headrace("inspect", root)
+    assert refused.returncode != 0
+    assert "endings .heic (10), none (1)" in refused.stderr
+
+
 def test_inspect_in_json(photos):
     told = json.loads(headrace("inspect", photos, "--json").stdout)
     assert told["samples"] == told["looked_at"] == 30

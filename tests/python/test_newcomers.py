@@ -335,6 +335,20 @@ def test_explain_notes_what_may_not_be_meant() -> None:
     assert notes(unbatched) == []
 
 
+def test_a_class_of_which_no_file_is_taken_is_noted(photos: Path, tmp_path: Path) -> None:
+    root = tmp_path / "animals"
+    (root / "cat").mkdir(parents=True)
+    (root / "newt").mkdir()
+    (root / "cat" / "1.jpg").write_bytes(next(photos.rglob("*.jpg")).read_bytes())
+    assert notes(hr.read(root)) == []
+    (root / "newt" / "1.heic").touch()
+    ds = hr.read(root)
+    assert ds.metadata["left_out"] == {"files": 1, "endings": {".heic": 1}, "folders": ["newt"]}
+    [note] = notes(ds)
+    assert "no image was found in 'newt'" in note
+    assert ".heic (1)" in note
+
+
 def test_shard_before_shuffle_deals_the_shuffled_order() -> None:
     before = [int(x) for x in hr.range(10).shard(1, 2).shuffle(seed=7)]
     after = [int(x) for x in hr.range(10).shuffle(seed=7).shard(1, 2)]

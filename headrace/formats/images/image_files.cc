@@ -78,6 +78,7 @@ class ImageFilesSource final : public Source {
     Value out{Value::Object()};
     if (!files_.classes.empty())
       out.set("classes", Value::List(files_.classes.begin(), files_.classes.end()));
+    if (files_.left_out.endings.files() > 0) out.set("left_out", left_out_value(files_.left_out));
     if (!files_.problems.empty()) out.set("problems", problems_value(files_.problems));
     return out;
   }
@@ -101,14 +102,17 @@ bool names_an_image(std::string_view path) {
     return std::equal(e.begin(), e.end(), ending.begin(), ending.end(),
                       [](char a, char b) { return a == lower(b); });
   };
-  if (std::none_of(endings.begin(), endings.end(), same)) return false;
+  return std::any_of(endings.begin(), endings.end(), same) && !is_hidden(path);
+}
+
+bool is_hidden(std::string_view path) {
   for (size_t part = 0; part < path.size();) {
     const size_t slash = std::min(path.find('/', part), path.size());
     const std::string_view name = path.substr(part, slash - part);
-    if (name.starts_with('.') && name != "." && name != "..") return false;
+    if (name.starts_with('.') && name != "." && name != "..") return true;
     part = slash + 1;
   }
-  return true;
+  return false;
 }
 
 std::string join_path(std::string_view root, std::string_view name) {
@@ -135,6 +139,24 @@ Value describe_opening(std::string_view format, const OpenRequest& request) {
   return out;
 }
 
+void LeftOut::add(std::string_view path) {
+  if (is_hidden(path)) return;
+  endings.add(path);
+  const size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return;
+  if (const std::string_view folder = path.substr(0, slash); !folders.contains(folder))
+    folders.emplace(folder);
+}
+
+Value left_out_value(const LeftOut& left_out) {
+  Value out;
+  out.set("files", left_out.endings.files());
+  out.set("endings", left_out.endings.value());
+  if (!left_out.folders.empty())
+    out.set("folders", Value::List(left_out.folders.begin(), left_out.folders.end()));
+  return out;
+}
+
 Value problems_value(const std::vector<Listing::Problem>& problems) {
   Value::List out;
   for (const Listing::Problem& problem : problems) {
@@ -148,7 +170,11 @@ Value problems_value(const std::vector<Listing::Problem>& problems) {
 }
 
 Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, const OpenRequest& request) {
-  if (files.names.empty()) return invalid("wants at least one image, found none");
+  if (files.names.empty()) {
+    const Endings& others = files.left_out.endings;
+    const std::string among = " among files with the endings " + endings_text(others.value());
+    return invalid("wants at least one image, found none" + (others.files() == 0 ? "" : among));
+  }
   if (!files.labels.empty() && files.labels.size() != files.names.size())
     return internal_error("as many labels as names are needed");
   files.names.shrink();

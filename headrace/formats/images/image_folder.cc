@@ -15,6 +15,7 @@ struct Layout {
   size_t at_root = 0, in_folders = 0;
   // The first of the folders at the root, when these are splits of a set and not classes.
   std::string_view split;
+  bool voc = false;  // PASCAL VOC's folders: what lies beside JPEGImages are masks, and neither is a class
 };
 
 bool is_split_name(std::string_view name) {
@@ -34,6 +35,7 @@ Layout layout_of(const Listing& listing) {
     if (!names_an_image(name)) continue;
     const size_t slash = name.find('/');
     ++(slash == std::string_view::npos ? out.at_root : out.in_folders);
+    out.voc = out.voc || name.starts_with("JPEGImages/");
     if (slash == std::string_view::npos || !only_splits) continue;
     only_splits = is_split_name(name.substr(0, slash)) && name.find('/', slash + 1) != std::string_view::npos;
     if (only_splits) splits.insert(name.substr(0, slash));
@@ -70,7 +72,9 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     const size_t slash = name.find('/');
-    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    const bool taken = names_an_image(name);
+    if (!taken) out.left_out.add(name);
+    if (!taken || slash == std::string_view::npos) continue;
     if (const std::string_view folder = name.substr(0, slash); label < 0 || folder != current) {
       label = number.emplace(folder, static_cast<int64_t>(number.size())).first->second;
       current = folder;
@@ -83,6 +87,7 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     sorted[static_cast<size_t>(first_number)] = static_cast<int64_t>(out.classes.size());
     out.classes.emplace_back(folder);
   }
+  std::erase_if(out.left_out.folders, [&](const std::string& name) { return number.contains(name); });
   for (int64_t& l : out.labels) l = sorted[static_cast<size_t>(l)];
 }
 
@@ -110,23 +115,33 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     const size_t slash = name.find('/');
-    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    const bool taken = names_an_image(name);
+    if (!taken) out.left_out.add(name);
+    if (!taken || slash == std::string_view::npos) continue;
     found.insert(name.substr(0, slash));
     const auto it = number.find(name.substr(0, slash));
     if (it == number.end()) continue;
     out.names.add(name);
     out.labels.push_back(it->second);
   }
+  std::erase_if(out.left_out.folders, [&](const std::string& folder) { return found.contains(folder); });
   return check_classes(found, out.classes);
+}
+
+// Labels that are folders of another meaning would be wrong without anybody noticing.
+Status check_folders_are_classes(const Layout& layout, const std::string& path) {
+  const std::string named = "', or format=\"image_folder\" if they are classes";
+  if (layout.voc)
+    return invalid("holds PASCAL VOC's folders without their XML files, not classes; give '" +
+                   join_path(path, "JPEGImages") + named);
+  if (layout.split.empty()) return {};
+  return invalid("holds splits, not classes; give one of them, such as '" + join_path(path, layout.split) +
+                 named + ", or format=\"images\" for no labels");
 }
 
 Result<SourceOpening> open_folder(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
-  if (request.recognised)
-    if (const std::string_view split = layout_of(*listing).split; !split.empty())
-      return invalid("holds splits, not classes; give one of them, such as '" +
-                     join_path(request.path().path, split) +
-                     "', or format=\"image_folder\" if they are classes, or format=\"images\" for no labels");
+  if (request.recognised) HEADRACE_TRY(check_folders_are_classes(layout_of(*listing), request.path().path));
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
@@ -145,8 +160,13 @@ Result<SourceOpening> open_flat(const OpenRequest& request) {
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
-  for (size_t i = 0; i < listing->files.size(); ++i)
-    if (names_an_image(listing->files[i])) out.names.add(listing->files[i]);
+  for (size_t i = 0; i < listing->files.size(); ++i) {
+    if (names_an_image(listing->files[i]))
+      out.names.add(listing->files[i]);
+    else
+      out.left_out.add(listing->files[i]);
+  }
+  out.left_out.folders.clear();  // no class hangs on them
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "images", request));
   return ready(std::move(source));
 }

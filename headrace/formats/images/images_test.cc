@@ -70,7 +70,9 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_THAT(samples(**source, store), ElementsAre("set/train/ant/deep/er/3.JPEG 0",
                                                     "set/train/cat-wild/1.jpg 2", "set/train/cat/2.jpg 1"));
-  EXPECT_EQ((*source)->metadata().dump(), R"({"classes":["ant","cat","cat-wild"]})");
+  EXPECT_EQ(
+      (*source)->metadata().dump(),
+      R"({"classes":["ant","cat","cat-wild"],"left_out":{"files":2,"endings":{".txt":2},"folders":["empty"]}})");
   EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
   EXPECT_EQ(image_of(**source, 2, store), "cat/2.jpg");
 }
@@ -112,7 +114,21 @@ TEST(Images, AFlatFolderHasNoLabels) {
   EXPECT_THAT(samples(**source, store), ElementsAre("d/a.png", "d/b.jpg"));
   EXPECT_EQ((*source)->describe().dump(), R"({"format":"images","path":"d"})");
   EXPECT_EQ(failure(open_source(store, "d", "image_folder")),
-            "image_folder: 'd': wants at least one image, found none");
+            "image_folder: 'd': wants at least one image, found none among files with the endings .txt (1)");
+}
+
+TEST(Images, WhatIsLeftOutIsCountedByEnding) {
+  MemoryStore store;
+  for (const char* name : {"x.jpg", "1.HEIC", "2.heic", "b/3.JPG_bak", "b/readme", "b/.hidden", ".git/x.png"})
+    store.add(std::string("d/") + name, "");
+  const auto source = open_source(store, "d");
+  ASSERT_TRUE(source.ok()) << failure(source);
+  EXPECT_EQ((*source)->metadata().dump(),
+            R"({"left_out":{"files":4,"endings":{".heic":2,".jpg_bak":1,"none":1}}})");
+  for (const char* name : {"1.jfif", "2.jfif", "3"}) store.add(std::string("e/") + name, "");
+  EXPECT_THAT(
+      failure(open_source(store, "e")),
+      HasSubstr("a folder of 3 files: '1.jfif', '2.jfif', '3'; endings .jfif (2), none (1); name one"));
 }
 
 TEST(Images, FingerprintHoldsNamesAndLabelsAndNoRoot) {

@@ -75,6 +75,18 @@ bool named_after_annotations(std::string_view part) {
   return false;
 }
 
+// SegmentationClass/x.png belongs to x.xml no less than JPEGImages/x.jpg does, but it is no photograph.
+bool named_after_masks(std::string_view part) {
+  std::string lower(part);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower.starts_with("segmentationclass") || lower.starts_with("segmentationobject") ||
+         lower == "masks";
+}
+
+bool lies_in_masks(std::string_view path) {
+  return std::ranges::any_of(parts(folder(path)), named_after_masks);
+}
+
 // Whether the folders differ in one part at most, on the XML's side one named after annotations.
 bool side_by_side(std::string_view image_folder, std::string_view xml_folder) {
   std::vector<std::string_view> a = parts(image_folder), b = parts(xml_folder);
@@ -128,9 +140,14 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
     if (names_xml(xml_names[i])) xmls.push_back(i);
   const auto stem_of = [&](size_t i) { return stem(xml_names[i]); };
   std::ranges::sort(xmls, {}, stem_of);
+  out.xmls = xmls.size();
   for (size_t i = 0; i < image_names.size(); ++i) {
     const std::string_view image = image_names[i];
     if (!names_an_image(image)) continue;
+    if (lies_in_masks(image)) {
+      ++out.masks;
+      continue;
+    }
     ++out.images;
     int best = 0;
     size_t found = 0, equals = 0;

@@ -31,6 +31,8 @@ struct VocPair {
 struct VocPairs {
   std::vector<VocPair> pairs;       // in the order of images
   size_t images = 0, unpaired = 0;  // of all names: images, and those without XML or with several
+  size_t masks = 0;  // images in folders such as SegmentationClass, which are not counted among images
+  size_t xmls = 0;
 };
 VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roots);
 

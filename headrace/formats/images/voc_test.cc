@@ -115,6 +115,10 @@ TEST(Voc, PairsByNameAndFolder) {
       {{"a/x.jpg"}, {"c/x.xml"}, true, {}},
       {{"x.y.jpg", "._x.jpg"}, {"x.y.xml", "._x.xml", "x.xml"}, false, {"x.y.jpg x.y.xml"}},
       {{"p/x.jpg"}, {"xml/x.xml", "labels/x.xml"}, false, {}},  // which?
+      {{"V/JPEGImages/x.jpg", "V/SegmentationClass/x.png", "V/SegmentationObject/x.png", "V/masks/x.png"},
+       {"V/Annotations/x.xml"},
+       false,
+       {"V/JPEGImages/x.jpg V/Annotations/x.xml"}},
   };
   for (const auto& c : cases) {
     Names images, xmls;
@@ -146,6 +150,37 @@ TEST(VocXml, GivesImageBoxesAndLabelsFromTwoFiles) {
   EXPECT_EQ(second[2].shape, (Shape{0}));
   const auto again = open_described(store, (*source)->describe());
   EXPECT_EQ((*again)->fingerprint(), (*source)->fingerprint());
+}
+
+TEST(VocXml, ARootOfVocIsItsJpegImages) {
+  MemoryStore store;
+  for (const char* name : {"JPEGImages/1.jpg", "JPEGImages/2.jpg", "JPEGImages/3.jpg", "JPEGImages/4.jpg",
+                           "SegmentationClass/1.png", "SegmentationClass/2.png", "SegmentationObject/1.png"})
+    store.add(std::string("voc/") + name, name);
+  EXPECT_THAT(
+      failure(open_source(store, "voc")),
+      HasSubstr("holds PASCAL VOC's folders without their XML files, not classes; give 'voc/JPEGImages'"));
+  store.add("voc/Annotations/1.xml", annotation(object("dog", "1 2 3 4")));
+  const auto source = open_source(store, "voc");
+  ASSERT_TRUE(source.ok()) << failure(source);
+  EXPECT_EQ((*source)->metadata().dump(),
+            R"({"classes":["dog"],"images_without_annotation":3,"masks_left_out":3})");
+  EXPECT_EQ((*source)->where(0), "voc/JPEGImages/1.jpg");
+}
+
+TEST(VocXml, FoldersThatDoNotMeetAreNamed) {
+  MemoryStore store;
+  store.add("voc/JPEGImages/1.jpg", "");
+  store.add("voc/Annotations/1.xml", annotation(""));
+  EXPECT_EQ(
+      failure(open_source(store, "voc", "voc_xml", *Value::parse(R"({"images":"JPEGImages"})"))),
+      "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/JPEGImages' holds 1 images, "
+      "'voc' 1 XML files; name the folders in which they lie, both of them, with images= and annotations=");
+  EXPECT_EQ(
+      failure(open_source(store, "voc", "voc_xml",
+                          *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
+      "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/Annotations' holds 0 images, "
+      "'voc/JPEGImages' 0 XML files");
 }
 
 TEST(VocXml, OptionsNameFoldersAndClasses) {

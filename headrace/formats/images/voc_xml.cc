@@ -16,7 +16,7 @@ struct VocFiles {
   std::vector<std::string> classes;  // sorted, or as the user gave them
   int64_t first = 1;
   bool difficult = false;
-  size_t unpaired = 0;
+  size_t unpaired = 0, masks = 0;
   std::vector<Listing::Problem> problems;
 
   std::string image(uint64_t i) const { return join_path(image_root, images[i]); }
@@ -117,6 +117,7 @@ class VocSource final : public Source {
     Value out;
     out.set("classes", Value::List(files_->classes.begin(), files_->classes.end()));
     out.set("images_without_annotation", static_cast<uint64_t>(files_->unpaired));
+    if (files_->masks > 0) out.set("masks_left_out", static_cast<uint64_t>(files_->masks));
     if (!files_->problems.empty()) out.set("problems", problems_value(files_->problems));
     return out;
   }
@@ -156,7 +157,11 @@ class OpenVoc final : public Opening<SourcePtr> {
 int recognise(const Probe& probe) {
   if (!probe.listing) return 0;
   const VocPairs found = pair_voc(probe.listing->files, probe.listing->files, false);
-  return !found.pairs.empty() && found.pairs.size() >= found.unpaired ? 80 : 0;
+  const auto of_voc = [&](const VocPair& pair) {
+    return probe.listing->files[pair.image].find("JPEGImages/") != std::string_view::npos;
+  };
+  const bool most = !found.pairs.empty() && found.pairs.size() >= found.unpaired;
+  return most || std::ranges::any_of(found.pairs, of_voc) ? 80 : 0;
 }
 
 Result<std::vector<std::string>> places(const std::string& path, const Value& options) {
@@ -169,6 +174,17 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
   }
   if (out[0] == out[1] && out[0] == path) out.clear();
   return out;
+}
+
+// What was looked at, and where: most often one of the two options is missing, or names the wrong folder.
+Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls, const VocPairs& found) {
+  std::string text = "wants images with an XML file of the same name; '" + images.path + "' holds " +
+                     std::to_string(found.images) + " images, '" + xmls.path + "' " +
+                     std::to_string(found.xmls) + " XML files";
+  const bool both = found.images > 0 && found.xmls > 0;
+  if (both && (images.path == root || xmls.path == root))
+    text += "; name the folders in which they lie, both of them, with images= and annotations=";
+  return invalid(std::move(text));
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
@@ -189,11 +205,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
     files->xmls.add(xmls.listing->files[pair.xml]);
   }
   files->images.shrink(), files->xmls.shrink();
-  files->unpaired = found.unpaired;
+  files->unpaired = found.unpaired, files->masks = found.masks;
   files->problems = images.listing->problems;
-  if (found.pairs.empty())
-    return invalid("wants images with an XML file of the same name, got " + std::to_string(found.images) +
-                   " images without");
+  if (found.pairs.empty()) return no_pairs(request.path().path, images, xmls, found);
   return SourceOpening{std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request)),
                        [files](uint64_t ordinal) { return files->xml(ordinal); }};
 }

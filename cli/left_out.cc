@@ -1,0 +1,33 @@
+#include "cli/left_out.h"
+
+#include <algorithm>
+
+#include "cli/terminal.h"
+#include "headrace/formats/endings.h"
+
+namespace headrace::cli {
+namespace {
+
+constexpr size_t kShownFolders = 10;
+
+std::string folders_text(const Value& folders) {
+  const Value::List& names = *folders.list();
+  std::string out = names.size() == 1 ? "the folder " : "the folders ";
+  for (size_t i = 0; i < std::min(names.size(), kShownFolders); ++i)
+    out += (i == 0 ? "" : ", ") + *names[i].text();
+  return names.size() > kShownFolders ? out + ", …" : out;
+}
+
+}  // namespace
+
+std::string left_out_text(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  if (!left_out) return {};
+  const auto files = static_cast<uint64_t>(*left_out->find("files")->integer());
+  std::string out = plural(files, "file") + ": endings " + endings_text(*left_out->find("endings"));
+  if (const Value* folders = left_out->find("folders")) out += "; no image in " + folders_text(*folders);
+  return out;
+}
+
+}  // namespace headrace::cli
