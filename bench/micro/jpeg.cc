@@ -67,16 +67,20 @@ void decode_all(benchmark::State& state, bool ours, bool whole) {
 // Normalised to f32 CHW, as ImageNet training wants it.
 class FloatPlanes : public RowSink {
  public:
-  explicit FloatPlanes(float* out) : out_(out) {}
+  explicit FloatPlanes(float* out) : out_(out) {
+    by_inverse_ = kernels::find_inverses({kMean, kStd, 3, 1.0f / 255}, inverse_);
+  }
   void take(int64_t y, const uint8_t* const* planes) override {
     for (int c = 0; c < 3; ++c)
-      kernels::apply({kMean + c, kStd + c, 1, 1.0f / 255}, planes[c], kSide, out_ + (c * kSide + y) * kSide);
+      kernels::apply({kMean + c, kStd + c, 1, 1.0f / 255, by_inverse_ ? inverse_ + c : nullptr}, planes[c], kSide, out_ + (c * kSide + y) * kSide);
   }
   static constexpr int64_t kSide = 224;
 
  private:
   static constexpr float kMean[3] = {0.485f, 0.456f, 0.406f}, kStd[3] = {0.229f, 0.224f, 0.225f};
   float* out_;
+  float inverse_[3];
+  bool by_inverse_;
 };
 
 class Nothing : public RowSink {

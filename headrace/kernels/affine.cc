@@ -18,6 +18,7 @@ namespace HWY_NAMESPACE {
 
 int64_t affine_u8(const Affine&, const uint8_t*, int64_t, float*) { return 0; }
 int64_t affine_f32(const Affine&, const float*, int64_t, float*) { return 0; }
+bool inverses_divide(const Affine&, const float*) { return false; }
 int64_t to_f16(const float*, int64_t, uint16_t*) { return 0; }
 int64_t to_bf16(const float*, int64_t, uint16_t*) { return 0; }
 int64_t to_u8(const float*, int64_t, uint8_t*) { return 0; }
@@ -35,31 +36,65 @@ HWY_INLINE VF load(DF, const uint8_t* in) {
 }
 HWY_INLINE VF load(DF d, const float* in) { return hn::LoadU(d, in); }
 
+#if HWY_NATIVE_FMA
+// dividend / divisor from the inverse of the divisor: the error of a first quotient is exact, and corrects it.
+HWY_INLINE VF divided(VF dividend, VF divisor, VF inverse) {
+  const VF quotient = hn::Mul(dividend, inverse);
+  return hn::MulAdd(hn::NegMulAdd(quotient, divisor, dividend), inverse, quotient);
+}
+
+bool inverses_divide(const Affine& a, const float* inverse) {
+  const DF d;
+  for (int64_t c = 0; c < a.channels; ++c)
+    for (int byte = 0; byte < 256; byte += static_cast<int>(hn::Lanes(d))) {
+      const VF in = hn::ConvertTo(d, hn::Iota(DI(), byte));
+      const VF dividend = hn::Sub(hn::Mul(in, hn::Set(d, a.scale)), hn::Set(d, a.mean[c]));
+      const VF divisor = hn::Set(d, a.std[c]);
+      const VF expected = hn::Div(dividend, divisor), found = divided(dividend, divisor, hn::Set(d, inverse[c]));
+      if (!hn::AllTrue(DU(), hn::Eq(hn::BitCast(DU(), expected), hn::BitCast(DU(), found)))) return false;
+    }
+  return true;
+}
+#else
+HWY_INLINE VF divided(VF dividend, VF divisor, VF) { return hn::Div(dividend, divisor); }
+bool inverses_divide(const Affine&, const float*) { return false; }
+#endif
+
 // The channels of a vector's lanes repeat after `channels` vectors: so many vectors of mean and std are laid
 // out once.
-template <class T> HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* out) {
+template <class T, bool kByInverse>
+HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* out) {
   constexpr int64_t kMaxChannels = 4;
   const DF d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   if (a.channels > kMaxChannels || lanes > 16 || count < lanes) return 0;
   HWY_ALIGN float mean[16 * kMaxChannels];
   HWY_ALIGN float std[16 * kMaxChannels];
+  HWY_ALIGN float inverse[16 * kMaxChannels];
   const int64_t period = lanes * a.channels;
-  for (int64_t i = 0; i < period; ++i) mean[i] = a.mean[i % a.channels], std[i] = a.std[i % a.channels];
+  for (int64_t i = 0; i < period; ++i) {
+    const int64_t c = i % a.channels;
+    mean[i] = a.mean[c], std[i] = a.std[c];
+    if constexpr (kByInverse) inverse[i] = a.inverse[c];
+  }
   const VF scale = hn::Set(d, a.scale);
   int64_t i = 0;
   for (int64_t at = 0; i + lanes <= count; i += lanes) {
     const VF scaled = hn::Mul(load(d, in + i), scale);
-    hn::StoreU(hn::Div(hn::Sub(scaled, hn::Load(d, mean + at)), hn::Load(d, std + at)), d, out + i);
+    const VF dividend = hn::Sub(scaled, hn::Load(d, mean + at)), divisor = hn::Load(d, std + at);
+    if constexpr (kByInverse)
+      hn::StoreU(divided(dividend, divisor, hn::Load(d, inverse + at)), d, out + i);
+    else
+      hn::StoreU(hn::Div(dividend, divisor), d, out + i);
     if ((at += lanes) == period) at = 0;
   }
   return i;
 }
 int64_t affine_u8(const Affine& a, const uint8_t* in, int64_t count, float* out) {
-  return affine(a, in, count, out);
+  return a.inverse ? affine<uint8_t, true>(a, in, count, out) : affine<uint8_t, false>(a, in, count, out);
 }
 int64_t affine_f32(const Affine& a, const float* in, int64_t count, float* out) {
-  return affine(a, in, count, out);
+  return affine<float, false>(a, in, count, out);
 }
 
 // `narrow` turns the bits of f32 lanes into 16-bit values in 32-bit lanes.
@@ -128,6 +163,7 @@ namespace {
 
 HWY_EXPORT(affine_u8);
 HWY_EXPORT(affine_f32);
+HWY_EXPORT(inverses_divide);
 HWY_EXPORT(to_f16);
 HWY_EXPORT(to_bf16);
 HWY_EXPORT(to_u8);
@@ -141,6 +177,11 @@ template <class T> void affine_plain(const Affine& a, const T* in, int64_t first
 }
 
 }  // namespace
+
+bool find_inverses(const Affine& affine, float* inverse) {
+  for (int64_t c = 0; c < affine.channels; ++c) inverse[c] = 1.0f / affine.std[c];
+  return HWY_DYNAMIC_DISPATCH(inverses_divide)(affine, inverse);
+}
 
 void apply(const Affine& affine, const uint8_t* in, int64_t count, float* out) {
   affine_plain(affine, in, HWY_DYNAMIC_DISPATCH(affine_u8)(affine, in, count, out), count, out);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "headrace/kernels/targets.h"
@@ -50,6 +51,33 @@ TEST(Affine, EveryTargetGivesTheBitsOfTheScalarTwin) {
         EXPECT_EQ(bits(out), bits(expected)) << target << ", floats";
       });
     }
+}
+
+TEST(Affine, InversesGiveTheBitsOfDivision) {
+  std::vector<uint8_t> bytes(256);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> number(0.01f, 3.0f);
+  int found = 0, tried = 0;
+  for (int round = 0; round < 200; ++round) {
+    const float mean[] = {number(random)}, std[] = {round == 0 ? 1e-38f : number(random)};
+    const Affine divided{mean, std, 1, round % 2 == 0 ? 1.0f / 255 : 1.0f};
+    std::vector<float> expected(bytes.size()), out(bytes.size());
+    apply_scalar(divided, bytes.data(), 256, expected.data());
+    on_each_simd_target([&](const std::string& target) {
+      float inverse[1];
+      ++tried;
+      if (!find_inverses(divided, inverse)) return;
+      ++found;
+      Affine multiplied = divided;
+      multiplied.inverse = inverse;
+      apply(multiplied, bytes.data(), 256, out.data());
+      EXPECT_EQ(bits(out), bits(expected)) << target;
+    });
+  }
+  if (simd_target().starts_with("AVX")) {
+    EXPECT_GT(found, tried / 3);
+  }
 }
 
 TEST(Affine, ByteZeroIsMinusMeanOverStd) {
