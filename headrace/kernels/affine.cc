@@ -37,7 +37,8 @@ HWY_INLINE VF load(DF, const uint8_t* in) {
 HWY_INLINE VF load(DF d, const float* in) { return hn::LoadU(d, in); }
 
 #if HWY_NATIVE_FMA
-// dividend / divisor from the inverse of the divisor: the error of a first quotient is exact, and corrects it.
+// dividend / divisor from the inverse of the divisor: the error of a first quotient is exact, and corrects
+// it.
 HWY_INLINE VF divided(VF dividend, VF divisor, VF inverse) {
   const VF quotient = hn::Mul(dividend, inverse);
   return hn::MulAdd(hn::NegMulAdd(quotient, divisor, dividend), inverse, quotient);
@@ -50,7 +51,8 @@ bool inverses_divide(const Affine& a, const float* inverse) {
       const VF in = hn::ConvertTo(d, hn::Iota(DI(), byte));
       const VF dividend = hn::Sub(hn::Mul(in, hn::Set(d, a.scale)), hn::Set(d, a.mean[c]));
       const VF divisor = hn::Set(d, a.std[c]);
-      const VF expected = hn::Div(dividend, divisor), found = divided(dividend, divisor, hn::Set(d, inverse[c]));
+      const VF expected = hn::Div(dividend, divisor),
+               found = divided(dividend, divisor, hn::Set(d, inverse[c]));
       if (!hn::AllTrue(DU(), hn::Eq(hn::BitCast(DU(), expected), hn::BitCast(DU(), found)))) return false;
     }
   return true;
@@ -60,10 +62,32 @@ HWY_INLINE VF divided(VF dividend, VF divisor, VF) { return hn::Div(dividend, di
 bool inverses_divide(const Affine&, const float*) { return false; }
 #endif
 
+template <bool kByInverse> HWY_INLINE VF quotient(VF dividend, VF divisor, VF inverse) {
+  if constexpr (kByInverse)
+    return divided(dividend, divisor, inverse);
+  else
+    return hn::Div(dividend, divisor);
+}
+
+template <class T, bool kByInverse>
+HWY_INLINE int64_t affine_of_one_channel(const Affine& a, const T* in, int64_t count, float* out) {
+  const DF d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const VF scale = hn::Set(d, a.scale), mean = hn::Set(d, a.mean[0]), std = hn::Set(d, a.std[0]);
+  const VF inverse = hn::Set(d, kByInverse ? a.inverse[0] : 0);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const VF dividend = hn::Sub(hn::Mul(load(d, in + i), scale), mean);
+    hn::StoreU(quotient<kByInverse>(dividend, std, inverse), d, out + i);
+  }
+  return i;
+}
+
 // The channels of a vector's lanes repeat after `channels` vectors: so many vectors of mean and std are laid
 // out once.
 template <class T, bool kByInverse>
 HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* out) {
+  if (a.channels == 1) return affine_of_one_channel<T, kByInverse>(a, in, count, out);
   constexpr int64_t kMaxChannels = 4;
   const DF d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -72,20 +96,15 @@ HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* ou
   HWY_ALIGN float std[16 * kMaxChannels];
   HWY_ALIGN float inverse[16 * kMaxChannels];
   const int64_t period = lanes * a.channels;
-  for (int64_t i = 0; i < period; ++i) {
-    const int64_t c = i % a.channels;
-    mean[i] = a.mean[c], std[i] = a.std[c];
-    if constexpr (kByInverse) inverse[i] = a.inverse[c];
+  for (int64_t i = 0, c = 0; i < period; ++i) {
+    mean[i] = a.mean[c], std[i] = a.std[c], inverse[i] = kByInverse ? a.inverse[c] : 0;
+    if (++c == a.channels) c = 0;
   }
   const VF scale = hn::Set(d, a.scale);
   int64_t i = 0;
   for (int64_t at = 0; i + lanes <= count; i += lanes) {
-    const VF scaled = hn::Mul(load(d, in + i), scale);
-    const VF dividend = hn::Sub(scaled, hn::Load(d, mean + at)), divisor = hn::Load(d, std + at);
-    if constexpr (kByInverse)
-      hn::StoreU(divided(dividend, divisor, hn::Load(d, inverse + at)), d, out + i);
-    else
-      hn::StoreU(hn::Div(dividend, divisor), d, out + i);
+    const VF dividend = hn::Sub(hn::Mul(load(d, in + i), scale), hn::Load(d, mean + at));
+    hn::StoreU(quotient<kByInverse>(dividend, hn::Load(d, std + at), hn::Load(d, inverse + at)), d, out + i);
     if ((at += lanes) == period) at = 0;
   }
   return i;

@@ -17,8 +17,8 @@ struct Affine {
   const float* inverse = nullptr;  // what find_inverses filled; bytes are then divided in half the time
 };
 // Fills inverse[c] with 1 / std[c]. True when a product with it, corrected once, is the rounded quotient for
-// each of the 256 bytes (P. Markstein, IBM J. Res. Dev. 34, 1990): checked, and only where the CPU has a fused
-// multiply-add.
+// each of the 256 bytes (P. Markstein, IBM J. Res. Dev. 34, 1990): checked, and only where the CPU has a
+// fused multiply-add.
 bool find_inverses(const Affine& affine, float* inverse);
 
 void apply(const Affine& affine, const uint8_t* in, int64_t count, float* out);

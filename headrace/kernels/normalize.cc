@@ -13,9 +13,18 @@ namespace {
 constexpr int64_t kChunk = 512;
 constexpr int64_t kChunkElements = 4 * kChunk;
 
+// What the steps are to do, and inverses of the standard deviations where they divide bytes as well.
+struct Plan : Normalize {
+  const float* inverse = nullptr;
+  // The arithmetic of `count` channels from `first` on.
+  Affine affine(int64_t first, int64_t count) const {
+    return {mean + first, std + first, count, scale, inverse ? inverse + first : nullptr};
+  }
+};
+
 // Results of `apply`, written as the output's dtype from element `at` on.
 template <class T>
-void put(const Normalize& n, const Affine& affine, const T* in, int64_t count, std::byte* out, int64_t at) {
+void put(const Plan& n, const Affine& affine, const T* in, int64_t count, std::byte* out, int64_t at) {
   if (n.dtype == DType::f32) return apply(affine, in, count, reinterpret_cast<float*>(out) + at);
   float results[kChunkElements];
   apply(affine, in, count, results);
@@ -28,29 +37,27 @@ void put(const Normalize& n, const Affine& affine, const T* in, int64_t count, s
 }
 
 // `pixels` pixels that follow each other, to position `first` of the output. At most four channels.
-template <class T>
-void chunk(const Normalize& n, const T* in, int64_t pixels, int64_t first, std::byte* out) {
+template <class T> void chunk(const Plan& n, const T* in, int64_t pixels, int64_t first, std::byte* out) {
   if (!n.planar || n.channels == 1)
-    return put(n, {n.mean, n.std, n.channels, n.scale}, in, pixels * n.channels, out, first * n.channels);
+    return put(n, n.affine(0, n.channels), in, pixels * n.channels, out, first * n.channels);
   T planes[kChunkElements];
   to_planes(in, pixels, n.channels, planes, kChunk);
   for (int64_t c = 0; c < n.channels; ++c)
-    put(n, {n.mean + c, n.std + c, 1, n.scale}, planes + c * kChunk, pixels, out,
-        c * n.height * n.width + first);
+    put(n, n.affine(c, 1), planes + c * kChunk, pixels, out, c * n.height * n.width + first);
 }
 
 // Any number of channels, one number at a time.
-template <class T> void pixel_by_pixel(const Normalize& n, const T* in, int64_t in_stride, std::byte* out) {
+template <class T> void pixel_by_pixel(const Plan& n, const T* in, int64_t in_stride, std::byte* out) {
   for (int64_t y = 0; y < n.height; ++y)
     for (int64_t x = 0; x < n.width; ++x) {
       const int64_t column = n.mirrored ? n.width - 1 - x : x, at = y * n.width + x;
       for (int64_t c = 0; c < n.channels; ++c)
-        put(n, {n.mean + c, n.std + c, 1, n.scale}, in + y * in_stride + column * n.channels + c, 1, out,
+        put(n, n.affine(c, 1), in + y * in_stride + column * n.channels + c, 1, out,
             n.planar ? c * n.height * n.width + at : at * n.channels + c);
     }
 }
 
-template <class T> void normalize_rows(const Normalize& n, const T* in, int64_t in_stride, std::byte* out) {
+template <class T> void normalize_rows(const Plan& n, const T* in, int64_t in_stride, std::byte* out) {
   if (n.channels > 4) return pixel_by_pixel(n, in, in_stride, out);
   const bool one_run =
       !n.mirrored && in_stride == n.width * n.channels;  // rows follow each other: one long row
@@ -73,10 +80,12 @@ template <class T> void normalize_rows(const Normalize& n, const T* in, int64_t 
 }  // namespace
 
 void normalize(const Normalize& n, const uint8_t* in, int64_t in_stride, std::byte* out) {
-  normalize_rows(n, in, in_stride, out);
+  float inverse[4];
+  const bool by_inverse = n.channels <= 4 && find_inverses({n.mean, n.std, n.channels, n.scale}, inverse);
+  normalize_rows<uint8_t>({n, by_inverse ? inverse : nullptr}, in, in_stride, out);
 }
 void normalize(const Normalize& n, const float* in, int64_t in_stride, std::byte* out) {
-  normalize_rows(n, in, in_stride, out);
+  normalize_rows<float>({n}, in, in_stride, out);
 }
 
 void normalize_table(const Normalize& n, int64_t channel, float* table) {
