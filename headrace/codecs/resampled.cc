@@ -74,10 +74,10 @@ Status resize_pixels(const Pixels& pixels, const Resampled& picture, RowSink& si
 
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                        Scratch& scratch) {
+                        Scratch& scratch, PointStore* store) {
   const bool as_stored = !upright || header.orientation == 1;
   if (header.format == ImageFormat::jpeg && as_stored &&
-      resample_jpeg(bytes, header, color, pictures, sinks, scratch))
+      resample_jpeg(bytes, header, color, pictures, sinks, store, scratch))
     return {};
   const Scratch::Mark mark = scratch.mark();
   auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch);

@@ -1,6 +1,7 @@
 // Pictures cut out of an encoded image and resampled, without the whole image being there in between: what
 // decode_image(match="fast") followed by crop, resize and flip comes to.
 #pragma once
+#include "headrace/codecs/entropy_points.h"
 #include "headrace/codecs/image.h"
 #include "headrace/kernels/taps.h"
 
@@ -32,8 +33,10 @@ class RowSink {
 // A JPEG that our own decoder takes is resampled plane by plane, chroma at its own resolution
 // (jpeg/README.md); anything else is decoded and resized as decode_image and kernels/resize.h do. Which of
 // the two happens is seen from the file alone. Rows may have been taken when an error comes.
+//
+// A store spares the work on parts of the file that no picture needs; it changes no byte.
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                        Scratch& scratch);
+                        Scratch& scratch, PointStore* store = nullptr);
 
 }  // namespace headrace

@@ -204,7 +204,7 @@ void compare(const Encoding& e) {
       sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
     RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
     Scratch scratch;
-    ASSERT_TRUE(jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, scratch));
+    ASSERT_TRUE(jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
     for (size_t i = 0; i < 3; ++i)
       ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e.h, e.v))
           << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", restart " << e.restart;
@@ -220,6 +220,64 @@ TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
         compare({7 * size, 5 * size + 1, 3, h, v, false, restart});
       }
   for (int size = 1; size <= 40; ++size) compare({3 * size, 5 * size, 1, 1, 1, false, 0});
+}
+
+std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture, const EntropyPoints& known,
+                                    jpeg::FoundPoints* found, bool& done) {
+  const auto header = read_image_header(bytes_of(file));
+  Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
+  RowSink* const sink = &pixels;
+  Scratch scratch;
+  done = jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found, scratch);
+  return pixels.pixels;
+}
+
+// With all points, with those of the first rows, and while they are found.
+TEST(Resampled, PointsChangeNoByte) {
+  const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+  for (const auto& [h, v] : samplings)
+    for (const unsigned restart : {0u, 3u})
+      for (const int64_t step : {0, 1, 3, 8, 1000})
+        for (int round = 0; round < 8; ++round) {
+          const std::string file = encode_jpeg({20 + 31 * round, 333 - 40 * round, 3, h, v, false, restart});
+          const auto header = read_image_header(bytes_of(file));
+          const Resampled picture = random_picture(*header);
+          bool done = false;
+          const auto expected = resampled_file(file, picture, {}, nullptr, done);
+          ASSERT_TRUE(done);
+          const jpeg::FoundPoints all = jpeg::find_points(bytes_of(file), step);
+          ASSERT_FALSE(all.points.empty());
+          jpeg::FoundPoints found{step, {}};
+          EXPECT_EQ(resampled_file(file, picture, {}, &found, done), expected);
+          ASSERT_LE(found.points.size(), all.points.size());
+          EXPECT_TRUE(std::equal(found.points.begin(), found.points.end(), all.points.begin()));
+          for (const size_t count : {all.points.size(), all.points.size() / 2, size_t{1}}) {
+            jpeg::FoundPoints more{step, {}};
+            const EntropyPoints known{step, std::span(all.points).first(count)};
+            EXPECT_EQ(resampled_file(file, picture, known, &more, done), expected) << step << ", " << count;
+            ASSERT_TRUE(done);
+            EXPECT_EQ(resampled_file(file, picture, known, nullptr, done), expected) << step << ", " << count;
+          }
+        }
+}
+
+// Points of another file, or of none.
+TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
+  const std::string file = encode_jpeg({199, 203, 3, 2, 2, false, 0});
+  const auto header = read_image_header(bytes_of(file));
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    jpeg::FoundPoints points = jpeg::find_points(bytes_of(file), 1);
+    for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
+      EntropyPoint& point = points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
+      point = {static_cast<uint32_t>(below(2) == 0 ? below(1 << 20) : below(int64_t{1} << 32)),
+               static_cast<uint16_t>(below(20)), {static_cast<int16_t>(below(65536) - 32768), 0, 0}};
+    }
+    bool done = false;
+    resampled_file(file, random_picture(*header), {1, points.points}, nullptr, done);
+    refused += !done;
+  }
+  EXPECT_GT(refused, 0);
 }
 
 struct Difference {

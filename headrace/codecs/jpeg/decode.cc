@@ -25,10 +25,24 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
 }
 
 bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
+                   Scratch& scratch) {
   for (const Resampled& picture : pictures)
     if (picture.interpolation == kernels::Interpolation::nearest) return false;
-  return has_end(bytes) && jpeg::resample_planes(bytes, header, color, pictures, sinks, scratch);
+  if (!has_end(bytes)) return false;
+  const auto resample = [&](const EntropyPoints& known, jpeg::FoundPoints* found) {
+    return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
+  };
+  if (!store) return resample({}, nullptr);
+  const PointStore::Known known = store->find(bytes);
+  const std::optional<int64_t> step = store->wanted_step();
+  jpeg::FoundPoints found{known.points.points.empty() ? step.value_or(0) : known.points.step, {}};
+  if (!resample(known.points, step ? &found : nullptr))  // once more without points, lest they are wrong
+    return !known.points.points.empty() && resample({}, nullptr);
+  if (found.points.empty()) return true;
+  found.points.insert(found.points.begin(), known.points.points.begin(), known.points.points.end());
+  store->keep(known.key, {found.step, found.points});
+  return true;
 }
 
 }  // namespace headrace

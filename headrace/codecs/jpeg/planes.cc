@@ -260,11 +260,28 @@ class Decoder {
     return true;
   }
 
+  // From the last known row on everything is read; of known ones only what counts.
+  void use(const EntropyPoints& known, FoundPoints* found) {
+    known_ = known, found_ = found;
+    const int64_t step = found ? found->step : known.step;
+    step_ = step > 0 ? std::min(step, scan_.mcus_across()) : scan_.mcus_across();
+    per_row_ = (scan_.mcus_across() + step_ - 1) / step_;
+    known_rows_ = std::min(static_cast<int64_t>(known.points.size()) / per_row_, scan_.mcus_down());
+  }
+
+  // Finds points and makes nothing.
+  bool pass_over_all() {
+    for (int64_t row = 0; row < scan_.mcus_down(); ++row)
+      if (!pass_over(row, 0, scan_.mcus_across()) || !reader_.is_in_order()) return false;
+    return true;
+  }
+
   bool run(Scratch& scratch) {
-    for (int64_t row = 0; row < rows_.end; ++row) {
+    for (int64_t row = std::min(rows_.begin, std::max<int64_t>(known_rows_ - 1, 0)); row < rows_.end; ++row) {
       if (scratch.is_stopped() || !decode_row(row)) return false;
       if (row >= rows_.begin) feed(row);
     }
+    if (found_) found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) * static_cast<size_t>(per_row_));
     return true;
   }
 
@@ -291,16 +308,56 @@ class Decoder {
   }
 
   bool decode_row(int64_t row) {
-    const bool is_last = row + 1 == rows_.end, is_wanted = row >= rows_.begin;
-    // Below the last row that counts nothing is needed, nor to the right of the pictures within it.
-    const int64_t end = is_last ? columns_.end : scan_.mcus_across();
-    if (!is_wanted) return reader_.pass_over(end) && reader_.is_in_order();
-    if (!reader_.pass_over(columns_.begin)) return false;
-    for (int64_t column = columns_.begin; column < columns_.end; ++column)
-      if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
-    if (!reader_.pass_over(end - columns_.end) || !reader_.is_in_order()) return false;
-    for (int c = 0; c < planes_of(form_); ++c)
+    const bool is_wanted = row >= rows_.begin;
+    const Range wanted = is_wanted ? columns_ : Range{scan_.mcus_across(), scan_.mcus_across()};
+    int64_t column = 0;
+    if (row < known_rows_) {
+      column = wanted.begin / step_ * step_;
+      if (column == scan_.mcus_across()) column = 0;
+      if (!start_at(row, column)) return false;
+    }
+    // What is right of the pictures is read only to come to the next row.
+    const bool ends_here = row + 1 == rows_.end || row + 1 < known_rows_;
+    if (!pass_over(row, column, wanted.begin)) return false;
+    for (column = wanted.begin; column < wanted.end; ++column)
+      if (!begin_mcu(row, column) || !decode_mcu(row, column)) return false;
+    if (!ends_here && !pass_over(row, column, scan_.mcus_across())) return false;
+    if (!reader_.is_in_order()) return false;
+    for (int c = 0; is_wanted && c < planes_of(form_); ++c)
       if (!transformer_[c].flush()) return false;
+    return true;
+  }
+
+  bool start_at(int64_t row, int64_t column) {
+    const EntropyPoint& point = known_.points[static_cast<size_t>(row * per_row_ + column / step_)];
+    return reader_.start_at({point.offset, point.bit, point.dc}, row * scan_.mcus_across() + column);
+  }
+
+  // Whether a point is to be kept that lies here.
+  bool keeps_point(int64_t row, int64_t column) const {
+    return found_ && row >= known_rows_ && column % step_ == 0;
+  }
+
+  bool begin_mcu(int64_t row, int64_t column) {
+    if (!reader_.begin_mcu()) return false;
+    if (keeps_point(row, column)) {
+      const Checkpoint at = reader_.checkpoint();
+      found_->points.push_back({static_cast<uint32_t>(at.offset), static_cast<uint16_t>(at.bit), at.dc});
+    }
+    return true;
+  }
+
+  bool pass_over(int64_t row, int64_t column, int64_t end) {
+    if (!found_ || row < known_rows_) return reader_.pass_over(end - column);
+    while (column < end) {
+      if (!begin_mcu(row, column)) return false;
+      for (int c = 0; c < scan_.components; ++c)
+        for (int blocks = scan_.blocks_of(c); blocks > 0; --blocks)
+          if (!reader_.pass_over_block(c)) return false;
+      const int64_t next = std::min(end, (column / step_ + 1) * step_);
+      if (!reader_.pass_over(next - column - 1)) return false;
+      column = next;
+    }
     return true;
   }
 
@@ -341,13 +398,18 @@ class Decoder {
   Transformer transformer_[3];
   std::vector<Picture> pictures_;
   Range columns_, rows_;  // MCUs that pictures look at
+  EntropyPoints known_;
+  FoundPoints* found_ = nullptr;
+  int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
+  int64_t known_rows_ = 0;
   Strip strips_[3];       // of luma, and one with both of chroma; or of all three planes
 };
 
 }  // namespace
 
 bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                     std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+                     std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                     const EntropyPoints& known, FoundPoints* found, Scratch& scratch) {
   const std::optional<Scan> scan = read_scan(bytes);
   if (!scan || scan->height != header.height || scan->width != header.width ||
       scan->components != header.channels)
@@ -355,14 +417,24 @@ bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
   const bool is_fine = scan->h_most == 1 && scan->v_most == 1;
-  const Form form = scan->components == 1 || color == Color::gray ? Form::gray
-                    : is_fine                                     ? Form::rgb
-                                                                  : Form::coarse;
+  const Form form = scan->components == 1 || color == Color::gray ? Form::gray : is_fine ? Form::rgb : Form::coarse;
   const Scratch::Mark mark = scratch.mark();
   Decoder decoder(*scan, *tables, form);
+  decoder.use(known, found);
   const bool done = decoder.make(pictures, sinks, scratch) && decoder.run(scratch);
   scratch.reset(mark);
   return done;
+}
+
+FoundPoints find_points(std::span<const std::byte> bytes, int64_t step) {
+  FoundPoints found{step, {}};
+  const std::optional<Scan> scan = read_scan(bytes);
+  const Tables* tables = scan ? tables_of(*scan) : nullptr;
+  if (!tables) return found;
+  Decoder decoder(*scan, *tables, Form::gray);
+  decoder.use({step, {}}, &found);
+  if (!decoder.pass_over_all()) found.points.clear();
+  return found;
 }
 
 }  // namespace headrace::jpeg
