@@ -71,6 +71,16 @@ const Source* first_source(const Node& node) {
   return nullptr;
 }
 
+// Of the commands that want data and were given what a run is described by.
+Status no_data(const std::string& path, std::string_view text) {
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+  if (has("\"verb\""))
+    return invalid("wants data, got the saved pipeline '" + path + "'; `headrace explain " + path +
+                   "` shows it, and run, bench and view take it");
+  return invalid("wants data, got '" + path +
+                 "', the state of an iteration; `headrace run --state` takes it");
+}
+
 }  // namespace
 
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
@@ -99,6 +109,8 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 }
 
 Result<SourcePtr> open_data(const InputArguments& arguments) {
+  if (const auto text = plan_text(arguments); text.ok() && !text->empty())
+    return no_data(arguments.path, *text);
   const Value options = options_value(arguments.options);
   auto opened = open_source(*file_store(), arguments.path, arguments.format, options);
   // What opens without the options was given wrong ones: a mistake of the command line and not of the data.

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <limits>
 
 #include "cli/batch_hash.h"
@@ -145,6 +146,7 @@ Result<int> run_pipeline(Arguments arguments) {
     HEADRACE_TRY(run_part(arguments, batched, left, *loader, part));
     left -= part.batches - before;
     print_part(part, batched, arguments.json);
+    std::fflush(stdout);  // a finished epoch is told, also into a pipe and when Ctrl-C ends the next one
     if (!arguments.state.empty()) HEADRACE_TRY(save_state(arguments.state, *loader, part));
   }
   return kOk;
@@ -160,7 +162,8 @@ void add_run(CLI::App& program, Run& run) {
   add_count(*command, "--batches", arguments->batches,
             "Stop after so many batches; at the end when not given");
   command
-      ->add_option("--state", arguments->state, "Continue from this file when it exists; write it at the end")
+      ->add_option("--state", arguments->state,
+                   "Continue from this file when it exists; write it after every epoch")
       ->option_text("FILE");
   add_count(*command, "--workers", arguments->loader.workers,
             "Threads that compute; all cores when not given", kMostThreads);

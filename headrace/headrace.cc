@@ -126,7 +126,9 @@ Dataset range(int64_t start, int64_t stop, int64_t step) {
 }
 
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
-  HEADRACE_ASSIGN(const Value text, Value::parse(json));
+  auto parsed = Value::parse(json);
+  if (!parsed.ok()) return parsed.status().before("plan: wants what save_plan() wrote, got no JSON: ");
+  const Value text = *std::move(parsed);
   if (!text.find("headrace"))
     return invalid(text.find("fingerprint")
                        ? "plan: wants what save_plan() wrote, got the state of an iteration; "

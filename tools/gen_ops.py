@@ -32,9 +32,9 @@ compute at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
-from ._arguments import names_checked
+from ._arguments import did_you_mean, names_checked
 from ._trace import Data, DTypeLike, Symbol, apply
 '''
 
@@ -45,6 +45,19 @@ def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
         return tuple(apply(name, list(data), params))
     return apply(name, [data], params)[0]
 '''
+
+
+ENDING = """
+if not TYPE_CHECKING:  # with it every name would have a type
+
+    def __getattr__(name: str) -> NoReturn:
+        meant = "" if name.startswith("_") else did_you_mean(name, __all__)
+        raise AttributeError(f"there is no operator {name!r}{meant}", name=name)
+
+
+def __dir__() -> list[str]:
+    return __all__
+"""
 
 
 class Param(TypedDict):
@@ -169,7 +182,7 @@ def module(table: list[Operator]) -> str:
     """Write the whole file: imports, the names, the functions."""
     names = "".join(f'    "{op["name"]}",\n' for op in table)
     each = EACH if any(op["variadic"] for op in table) else ""
-    text = f"{HEADER}\n__all__ = [\n{names}]\n\n{each}\n\n" + "\n\n".join(map(function, table))
+    text = f"{HEADER}\n__all__ = [\n{names}]\n\n{each}\n\n" + "\n\n".join(map(function, table)) + ENDING
     return ruff(["format"], ruff(["check", "--fix-only", "--select", "F401,I"], text))
 
 

@@ -37,6 +37,7 @@ constexpr bool is_text(DType type) { return type == DType::bytes || type == DTyp
 constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f64; }
 
 std::string_view dtype_name(DType type);           // "f32"
+std::string dtype_names();                         // "bool u8 u16 …", for messages
 Result<DType> parse_dtype(std::string_view name);  // "f32" and NumPy's "float32"
 
 // IEEE half and bfloat16, round to nearest even; only for kernels and tests that have no SIMD form.

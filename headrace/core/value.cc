@@ -108,6 +108,8 @@ Result<Value> Value::parse(std::string_view json) {
   }
   try {
     return from_json(Json::parse(json), 0);
+  } catch (const Json::parse_error& e) {
+    return invalid("json: wrong at byte " + std::to_string(e.byte) + " of " + std::to_string(json.size()));
   } catch (const Json::exception& e) {
     return invalid(std::string("json: ") + e.what());
   }

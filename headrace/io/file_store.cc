@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <random>
 #include <system_error>
 
 #include "headrace/io/store.h"
@@ -98,6 +99,20 @@ class FileStore final : public Store {
   bool persistent() const override { return true; }
 };
 
+// A new file under a name that nobody else has. Not mkostemp: its mode is 0600 whatever the umask says, and
+// others may be meant to read what it becomes.
+int create_beside(const std::string& path, std::string& temporary) {
+  constexpr int kTries = 100;
+  std::random_device random;
+  int descriptor = -1;
+  for (int i = 0; i < kTries; ++i) {
+    temporary = path + '.' + std::to_string(random());
+    descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) break;
+  }
+  return descriptor;
+}
+
 }  // namespace
 
 std::shared_ptr<Store> file_store() {
@@ -107,9 +122,8 @@ std::shared_ptr<Store> file_store() {
 
 Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
   HEADRACE_TRY(check_path(path));
-  // mkostemp makes a name nobody else has and opens it with mode 0600.
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  std::string temporary;
+  const int descriptor = create_beside(path, temporary);
   if (descriptor < 0) return system_error("cannot create", temporary);
   Status status;
   for (size_t done = 0; done < bytes.size() && status.ok();) {

@@ -205,6 +205,19 @@ TEST(WriteAtomically, ReplacesWholeFilesAndLeavesNothingBehind) {
   EXPECT_EQ(write_atomically(folder / "no/index", {}).code(), Code::not_found);
 }
 
+TEST(WriteAtomically, FollowsTheUmask) {
+  const TemporaryFolder folder;
+  for (const auto& [mask, wanted] : {std::pair<mode_t, mode_t>{022, 0644}, {077, 0600}, {002, 0664}}) {
+    const mode_t before = ::umask(mask);
+    const Status status = write_atomically(folder / "state", {});
+    ::umask(before);
+    ASSERT_TRUE(status.ok()) << status.text();
+    struct stat s;
+    ASSERT_EQ(::stat((folder / "state").c_str(), &s), 0);
+    EXPECT_EQ(s.st_mode & 07777, wanted);
+  }
+}
+
 TEST(FaultyStore, DoesTheSameEachTimeForTheSameSeed) {
   auto memory = std::make_shared<MemoryStore>();
   memory->add("x", std::string(1000, 'x'));

@@ -40,9 +40,14 @@ template <class Op, class T> Field(std::string_view, T Op::*, std::string_view) 
 // Specialise for an enum: `static constexpr std::array names{"bilinear", ...}` in the order of its values.
 template <class E> struct EnumNames;
 
-// A C++ member type <-> Value, and its spelling in Python. `in` answers what was wanted when the value does
-// not fit.
+// A C++ member type <-> Value, and its spelling in Python. `in` answers whether the value fits.
 template <class T> struct Codec;
+
+// What was wanted when it does not fit: for people, where the spelling in Python does not say it.
+template <class T> std::string wanted_text() {
+  if constexpr (requires { Codec<T>::wanted(); }) return Codec<T>::wanted();
+  return Codec<T>::py();
+}
 
 template <> struct Codec<bool> {
   static std::string py() { return "bool"; }
@@ -101,6 +106,7 @@ template <> struct Codec<std::string> {
 };
 template <> struct Codec<DType> {
   static std::string py() { return "DTypeLike"; }
+  static std::string wanted() { return "one of " + dtype_names(); }
   static Value out(DType v) { return dtype_name(v); }
   static bool in(const Value& v, DType& o) {
     if (!v.text()) return false;

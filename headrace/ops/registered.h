@@ -44,7 +44,7 @@ template <class Op> Result<Op> parse(const Value& params) {
         using T = std::remove_cvref_t<decltype(op.*field.member)>;
         known = true;
         fits = Codec<T>::in(value, op.*field.member);
-        wanted = Codec<T>::py();
+        wanted = wanted_text<T>();
       });
       if (!known) return invalid(prefix<Op>() + "has no parameter '" + key + "'");
       if (!fits) return invalid(prefix<Op>() + key + " wants " + wanted + ", got " + value.dump());

@@ -389,6 +389,8 @@ std::string LoaderImpl::explain() const {
   return out;
 }
 
+}  // namespace
+
 Status check_rewrite_names(const std::set<std::string>& names) {
   std::string known = "all, write_into_slot";
   for (const Rewrite& r : rewrites()) known += ", " + std::string(r.name);
@@ -399,8 +401,6 @@ Status check_rewrite_names(const std::set<std::string>& names) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {

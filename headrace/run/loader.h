@@ -24,6 +24,9 @@ struct LoaderOptions {
   std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed
 };
 
+// An error that lists the rewrites when one of the names is none.
+Status check_rewrite_names(const std::set<std::string>& names);
+
 class Loader {
  public:
   static Result<std::unique_ptr<Loader>> make(NodePtr plan, LoaderOptions options,

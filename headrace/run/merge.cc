@@ -1,11 +1,14 @@
 #include "headrace/run/merge.h"
 
 #include <algorithm>
+#include <set>
 
 #include "headrace/run/state.h"
 
 namespace headrace {
 namespace {
+
+constexpr size_t kShownRanks = 8;
 
 Status check_alike(std::span<const Value> states, std::span<const Where> ranks) {
   HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
@@ -27,20 +30,39 @@ Status check_alike(std::span<const Value> states, std::span<const Where> ranks) 
   return {};
 }
 
+// "none of rank 3, 5 of 8".
+std::string missing_text(const std::set<uint32_t>& seen, uint32_t world) {
+  std::string out = "none of rank ";
+  size_t shown = 0;
+  for (uint32_t rank = 0; rank < world && shown < kShownRanks; ++rank)
+    if (!seen.contains(rank)) out += (shown++ == 0 ? "" : ", ") + std::to_string(rank);
+  return out + (world - seen.size() > shown ? ", …" : "") + " of " + std::to_string(world);
+}
+
 // Each rank of one world once, those of outputs that all ranks share excepted: these do not say whose they
 // are.
 Status check_ranks(std::span<const Where> ranks) {
-  std::vector<bool> seen(ranks.size());
+  const std::string wanted = "merge_states: wants the states of all ranks of one world, each once; got " +
+                             std::to_string(ranks.size()) + " states, ";
+  std::set<uint32_t> seen;
+  std::optional<uint32_t> all;
+  size_t unnamed = 0;
   for (const Where& where : ranks) {
-    if (!where.rank && !where.world) continue;
+    if (!where.rank && !where.world) {
+      ++unnamed;
+      continue;
+    }
     const uint32_t world = where.world.value_or(0), rank = where.rank.value_or(0);
-    if (world != ranks.size() || rank >= world || seen[rank])
-      return invalid("merge_states: wants the states of all ranks of one world, each once; got " +
-                     std::to_string(ranks.size()) + " states, one of rank " + std::to_string(rank) + " of " +
-                     std::to_string(world) + (rank < seen.size() && seen[rank] ? " twice" : ""));
-    seen[rank] = true;
+    const std::string which = "one of rank " + std::to_string(rank) + " of " + std::to_string(world);
+    if (rank >= world) return invalid(wanted + which);
+    if (all && *all != world)
+      return invalid(wanted + which + " and one of a world of " + std::to_string(*all));
+    if (!seen.insert(rank).second) return invalid(wanted + which + " twice");
+    all = world;
   }
-  return {};
+  if (!all || seen.size() + unnamed == *all) return {};
+  if (seen.size() + unnamed > *all) return invalid(wanted + "more than the world of " + std::to_string(*all));
+  return invalid(wanted + missing_text(seen, *all));
 }
 
 }  // namespace

@@ -8,7 +8,10 @@ for batch in train.torch():
     step(batch["image"], batch["label"])
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from . import ops
+from ._arguments import did_you_mean
 from ._errors import CorruptSample, HeadraceError
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
@@ -45,3 +48,14 @@ __all__ = [
     "read_json_map",
     "read_voc_xml",
 ]
+
+
+if not TYPE_CHECKING:  # with it every name would have a type
+
+    def __getattr__(name: str) -> NoReturn:
+        meant = "" if name.startswith("_") else did_you_mean(name, __all__)
+        raise AttributeError(f"module 'headrace' has no attribute {name!r}{meant}", name=name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,7 +10,7 @@ import difflib
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -115,10 +115,15 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
     return checked
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'batch'?" when one of the known names is close, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
 def _meant(name: str, known: list[str]) -> str:
     if name in _OTHERS_NAMES:
         return f"; here it is {_OTHERS_NAMES[name]}"
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    if close := did_you_mean(name, known):
+        return close
     return f"; it has {', '.join(known)}" if known else "; it has none"

@@ -28,8 +28,8 @@ def wants_generator(function: Callable[..., Any]) -> bool:
         return False
 
 
-def to_leaf(value: Any) -> Any:
-    """Turn what a function returned into what the engine holds: bytes, str, or an array in C order."""
+def to_leaf(value: Any, name: str) -> Any:
+    """Turn what stands in field `name` into what the engine holds: bytes, str, or an array in C order."""
     if isinstance(value, (bytes, str)):
         return value
     array = np.asarray(value)
@@ -37,11 +37,19 @@ def to_leaf(value: Any) -> Any:
         return array.item()
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise TypeError(
-            f"wants arrays of numbers or bool, bytes or str, got {type(value).__name__} ({array.dtype})"
+            f"wants arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _spelled(value: Any, array: np.ndarray[Any, Any]) -> str:
+    if value is None:
+        return "None"
+    if array.dtype.kind == "O" and any(item is None for item in array.flat):
+        return f"{type(value).__name__} with None in it"
+    return f"{type(value).__name__} ({array.dtype})"
 
 
 def is_function_leaf(node: object) -> bool:
@@ -59,10 +67,10 @@ def caller(function: Callable[..., Any], structure: str, result: str | None) -> 
         returned = function(sample, rng=_generator(words)) if generator else function(sample)
         if result is None:
             return returned
-        _, values, nest = flatten(returned, is_function_leaf)
+        names, values, nest = flatten(returned, is_function_leaf)
         if nest != result:
             raise ValueError(f"returned the structure {nest}, and {result} when the graph was built")
-        return [to_leaf(value) for value in values]
+        return [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
 
     return functools.wraps(function, updated=())(call)
 
@@ -79,7 +87,7 @@ def make_function(
 ) -> tuple[Any, list[str], str]:
     """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
     names, values, nest = flatten(returned, is_function_leaf)
-    specs = [spec_of(to_leaf(value)) for value in values]
+    specs = [spec_of(to_leaf(value, name)) for name, value in zip(names, values, strict=True)]
     made = _core.make_function(
         slot,
         label_of(function),

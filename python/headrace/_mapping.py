@@ -65,7 +65,9 @@ def _trace_twice(node: _core.Node, function: Callable[..., Any], at: str) -> tup
     if were_drawn():
         return (
             None,
-            "it draws random numbers of Python, NumPy or PyTorch; the operators of headrace.ops draw their own",
+            "it draws random numbers of Python, NumPy or PyTorch, which no run can repeat; with a parameter rng it gets a "
+            "numpy.random.Generator that is the same for the same sample and epoch, and the operators of headrace.ops draw "
+            "their own",
         )
     if first.json() != second.json():
         return None, "two calls gave two different graphs"

@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ._arguments import did_you_mean
+
 
 class Fields(dict[str, Any]):
     """The fields of a sample: a dict whose items are attributes too."""
@@ -25,7 +27,8 @@ class Fields(dict[str, Any]):
 
     def _without(self, name: str) -> str:
         made_by = {"id": "; with_ids() adds it", "valid": "; with_validity() adds it"}.get(name, "")
-        return f"the sample has no field {name!r}; it has {', '.join(self) or 'none'}{made_by}"
+        known = f"it has {', '.join(self) or 'none'}"
+        return f"the sample has no field {name!r}; {known}{made_by or did_you_mean(name, self)}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

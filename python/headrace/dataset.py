@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import _core
-from ._arguments import flag, names_checked, text, whole_number
+from ._arguments import did_you_mean, flag, names_checked, text, whole_number
 from ._line import users_line
 from ._mapping import program
 from ._ranks import from_environment
@@ -49,6 +49,13 @@ class Dataset:
 
     def _then(self, node: _core.Node, slots: Mapping[str, Any] | None = None) -> Dataset:
         return Dataset(node, self._options, {**self._slots, **(slots or {})})
+
+    if not TYPE_CHECKING:  # with it every name would have a type
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [verb for verb in dir(Dataset) if not verb.startswith("_")]
+            meant = "" if name.startswith("_") else did_you_mean(name, known)
+            raise AttributeError(f"a dataset has no verb {name!r}{meant}", name=name, obj=None)
 
     # ---- verbs on samples
 
@@ -109,7 +116,11 @@ class Dataset:
 
     @names_checked
     def with_ids(self, field: str = "id") -> Dataset:
-        """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there."""
+        """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there.
+
+        The id is that of the sample in the data: what `unbatch` and `flat_map` make of one sample has one id, and a sample that
+        `shard` repeats has it twice.
+        """
         name = text("with_ids", "field", field)
         return self._then(_core.with_engine_field(self._node, "id", name, users_line()))
 
@@ -126,6 +137,9 @@ class Dataset:
         Args:
             policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
                 good sample in order in its place. The report counts both.
+
+        A Python function that raises makes its sample fail, and a bug in it does so on every sample: "skip" then delivers next to
+        nothing without a word. Try a new function under "raise", and look at `report()["skipped"]` or `["replaced"]`.
         """
         return self._then(_core.on_error(self._node, text("on_error", "policy", policy), users_line()))
 
@@ -162,7 +176,8 @@ class Dataset:
             world: How many processes there are.
             even: When the number does not divide: "wrap" repeats the epoch's first elements, "drop" leaves the last out, "pad" wraps too
                 and marks them (see `with_validity`).
-            steps: Elements an epoch of this rank, wanted when the length cannot be known.
+            steps: Elements an epoch of this rank, wanted when the length cannot be known. A rank whose elements end sooner begins
+                them again; with `batch` after the shard, the last batch before that is short, unless `drop_last` leaves it out.
         """
         if (rank is None) != (world is None):
             raise ValueError(
@@ -247,6 +262,7 @@ class Dataset:
             off = set(merged.get("rewrites_off", ()))
             for name, on in rewrites.items():
                 (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)
+            _core.check_rewrites(set(rewrites))
             merged["rewrites_off"] = off
         elif rewrites is not None:
             raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {rewrites!r}")

@@ -8,9 +8,9 @@ compute at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
-from ._arguments import names_checked
+from ._arguments import did_you_mean, names_checked
 from ._trace import Data, DTypeLike, Symbol, apply
 
 __all__ = [
@@ -794,3 +794,14 @@ def subtract_from(x: Data, *, value: int | float) -> Data:
         The result.
     """
     return apply("subtract_from", [x], {"value": value})[0]
+
+
+if not TYPE_CHECKING:  # with it every name would have a type
+
+    def __getattr__(name: str) -> NoReturn:
+        meant = "" if name.startswith("_") else did_you_mean(name, __all__)
+        raise AttributeError(f"there is no operator {name!r}{meant}", name=name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -22,6 +22,8 @@ def _read(path: Path, format: str, **options: Any) -> Dataset:  # noqa: A002
 def read_image_folder(path: Path, *, classes: Sequence[str] | None = None) -> Dataset:
     """Read a folder of folders of images: fields `image` (encoded, bytes) and `label` (i64, by sorted folder name).
 
+    Files that do not end like an image are left out, and a folder of only such files is no class; `metadata["left_out"]` counts them.
+
     Args:
         path: The folder above the classes.
         classes: Folder names in the order of their labels; all, sorted, when not given.
@@ -30,7 +32,7 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None) -> Da
 
 
 def read_images(path: Path) -> Dataset:
-    """Read a folder of images: field `image` (encoded, bytes)."""
+    """Read a folder of images: field `image` (encoded, bytes). `metadata["left_out"]` counts what does not end like an image."""
     return _read(path, "images")
 
 

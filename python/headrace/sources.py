@@ -104,14 +104,23 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
         bind: What the plan cannot hold, by slot name: functions, arrays, sequences. Nothing is imported by name.
 
     Raises:
-        ValueError: a slot is not bound; the message names it.
+        ValueError: it is no plan, or a slot is not bound; the message names it.
     """
-    return open_plan(Path(path).read_text(encoding="utf-8"), bind or {}, {})
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"plan: wants what save_plan() wrote, got {os.fspath(path)!r}, which is no text; read() opens data"
+        ) from None
+    return open_plan(text, bind or {}, {})
 
 
 def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
     """Open a plan from its text."""
-    plan = _core.parse_json(text)
+    try:
+        plan = _core.parse_json(text)
+    except ValueError as error:
+        raise ValueError(f"plan: wants what save_plan() wrote, got no JSON ({error})") from None
     sources = {}
     for slot, format in _data_slots(plan.get("plan") if isinstance(plan, dict) else None):  # noqa: A001
         if slot in bind:
@@ -151,7 +160,8 @@ def _data_slots(node: Any) -> Iterator[tuple[str, str]]:
 
 def _array_source(data: Any, slot: str) -> _core.Source:
     names, columns, structure = flatten(data, _is_column)
-    return _core.array_source(names, structure, [_column(column) for column in columns], slot)
+    leaves = [_column(column, name) for name, column in zip(names, columns, strict=True)]
+    return _core.array_source(names, structure, leaves, slot)
 
 
 def _is_column(node: object) -> bool:
@@ -160,13 +170,13 @@ def _is_column(node: object) -> bool:
     )
 
 
-def _column(column: Any) -> Any:
+def _column(column: Any, name: str) -> Any:
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
     array = np.asarray(column)
     if array.dtype.kind in "SUO" and array.ndim == 1:
         return array.tolist()
-    return to_leaf(array)
+    return to_leaf(array if column is not None else None, name)
 
 
 def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
@@ -185,10 +195,10 @@ def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
     names, first, structure = flatten(items[0], is_function_leaf)
 
     def item(index: int) -> Leaves:
-        _, leaves, nest = flatten(items[index], is_function_leaf)
+        names, leaves, nest = flatten(items[index], is_function_leaf)
         if nest != structure:
             raise ValueError(f"item {index} has the structure {nest}, and item 0 {structure}")
-        return [to_leaf(leaf) for leaf in leaves]
+        return [to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)]
 
-    specs = [spec_of(to_leaf(leaf)) for leaf in first]
+    specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, first, strict=True)]
     return _core.sequence_source(names, specs, structure, size, slot, item)

@@ -175,6 +175,9 @@ nb::dict merge(const nb::list& states) {
 }  // namespace
 
 void bind_run(nb::module_& m) {
+  m.def(
+      "check_rewrites", [](const std::set<std::string>& names) { check(check_rewrite_names(names)); },
+      nb::arg("names"), "Raise when one of them is no rewrite.");
   m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))

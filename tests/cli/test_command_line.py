@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,16 @@ def test_inspect_says_what_it_is(photos):
         "10 ████████████████████ dog",
     ):
         assert words in done.stdout
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify"])
+def test_a_plan_is_no_data(command, plan, tmp_path):
+    done = headrace(command, plan)
+    assert done.returncode != 0
+    assert f"wants data, got the saved pipeline '{plan}'; `headrace explain {plan}` shows it" in done.stderr
+    state = tmp_path / "state.json"
+    headrace("run", plan, "--batches", "1", "--state", state)
+    assert "the state of an iteration; `headrace run --state` takes it" in headrace(command, state).stderr
 
 
 def test_files_of_unknown_endings_are_counted(photos, tmp_path):
@@ -219,6 +231,24 @@ def test_run_goes_on_where_it_stopped(plan, tmp_path):
     parts = [headrace("run", plan, "--batches", n, "--state", state, "--json").stdout for n in (1, 2, 1, 4)]
     assert [json.loads(p)["finished"] for p in parts] == [False, False, True, True]
     assert [parts[2].strip(), parts[3].strip()] == whole
+
+
+def test_ctrl_c_keeps_what_epochs_told(plan, tmp_path):
+    state = tmp_path / "state.json"
+    command = [executable(), "run", plan, "--epochs", "1000000", "--state", state, "--json"]
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs inherit that it is ignored
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    run.send_signal(signal.SIGINT)
+    told = [json.loads(line) for line in run.communicate(timeout=30)[0].splitlines()]
+    saved = json.loads(state.read_text())
+    assert [epoch["epoch"] for epoch in told] == list(range(len(told)))
+    assert len(told) - 1 in {saved["epoch"], saved["epoch"] + 1}
+    assert saved["finished"] and saved["so_far"]["hash"] == told[saved["epoch"]]["xxh3_128"]
 
 
 def test_run_refuses_the_state_of_another_plan(plan, tmp_path):

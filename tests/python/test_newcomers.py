@@ -44,9 +44,11 @@ def test_options_are_checked_where_they_are_given(option: str, value: Any) -> No
         hr.range(10).options(**{option: value})
 
 
-def test_unknown_rewrites_are_refused() -> None:
+def test_unknown_rewrites_are_refused_at_the_call() -> None:
+    with pytest.raises(ValueError, match=r"no rewrite 'fuse_map'; there are .*fuse_maps"):
+        hr.range(10).options(rewrites={"fuse_map": False})
     with pytest.raises(ValueError, match="no rewrite 'fuse_map'"):
-        hr.range(10).options(rewrites={"fuse_map": False}).numpy()
+        hr.range(10).options(rewrites={"fuse_map": True})
 
 
 @pytest.mark.parametrize("wrong", [{"consumed": 10**9}, {"epoch": -4}, {"consumed": -1}])
@@ -297,6 +299,14 @@ def test_a_plan_is_no_state_and_a_state_no_plan(tmp_path: Path) -> None:
         RANGE.numpy().load_state_dict({})
     with pytest.raises(ValueError, match="got JSON without 'headrace'"):
         hr.load_plan(_written(tmp_path / "other.json", "{}"))
+    for text in ("hello", "", "{"):
+        with pytest.raises(
+            ValueError, match=r"plan: wants what save_plan\(\) wrote, got no JSON \(json: wrong at byte"
+        ):
+            hr.load_plan(_written(tmp_path / "other.json", text))
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    with pytest.raises(ValueError, match=r"got '.*photo.jpg', which is no text; read\(\) opens data"):
+        hr.load_plan(tmp_path / "photo.jpg")
 
 
 def _written(path: Path, text: str) -> Path:
@@ -349,6 +359,38 @@ def test_a_class_of_which_no_file_is_taken_is_noted(photos: Path, tmp_path: Path
     assert ".heic (1)" in note
 
 
+def test_a_loader_says_what_it_is() -> None:
+    batches = RANGE.batch(3)
+    loader = batches.numpy()
+    assert repr(loader) == f"<NumpyLoader at epoch 0 of\n{batches!r}>"
+    loader.set_epoch(4)
+    assert "NumpyLoader at epoch 4 of" in repr(loader)
+
+
+def test_a_function_that_draws_is_told_of_rng() -> None:
+    with pytest.warns(
+        hr.PythonFunctionWarning, match="with a parameter rng it gets a numpy.random.Generator"
+    ):
+        RANGE.map(lambda x: x + np.random.rand())  # noqa: NPY002
+
+
+def test_what_is_made_of_one_sample_has_its_id() -> None:
+    rows = hr.range(3).map(lambda x: {"x": np.full(2, int(x))}, python=True).unbatch().with_ids()
+    assert [(int(row["x"]), int(row["id"])) for row in rows] == [
+        (0, 0),
+        (0, 0),
+        (1, 1),
+        (1, 1),
+        (2, 2),
+        (2, 2),
+    ]
+
+
+def test_a_rank_that_begins_again_ends_its_batch() -> None:
+    part = hr.range(10).shard(0, 2, steps=4).filter(lambda x: x < 6).batch(2)
+    assert [[int(x) for x in batch] for batch in part] == [[0, 2], [4], [0, 2], [4]]
+
+
 def test_shard_before_shuffle_deals_the_shuffled_order() -> None:
     before = [int(x) for x in hr.range(10).shard(1, 2).shuffle(seed=7)]
     after = [int(x) for x in hr.range(10).shuffle(seed=7).shard(1, 2)]
@@ -367,6 +409,78 @@ def test_paths_that_only_a_shell_understands() -> None:
         hr.read("~/photos")
     with pytest.raises(FileNotFoundError, match="patterns are the shell's"):
         hr.read("/nowhere/*.jpg")
+
+
+PAIRS = hr.from_arrays({"image": np.zeros((4, 2, 2, 3), np.uint8), "label": np.arange(4)})
+
+
+def none_at_2(s: Any) -> Any:
+    return {"box": {"name": None if int(s.label) == 2 else 1}}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: PAIRS.map(lambda s: {"image": s.image, "label": None}), "got None in field 'label'"),
+        (lambda: PAIRS.map(lambda s: {"a": {"b": [s.label, None]}}, python=True), "got None in field 'a/b/1'"),
+        (lambda: PAIRS.map(none_at_2, python=True)[2], "got None in field 'box/name'"),
+        (lambda: hr.from_dataset([{"a": None}]), "got None in field 'a'"),
+        (lambda: hr.from_dataset([{"a": 1}, {"a": None}])[1], "got None in field 'a'"),
+        (lambda: hr.from_arrays({"a": None}), "got None in field 'a'"),
+        (lambda: hr.from_arrays({"a": [1, None]}), "got None in field 'a/1'"),
+        (lambda: hr.from_arrays({"a": np.array([[1, None]])}), "got ndarray with None in it in field 'a'"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::headrace.PythonFunctionWarning")
+def test_none_is_named_by_its_field(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises((TypeError, hr.HeadraceError), match=re.escape(words)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: PAIRS.map(lambda s: s.imgae), "no field 'imgae'; it has image, label; did you mean 'image'?"),
+        (lambda: PAIRS.map(lambda s: s["labell"]), "no field 'labell'; it has image, label; did you mean 'label'?"),
+        (lambda: PAIRS.bacth, "a dataset has no verb 'bacth'; did you mean 'batch'?"),
+        (lambda: PAIRS._bacth, "a dataset has no verb '_bacth'"),
+        (lambda: ops.decode_imge, "no operator 'decode_imge'; did you mean 'decode_image'?"),
+        (lambda: ops.zzz, "there is no operator 'zzz'"),
+        (lambda: hr.form_arrays, "no attribute 'form_arrays'; did you mean 'from_arrays'?"),
+        (lambda: ops.cast(np.zeros(3), dtype="flaot32"), "cast: dtype wants one of bool u8 u16"),
+    ],
+)  # fmt: skip
+def test_what_was_meant(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises((AttributeError, KeyError, ValueError), match=re.escape(words)):
+        call()
+
+
+def test_a_module_shows_what_it_is_for() -> None:
+    assert dir(ops) == sorted(ops.__all__)
+    assert dir(hr) == sorted(hr.__all__)
+    assert not hasattr(PAIRS, "shape")
+
+
+def test_states_that_are_no_list_of_all_ranks() -> None:
+    def state(rank: int) -> Any:
+        iteration = iter(hr.range(100).shard(rank, 4, steps=9).filter(lambda x: x % 2 >= 0).numpy())
+        next(iteration)
+        return iteration.state_dict()
+
+    with pytest.warns(hr.PythonFunctionWarning):
+        states = [state(rank) for rank in range(4)]
+    with pytest.raises(ValueError, match="each once; got 2 states, none of rank 0, 2 of 4"):
+        hr.merge_states([states[3], states[1]])
+    with pytest.raises(ValueError, match="one of rank 1 of 4 twice"):
+        hr.merge_states([states[1], states[1], states[2], states[3]])
+    with pytest.raises(
+        TypeError, match="wants a list of the states of all ranks, got a dict; one state needs no"
+    ):
+        hr.merge_states(states[0])
+    with pytest.raises(TypeError, match=re.escape("got a dict; give its values()")):
+        hr.merge_states(dict(enumerate(states)))
+    with pytest.raises(TypeError, match=re.escape("the dicts that state_dict() gave, got None at 0")):
+        hr.merge_states([None] * 4)
 
 
 def test_a_field_that_is_not_there() -> None:

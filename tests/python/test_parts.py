@@ -90,6 +90,23 @@ def test_damage_that_nobody_looks_at_is_not_found(folder):
     assert len(outcome(PLANS["the whole image"], folder, "skip", False)) == 5
 
 
+@pytest.mark.parametrize("operator", [ops.random_resized_crop, ops.random_crop, ops.center_crop])
+def test_an_image_and_its_mask_are_decoded_where_they_are_cropped(tmp_path, operator):
+    for i in range(4):
+        Image.fromarray(picture(i, SIDE, SIDE)).save(tmp_path / f"{i}.jpg", quality=90)
+
+    def crop(s, keep):
+        image, mask = ops.decode_image(s.image), ops.decode_image(s.image)
+        x, m = operator([image, mask], size=32)
+        return {"x": x, "m": m, "whole": image, "whole mask": mask} if keep else {"x": x, "m": m}
+
+    data = hr.read(str(tmp_path), format="images")
+    in_part, whole = (data.map(lambda s, keep=keep: crop(s, keep)) for keep in (False, True))
+    for epoch in range(3):
+        for a, b in zip(in_part.at_epoch(epoch), whole.at_epoch(epoch), strict=True):
+            assert (a["x"] == b["x"]).all() and (a["m"] == b["m"]).all()
+
+
 def test_a_truncated_file_is_found_whatever_is_needed_of_it(tmp_path):
     whole = file_damaged_below(0.93)
     (tmp_path / "0.jpg").write_bytes(whole[: len(whole) // 2])

@@ -97,3 +97,7 @@ def test_cuda_that_is_not_there():
         hr.range(4).torch("cuda")
     with pytest.raises(RuntimeError, match="torch: pin_memory=True wants CUDA"):
         hr.range(4).torch(pin_memory=True)
+
+
+def test_a_loader_says_where_its_tensors_go():
+    assert repr(hr.range(4).torch()).startswith("<TorchLoader to cpu at epoch 0 of\n<Dataset of length 4")

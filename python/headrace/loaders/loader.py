@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
@@ -50,6 +50,7 @@ def merge_states(states: Iterable[State]) -> State:
         A state for `load_state_dict()` of the same pipeline on any rank and world. It can be saved as JSON.
 
     Raises:
+        TypeError: it is no list of dicts.
         ValueError: a rank is missing or there twice; the states are of several pipelines, epochs or numbers of elements; or the
             pipeline cannot be taken to another world: only `map`, `filter`, `on_error`, `batch` and one `unbatch` of samples may stand
             after `shard`. The message says which.
@@ -59,7 +60,16 @@ def merge_states(states: Iterable[State]) -> State:
         torch.distributed.all_gather_object(states, loader.state_dict())
         state = hr.merge_states(states)  # later: other_loader.load_state_dict(state)
     """
-    merged: State = _core.merge_states(list(states))
+    if isinstance(states, Mapping):
+        hint = "one state needs no merging" if "fingerprint" in states else "give its values()"
+        raise TypeError(f"merge_states: wants a list of the states of all ranks, got a dict; {hint}")
+    gathered = list(states)
+    for rank, state in enumerate(gathered):
+        if not isinstance(state, dict):
+            raise TypeError(
+                f"merge_states: wants a list of the dicts that state_dict() gave, got {state!r} at {rank}"
+            )
+    merged: State = _core.merge_states(gathered)
     return merged
 
 
@@ -159,6 +169,12 @@ class Loader(Generic[Element]):
 
     def __len__(self) -> int:
         return len(self.dataset)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{self._target()} at epoch {self.epoch} of\n{self.dataset!r}>"
+
+    def _target(self) -> str:
+        return ""
 
     @property
     def epoch(self) -> int:

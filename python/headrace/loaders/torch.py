@@ -31,6 +31,9 @@ class TorchLoader(Loader[Any]):
         self._stream = torch.cuda.Stream(self.device) if on_cuda else None  # type: ignore[no-untyped-call,unused-ignore]
         self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bf16"}
 
+    def _target(self) -> str:
+        return f" to {self.device}{', page-locked' if self.pin_memory else ''}"
+
     def _convert(self, leaves: list[Any]) -> Any:
         return self._pack([self._tensor(leaf, i in self._bf16) for i, leaf in enumerate(leaves)])
 
