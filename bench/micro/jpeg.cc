@@ -72,7 +72,8 @@ class FloatPlanes : public RowSink {
   }
   void take(int64_t y, const uint8_t* const* planes) override {
     for (int c = 0; c < 3; ++c)
-      kernels::apply({kMean + c, kStd + c, 1, 1.0f / 255, by_inverse_ ? inverse_ + c : nullptr}, planes[c], kSide, out_ + (c * kSide + y) * kSide);
+      kernels::apply({kMean + c, kStd + c, 1, 1.0f / 255, by_inverse_ ? inverse_ + c : nullptr}, planes[c],
+                     kSide, out_ + (c * kSide + y) * kSide);
   }
   static constexpr int64_t kSide = 224;
 

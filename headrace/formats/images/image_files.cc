@@ -91,9 +91,7 @@ class ImageFilesSource final : public Source {
 
 }  // namespace
 
-bool names_an_image(std::string_view path) {
-  return has_image_ending(path) && !is_hidden(path);
-}
+bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
 
 bool is_hidden(std::string_view path) {
   for (size_t part = 0; part < path.size();) {
