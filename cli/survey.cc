@@ -20,9 +20,8 @@ int find_label(const Schema& schema) {
 
 std::string kind_of(const ImageHeader& header) {
   const std::string_view channels[] = {"", "grey", "grey and alpha", "colour",
-                                       header.format == ImageFormat::jpeg ? "CMYK" : "colour and alpha"};
-  std::string out =
-      std::string(image_format_name(header.format)) + " " + std::string(channels[header.channels]);
+                                       header.is_cmyk ? "CMYK" : "colour and alpha"};
+  std::string out = std::string(image_format_name(header)) + " " + std::string(channels[header.channels]);
   if (header.bit_depth != 8)
     out += " of " + std::to_string(header.bit_depth) + (header.bit_depth == 1 ? " bit" : " bits");
   return out;

@@ -17,7 +17,7 @@ for source in "$root"/fuzz/fuzz_*.cc; do
   seeds=("$root/fuzz/corpus/$target")
   case $target in
     *image*)
-      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images/png"); fi ;;
+      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images"); fi ;;
   esac
   mkdir -p "$build/corpus/$target"
   echo "== $name, $seconds s"

@@ -31,7 +31,7 @@ std::vector<Photograph> read_photographs() {
     std::ifstream file(entry.path(), std::ios::binary);
     Photograph photograph{{std::istreambuf_iterator<char>(file), {}}, {}, {}};
     const auto header = read_image_header(std::as_bytes(std::span(photograph.bytes)));
-    if (!header.ok() || header->format != ImageFormat::jpeg || header->channels != 3) continue;
+    if (!header.ok() || image_format_name(*header) != "JPEG" || header->channels != 3) continue;
     photograph.header = *header;
     photograph.crop =
         sample_crop_box(header->height, header->width, {}, Key(1, 0, {photographs.size(), 0, 0, 0, 0}));

@@ -1,5 +1,7 @@
 #include "headrace/codecs/color.h"
 
+#include <cstring>
+
 namespace headrace {
 
 void rgb_to_gray(const uint8_t* in, size_t count, uint8_t* out) {
@@ -25,6 +27,19 @@ void rgba_to_gray_alpha(const uint8_t* in, size_t count, uint8_t* out) {
   for (size_t i = 0; i < count; ++i) {
     out[2 * i] = in[4 * i];
     out[2 * i + 1] = in[4 * i + 3];
+  }
+}
+
+void convert_channels(const uint8_t* in, int from, size_t count, uint8_t* out, int to) {
+  if (from == to) {
+    std::memcpy(out, in, count * static_cast<size_t>(from));
+    return;
+  }
+  for (size_t i = 0; i < count; ++i, in += from, out += to) {
+    uint8_t gray = in[0];
+    if (from >= 3 && to <= 2) rgb_to_gray(in, 1, &gray);
+    for (int c = 0; c < (to >= 3 ? 3 : 1); ++c) out[c] = from >= 3 && to >= 3 ? in[c] : gray;
+    if (to % 2 == 0) out[to - 1] = from % 2 == 0 ? in[from - 1] : 255;
   }
 }
 

@@ -12,4 +12,8 @@ void cmyk_to_rgb(const uint8_t* in, size_t count, uint8_t* out);         // 0 = 
 void first_of_three(const uint8_t* in, size_t count, uint8_t* out);      // grey RGB -> grey
 void rgba_to_gray_alpha(const uint8_t* in, size_t count, uint8_t* out);  // grey RGBA -> (grey, alpha)
 
+// From pixels of `from` channels to pixels of `to`: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA. Grey is
+// replicated, alpha is dropped or made opaque. As many channels as before: a copy.
+void convert_channels(const uint8_t* in, int from, size_t count, uint8_t* out, int to);
+
 }  // namespace headrace

@@ -4,8 +4,7 @@
 #include <array>
 #include <string>
 
-#include "headrace/codecs/jpeg/jpeg.h"
-#include "headrace/codecs/png/png.h"
+#include "headrace/codecs/codec.h"
 
 namespace headrace {
 namespace {
@@ -28,7 +27,8 @@ std::string beginning(Bytes bytes) {
   return out;
 }
 
-// Image formats that people do have and this build cannot read: better named than called "not an image".
+// Image formats that people do have, and that this build may not read: better named than called "not an
+// image".
 std::string_view unread_format(Bytes bytes) {
   struct Magic {
     size_t offset;
@@ -42,7 +42,9 @@ std::string_view unread_format(Bytes bytes) {
                               Magic{4, "jP  ", "JPEG 2000"},
                               Magic{0, "\xff\x4f\xff\x51", "JPEG 2000"},
                               Magic{4, "ftypavif", "AVIF"},
-                              Magic{4, "ftyphei", "HEIF"},
+                              Magic{4, "ftypavis", "AVIF"},
+                              Magic{4, "ftyphe", "HEIF"},
+                              Magic{4, "ftypmif1", "HEIF"},
                               Magic{4, "JXL ", "JPEG XL"},
                               Magic{0, "\xff\x0a", "JPEG XL"}};
   for (const Magic& magic : magics)
@@ -51,24 +53,33 @@ std::string_view unread_format(Bytes bytes) {
   return {};
 }
 
+std::string names_of_codecs() {
+  std::string names;
+  for (const auto& [name, _] : image_codecs()) names.append(names.empty() ? "" : ", ").append(name);
+  return names;
+}
+
 Status not_readable(Bytes bytes) {
   if (bytes.empty()) return corrupt("not an image (no bytes at all)");
   if (const std::string_view name = unread_format(bytes); !name.empty())
-    return {Code::unavailable, "wants a JPEG or PNG image, got " + std::string(name)};
+    return {Code::unavailable,
+            "wants an image that this build reads (" + names_of_codecs() + "), got " + std::string(name)};
   return corrupt("not an image (starts with " + beginning(bytes) + ")");
 }
 
 Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
-  if (is_jpeg(bytes)) return read_jpeg_header(bytes);
-  if (is_png(bytes)) return read_png_header(bytes);
+  for (const auto& [_, codec] : image_codecs()) {
+    if (!codec.recognise(bytes)) continue;
+    HEADRACE_ASSIGN(ImageHeader header, codec.read_header(bytes));
+    header.codec = &codec;
+    return header;
+  }
   return not_readable(bytes);
 }
 
 }  // namespace
 
-std::string_view image_format_name(ImageFormat format) {
-  return format == ImageFormat::jpeg ? "JPEG" : "PNG";
-}
+std::string_view image_format_name(const ImageHeader& header) { return header.codec->name; }
 
 Result<ImageHeader> read_image_header(Bytes bytes) {
   HEADRACE_ASSIGN(const ImageHeader header, read_header_of_any_format(bytes));
@@ -85,9 +96,7 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
 
 Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                     size_t row_stride, Scratch& scratch) {
-  if (header.format == ImageFormat::jpeg)
-    return decode_jpeg(bytes, header, color, part, out, row_stride, scratch);
-  return decode_png(bytes, header, color, out, row_stride, scratch);
+  return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
 }
 
 }  // namespace headrace

@@ -22,14 +22,13 @@
 
 namespace headrace {
 
-enum class ImageFormat : uint8_t { jpeg, png };
-std::string_view image_format_name(ImageFormat format);  // "JPEG"
+struct ImageCodec;  // codec.h
 
 struct ImageHeader {
-  ImageFormat format = ImageFormat::jpeg;
+  const ImageCodec* codec = nullptr;  // who reads it: set by read_image_header
   int64_t height = 0, width = 0;
-  int channels =
-      0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA (PNG) or CMYK (JPEG)
+  int channels = 0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA or CMYK
+  bool is_cmyk = false;
   int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
   int orientation = 1;  // EXIF 1..8; 1 when the file says nothing
 
@@ -38,8 +37,8 @@ struct ImageHeader {
 
 enum class Color : uint8_t {
   rgb,        // 3 channels: grey is replicated, a palette expanded, alpha dropped, CMYK converted
-  gray,       // 1 channel: of a JPEG its luma plane, of a colour PNG (19595 R + 38470 G + 7471 B) / 65536
-  unchanged,  // the file's own channels; a palette becomes RGB, a tRNS chunk becomes alpha
+  gray,       // 1 channel: of a JPEG its luma plane, of all others (19595 R + 38470 G + 7471 B) / 65536
+  unchanged,  // the file's own channels; a palette becomes RGB, a transparent colour becomes alpha
 };
 
 inline constexpr int64_t kMaxImageSide = 65500;  // libjpeg's own limit, kept for every format
@@ -47,6 +46,7 @@ inline constexpr int64_t kMaxImagePixels =
     178956970;  // twice Pillow's MAX_IMAGE_PIXELS, where it refuses too
 
 Result<ImageHeader> read_image_header(std::span<const std::byte> bytes);
+std::string_view image_format_name(const ImageHeader& header);  // "JPEG"
 
 constexpr int decoded_channels(const ImageHeader& header, Color color) {
   return color == Color::rgb ? 3 : color == Color::gray ? 1 : header.channels;

@@ -55,8 +55,12 @@ TEST(Image, WhatIsNoImageIsNamed) {
   EXPECT_EQ(refusal("hello, world"), "not an image (starts with 'hell…')");
   EXPECT_EQ(refusal("hi"), "not an image (starts with 'hi')");
   EXPECT_EQ(refusal({"\x00\x01\xfe\xff\x00", 5}), "not an image (starts with bytes 00 01 fe ff)");
-  EXPECT_EQ(refusal("GIF89a"), "wants a JPEG or PNG image, got GIF");
-  EXPECT_EQ(refusal({"RIFF\x10\0\0\0WEBPVP8 ", 16}), "wants a JPEG or PNG image, got WebP");
+  const std::string heif =
+      refusal({"\0\0\0\x18"
+               "ftypheic",
+               12});
+  EXPECT_EQ(heif.substr(0, 36), "wants an image that this build reads");
+  EXPECT_EQ(heif.substr(heif.size() - 10), ", got HEIF");
 }
 
 TEST(Image, HeadersThatTheirFileCannotHoldAreRefused) {

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "headrace/codecs/codec.h"
 #include "headrace/codecs/exif.h"
-#include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/kernels/planes.h"
 #include "headrace/kernels/resize.h"
 
@@ -76,9 +76,8 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
                         Scratch& scratch, PointStore* store) {
   const bool as_stored = !upright || header.orientation == 1;
-  if (header.format == ImageFormat::jpeg && as_stored &&
-      resample_jpeg(bytes, header, color, pictures, sinks, store, scratch))
-    return {};
+  const auto resample = header.codec->resample;
+  if (resample && as_stored && resample(bytes, header, color, pictures, sinks, store, scratch)) return {};
   const Scratch::Mark mark = scratch.mark();
   auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch);
   Status status = pixels.status();

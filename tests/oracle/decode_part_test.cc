@@ -126,7 +126,7 @@ TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {
   const std::string root = testing::data_folder();
   if (root.empty()) GTEST_SKIP() << "set HEADRACE_DATA to the folder of real files";
   int compared = 0;
-  for (const char* folder : {"imagenet1k", "jpeg", "images/png"})
+  for (const char* folder : {"imagenet1k", "jpeg", "images"})
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(std::filesystem::path(root) / folder)) {
       if (!entry.is_regular_file()) continue;

@@ -322,7 +322,7 @@ TEST(Resampled, FastIsCloseToExact) {
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(in), {}};
     const auto header = read_image_header(bytes_of(file));
-    if (!header.ok() || header->format != ImageFormat::jpeg) continue;
+    if (!header.ok() || image_format_name(*header) != "JPEG") continue;
     for (int i = 0; i < 10; ++i) {
       Resampled picture{{}, 224, 224, {0, 0, 224, 224}};
       const int64_t h = header->height, w = header->width;

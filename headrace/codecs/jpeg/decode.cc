@@ -1,4 +1,5 @@
 // Which decoder takes a file: our own what it can, libjpeg-turbo everything else.
+#include "headrace/codecs/codec.h"
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
@@ -44,5 +45,14 @@ bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   store->keep(known.key, {found.step, found.points});
   return true;
 }
+
+namespace {
+const CodecRegistration registered({.name = "JPEG",
+                                    .endings = {".jpg", ".jpeg"},
+                                    .recognise = is_jpeg,
+                                    .read_header = read_jpeg_header,
+                                    .decode = decode_jpeg,
+                                    .resample = resample_jpeg});
+}  // namespace
 
 }  // namespace headrace

@@ -30,10 +30,10 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
     return Status(Code::unavailable,
                   "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
                       std::to_string(marker - kSof0) + ")");
-  ImageHeader header{.format = ImageFormat::jpeg,
-                     .height = word_at(segment, 1),
+  ImageHeader header{.height = word_at(segment, 1),
                      .width = word_at(segment, 3),
                      .channels = byte_at(segment, 5),
+                     .is_cmyk = byte_at(segment, 5) == 4,
                      .bit_depth = byte_at(segment, 0)};
   if (header.bit_depth != 8)
     return Status(Code::unavailable, "wants a JPEG of 8 bits, got " + std::to_string(header.bit_depth));

@@ -40,8 +40,7 @@ Result<ImageHeader> read_ihdr(Bytes ihdr, size_t file_size) {
   if (!known || !is_depth_of(depth, color_type))
     return corrupt("damaged PNG: colour type " + std::to_string(color_type) + " with " +
                    std::to_string(depth) + " bits");
-  ImageHeader header{.format = ImageFormat::png,
-                     .height = word_at(ihdr, 4),
+  ImageHeader header{.height = word_at(ihdr, 4),
                      .width = word_at(ihdr, 0),
                      .channels = color_type == kPalette ? 3 : samples_of(color_type),
                      .bit_depth = depth};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/png/png.h"
 #include "headrace/core/stop_flag.h"
@@ -82,8 +83,8 @@ Status decode_rows(spng_ctx* context, size_t row_size, const Scratch& scratch, R
 
 }  // namespace
 
-Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, Color color, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box&,
+                  uint8_t* out, size_t row_stride, Scratch& scratch) {
   spng_ihdr ihdr;
   HEADRACE_ASSIGN(const Context context, open(bytes, header, ihdr));
   const Recipe recipe = recipe_for(ihdr, header, color);
@@ -110,5 +111,13 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
   const int error = spng_decode_chunks(context.get());
   return error == SPNG_IO_EOF ? Status() : from_spng(error);
 }
+
+namespace {
+const CodecRegistration registered({.name = "PNG",
+                                    .endings = {".png"},
+                                    .recognise = is_png,
+                                    .read_header = read_png_header,
+                                    .decode = decode_png});
+}  // namespace
 
 }  // namespace headrace

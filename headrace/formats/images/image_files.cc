@@ -1,13 +1,12 @@
 #include "headrace/formats/images/image_files.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+
+#include "headrace/codecs/codec.h"
 
 namespace headrace {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 class ImageBlock final : public Block {
  public:
@@ -92,18 +91,7 @@ class ImageFilesSource final : public Source {
 
 }  // namespace
 
-bool names_an_image(std::string_view path) {
-  constexpr std::array<std::string_view, 8> endings{".jpg", ".jpeg", ".png", ".webp",
-                                                    ".bmp", ".gif",  ".tif", ".tiff"};
-  const size_t dot = path.rfind('.');
-  if (dot == std::string_view::npos || path.size() - dot > 5) return false;
-  const std::string_view ending = path.substr(dot);
-  const auto same = [&](std::string_view e) {
-    return std::equal(e.begin(), e.end(), ending.begin(), ending.end(),
-                      [](char a, char b) { return a == lower(b); });
-  };
-  return std::any_of(endings.begin(), endings.end(), same) && !is_hidden(path);
-}
+bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
 
 bool is_hidden(std::string_view path) {
   for (size_t part = 0; part < path.size();) {

@@ -27,8 +27,8 @@ struct ImageFiles {
 // Fields `image` (bytes) and, with labels, `label` (i64). `format` and the request are for describe().
 Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, const OpenRequest& request);
 
-// Whether a path ends like an image (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff in any case) and no
-// part of it is hidden. It selects; what the bytes are is for the decoder to say.
+// Whether a path ends like the images of one of the codecs (codecs/codec.h), in any case, and no part of it
+// is hidden. It selects; what the bytes are is for the decoder to say.
 bool names_an_image(std::string_view path);
 bool is_hidden(std::string_view path);  // some part of it begins with a dot
 

@@ -1,0 +1,51 @@
+// An image codec: how its files are recognised, what their header says, how their pixels come out; and the
+// registry of all of them. A codec is a folder below codecs/ and exists through one statement at the end of
+// one of its .cc files:
+//
+//   const CodecRegistration registered({.name = "GIF",
+//                                       .endings = {".gif"},
+//                                       .recognise = is_gif,
+//                                       .read_header = read_gif_header,
+//                                       .decode = decode_gif});
+//
+// One that needs a library of its own has a codec.cmake, and is left out where the library is absent.
+// The functions may be called from several threads at once. Read bmp/bmp.cc before you write one.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "headrace/codecs/image.h"
+
+namespace headrace {
+
+struct Resampled;  // resampled.h
+class RowSink;
+
+struct ImageCodec {
+  std::string_view name;                                          // as people write it: "JPEG"
+  std::vector<std::string_view> endings;                          // of file names, in small letters: ".jpg"
+  bool (*recognise)(std::span<const std::byte> bytes) = nullptr;  // by the first bytes; at most one codec's
+  // Cheap, of recognised bytes. `unavailable` for kinds that the codec cannot read. Sides and number of
+  // pixels are checked by the caller, so the header must be plausible (image.h), but need not be small.
+  Result<ImageHeader> (*read_header)(std::span<const std::byte> bytes) = nullptr;
+  // The contract of decode_image in image.h.
+  Status (*decode)(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
+                   uint8_t* out, size_t row_stride, Scratch& scratch) = nullptr;
+  // Optional: the contract of decode_resampled (resampled.h) for an image as it is stored. False where
+  // decoding and resizing must do; some rows may have been taken by then.
+  bool (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                   Scratch& scratch) = nullptr;
+};
+
+using CodecRegistry = std::map<std::string_view, ImageCodec>;
+const CodecRegistry& image_codecs();  // by name; filled before main()
+
+// Whether a file name ends like the images of one of them, in any case.
+bool has_image_ending(std::string_view name);
+
+struct CodecRegistration {
+  explicit CodecRegistration(ImageCodec codec);
+};
+
+}  // namespace headrace

@@ -1,0 +1,189 @@
+// WebP through libwebp, which decodes straight to where the pixels belong. Of an animation the first frame,
+// on its canvas, whose other pixels are transparent black.
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "headrace/codecs/codec.h"
+#include "headrace/codecs/color.h"
+#include "headrace/codecs/exif.h"
+#include "headrace/codecs/fields.h"
+#include "headrace/core/stop_flag.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
+constexpr size_t kBytesPerCall = 256 << 10;  // between two looks at the stop flag
+// Smooth upsampling of chroma looks at neighbours, and takes the edge of a crop for the edge of the image.
+constexpr int64_t kMargin = 2;
+
+const uint8_t* data_of(Bytes bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
+
+bool is_webp(Bytes bytes) {
+  const std::string_view text = characters_of(bytes);
+  return text.starts_with("RIFF") && text.size() >= kRiffHeader && text.substr(8, 4) == "WEBP";
+}
+
+int orientation_of(Bytes bytes) {
+  for (size_t at = kRiffHeader; bytes.size() - at >= kChunkHeader;) {
+    const size_t length = little_endian_at(bytes, at + 4, 4);
+    const Bytes rest = bytes.subspan(at + kChunkHeader);
+    if (length > rest.size()) break;
+    if (characters_of(bytes.subspan(at, 4)) == "EXIF") {
+      constexpr std::string_view prefix{"Exif\0\0", 6};  // of a JPEG; some writers leave it in
+      const bool prefixed = characters_of(rest.first(length)).starts_with(prefix);
+      return exif_orientation(rest.first(length).subspan(prefixed ? prefix.size() : 0));
+    }
+    const size_t padded = length + length % 2;
+    if (padded > rest.size()) break;
+    at += kChunkHeader + padded;
+  }
+  return 1;
+}
+
+Status from_webp(VP8StatusCode code) {
+  switch (code) {
+    case VP8_STATUS_OK: return {};
+    case VP8_STATUS_OUT_OF_MEMORY: return {Code::exhausted, "WebP wants too much memory"};
+    case VP8_STATUS_UNSUPPORTED_FEATURE:
+      return {Code::unavailable, "WebP of a kind that libwebp cannot read"};
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA: return corrupt("truncated WebP");
+    default: return corrupt("damaged WebP");
+  }
+}
+
+Result<ImageHeader> read_webp_header(Bytes bytes) {
+  const size_t promised = little_endian_at(bytes, 4, 4);
+  if (promised > bytes.size() - kChunkHeader)
+    return corrupt("truncated WebP: " + std::to_string(bytes.size()) + " bytes of " +
+                   std::to_string(promised + kChunkHeader));
+  WebPBitstreamFeatures features;
+  HEADRACE_TRY(from_webp(WebPGetFeatures(data_of(bytes), bytes.size(), &features)));
+  return ImageHeader{.height = features.height,
+                     .width = features.width,
+                     .channels = features.has_alpha ? 4 : 3,
+                     .orientation = orientation_of(bytes)};
+}
+
+struct FreeDemuxer {
+  void operator()(WebPDemuxer* demuxer) const { WebPDemuxDelete(demuxer); }
+};
+struct FreeDecoder {
+  void operator()(WebPIDecoder* decoder) const { WebPIDelete(decoder); }
+};
+
+// What is decoded: the whole file, or the first frame of an animation, and where it lies on the canvas.
+struct Frame {
+  Bytes bytes;
+  Box place;
+};
+
+Result<Frame> first_frame(Bytes bytes, const ImageHeader& header) {
+  WebPBitstreamFeatures features;
+  HEADRACE_TRY(from_webp(WebPGetFeatures(data_of(bytes), bytes.size(), &features)));
+  if (features.height != header.height || features.width != header.width)
+    return corrupt("damaged WebP: two headers");
+  if (!features.has_animation) return Frame{bytes, header.whole()};
+  const WebPData data{data_of(bytes), bytes.size()};
+  const std::unique_ptr<WebPDemuxer, FreeDemuxer> demuxer(WebPDemux(&data));
+  WebPIterator frame;
+  if (!demuxer || !WebPDemuxGetFrame(demuxer.get(), 1, &frame))
+    return corrupt("damaged WebP: an animation without a sound frame");
+  const Frame found{{reinterpret_cast<const std::byte*>(frame.fragment.bytes), frame.fragment.size},
+                    {frame.y_offset, frame.x_offset, frame.height, frame.width}};
+  WebPDemuxReleaseIterator(&frame);
+  const Box& place = found.place;
+  if (place.empty() || place.bottom() > header.height || place.right() > header.width)
+    return corrupt("damaged WebP: a frame outside its canvas");
+  return found;
+}
+
+// Rows of RGB or RGBA for the whole canvas.
+struct Canvas {
+  uint8_t* pixels;
+  size_t row_stride;
+  int channels;
+  uint8_t* at(int64_t y, int64_t x) const {
+    return pixels + static_cast<size_t>(y) * row_stride + static_cast<size_t>(x * channels);
+  }
+};
+
+// Decode the part of the frame (both in pixels of the canvas), and a little around it.
+Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, const Scratch& scratch) {
+  const Box& place = frame.place;
+  const auto even = [](int64_t n) { return n & ~int64_t{1}; };  // libwebp crops at even pixels
+  const int64_t top = even(std::max<int64_t>(part.y - place.y - kMargin, 0)),
+                left = even(std::max<int64_t>(part.x - place.x - kMargin, 0)),
+                bottom = std::min(part.bottom() - place.y + kMargin, place.h),
+                right = std::min(part.right() - place.x + kMargin, place.w);
+  WebPDecoderConfig config;
+  if (!WebPInitDecoderConfig(&config)) return {Code::internal, "libwebp of another version"};
+  config.options.use_cropping = 1;
+  config.options.crop_top = static_cast<int>(top), config.options.crop_left = static_cast<int>(left);
+  config.options.crop_height = static_cast<int>(bottom - top);
+  config.options.crop_width = static_cast<int>(right - left);
+  config.output.colorspace = canvas.channels == 4 ? MODE_RGBA : MODE_RGB;
+  config.output.is_external_memory = 1;
+  WebPRGBABuffer& rgba = config.output.u.RGBA;
+  rgba.rgba = canvas.at(place.y + top, place.x + left);
+  rgba.stride = static_cast<int>(canvas.row_stride);
+  rgba.size = canvas.row_stride * static_cast<size_t>(bottom - top - 1) +
+              static_cast<size_t>((right - left) * canvas.channels);
+  const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
+  if (!decoder) return {Code::exhausted, "no memory left for a WebP decoder"};
+  VP8StatusCode code = VP8_STATUS_SUSPENDED;
+  for (size_t size = 0; size < frame.bytes.size() && code == VP8_STATUS_SUSPENDED;) {
+    if (scratch.is_stopped()) return stopped();
+    size = std::min(size + kBytesPerCall, frame.bytes.size());
+    code = WebPIUpdate(decoder.get(), data_of(frame.bytes), size);
+  }
+  return from_webp(code);
+}
+
+Status decode_canvas(Bytes bytes, const ImageHeader& header, const Box& part, const Canvas& canvas,
+                     const Scratch& scratch) {
+  HEADRACE_ASSIGN(const Frame frame, first_frame(bytes, header));
+  if (frame.place != header.whole())
+    for (int64_t y = part.y; y < part.bottom(); ++y)
+      std::memset(canvas.at(y, part.x), 0, static_cast<size_t>(part.w * canvas.channels));
+  const Box& place = frame.place;
+  Box needed = part.within(place.bottom(), place.right());
+  const int64_t y = std::max(needed.y, place.y), x = std::max(needed.x, place.x);
+  needed = {y, x, needed.bottom() - y, needed.right() - x};
+  return needed.empty() ? Status() : decode_frame(frame, needed, canvas, scratch);
+}
+
+Status decode_webp(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                   size_t row_stride, Scratch& scratch) {
+  const int channels = decoded_channels(header, color);
+  if (channels >= 3) return decode_canvas(bytes, header, part, {out, row_stride, channels}, scratch);
+  const Scratch::Mark mark = scratch.mark();
+  const auto rgb_row = static_cast<size_t>(header.width * 3);
+  const size_t size = rgb_row * static_cast<size_t>(header.height);
+  const auto rgb = scratch.take<uint8_t>(size);
+  if (rgb.empty()) return scratch.over_budget(size, "colours of a WebP");
+  const Canvas canvas{rgb.data(), rgb_row, 3};
+  const Status status = decode_canvas(bytes, header, part, canvas, scratch);
+  for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y)
+    rgb_to_gray(canvas.at(y, part.x), static_cast<size_t>(part.w),
+                out + static_cast<size_t>(y) * row_stride + part.x);
+  scratch.reset(mark);
+  return status;
+}
+
+const CodecRegistration registered({.name = "WebP",
+                                    .endings = {".webp"},
+                                    .recognise = is_webp,
+                                    .read_header = read_webp_header,
+                                    .decode = decode_webp});
+
+}  // namespace
+}  // namespace headrace
