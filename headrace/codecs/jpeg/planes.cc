@@ -22,7 +22,6 @@ using kernels::padded;
 using kernels::PlaneAxis;
 using kernels::PlaneTaps;
 
-constexpr Places kPlaces = places(kPairStride);
 constexpr int64_t kSide = 8;  // of a block
 
 // What the planes are when they are resampled.
@@ -191,7 +190,7 @@ class Picture {
   uint8_t* pixels_[3] = {};
 };
 
-// Blocks of a component wait until there are two to transform.
+// The inverse DCT of a component.
 class Transformer {
  public:
   void set_table(const std::array<uint16_t, 64>& table) {
@@ -200,36 +199,25 @@ class Transformer {
       quant_[at] = quant_[at + 8] = table[i];
     }
   }
-  bool decode(EntropyReader& reader, int component, int16_t* samples) {
-    int16_t* const block = coefficients_ + 8 * waiting_;
-    const int end = reader.read_block(component, block, kPlaces);
-    if (end == EntropyReader::kBroken) return false;
-    if (end <= 2 && block[1] == 0) {
-      const bool plain = kernels::idct_dc_columns(block[0], quant_[0], samples);
-      block[0] = 0;
-      return plain;
-    }
-    out_[waiting_++] = samples;
-    return waiting_ < 2 || transform();
-  }
-  bool flush() {
-    if (waiting_ == 0) return true;
-    out_[1] = spare_;
-    return transform();
+  // The blocks that were read of the component, each to its place in a strip.
+  bool transform(const Coefficients& from, int component, int16_t* const* out, int blocks) {
+    for (int block = 0; block < blocks; block += 2)
+      if (!transform_two(from, component, block, out[block], block + 1 < blocks ? out[block + 1] : spare_))
+        return false;
+    return true;
   }
 
  private:
-  bool transform() {
-    const bool plain = kernels::idct_pair_columns(coefficients_, quant_, out_[0], out_[1]);
-    std::memset(coefficients_, 0, sizeof coefficients_);
-    waiting_ = 0;
-    return plain;
+  bool transform_two(const Coefficients& from, int component, int block, int16_t* out0, int16_t* out1) {
+    const auto flat = [&](int i, int16_t* out) {
+      return kernels::idct_dc_columns(from.dc(component, i), quant_[0], out);
+    };
+    if (from.is_flat(component, block) && (out1 == spare_ || from.is_flat(component, block + 1)))
+      return flat(block, out0) && (out1 == spare_ || flat(block + 1, out1));
+    return kernels::idct_pair_columns(from.pair(component, block / 2), quant_, out0, out1);
   }
 
-  alignas(32) int16_t coefficients_[kPairSize + 16] = {};  // and what kPlaces has beyond
   alignas(32) uint16_t quant_[kPairSize];
-  int16_t* out_[2] = {};
-  int waiting_ = 0;
   int16_t spare_[kSide * kStripRows];
 };
 
@@ -296,27 +284,29 @@ class Decoder {
     const int64_t end = is_last ? columns_.end : scan_.mcus_across();
     if (!is_wanted) return reader_.pass_over(end) && reader_.is_in_order();
     if (!reader_.pass_over(columns_.begin)) return false;
-    for (int64_t column = columns_.begin; column < columns_.end; ++column)
-      if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
-    if (!reader_.pass_over(end - columns_.end) || !reader_.is_in_order()) return false;
-    for (int c = 0; c < planes_of(form_); ++c)
-      if (!transformer_[c].flush()) return false;
-    return true;
+    for (int64_t column = columns_.begin; column < columns_.end; column += Coefficients::kMostMcus)
+      if (!decode_mcus(row, column, std::min<int64_t>(columns_.end - column, Coefficients::kMostMcus)))
+        return false;
+    return reader_.pass_over(end - columns_.end) && reader_.is_in_order();
   }
 
-  bool decode_mcu(int64_t row, int64_t column) {
-    for (int v = 0; v < scan_.v_most; ++v)
-      for (int h = 0; h < scan_.h_most; ++h)
-        if (!decode_block(0, strips_[0].block(column * scan_.h_most + h) + half_of(row, v))) return false;
-    for (int c = 1; c < scan_.components; ++c) {
-      const bool read = form_ == Form::gray  ? reader_.pass_over_block(c)
-                        : form_ == Form::rgb ? decode_block(c, strips_[c].block(column) + half_of(row, 0))
-                                             : decode_block(c, strips_[1].block(column) + (c - 1) * kSide);
-      if (!read) return false;
+  bool decode_mcus(int64_t row, int64_t column, int64_t mcus) {
+    if (!reader_.read(mcus, coefficients_)) return false;
+    int16_t* out[4 * Coefficients::kMostMcus];
+    int blocks = 0;
+    for (int64_t mcu = column; mcu < column + mcus; ++mcu)
+      for (int v = 0; v < scan_.v_most; ++v)
+        for (int h = 0; h < scan_.h_most; ++h)
+          out[blocks++] = strips_[0].block(mcu * scan_.h_most + h) + half_of(row, v);
+    if (!transformer_[0].transform(coefficients_, 0, out, blocks)) return false;
+    for (int c = 1; c < planes_of(form_); ++c) {
+      const bool is_rgb = form_ == Form::rgb;
+      for (int64_t mcu = 0; mcu < mcus; ++mcu)
+        out[mcu] = strips_[is_rgb ? c : 1].block(column + mcu) + (is_rgb ? half_of(row, 0) : (c - 1) * kSide);
+      if (!transformer_[c].transform(coefficients_, c, out, static_cast<int>(mcus))) return false;
     }
     return true;
   }
-  bool decode_block(int c, int16_t* samples) { return transformer_[c].decode(reader_, c, samples); }
 
   // Which half of the strip's rows the blocks of luma go to.
   int64_t half_of(int64_t row, int v) const { return (row * scan_.v_most + v) % 2 * kSide; }
@@ -337,6 +327,7 @@ class Decoder {
 
   const Scan& scan_;
   EntropyReader reader_;
+  Coefficients coefficients_;
   Form form_;
   Transformer transformer_[3];
   std::vector<Picture> pictures_;
