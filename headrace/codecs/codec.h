@@ -20,6 +20,7 @@ namespace headrace {
 
 struct Resampled;  // resampled.h
 class RowSink;
+class PointStore;  // entropy_points.h
 
 struct ImageCodec {
   std::string_view name;                                          // as people write it: "JPEG"
@@ -34,7 +35,7 @@ struct ImageCodec {
   // Optional: the contract of decode_resampled (resampled.h) for an image as it is stored. False where
   // decoding and resizing must do; some rows may have been taken by then.
   bool (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
                    Scratch& scratch) = nullptr;
 };
 

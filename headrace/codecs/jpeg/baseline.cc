@@ -16,8 +16,6 @@ namespace {
 using kernels::kPairSize;
 using kernels::kPairStride;
 
-constexpr Places kPlaces = places(kPairStride);
-
 // Rows of samples of one component: three MCU rows, each in the place of the one three before.
 struct Plane {
   uint8_t* base = nullptr;
@@ -84,65 +82,44 @@ class Decoder {
     const bool in_part = row >= first_row_;
     // Below the last row that counts nothing is needed, nor to the right of the part within it.
     const int64_t end = row + 1 == end_row_ ? end_column_ : scan_.mcus_across();
-    const int64_t before = in_part ? first_column_ : end;
-    if (!reader_.pass_over(before)) return false;
-    for (int64_t column = before; column < std::min(end, end_column_); ++column)
-      if (!reader_.begin_mcu() || !decode_mcu(row, column)) return false;
-    if (!reader_.pass_over(end - std::max(before, std::min(end, end_column_))) || !reader_.is_in_order())
-      return false;
-    for (int c = 0; in_part && c < used_; ++c)
-      if (pending_[static_cast<size_t>(c)].count == 1 && !transform(c)) return false;
-    return true;
+    if (!in_part) return reader_.pass_over(end) && reader_.is_in_order();
+    if (!reader_.pass_over(first_column_)) return false;
+    for (int64_t column = first_column_; column < end_column_; column += Coefficients::kMostMcus)
+      if (!decode_mcus(row, column, std::min<int64_t>(end_column_ - column, Coefficients::kMostMcus)))
+        return false;
+    return reader_.pass_over(end - end_column_) && reader_.is_in_order();
   }
 
-  bool decode_mcu(int64_t row, int64_t column) {
-    for (int c = 0; c < scan_.components; ++c) {
-      if (c >= used_) {
-        for (int blocks = scan_.blocks_of(c); blocks > 0; --blocks)
-          if (!reader_.pass_over_block(c)) return false;
-        continue;
-      }
+  bool decode_mcus(int64_t row, int64_t column, int64_t mcus) {
+    if (!reader_.read(mcus, coefficients_)) return false;
+    for (int c = 0; c < used_; ++c) {
       const Component& component = scan_.component[static_cast<size_t>(c)];
       const Plane& plane = planes_[static_cast<size_t>(c)];
-      for (int v = 0; v < component.v; ++v) {
-        uint8_t* const samples = plane.row((row * component.v + v) * 8);
-        for (int h = 0; h < component.h; ++h)
-          if (!decode_block(c, samples + ((column - first_column_) * component.h + h) * 8)) return false;
-      }
+      uint8_t* out[4 * Coefficients::kMostMcus];
+      int blocks = 0;
+      for (int64_t mcu = column - first_column_; mcu < column - first_column_ + mcus; ++mcu)
+        for (int v = 0; v < component.v; ++v)
+          for (int h = 0; h < component.h; ++h)
+            out[blocks++] = plane.row((row * component.v + v) * 8) + (mcu * component.h + h) * 8;
+      for (int block = 0; block < blocks; block += 2)
+        if (!transform(c, block, out[block], block + 1 < blocks ? out[block + 1] : nullptr)) return false;
     }
     return true;
   }
 
-  bool decode_block(int c, uint8_t* samples) {
-    Pending& pending = pending_[static_cast<size_t>(c)];
-    int16_t* const block = pending.coefficients + 8 * pending.count;
-    const int end = reader_.read_block(c, block, kPlaces);
-    if (end == EntropyReader::kBroken) return false;
-    if (end <= 2 && block[1] == 0) {
-      const bool plain = kernels::idct_dc(block[0], quant_[static_cast<size_t>(c)][0], samples,
-                                          planes_[static_cast<size_t>(c)].stride);
-      block[0] = 0;
-      return plain;
-    }
-    pending.out[pending.count++] = samples;
-    return pending.count < 2 || transform(c);
-  }
-
-  // The one or two blocks that wait.
-  bool transform(int c) {
-    Pending& pending = pending_[static_cast<size_t>(c)];
+  // Two blocks of a component that follow each other; or one, the last of an odd number.
+  bool transform(int c, int block, uint8_t* out0, uint8_t* out1) {
+    const uint16_t* const quant = quant_[static_cast<size_t>(c)];
     const size_t stride = planes_[static_cast<size_t>(c)].stride;
-    bool plain;
-    if (pending.count == 2) {
-      plain = kernels::idct_pair(pending.coefficients, quant_[static_cast<size_t>(c)], pending.out[0],
-                                 pending.out[1], stride);
-    } else {
-      plain =
-          kernels::idct_pair(pending.coefficients, quant_[static_cast<size_t>(c)], spare_[0], spare_[1], 8);
-      for (size_t y = 0; y < 8; ++y) std::memcpy(pending.out[0] + y * stride, spare_[0] + 8 * y, 8);
-    }
-    std::memset(pending.coefficients, 0, sizeof pending.coefficients);
-    pending.count = 0;
+    const auto flat = [&](int i, uint8_t* out) {
+      return kernels::idct_dc(coefficients_.dc(c, i), quant[0], out, stride);
+    };
+    if (coefficients_.is_flat(c, block) && (!out1 || coefficients_.is_flat(c, block + 1)))
+      return flat(block, out0) && (!out1 || flat(block + 1, out1));
+    const int16_t* const pair = coefficients_.pair(c, block / 2);
+    if (out1) return kernels::idct_pair(pair, quant, out0, out1, stride);
+    const bool plain = kernels::idct_pair(pair, quant, spare_[0], spare_[1], 8);
+    for (size_t y = 0; y < 8; ++y) std::memcpy(out0 + y * stride, spare_[0] + 8 * y, 8);
     return plain;
   }
 
@@ -178,13 +155,6 @@ class Decoder {
     return out;
   }
 
-  // Blocks of a component wait until there are two to transform.
-  struct Pending {
-    alignas(32) int16_t coefficients[kPairSize + 16] = {};  // and what kPlaces has beyond
-    uint8_t* out[2] = {};
-    int count = 0;
-  };
-
   const Scan& scan_;
   EntropyReader reader_;
   Box part_;
@@ -192,7 +162,7 @@ class Decoder {
   int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
   std::array<Plane, kMost> planes_;
   std::array<uint8_t*, kMost> stretched_{};
-  std::array<Pending, kMost> pending_;
+  Coefficients coefficients_;
   alignas(32) uint16_t quant_[kMost][kPairSize];
   uint8_t spare_[2][64];
 };

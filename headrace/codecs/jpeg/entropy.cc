@@ -8,52 +8,37 @@
 namespace headrace::jpeg {
 namespace {
 
-// The AC coefficients of a block, into `block` unless that is null. Answers the index after the last one, or
-// kBroken.
-template <bool kStore>
-int ac_coefficients(const AcTable& table, Bits& caller, int16_t* block, const Places& places) {
-  Bits bits = caller;  // in registers
-  int k = 1;
-  while (true) {
-    bits.refill();
-    bool slow = false;
-    for (int i = 0; i < 56 / kLookBits; ++i) {
-      const AcEntry found = table.look[bits.peek(kLookBits)];
-      const int first = k + found.run();
-      const int next = first + 1 + found.steps();
-      if (found.is_slow() || next > 63) [[unlikely]] {
-        slow = true;
-        break;
-      }
-      bits.skip(found.used());
-      if constexpr (kStore) {  // without a second value, the first overwrites what stands for it
-        block[places[static_cast<size_t>(next - 1)]] = found.second_value();
-        block[places[static_cast<size_t>(first)]] = found.first_value();
-      }
-      k = next;
-      if (found.ends_block()) {
-        caller = bits;
-        return k;
-      }
-    }
-    if (!slow) continue;
-    bits.refill();
-    const int symbol = next_symbol(table.codes, bits);
-    if (symbol < 0) return EntropyReader::kBroken;
-    const int size = symbol & 15, run = symbol >> 4;
-    if (size == 0 && run != 15) break;
-    if (size == 0) {
-      k += 16;
-    } else {
-      k += run;
-      if (k > 63) return EntropyReader::kBroken;
-      const int value = next_value(bits, size);
-      if constexpr (kStore) block[places[static_cast<size_t>(k)]] = static_cast<int16_t>(value);
-      ++k;
-    }
-    if (k > 63) break;
-  }
-  caller = bits;
+constexpr size_t kFull = 64;  // and above: no more coefficients
+constexpr int kBroken = -1;
+
+// Where in a pair of blocks the coefficient before index k goes; the block may end there.
+constexpr auto kPlaces = [] {
+  std::array<uint8_t, kFull + 1 + Entry::kEnd> places{};
+  for (size_t k = 1; k <= kFull; ++k)
+    places[k] = places[k + Entry::kEnd] =
+        static_cast<uint8_t>(16 * (kNaturalOrder[k - 1] >> 3) + (kNaturalOrder[k - 1] & 7));
+  return places;
+}();
+
+// One symbol of any length, into `block` unless that is null. Answers the index behind it, or kBroken.
+[[gnu::noinline, gnu::cold]] int long_dc_symbol(const Codes& codes, Bits& bits, int16_t* block) {
+  bits.refill();
+  const int size = next_symbol(codes, bits);
+  if (size < 0) return kBroken;
+  *block = static_cast<int16_t>(next_value(bits, size));
+  return 1;
+}
+
+[[gnu::noinline, gnu::cold]] int long_ac_symbol(const Codes& codes, Bits& bits, int k, int16_t* block) {
+  bits.refill();
+  const int symbol = next_symbol(codes, bits);
+  if (symbol < 0) return kBroken;
+  const int size = symbol & 15, run = symbol >> 4;
+  if (size == 0) return run == 15 ? std::min(k + 16, 64) : k + 1 + Entry::kEnd;
+  k += run + 1;
+  if (k > 64) return kBroken;
+  const int value = next_value(bits, size);
+  if (block) block[kPlaces[static_cast<size_t>(k)]] = static_cast<int16_t>(value);
   return k;
 }
 
@@ -87,6 +72,24 @@ Copied unstuff(Bytes data, uint8_t* to, size_t room) {
 
 }  // namespace
 
+EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(scan) {
+  size_t count = 0;
+  for (int c = 0; c < scan.components; ++c) {
+    first_[static_cast<size_t>(c)] = 64 * blocks_ * Coefficients::kMostMcus;
+    blocks_ += static_cast<size_t>(scan.blocks_of(c));
+  }
+  for (int mcu = 0; mcu < Coefficients::kMostMcus; ++mcu)
+    for (size_t c = 0; c < static_cast<size_t>(scan.components); ++c) {
+      const Component& component = scan.component[c];
+      const int blocks = scan.blocks_of(static_cast<int>(c));
+      for (int block = mcu * blocks; block < (mcu + 1) * blocks; ++block)
+        turns_[count++] = {&tables.dc[static_cast<size_t>(component.dc)],
+                           &tables.ac[static_cast<size_t>(component.ac)], c,
+                           first_[c] + static_cast<size_t>(block / 2 * 128 + block % 2 * 8)};
+    }
+  start();
+}
+
 void EntropyReader::start() {
   mcu_ = 0, restart_at_ = scan_.restart_interval;
   dc_ = {};
@@ -113,28 +116,21 @@ void EntropyReader::start_interval(size_t offset) {
   fill();
 }
 
-// More of the data. False when more was read than there is. REQUIRES: little is left.
-bool EntropyReader::fill() {
-  if (is_last_) return is_in_order();
+// More of the data. REQUIRES: there is more, and up to 8 bytes are left.
+void EntropyReader::fill() {
   const int64_t used = bits_.rebase(window_.data());
   std::memmove(window_.data(), window_.data() + used, static_cast<size_t>(end_ - used));
   before_ += used, end_ -= used;
   const Copied copied = unstuff(scan_.data.subspan(next_), window_.data() + end_, kPiece);
   next_ += copied.read, end_ += static_cast<int64_t>(copied.written), is_last_ = copied.stopped;
-  if (is_last_) std::memset(window_.data() + end_, 0, kMostMcu);
-  return true;
-}
-
-bool EntropyReader::begin_mcu() {
-  if (mcu_ == restart_at_ && mcu_ > 0 && !restart()) return false;
-  ++mcu_;
-  return !little_is_left() || fill();
+  if (is_last_) std::memset(window_.data() + end_, 0, kAhead);
 }
 
 // An interval must end within its last byte, and its marker must be there.
-bool EntropyReader::restart() {
-  if (little_is_left() && !fill()) return false;
-  const bool at_end = is_last_ && bits_.position(window_.data()) > (end_ - 1) * 8;
+bool EntropyReader::restart_if_due() {
+  if (mcu_ != restart_at_ || mcu_ == 0) return true;
+  if (!is_last_ && bits_.is_behind(limit())) fill();
+  const bool at_end = is_last_ && is_in_order() && bits_.position(window_.data()) > (end_ - 1) * 8;
   if (!at_end || scan_.data.size() - next_ < 2) return false;
   const int64_t interval = scan_.restart_interval;
   if (word_at(scan_.data, next_) != 0xFF00 + kRst0 + (mcu_ / interval - 1) % 8) return false;
@@ -144,7 +140,8 @@ bool EntropyReader::restart() {
   return true;
 }
 
-Checkpoint EntropyReader::checkpoint() {
+bool EntropyReader::checkpoint(Checkpoint& out) {
+  if (!restart_if_due() || !is_in_order()) return false;
   const int64_t at = bits_.position(window_.data());
   const int64_t byte = before_ + (at >> 3);
   const auto* const data = reinterpret_cast<const uint8_t*>(scan_.data.data());
@@ -156,37 +153,127 @@ Checkpoint EntropyReader::checkpoint() {
     known_byte_ += static_cast<int64_t>(bytes);
     known_offset_ += stuffed ? bytes + 1 : bytes;
   }
-  Checkpoint checkpoint{known_offset_, static_cast<int>(at & 7), {}};
-  for (size_t c = 0; c < dc_.size(); ++c) checkpoint.dc[c] = static_cast<int16_t>(dc_[c]);
-  return checkpoint;
+  out = {known_offset_, static_cast<int>(at & 7), {}};
+  for (size_t c = 0; c < dc_.size(); ++c) out.dc[c] = static_cast<int16_t>(dc_[c]);
+  return true;
 }
 
-bool EntropyReader::dc_coefficient(int component) {
-  bits_.refill();
-  const Component& of = scan_.component[static_cast<size_t>(component)];
-  const int size = next_symbol(tables_.dc[static_cast<size_t>(of.dc)], bits_);
-  if (size < 0) return false;
-  int& dc = dc_[static_cast<size_t>(component)];
-  dc += next_value(bits_, size);
-  return dc == static_cast<int16_t>(dc);
+// Where decoding stands, from block to block and within one.
+struct EntropyReader::Progress {
+  Bits bits;
+  const Turn* turn;  // of the next block
+  size_t k = 0;      // of the next coefficient in the block before; 0: that one is whole
+};
+
+// Decodes until all is there, more data is needed, or a symbol must be read the long way. With !kStore only
+// the differences of first coefficients are stored, one after the other.
+//
+// Blocks follow each other without leaving the loop, for setting out anew cost as much as half a block.
+template <bool kStore> EntropyReader::Stop EntropyReader::decode(Progress& progress, const Turn* end,
+                                                                 int16_t* values, uint8_t* ends) const {
+  Bits bits = progress.bits;  // in registers
+  const Turn* turn = progress.turn;
+  const uint8_t* const limit = this->limit();
+  size_t k = progress.k;
+  while (!bits.is_behind(limit)) {
+    bits.refill();
+#pragma GCC unroll 3
+    for (int i = 0; i < kLookUps; ++i) {
+      const uint32_t index = bits.peek(kLookBits);
+      Entry found;
+      if (k == 0) {
+        if (turn == end) {
+          progress = {bits, turn, 0};
+          return Stop::complete;
+        }
+        found = turn->dc->look[index];
+        ++turn;
+        if constexpr (!kStore) *values++ = found.last(bits.behind(kLookBits));
+      } else {
+        found = turn[-1].ac->look[index];
+      }
+      const size_t next = k + found.steps();
+      if (!Entry::is_plain(next)) [[unlikely]] {
+        progress = {bits, turn, k};
+        return Stop::symbol;
+      }
+      if constexpr (kStore) {
+        int16_t* const block = values + turn[-1].place;
+        block[kPlaces[k + found.to_first()]] = found.first();
+        block[kPlaces[next]] = found.last(bits.behind(kLookBits));
+        ends[turn[-1].place / 64 * 2 + turn[-1].place % 16 / 8] = static_cast<uint8_t>(next);
+      }
+      bits.skip(found.used());
+      k = next < kFull ? next : 0;
+    }
+  }
+  progress = {bits, turn, k};
+  return Stop::data;
 }
 
-int EntropyReader::read_block(int component, int16_t* block, const Places& places) {
-  if (!dc_coefficient(component)) return kBroken;
-  block[0] = static_cast<int16_t>(dc_[static_cast<size_t>(component)]);
-  return ac_coefficients<true>(ac_of(component), bits_, block, places);
+template <bool kStore>
+bool EntropyReader::run(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends) {
+  Progress progress{bits_, turn};
+  while (true) {
+    const Stop stop = decode<kStore>(progress, end, kStore ? values : values + (progress.turn - turn), ends);
+    if (stop == Stop::complete) break;
+    if (progress.bits.is_behind(limit())) {
+      if (is_last_) return false;
+      bits_ = progress.bits;
+      fill();
+      progress.bits = bits_;
+    }
+    if (stop == Stop::data) continue;
+    const Turn& of = progress.turn[-1];
+    int16_t* const block = kStore ? values + of.place : progress.k == 0 ? values + (&of - turn) : nullptr;
+    const int k = progress.k == 0
+                      ? long_dc_symbol(of.dc->codes, progress.bits, block)
+                      : long_ac_symbol(of.ac->codes, progress.bits, static_cast<int>(progress.k), block);
+    if (k == kBroken) return false;
+    if constexpr (kStore) ends[of.place / 64 * 2 + of.place % 16 / 8] = static_cast<uint8_t>(k);
+    progress.k = static_cast<size_t>(k) < kFull ? static_cast<size_t>(k) : 0;
+  }
+  bits_ = progress.bits;
+  return true;
 }
 
-bool EntropyReader::pass_over_block(int component) {
-  return dc_coefficient(component) && ac_coefficients<false>(ac_of(component), bits_, nullptr, {}) != kBroken;
+// From a difference to the value itself.
+bool EntropyReader::add_up(const Turn& turn, int16_t& difference) {
+  int& dc = dc_[turn.component];
+  dc += difference;
+  difference = static_cast<int16_t>(dc);
+  return dc == difference;
+}
+
+bool EntropyReader::read(int64_t mcus, Coefficients& out) {
+  out.first_ = first_;
+  for (size_t c = 0; c < static_cast<size_t>(scan_.components); ++c) {
+    const auto blocks = static_cast<size_t>(mcus * scan_.blocks_of(static_cast<int>(c)));
+    std::memset(out.values_.data() + first_[c], 0, (blocks + 1) / 2 * 128 * sizeof(int16_t));
+  }
+  const Turn* turn = turns_.data();
+  while (mcus > 0) {
+    if (!restart_if_due()) return false;
+    const int64_t now = until_restart(mcus);
+    const Turn* const end = turn + static_cast<size_t>(now) * blocks_;
+    if (!run<true>(turn, end, out.values_.data(), out.ends_.data())) return false;
+    for (; turn < end; ++turn)
+      if (!add_up(*turn, out.values_[turn->place])) return false;
+    mcu_ += now, mcus -= now;
+  }
+  return true;
 }
 
 bool EntropyReader::pass_over(int64_t mcus) {
-  for (; mcus > 0; --mcus) {
-    if (!begin_mcu()) return false;
-    for (int c = 0; c < scan_.components; ++c)
-      for (int blocks = scan_.blocks_of(c); blocks > 0; --blocks)
-        if (!pass_over_block(c)) return false;
+  std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences;
+  while (mcus > 0) {
+    if (!restart_if_due()) return false;
+    const int64_t now = until_restart(std::min<int64_t>(mcus, Coefficients::kMostMcus));
+    const Turn* const end = turns_.data() + static_cast<size_t>(now) * blocks_;
+    if (!run<false>(turns_.data(), end, differences.data(), nullptr)) return false;
+    for (const Turn* turn = turns_.data(); turn < end; ++turn)
+      if (!add_up(*turn, differences[static_cast<size_t>(turn - turns_.data())])) return false;
+    mcu_ += now, mcus -= now;
   }
   return true;
 }

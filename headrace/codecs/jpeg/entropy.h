@@ -1,15 +1,16 @@
-// The entropy-coded data of a baseline scan, block by block: from its beginning, or from a checkpoint of an
-// earlier reading. What becomes of the coefficients is the caller's business.
+// The entropy-coded data of a baseline scan, some MCUs at a time: from its beginning, or from a checkpoint of
+// an earlier reading. What becomes of the coefficients is the caller's business.
 //
 //   EntropyReader reader(scan, tables);
 //   reader.pass_over(mcus_before);
-//   if (!reader.begin_mcu()) ...                  // then its blocks, component by component
-//   int end = reader.read_block(component, block, places);
+//   reader.read(8, coefficients);
 //   if (!reader.is_in_order()) ...                // at the end of every row of MCUs
 //
 // Stuffing is taken out a piece at a time, so that what is not read costs nothing. Any data is safe to read:
-// what is not in order is answered by false or kBroken, after which only start and start_at may be called.
+// what is not in order is answered by false, after which only start and start_at may be called.
 #pragma once
+#include <algorithm>
+
 #include "headrace/codecs/jpeg/huffman.h"
 #include "headrace/codecs/jpeg/scan.h"
 
@@ -22,25 +23,39 @@ struct Checkpoint {
   std::array<int16_t, 3> dc{};
 };
 
-// Where coefficient k of the zigzag goes in a block: to [k], for k to 63. Greater ones, of damaged data, go
-// to the one after the last row. Twice, for k + 128 is a k that ends the block.
-using Places = std::array<uint8_t, 256>;
-constexpr Places places(int stride) {  // from one row of the block to the next
-  Places places{};
-  for (size_t k = 0; k < places.size(); ++k) {
-    const size_t at = k % 128;
-    places[k] = static_cast<uint8_t>(at < 64 ? stride * (kNaturalOrder[at] >> 3) + (kNaturalOrder[at] & 7)
-                                             : 8 * stride);
+// The coefficients of some MCUs. Blocks of a component that follow each other lie side by side in pairs, as
+// kernels/idct.h wants them.
+class Coefficients {
+ public:
+  static constexpr int kMostMcus = 8;
+
+  // Blocks 2 * pair and 2 * pair + 1 of a component; zeros stand for the last one of an odd number.
+  const int16_t* pair(int component, int pair) const { return values_.data() + at(component, 2 * pair); }
+  // The first coefficient of a block.
+  int16_t dc(int component, int block) const { return values_[at(component, block)]; }
+  // Whether it has no other.
+  bool is_flat(int component, int block) const {
+    const size_t place = at(component, block);
+    return ends_[place / 64 * 2 + place % 16 / 8] == 2 + Entry::kEnd && values_[place + 1] == 0;
   }
-  return places;
-}
+
+ private:
+  friend class EntropyReader;
+  static constexpr size_t kMostBlocks = 6;  // of an MCU
+
+  size_t at(int component, int block) const {
+    return first_[static_cast<size_t>(component)] + static_cast<size_t>(block / 2 * 128 + block % 2 * 8);
+  }
+
+  alignas(64) std::array<int16_t, 64 * kMostBlocks * kMostMcus> values_;
+  std::array<uint8_t, 2 * kMostBlocks * kMostMcus> ends_;  // [2 * pair + block]: the last k of each block
+  std::array<size_t, 3> first_{};                          // where the components begin
+};
 
 class EntropyReader {
  public:
-  static constexpr int kBroken = -1;
-
   // Stands before the first MCU. REQUIRES: `scan` and `tables` outlive it.
-  EntropyReader(const Scan& scan, const Tables& tables) : scan_(scan), tables_(tables) { start(); }
+  EntropyReader(const Scan& scan, const Tables& tables);
   EntropyReader(const EntropyReader&) = delete;
   EntropyReader& operator=(const EntropyReader&) = delete;
 
@@ -48,43 +63,51 @@ class EntropyReader {
   // Stand before MCU number `mcu`, which begins at `checkpoint`. False when no scan like this has such a one.
   bool start_at(const Checkpoint& checkpoint, int64_t mcu);
 
-  // To be called before the blocks of each MCU: goes over a restart marker if one is due.
-  bool begin_mcu();
-  // The checkpoint of the MCU that was begun. REQUIRES: none of its blocks was read.
-  Checkpoint checkpoint();
-  // Read a block into `block`, its first coefficient included; all others are zeros before. Answers an index
-  // behind the last coefficient that is not zero, or kBroken. REQUIRES: blocks come in the scan's order.
-  int read_block(int component, int16_t* block, const Places& places);
-  bool pass_over_block(int component);
-  // The next `mcus` as a whole, begin_mcu included.
+  // Read the next MCUs, up to Coefficients::kMostMcus.
+  bool read(int64_t mcus, Coefficients& out);
+  // Go over the next MCUs.
   bool pass_over(int64_t mcus);
+  // The checkpoint of the next MCU.
+  bool checkpoint(Checkpoint& out);
   // Whether what was read is there: the last MCU may have gone on where no data is.
   bool is_in_order() const { return !is_last_ || bits_.position(window_.data()) <= end_ * 8; }
 
  private:
-  // The most bytes that an MCU takes: 6 blocks of 64 codes and values of 31 bits; and what is read ahead.
-  static constexpr size_t kMostMcu = 6 * 64 * 31 / 8 + 48;
+  // A block of a run of MCUs: what it is read with, and where it goes.
+  struct Turn {
+    const Table* dc = nullptr;
+    const Table* ac = nullptr;
+    size_t component = 0, place = 0;
+  };
+  struct Progress;
+  enum class Stop { complete, data, symbol };
+
   static constexpr size_t kPiece = 4096;
+  static constexpr size_t kAhead = 64;  // zeros behind the last of the data: what is read before anyone looks
 
   void start_interval(size_t offset);
-  bool little_is_left() const {
-    return bits_.position(window_.data()) > (end_ - static_cast<int64_t>(kMostMcu)) * 8;
+  void fill();
+  bool restart_if_due();
+  int64_t until_restart(int64_t mcus) const {
+    return restart_at_ > 0 ? std::min(mcus, restart_at_ - mcu_) : mcus;
   }
-  bool fill();
-  bool restart();
-  bool dc_coefficient(int component);
-  const AcTable& ac_of(int component) const {
-    return tables_.ac[static_cast<size_t>(scan_.component[static_cast<size_t>(component)].ac)];
-  }
+  template <bool kStore> bool run(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends);
+  template <bool kStore>
+  Stop decode(Progress& progress, const Turn* end, int16_t* values, uint8_t* ends) const;
+  bool add_up(const Turn& turn, int16_t& difference);
+  // A refill from behind here needs more data first; or reads what is not there.
+  const uint8_t* limit() const { return window_.data() + (is_last_ ? end_ + 16 : end_ - 8); }
 
   const Scan& scan_;
-  const Tables& tables_;
   int64_t mcu_ = 0, restart_at_ = 0;  // the next MCU, and the one before which a restart marker is due
   std::array<int, 3> dc_{};           // predictors
   Bits bits_;
+  size_t blocks_ = 0;  // of an MCU
+  std::array<Turn, Coefficients::kMostBlocks * Coefficients::kMostMcus> turns_;
+  std::array<size_t, 3> first_{};
 
   // The data between two restart markers, without stuffing: what of it is at hand. Zeros follow the last.
-  std::array<uint8_t, kMostMcu + kPiece + kMostMcu> window_;
+  std::array<uint8_t, 8 + kPiece + kAhead> window_;
   int64_t end_ = 0;      // of what is at hand
   bool is_last_ = true;  // no more to come before a marker
   size_t next_ = 0;      // the offset in the file's data where the window ends

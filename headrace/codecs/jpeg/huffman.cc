@@ -1,5 +1,6 @@
 #include "headrace/codecs/jpeg/huffman.h"
 
+#include <algorithm>
 #include <string>
 
 namespace headrace::jpeg {
@@ -35,38 +36,55 @@ bool build(TableBytes bytes, bool is_dc, Codes& out) {
   return true;
 }
 
-int value_of(uint32_t bits, int size) {
-  const auto raw = static_cast<int>(bits);
-  return raw < 1 << (size - 1) ? raw - (1 << size) + 1 : raw;
+// A look-up of one symbol: an entry with one coefficient, and how long its code is.
+struct Single {
+  Entry entry;
+  int length;
+};
+using Singles = std::array<Single, 1 << kLookBits>;
+
+// The symbol's code is `length` bits at the front of `index`.
+Entry single(bool is_dc, int symbol, int length, uint32_t index) {
+  const int run = symbol >> 4, size = symbol & 15, left = kLookBits - length;
+  if (size == 0 && !is_dc && run != 15) return {length, 1, 1 + Entry::kEnd, 0, 0, 0};
+  if (size == 0) return {length, run + 1, run + 1, 0, 0, 0};
+  if (left == 0 || length + size > kMostUsed) return Entry::slow();  // no sign in sight, or too long
+  const auto bits = static_cast<int>(index & ((1u << left) - 1));
+  const int value = size <= left ? bits >> (left - size) : bits << (size - left);
+  const bool is_negative = bits >> (left - 1) == 0;
+  return {length + size,           run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value,
+          std::max(0, size - left)};
 }
 
-// What the `kLookBits` bits `index` begin with.
-AcEntry entry(const Codes& codes, uint32_t index) {
+void fill(const Codes& codes, bool is_dc, Singles& out) {
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    const int code = codes.look[i];
+    out[i] =
+        code == 0 ? Single{Entry::slow(), 0} : Single{single(is_dc, code >> 8, code & 255, i), code & 255};
+  }
+}
+
+// What the bits `index` begin with: two symbols if they fit, and the end of the block.
+Entry joined(const Singles& singles, uint32_t index) {
   constexpr uint32_t mask = (1u << kLookBits) - 1;
-  const auto bits_at = [&](int from, int size) {
-    return index >> (kLookBits - from - size) & ((1u << size) - 1);
-  };
-  const uint32_t first = codes.look[index];
-  if (first == 0) return AcEntry::slow();
-  int used = static_cast<int>(first & 255);
-  const int run = static_cast<int>(first >> 12), size = static_cast<int>(first >> 8 & 15);
-  if (size == 0 && run != 15) return {used, true, 0, 0, 0, 0};
-  if (used + size > kLookBits || size > AcEntry::kMostFirst) return AcEntry::slow();
-  const int value = size == 0 ? 0 : value_of(bits_at(used, size), size);
-  used += size;
-  const uint32_t second = codes.look[index << used & mask];
-  const int then = used + static_cast<int>(second & 255);
-  if (second == 0 || then > kLookBits) return {used, false, run, value, 0, 0};
-  const int second_run = static_cast<int>(second >> 12), second_size = static_cast<int>(second >> 8 & 15);
-  if (second_size == 0 && second_run != 15) return {then, true, run, value, 0, 0};
-  if (second_size == 0 || second_size > AcEntry::kMostSecond || then + second_size > kLookBits)
-    return {used, false, run, value, 0, 0};
-  return {then + second_size,
-          false,
-          run,
-          value,
-          second_run + 1,
-          value_of(bits_at(then, second_size), second_size)};
+  const auto behind = [&](int used) -> const Single& { return singles[index << used & mask]; };
+  const auto is_end = [](Entry entry) { return entry.steps() == 1 + Entry::kEnd; };
+  const Entry first = singles[index].entry;
+  const int to_first = static_cast<int>(first.steps());
+  int used = first.used();
+  if (used == 0 || used >= kLookBits || is_end(first)) return first;
+  const auto [second, length] = behind(used);
+  const int bits_seen = length + (second.used() > length ? 1 : 0);  // the sign of a value, too
+  if (second.used() == 0 || used + bits_seen > kLookBits || used + second.used() > kMostUsed) return first;
+  used += second.used();
+  if (is_end(second)) return {used, to_first, to_first + Entry::kEnd, 0, first.last(0), 0};
+  int steps = to_first + static_cast<int>(second.steps());
+  const int more = std::max(0, used - kLookBits);
+  if (used < kLookBits && is_end(behind(used).entry) && used + behind(used).length <= kLookBits) {
+    used += behind(used).length;
+    steps += Entry::kEnd;
+  }
+  return {used, to_first, steps, first.last(0), second.last(0), more};
 }
 
 // Everything that decides the tables, as one string.
@@ -85,16 +103,21 @@ void append_key(const Scan& scan, std::string& key) {
   }
 }
 
+bool build(TableBytes bytes, bool is_dc, Table& out) {
+  if (!build(bytes, is_dc, out.codes)) return false;
+  Singles singles;
+  fill(out.codes, is_dc, singles);
+  for (uint32_t i = 0; i < out.look.size(); ++i) out.look[i] = is_dc ? singles[i].entry : joined(singles, i);
+  return true;
+}
+
 bool build(const Scan& scan, Tables& out) {
   std::array<bool, 4> has_dc{}, has_ac{};
   for (int c = 0; c < scan.components; ++c) {
     const auto dc = static_cast<size_t>(scan.component[static_cast<size_t>(c)].dc);
     const auto ac = static_cast<size_t>(scan.component[static_cast<size_t>(c)].ac);
     if (!has_dc[dc] && !build(scan.dc[dc], true, out.dc[dc])) return false;
-    if (!has_ac[ac]) {
-      if (!build(scan.ac[ac], false, out.ac[ac].codes)) return false;
-      for (uint32_t i = 0; i < 1u << kLookBits; ++i) out.ac[ac].look[i] = entry(out.ac[ac].codes, i);
-    }
+    if (!has_ac[ac] && !build(scan.ac[ac], false, out.ac[ac])) return false;
     has_dc[dc] = has_ac[ac] = true;
   }
   return true;

@@ -1,7 +1,7 @@
 // Huffman tables of baseline JPEG, and the bit reader that runs over them.
 //
-// A look-up takes the next 10 bits. For AC coefficients, where most of the time goes, an entry holds up to
-// two whole symbols with their values.
+// A look-up takes the next 10 bits. What it finds is up to two whole symbols with their values, and whether
+// the block ends behind them.
 #pragma once
 #include <array>
 #include <bit>
@@ -12,7 +12,10 @@
 
 namespace headrace::jpeg {
 
+// 9 and 11 are slower: more look-ups, or more time to build the tables.
 inline constexpr int kLookBits = 10;
+inline constexpr int kLookUps = 3;               // after each refill
+inline constexpr int kMostUsed = 56 / kLookUps;  // bits, of a look-up
 
 // One code of any length: what a look-up that is too short falls back to.
 struct Codes {
@@ -22,42 +25,47 @@ struct Codes {
   std::array<uint8_t, 256> symbols;
 };
 
-// What an AC look-up finds, in 32 bits: up to two values, the zeros before them, and whether the block ends.
-class AcEntry {
+// What a look-up finds: one or two coefficients. The bits of the last one may go on behind those of the
+// look-up. An index k of a block is that of the next coefficient, so that a new block begins with 0.
+class Entry {
  public:
-  static constexpr int kMostFirst = 8, kMostSecond = 6;  // bits of a value that has room
+  // Added to the steps where the block ends; 64 steps end it as well.
+  static constexpr int kEnd = 129;
+  // Whether a block ends at k, or goes on; anything else is for the long way.
+  static bool is_plain(size_t k) { return ((k - 65) & 64) != 0; }  // 1 to 64, 129 to 192
 
-  AcEntry() = default;
-  static AcEntry slow() { return AcEntry(1u << 4); }
-  AcEntry(int used, bool ends, int run, int first, int steps, int second)
-      : bits_(static_cast<uint32_t>(used) | static_cast<uint32_t>(ends) << 6 |
-              static_cast<uint32_t>(run) << 7 | static_cast<uint32_t>(steps) << 11 |
-              (static_cast<uint32_t>(second) & 127) << 16 | static_cast<uint32_t>(first) << 23) {}
+  Entry() = default;
+  // To be read the long way: steps that lead out of what is_plain takes, from any k up to 63.
+  static Entry slow() { return {0, 1, 65, 0, 0, 0}; }
+  // REQUIRES: used <= kMostUsed; to_first <= steps <= 32, but for kEnd. With one coefficient it is the last.
+  Entry(int used, int to_first, int steps, int first, int last, int more)
+      : bits_(static_cast<uint64_t>(used) | static_cast<uint64_t>(to_first) << 8 |
+              static_cast<uint64_t>(steps) << 16 | static_cast<uint64_t>(63 - more) << 24 |
+              static_cast<uint64_t>(static_cast<uint16_t>(last)) << 32 |
+              static_cast<uint64_t>(static_cast<uint16_t>(first)) << 48) {}
 
-  bool is_slow() const { return (bits_ & 1u << 4) != 0; }  // take one symbol the long way
-  bool ends_block() const { return (bits_ & 1u << 6) != 0; }
-  // The rest REQUIRES: not slow.
-  int used() const { return static_cast<int>(bits_ & 15); }      // bits
-  int run() const { return static_cast<int>(bits_ >> 7 & 15); }  // zeros before the first value
-  int steps() const {
-    return static_cast<int>(bits_ >> 11 & 31);
-  }  // from the first value to the second; 0: none
-  int16_t first_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_) >> 23); }
-  int16_t second_value() const { return static_cast<int16_t>(static_cast<int32_t>(bits_ << 9) >> 25); }
+  int used() const { return static_cast<int>(bits_ & 63); }             // bits; 0: slow
+  size_t to_first() const { return static_cast<uint8_t>(bits_ >> 8); }  // from k to behind the first one
+  size_t steps() const { return static_cast<uint8_t>(bits_ >> 16); }    // from k to behind the last one
+  int16_t first() const { return static_cast<int16_t>(bits_ >> 48); }
+  // `behind`: the bits behind those of the look-up, as Bits::behind gives them.
+  int16_t last(uint64_t behind) const {
+    return static_cast<int16_t>((bits_ >> 32) + (behind >> (bits_ >> 24 & 63)));
+  }
 
  private:
-  explicit AcEntry(uint32_t bits) : bits_(bits) {}
-  uint32_t bits_ = 0;
+  uint64_t bits_ = 0;
 };
 
-struct AcTable {
+using LookUp = std::array<Entry, 1 << kLookBits>;
+
+struct Table {
   Codes codes;
-  std::array<AcEntry, 1 << kLookBits> look;
+  LookUp look;
 };
 
 struct Tables {
-  std::array<Codes, 4> dc;
-  std::array<AcTable, 4> ac;
+  std::array<Table, 4> dc, ac;
 };
 
 // Built from the tables that the scan's components use; null when one of them is not a proper code. Kept for
@@ -80,6 +88,8 @@ class Bits {
     count_ |= 56;
   }
   uint32_t peek(int bits) const { return static_cast<uint32_t>(held_ >> (64 - bits)); }
+  // The bits behind the next `bits`, below a top bit of 0.
+  uint64_t behind(int bits) const { return held_ << bits >> 1; }
   void skip(int bits) { held_ <<= bits, count_ -= bits; }
   // The data from the next byte on moves to `origin`. Answers where that byte was.
   int64_t rebase(const uint8_t* origin) {
@@ -87,6 +97,8 @@ class Bits {
     from_ = origin;
     return moved;
   }
+  // Whether a refill reads behind `limit`.
+  bool is_behind(const uint8_t* limit) const { return from_ > limit; }
   // Bits consumed since `origin`.
   int64_t position(const uint8_t* origin) const { return (from_ - origin) * 8 - count_; }
 

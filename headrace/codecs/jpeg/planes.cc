@@ -22,7 +22,6 @@ using kernels::padded;
 using kernels::PlaneAxis;
 using kernels::PlaneTaps;
 
-constexpr Places kPlaces = places(kPairStride);
 constexpr int64_t kSide = 8;  // of a block
 
 // What the planes are when they are resampled.
@@ -191,7 +190,7 @@ class Picture {
   uint8_t* pixels_[3] = {};
 };
 
-// Blocks of a component wait until there are two to transform.
+// The inverse DCT of a component.
 class Transformer {
  public:
   void set_table(const std::array<uint16_t, 64>& table) {
@@ -200,36 +199,25 @@ class Transformer {
       quant_[at] = quant_[at + 8] = table[i];
     }
   }
-  bool decode(EntropyReader& reader, int component, int16_t* samples) {
-    int16_t* const block = coefficients_ + 8 * waiting_;
-    const int end = reader.read_block(component, block, kPlaces);
-    if (end == EntropyReader::kBroken) return false;
-    if (end <= 2 && block[1] == 0) {
-      const bool plain = kernels::idct_dc_columns(block[0], quant_[0], samples);
-      block[0] = 0;
-      return plain;
-    }
-    out_[waiting_++] = samples;
-    return waiting_ < 2 || transform();
-  }
-  bool flush() {
-    if (waiting_ == 0) return true;
-    out_[1] = spare_;
-    return transform();
+  // The blocks that were read of the component, each to its place in a strip.
+  bool transform(const Coefficients& from, int component, int16_t* const* out, int blocks) {
+    for (int block = 0; block < blocks; block += 2)
+      if (!transform_two(from, component, block, out[block], block + 1 < blocks ? out[block + 1] : spare_))
+        return false;
+    return true;
   }
 
  private:
-  bool transform() {
-    const bool plain = kernels::idct_pair_columns(coefficients_, quant_, out_[0], out_[1]);
-    std::memset(coefficients_, 0, sizeof coefficients_);
-    waiting_ = 0;
-    return plain;
+  bool transform_two(const Coefficients& from, int component, int block, int16_t* out0, int16_t* out1) {
+    const auto flat = [&](int i, int16_t* out) {
+      return kernels::idct_dc_columns(from.dc(component, i), quant_[0], out);
+    };
+    if (from.is_flat(component, block) && (out1 == spare_ || from.is_flat(component, block + 1)))
+      return flat(block, out0) && (out1 == spare_ || flat(block + 1, out1));
+    return kernels::idct_pair_columns(from.pair(component, block / 2), quant_, out0, out1);
   }
 
-  alignas(32) int16_t coefficients_[kPairSize + 16] = {};  // and what kPlaces has beyond
   alignas(32) uint16_t quant_[kPairSize];
-  int16_t* out_[2] = {};
-  int waiting_ = 0;
   int16_t spare_[kSide * kStripRows];
 };
 
@@ -312,20 +300,18 @@ class Decoder {
     const Range wanted = is_wanted ? columns_ : Range{scan_.mcus_across(), scan_.mcus_across()};
     int64_t column = 0;
     if (row < known_rows_) {
-      column = wanted.begin / step_ * step_;
-      if (column == scan_.mcus_across()) column = 0;
+      column = is_wanted ? wanted.begin / step_ * step_ : 0;
       if (!start_at(row, column)) return false;
     }
-    // What is right of the pictures is read only to come to the next row.
-    const bool ends_here = row + 1 == rows_.end || row + 1 < known_rows_;
     if (!pass_over(row, column, wanted.begin)) return false;
-    for (column = wanted.begin; column < wanted.end; ++column)
-      if (!begin_mcu(row, column) || !decode_mcu(row, column)) return false;
-    if (!ends_here && !pass_over(row, column, scan_.mcus_across())) return false;
-    if (!reader_.is_in_order()) return false;
-    for (int c = 0; is_wanted && c < planes_of(form_); ++c)
-      if (!transformer_[c].flush()) return false;
-    return true;
+    for (column = wanted.begin; column < wanted.end;) {
+      const int64_t end = std::min(stop_before(row, column, wanted.end), column + Coefficients::kMostMcus);
+      if (!keep_point(row, column) || !decode_mcus(row, column, end - column)) return false;
+      column = end;
+    }
+    // What is right of the pictures is read only to come to the next row.
+    const bool goes_on = row + 1 < rows_.end && row + 1 >= known_rows_;
+    return (!goes_on || pass_over(row, column, scan_.mcus_across())) && reader_.is_in_order();
   }
 
   bool start_at(int64_t row, int64_t column) {
@@ -333,47 +319,46 @@ class Decoder {
     return reader_.start_at({point.offset, point.bit, point.dc}, row * scan_.mcus_across() + column);
   }
 
-  // Whether a point is to be kept that lies here.
-  bool keeps_point(int64_t row, int64_t column) const {
-    return found_ && row >= known_rows_ && column % step_ == 0;
-  }
-
-  bool begin_mcu(int64_t row, int64_t column) {
-    if (!reader_.begin_mcu()) return false;
-    if (keeps_point(row, column)) {
-      const Checkpoint at = reader_.checkpoint();
-      found_->points.push_back({static_cast<uint32_t>(at.offset), static_cast<uint16_t>(at.bit), at.dc});
-    }
+  // Points that are found, of rows that are not known.
+  bool keeps_points(int64_t row) const { return found_ && row >= known_rows_; }
+  bool keep_point(int64_t row, int64_t column) {
+    if (!keeps_points(row) || column % step_ != 0) return true;
+    Checkpoint at;
+    if (!reader_.checkpoint(at)) return false;
+    found_->points.push_back({static_cast<uint32_t>(at.offset), static_cast<uint16_t>(at.bit), at.dc});
     return true;
+  }
+  // The next place of a point, `end` at most.
+  int64_t stop_before(int64_t row, int64_t column, int64_t end) const {
+    return keeps_points(row) ? std::min(end, (column / step_ + 1) * step_) : end;
   }
 
   bool pass_over(int64_t row, int64_t column, int64_t end) {
-    if (!found_ || row < known_rows_) return reader_.pass_over(end - column);
     while (column < end) {
-      if (!begin_mcu(row, column)) return false;
-      for (int c = 0; c < scan_.components; ++c)
-        for (int blocks = scan_.blocks_of(c); blocks > 0; --blocks)
-          if (!reader_.pass_over_block(c)) return false;
-      const int64_t next = std::min(end, (column / step_ + 1) * step_);
-      if (!reader_.pass_over(next - column - 1)) return false;
+      const int64_t next = stop_before(row, column, end);
+      if (!keep_point(row, column) || !reader_.pass_over(next - column)) return false;
       column = next;
     }
     return true;
   }
 
-  bool decode_mcu(int64_t row, int64_t column) {
-    for (int v = 0; v < scan_.v_most; ++v)
-      for (int h = 0; h < scan_.h_most; ++h)
-        if (!decode_block(0, strips_[0].block(column * scan_.h_most + h) + half_of(row, v))) return false;
-    for (int c = 1; c < scan_.components; ++c) {
-      const bool read = form_ == Form::gray  ? reader_.pass_over_block(c)
-                        : form_ == Form::rgb ? decode_block(c, strips_[c].block(column) + half_of(row, 0))
-                                             : decode_block(c, strips_[1].block(column) + (c - 1) * kSide);
-      if (!read) return false;
+  bool decode_mcus(int64_t row, int64_t column, int64_t mcus) {
+    if (!reader_.read(mcus, coefficients_)) return false;
+    int16_t* out[4 * Coefficients::kMostMcus];
+    int blocks = 0;
+    for (int64_t mcu = column; mcu < column + mcus; ++mcu)
+      for (int v = 0; v < scan_.v_most; ++v)
+        for (int h = 0; h < scan_.h_most; ++h)
+          out[blocks++] = strips_[0].block(mcu * scan_.h_most + h) + half_of(row, v);
+    if (!transformer_[0].transform(coefficients_, 0, out, blocks)) return false;
+    for (int c = 1; c < planes_of(form_); ++c) {
+      const bool is_rgb = form_ == Form::rgb;
+      for (int64_t mcu = 0; mcu < mcus; ++mcu)
+        out[mcu] = strips_[is_rgb ? c : 1].block(column + mcu) + (is_rgb ? half_of(row, 0) : (c - 1) * kSide);
+      if (!transformer_[c].transform(coefficients_, c, out, static_cast<int>(mcus))) return false;
     }
     return true;
   }
-  bool decode_block(int c, int16_t* samples) { return transformer_[c].decode(reader_, c, samples); }
 
   // Which half of the strip's rows the blocks of luma go to.
   int64_t half_of(int64_t row, int v) const { return (row * scan_.v_most + v) % 2 * kSide; }
@@ -394,6 +379,7 @@ class Decoder {
 
   const Scan& scan_;
   EntropyReader reader_;
+  Coefficients coefficients_;
   Form form_;
   Transformer transformer_[3];
   std::vector<Picture> pictures_;
