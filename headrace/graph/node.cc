@@ -233,6 +233,12 @@ NodePtr number(const NodePtr& root) {
   return number_from(root, reads, ops);
 }
 
+bool moves_indices(const Node& node) {
+  const auto* shuffle = node.as<Shuffle>();
+  return node.indexed && ((shuffle && shuffle->window == 0) || node.as<Shard>() || node.as<Repeat>() ||
+                          node.as<Take>() || node.as<Skip>());
+}
+
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs) {
   auto made = make_node(node.kind, std::move(inputs), node.made_at);
   return made.ok() ? *made : nullptr;

@@ -87,6 +87,10 @@ NodePtr number(const NodePtr& root);
 // The same node over other inputs; schema and size are inferred again. REQUIRES: inputs of the same schemas.
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs);
 
+// Whether it is a verb that only moves indices and knows all of them, so that it may as well stand below a
+// map.
+bool moves_indices(const Node& node);
+
 // Elements of one rank of a shard over `total` elements, the first `base` consumed.
 uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base = 0);
 

@@ -88,6 +88,29 @@ void normalize(const Normalize& n, const float* in, int64_t in_stride, std::byte
   normalize_rows<float>({n}, in, in_stride, out);
 }
 
+RowNormalizer::RowNormalizer(const Normalize& n)
+    : normalize_(n), by_inverse_(find_inverses({n.mean, n.std, n.channels, n.scale}, inverse_)) {}
+
+void RowNormalizer::row(const uint8_t* const* planes, int64_t y, std::byte* out) const {
+  const Plan n{normalize_, by_inverse_ ? inverse_ : nullptr};
+  const int64_t first = y * n.width;
+  if (n.planar || n.channels == 1) {
+    for (int64_t c = 0; c < n.channels; ++c)
+      for (int64_t x = 0; x < n.width; x += kChunkElements)
+        put(n, n.affine(c, 1), planes[c] + x, std::min(kChunkElements, n.width - x), out,
+            c * n.height * n.width + first + x);
+    return;
+  }
+  uint8_t pixels[kChunkElements];
+  for (int64_t x = 0; x < n.width; x += kChunk) {
+    const int64_t count = std::min(kChunk, n.width - x);
+    const uint8_t* const parts[] = {planes[0] + x, planes[1] + x, n.channels > 2 ? planes[2] + x : nullptr,
+                                    n.channels > 3 ? planes[3] + x : nullptr};
+    from_planes(parts, count, n.channels, pixels);
+    chunk<uint8_t>(n, pixels, count, first + x, out);
+  }
+}
+
 void normalize_table(const Normalize& n, int64_t channel, float* table) {
   uint8_t values[256];
   for (int i = 0; i < 256; ++i) values[i] = static_cast<uint8_t>(i);

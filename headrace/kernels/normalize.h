@@ -26,6 +26,21 @@ struct Normalize {
 void normalize(const Normalize& normalize, const uint8_t* in, int64_t in_stride, std::byte* out);
 void normalize(const Normalize& normalize, const float* in, int64_t in_stride, std::byte* out);
 
+// Normalises an image that comes row by row, as planes: the bytes of normalize(). REQUIRES: at most four
+// channels. Borrows mean and std.
+class RowNormalizer {
+ public:
+  explicit RowNormalizer(const Normalize& normalize);
+  // Row `y` of `out`. planes[c] holds the values of channel c in the order of the output: `mirrored` is not
+  // looked at.
+  void row(const uint8_t* const* planes, int64_t y, std::byte* out) const;
+
+ private:
+  Normalize normalize_;
+  float inverse_[4];
+  bool by_inverse_;
+};
+
 // What the 256 values of u8 become in `channel`, as f32. The scalar twin of normalize() looks its results up
 // here.
 void normalize_table(const Normalize& normalize, int64_t channel, float* table);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "headrace/kernels/planes.h"
 #include "headrace/kernels/targets.h"
 
 namespace headrace::kernels {
@@ -55,6 +56,26 @@ TEST(Normalize, EqualsTheTableInEveryDtypeLayoutAndTarget) {
                                          << channels << ", planar " << planar << ", mirrored " << mirrored;
           });
         }
+}
+
+TEST(Normalize, ARowOfPlanesIsThatRowOfTheImage) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::u8})
+    for (int64_t channels : {1, 2, 3, 4})
+      for (bool planar : {false, true}) {
+        const int64_t width = 2100;
+        const Normalize n{2,     width, channels, kMean, kStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
+                          dtype, planar};
+        std::vector<uint8_t> planes(static_cast<size_t>(2 * width * channels)), image(planes.size());
+        for (size_t i = 0; i < planes.size(); ++i) planes[i] = static_cast<uint8_t>(i * 37 + i / 256);
+        std::vector<std::byte> out(planes.size() * size_of(dtype));
+        for (int64_t y = 0; y < 2; ++y) {
+          std::vector<const uint8_t*> row;
+          for (int64_t c = 0; c < channels; ++c) row.push_back(planes.data() + (y * channels + c) * width);
+          from_planes_scalar(row.data(), width, channels, image.data() + y * width * channels);
+          RowNormalizer(n).row(row.data(), y, out.data());
+        }
+        EXPECT_TRUE(out == looked_up(n, image)) << dtype_name(dtype) << channels << planar;
+      }
 }
 
 TEST(Normalize, ReadsARegionRowByRow) {

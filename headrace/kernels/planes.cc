@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 int64_t mirror(const uint8_t*, int64_t, size_t, uint8_t*) { return 0; }
 int64_t split(const uint8_t*, int64_t, int64_t, uint8_t*, int64_t) { return 0; }
-int64_t weave(const uint8_t*, int64_t, int64_t, int64_t, uint8_t*) { return 0; }
+int64_t weave(const uint8_t* const*, int64_t, int64_t, uint8_t*) { return 0; }
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
@@ -82,9 +82,9 @@ int64_t split(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* plan
   return 0;
 }
 
-int64_t weave(const uint8_t* planes, int64_t stride, int64_t pixels, int64_t channels, uint8_t* out) {
+int64_t weave(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out) {
   const hn::ScalableTag<uint8_t> d;
-  const auto plane = [&](int64_t c, int64_t i) { return hn::LoadU(d, planes + c * stride + i); };
+  const auto plane = [&](int64_t c, int64_t i) { return hn::LoadU(d, planes[c] + i); };
   if (channels == 2)
     return each_vector(d, pixels,
                        [&](int64_t i) { hn::StoreInterleaved2(plane(0, i), plane(1, i), d, out + 2 * i); });
@@ -118,10 +118,10 @@ void split_plain(const T* in, int64_t first, int64_t pixels, int64_t channels, T
     for (int64_t i = first; i < pixels; ++i) planes[c * stride + i] = in[i * channels + c];
 }
 
-template <class T>
-void weave_plain(const T* planes, int64_t stride, int64_t first, int64_t pixels, int64_t channels, T* out) {
+void weave_plain(const uint8_t* const* planes, int64_t first, int64_t pixels, int64_t channels,
+                 uint8_t* out) {
   for (int64_t c = 0; c < channels; ++c)
-    for (int64_t i = first; i < pixels; ++i) out[i * channels + c] = planes[c * stride + i];
+    for (int64_t i = first; i < pixels; ++i) out[i * channels + c] = planes[c][i];
 }
 
 }  // namespace
@@ -149,17 +149,12 @@ void to_planes_scalar(const uint8_t* in, int64_t pixels, int64_t channels, uint8
   split_plain(in, 0, pixels, channels, planes, plane_stride);
 }
 
-void from_planes(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels,
-                 uint8_t* out) {
-  const int64_t done = HWY_DYNAMIC_DISPATCH(weave)(planes, plane_stride, pixels, channels, out);
-  weave_plain(planes, plane_stride, done, pixels, channels, out);
+void from_planes(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out) {
+  const int64_t done = HWY_DYNAMIC_DISPATCH(weave)(planes, pixels, channels, out);
+  weave_plain(planes, done, pixels, channels, out);
 }
-void from_planes(const float* planes, int64_t plane_stride, int64_t pixels, int64_t channels, float* out) {
-  weave_plain(planes, plane_stride, 0, pixels, channels, out);
-}
-void from_planes_scalar(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels,
-                        uint8_t* out) {
-  weave_plain(planes, plane_stride, 0, pixels, channels, out);
+void from_planes_scalar(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out) {
+  weave_plain(planes, 0, pixels, channels, out);
 }
 
 }  // namespace headrace::kernels

@@ -20,10 +20,8 @@ void to_planes(const float* in, int64_t pixels, int64_t channels, float* planes,
 void to_planes_scalar(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes,
                       int64_t plane_stride);
 
-// The way back.
-void from_planes(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels, uint8_t* out);
-void from_planes(const float* planes, int64_t plane_stride, int64_t pixels, int64_t channels, float* out);
-void from_planes_scalar(const uint8_t* planes, int64_t plane_stride, int64_t pixels, int64_t channels,
-                        uint8_t* out);
+// The way back: planes[c] holds channel c, wherever it lies.
+void from_planes(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out);
+void from_planes_scalar(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out);
 
 }  // namespace headrace::kernels

@@ -44,19 +44,29 @@ TEST(Planes, EveryTargetEqualsTheScalarTwin) {
         EXPECT_EQ(out, mirrored) << target << ", channels " << channels << ", pixels " << pixels;
         to_planes(in.data(), pixels, channels, out.data(), pixels);
         EXPECT_EQ(out, planes) << target << ", channels " << channels << ", pixels " << pixels;
-        from_planes(planes.data(), pixels, pixels, channels, out.data());
+        std::vector<const uint8_t*> plane;
+        for (int64_t c = 0; c < channels; ++c) plane.push_back(planes.data() + c * pixels);
+        from_planes(plane.data(), pixels, channels, out.data());
         EXPECT_EQ(out, in) << target << ", channels " << channels << ", pixels " << pixels;
       });
     }
 }
 
-TEST(Planes, FloatsGoThereAndBack) {
+TEST(Planes, WeavesPlanesThatLieApart) {
+  const std::vector<uint8_t> a{1, 2}, b{3, 4}, c{5, 6};
+  const uint8_t* const planes[] = {a.data(), b.data(), c.data()};
+  std::vector<uint8_t> out(6), twin(6);
+  from_planes(planes, 2, 3, out.data());
+  from_planes_scalar(planes, 2, 3, twin.data());
+  EXPECT_EQ(out, (std::vector<uint8_t>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(twin, out);
+}
+
+TEST(Planes, SplitsFloats) {
   const std::vector<float> in{1, 2, 3, 4, 5, 6};
-  std::vector<float> planes(6), out(6);
+  std::vector<float> planes(6);
   to_planes(in.data(), 2, 3, planes.data(), 2);
   EXPECT_EQ(planes, (std::vector<float>{1, 4, 2, 5, 3, 6}));
-  from_planes(planes.data(), 2, 2, 3, out.data());
-  EXPECT_EQ(out, in);
 }
 
 }  // namespace

@@ -42,6 +42,11 @@ struct CenterCrop {
     HEADRACE_TRY(check_window(image, window));
     return Box{half(image[0] - window.height), half(image[1] - window.width), window.height, window.width};
   }
+
+  Result<Geometry> place(const Geometry& image, const Key& key) const {
+    HEADRACE_ASSIGN(const Box box, reads(image.shape(1), key));
+    return image.cropped(box);
+  }
 };
 
 const Registered<CenterCrop> registered;

@@ -1,19 +1,20 @@
+#include "headrace/ops/decode_image.h"
+
 #include "headrace/codecs/exif.h"
-#include "headrace/codecs/image.h"
 #include "headrace/ops/registered.h"
 
 namespace headrace {
 
-// How close decoded pixels are to a reference. Written into every plan, so that adding a faster kind changes
-// no old one.
-enum class DecodeMatch : uint8_t { exact };
+// How close pixels are to a reference. Written into every plan, so that adding a faster kind changes no old
+// one.
+enum class DecodeMatch : uint8_t { fast, exact };
 
 template <> struct EnumNames<Color> {
   static constexpr std::array names{std::string_view("rgb"), std::string_view("gray"),
                                     std::string_view("unchanged")};
 };
 template <> struct EnumNames<DecodeMatch> {
-  static constexpr std::array names{std::string_view("exact")};
+  static constexpr std::array names{std::string_view("fast"), std::string_view("exact")};
 };
 
 namespace {
@@ -24,7 +25,7 @@ struct DecodeImage {
       "Decode a JPEG or PNG file, recognised by its content, to u8 pixels (height, width, channels).";
   Color color = Color::rgb;
   bool exif_orientation = false;
-  DecodeMatch match = DecodeMatch::exact;
+  DecodeMatch match = DecodeMatch::fast;
   int64_t max_pixels = kMaxImagePixels;
   static constexpr std::tuple fields{
       Field{"color", &DecodeImage::color,
@@ -32,7 +33,9 @@ struct DecodeImage {
             "file."},
       Field{"exif_orientation", &DecodeImage::exif_orientation,
             "Turn the image upright as its EXIF tag says."},
-      Field{"match", &DecodeImage::match, "'exact': the bytes of libjpeg-turbo's default decode."},
+      Field{"match", &DecodeImage::match,
+            "'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, but where crops, flips "
+            "and one resize follow in a pipeline, a JPEG's planes are resized before they become RGB."},
       Field{"max_pixels", &DecodeImage::max_pixels, "Refuse images with more pixels than this."}};
   static constexpr std::array inputs{std::string_view("image")};
 
@@ -48,13 +51,8 @@ struct DecodeImage {
   }
 
   Result<Shape> measure(View in, const Key&) const {
-    HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
-    if (header.height * header.width > max_pixels)
-      return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
-                                         std::to_string(header.height) + " x " +
-                                         std::to_string(header.width));
-    const Shape upright{header.height, header.width, decoded_channels(header, color)};
-    return turns(header) ? Shape{upright[1], upright[0], upright[2]} : upright;
+    HEADRACE_ASSIGN(const ImageHeader header, decoding().header(in.bytes()));
+    return decoding().shape(header);
   }
 
   Status run(View in, const Key& key, MutView out, Scratch& scratch) const {
@@ -80,13 +78,30 @@ struct DecodeImage {
     return status;
   }
 
- private:
-  bool turns(const ImageHeader& header) const {
-    return exif_orientation && orientation_transposes(header.orientation);
-  }
+  ImageDecoding decoding() const { return {color, exif_orientation, max_pixels}; }
 };
 
 const Registered<DecodeImage> registered;
 
 }  // namespace
+
+Result<ImageHeader> ImageDecoding::header(std::span<const std::byte> bytes) const {
+  HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
+  if (header.height * header.width <= max_pixels) return header;
+  return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
+                                     std::to_string(header.height) + " x " + std::to_string(header.width));
+}
+
+Shape ImageDecoding::shape(const ImageHeader& header) const {
+  const bool turned = upright && orientation_transposes(header.orientation);
+  return {turned ? header.width : header.height, turned ? header.height : header.width,
+          decoded_channels(header, color)};
+}
+
+std::optional<ImageDecoding> fast_decoding(const AnyOp& op) {
+  const auto* decode = dynamic_cast<const op_detail::Adapter<DecodeImage>*>(&op);
+  if (!decode || decode->op().match != DecodeMatch::fast) return std::nullopt;
+  return decode->op().decoding();
+}
+
 }  // namespace headrace

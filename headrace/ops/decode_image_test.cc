@@ -21,7 +21,7 @@ Result<Shape> measure(const OpPtr& op, std::string_view file) {
 
 TEST(DecodeImage, ItsMatchIsWrittenIntoEveryPlan) {
   EXPECT_EQ(decoder()->params().dump(),
-            R"({"color":"rgb","exif_orientation":false,"match":"exact","max_pixels":178956970})");
+            R"({"color":"rgb","exif_orientation":false,"match":"fast","max_pixels":178956970})");
 }
 
 TEST(DecodeImage, InfersChannelsFromColor) {
@@ -72,8 +72,8 @@ TEST(DecodeImage, RefusalsSayWhy) {
   EXPECT_EQ(measure(decoder(), "hello").status().text(), "decode_image: not an image (starts with 'hell…')");
   EXPECT_EQ(measure(decoder({{"max_pixels", 1}}), testing::kPalettePng).status().text(),
             "decode_image: wants at most 1 pixels, got 1 x 2");
-  EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "fast"}})).status().text(),
-            "decode_image: match wants Literal[\"exact\"], got \"fast\"");
+  EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "near"}})).status().text(),
+            "decode_image: match wants Literal[\"fast\", \"exact\"], got \"near\"");
 }
 
 }  // namespace

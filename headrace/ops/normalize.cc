@@ -1,4 +1,4 @@
-#include "headrace/kernels/normalize.h"
+#include "headrace/ops/normalize.h"
 
 #include <cmath>
 
@@ -67,8 +67,8 @@ struct Normalize {
     if (numbers.empty())
       return {Code::exhausted, "no memory for the numbers of " + std::to_string(channels) + " channels"};
     for (size_t c = 0; c < numbers.size() / 2; ++c) {
-      numbers[c] = mean.size() > 1 ? mean[c] : mean[0];
-      numbers[static_cast<size_t>(channels) + c] = std.size() > 1 ? std[c] : std[0];
+      numbers[c] = of_channel(mean, c);
+      numbers[static_cast<size_t>(channels) + c] = of_channel(std, c);
     }
     const kernels::Normalize job{image.shape[0],
                                  image.shape[1],
@@ -88,13 +88,29 @@ struct Normalize {
     return {};
   }
 
- private:
-  float factor(const View& image) const {
-    return scale.value_or(image.dtype == DType::u8 ? 1.0f / 255 : 1.0f);
+  Normalization normalization() const {
+    Normalization out{.scale = scale.value_or(kU8Scale), .dtype = dtype, .planar = layout == Layout::chw};
+    for (size_t c = 0; c < out.mean.size(); ++c)
+      out.mean[c] = of_channel(mean, c), out.std[c] = of_channel(std, c);
+    return out;
   }
+
+ private:
+  static constexpr float kU8Scale = 1.0f / 255;
+  static float of_channel(const std::vector<float>& list, size_t channel) {
+    return list.size() > 1 ? list[std::min(channel, list.size() - 1)] : list[0];
+  }
+  float factor(const View& image) const { return scale.value_or(image.dtype == DType::u8 ? kU8Scale : 1.0f); }
 };
 
 const Registered<Normalize> registered;
 
 }  // namespace
+
+std::optional<Normalization> normalization_of_u8(const AnyOp& op) {
+  const auto* normalize = dynamic_cast<const op_detail::Adapter<Normalize>*>(&op);
+  if (!normalize) return std::nullopt;
+  return normalize->op().normalization();
+}
+
 }  // namespace headrace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/ops/geometry.h"
+
 namespace headrace {
 
 OpRegistry& op_registry_for_registration() {
@@ -50,6 +52,10 @@ Result<Box> AnyOp::reads(const Shape&, const Key&) const {
 Status AnyOp::run_part(std::span<const View> in, const Key& key, const Box&, std::span<const MutView> out,
                        Scratch& scratch) const {
   return run(in, key, out, scratch);
+}
+
+Result<Geometry> AnyOp::place(const Geometry&, std::span<const View>, const Key&) const {
+  return internal_error(std::string(name()) + ": wants pixels");
 }
 
 Result<OpPtr> make_op(std::string_view name, const Value& params, std::span<const std::string> bound) {

@@ -28,6 +28,9 @@
 //     Result<Box> reads(const Shape& image, const Key& key) const;
 //     // Optional, beside run(): make at least this part of the output, each pixel at its place.
 //     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;
+//     // Optional, of what crops, flips or resizes one image: the same without pixels (ops/geometry.h).
+//     Result<Geometry> place(const Geometry& image, const Key& key) const;
+//     Placing placing() const;  // beside place(), unless it only ever moves pixels
 //   };
 //   const Registered<RandomFlip> registered;
 // clang-format on
@@ -50,6 +53,10 @@
 namespace headrace {
 
 enum class Phase : uint8_t { cpu, python };
+
+// What place() does to a picture: the operator has none, it moves pixels, it makes new ones between them.
+enum class Placing : uint8_t { none, moves, resamples };
+struct Geometry;
 
 // An operator with its parameters, its type erased once. Immutable.
 class AnyOp {
@@ -77,6 +84,14 @@ class AnyOp {
   virtual bool makes_part() const { return false; }
   virtual Status run_part(std::span<const View> in, const Key& key, const Box& part,
                           std::span<const MutView> out, Scratch& scratch) const;
+
+  // Operators that crop, flip or resize one image say where its pixels come from, without any: with what they
+  // draw, and with the views of the bound parameters. See graph/planar.h.
+  virtual Placing placing() const { return Placing::none; }
+  virtual Result<Geometry> place(const Geometry& image, std::span<const View> bound, const Key& key) const;
+
+  // False for a call that is a part of what the user sees as one: its time counts, it does not.
+  virtual bool counted() const { return true; }
 };
 using OpPtr = std::shared_ptr<const AnyOp>;
 

@@ -39,6 +39,11 @@ struct RandomCrop {
     return Box{key.below(0, image[0] - window.height + 1), key.below(1, image[1] - window.width + 1),
                window.height, window.width};
   }
+
+  Result<Geometry> place(const Geometry& image, const Key& key) const {
+    HEADRACE_ASSIGN(const Box box, reads(image.shape(1), key));
+    return image.cropped(box);
+  }
 };
 
 const Registered<RandomCrop> registered;

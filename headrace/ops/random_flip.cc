@@ -50,7 +50,7 @@ struct RandomFlip {
   // Per sample, into memory that the engine chose. One draw decides for all inputs: word 0 of the key.
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
     HEADRACE_TRY(check_one_size(in));
-    const bool mirrored = key.uniform(0) < p;
+    const bool mirrored = mirrors(key);
     for (size_t i = 0; i < in.size(); ++i) {
       const View& image = in[i];
       const size_t size = image.size_bytes();
@@ -65,6 +65,14 @@ struct RandomFlip {
     }
     return {};
   }
+
+  // The same without pixels, for decoders that crop, resize and mirror on the way.
+  Result<Geometry> place(const Geometry& image, const Key& key) const {
+    return mirrors(key) ? image.flipped() : image;
+  }
+
+ private:
+  bool mirrors(const Key& key) const { return key.uniform(0) < p; }
 };
 
 const Registered<RandomFlip> registered;

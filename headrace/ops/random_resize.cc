@@ -30,11 +30,10 @@ struct RandomResize {
     return infer_resized(in, samplings(), [](const Shape&) -> Result<ImageSize> { return ImageSize{}; });
   }
 
-  // Word 0 of the key is the length, here and in run(), which finds it in the shape of `out`.
+  // run() finds the size in the shape of `out`.
   Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
-    const int64_t length = shorter[0] + key.below(0, shorter[1] - shorter[0] + 1);
-    HEADRACE_ASSIGN(const ImageSize resized, keep_aspect(in[0].shape, length));
+    HEADRACE_ASSIGN(const ImageSize resized, size_of(in[0].shape, key));
     for (size_t i = 0; i < in.size(); ++i) out[i] = with_size(in[i].spec(), resized).shape;
     return {};
   }
@@ -44,7 +43,17 @@ struct RandomResize {
     return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
   }
 
+  Result<Geometry> place(const Geometry& image, const Key& key) const {
+    HEADRACE_ASSIGN(const ImageSize resized, size_of(image.shape(1), key));
+    return image.resized(resized, samplings().image);
+  }
+  Placing placing() const { return placing_of(interpolation); }
+
  private:
+  // Word 0 of the key is the length.
+  Result<ImageSize> size_of(const Shape& image, const Key& key) const {
+    return keep_aspect(image, shorter[0] + key.below(0, shorter[1] - shorter[0] + 1));
+  }
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 

@@ -48,6 +48,11 @@ struct RandomResizedCrop {
 
   Result<Box> reads(const Shape& image, const Key& key) const { return box_of(image, key); }
 
+  Result<Geometry> place(const Geometry& image, const Key& key) const {
+    return image.cropped(box_of(image.shape(1), key)).resized({size.front(), size.back()}, samplings().image);
+  }
+  Placing placing() const { return placing_of(interpolation); }
+
  private:
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
   Box box_of(const Shape& image, const Key& key) const {

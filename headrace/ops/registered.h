@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "headrace/ops/geometry.h"
 #include "headrace/ops/op.h"
 #include "headrace/ops/param.h"
 
@@ -73,6 +74,7 @@ template <class Op> class Adapter final : public AnyOp {
  public:
   Adapter(Op op, std::vector<std::string> bound) : op_(std::move(op)), bound_(std::move(bound)) {}
 
+  const Op& op() const { return op_; }
   std::string_view name() const override { return Op::name; }
   std::span<const std::string> bound() const override { return bound_; }
   bool elementwise() const override { return is_elementwise<Op>(); }
@@ -156,7 +158,26 @@ template <class Op> class Adapter final : public AnyOp {
     return run(in, key, out, scratch);
   }
 
+  Placing placing() const override {
+    if constexpr (kPlaces && requires(const Op& op) { op.placing(); }) return op_.placing();
+    return kPlaces ? Placing::moves : Placing::none;
+  }
+  Result<Geometry> place(const Geometry& image, std::span<const View> bound, const Key& key) const override {
+    if constexpr (kPlaces) {
+      Geometry out;
+      HEADRACE_TRY(with_args(bound, [&](const Op& op) -> Status {
+        HEADRACE_ASSIGN(out, op.place(image, key));
+        return {};
+      }));
+      return out;
+    }
+    return AnyOp::place(image, bound, key);
+  }
+
  private:
+  static constexpr bool kPlaces = requires(const Op& op, const Geometry& image, const Key& key) {
+    { op.place(image, key) } -> std::same_as<Result<Geometry>>;
+  };
   static constexpr bool kReadsPart = requires(const Op& op, const Shape& image, const Key& key) {
     { op.reads(image, key) } -> std::same_as<Result<Box>>;
   };

@@ -13,6 +13,7 @@
 #include "headrace/core/tensor.h"
 #include "headrace/kernels/taps.h"
 #include "headrace/ops/crop_box.h"
+#include "headrace/ops/op.h"
 #include "headrace/ops/param.h"
 
 namespace headrace {
@@ -42,6 +43,11 @@ struct Samplings {
   Interpolation mask = Interpolation::nearest;
   Sampling of(size_t input) const { return input == 0 ? image : Sampling{mask, image.antialias}; }
 };
+
+// Of an operator that resizes: nearest makes no new pixels, and is defined on those that are decoded.
+inline Placing placing_of(Interpolation interpolation) {
+  return interpolation == Interpolation::nearest ? Placing::none : Placing::resamples;
+}
 
 struct ImageSize {
   int64_t height = kAny, width = kAny;

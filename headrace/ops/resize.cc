@@ -24,10 +24,7 @@ struct Resize {
   Status check() const { return check_size(size); }
 
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
-    return infer_resized(in, samplings(), [&](const Shape& image) -> Result<ImageSize> {
-      if (size.size() == 2) return ImageSize{size[0], size[1]};
-      return keep_aspect(image, size[0]);
-    });
+    return infer_resized(in, samplings(), [&](const Shape& image) { return size_of(image); });
   }
 
   Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
@@ -35,7 +32,17 @@ struct Resize {
     return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
   }
 
+  Result<Geometry> place(const Geometry& image, const Key&) const {
+    HEADRACE_ASSIGN(const ImageSize resized, size_of(image.shape(1)));
+    return image.resized(resized, samplings().image);
+  }
+  Placing placing() const { return placing_of(interpolation); }
+
  private:
+  Result<ImageSize> size_of(const Shape& image) const {
+    if (size.size() == 2) return ImageSize{size[0], size[1]};
+    return keep_aspect(image, size[0]);
+  }
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 

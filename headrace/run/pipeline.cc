@@ -5,6 +5,7 @@
 
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
+#include "headrace/graph/planar.h"
 #include "headrace/run/deal.h"
 
 namespace headrace {
@@ -294,7 +295,7 @@ Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrite
                        std::shared_ptr<Fetcher> fetcher) {
   Pipeline out;
   const NodePtr placed = without_dead_fields(place_shard(place_on_error(number(root))));
-  out.plan = rewrite(placed, rewrites_off, &out.applied);
+  out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
   list_operators(*placed, out.operators);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
   const Node* top = placed.get();

@@ -12,7 +12,8 @@ import pytest
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
 
 GRAPHS = 4000 if os.environ.get("HEADRACE_NIGHTLY") else 400
-REWRITES = ("sink_order_verbs", "fuse_maps", "hoist_over_batch", "write_into_slot")
+FUSION = "fuse_decode_crop_resize_flip_normalize"
+REWRITES = ("sink_order_verbs", "fuse_maps", "hoist_over_batch", FUSION, "write_into_slot")
 FOLDER = str(Path(__file__).parents[1] / "golden" / "images")
 IMAGES = np.random.default_rng(3).integers(0, 256, (9, 12, 10, 3), dtype=np.uint8)
 LONGEST = 40  # elements, so that tests stay quick
@@ -26,13 +27,18 @@ class Draft:
 
     def __init__(self, rng: random.Random):
         self.rng = rng
-        self.data = self.files() if rng.random() < 0.3 else self.arrays()
+        self.data = self.files() if rng.random() < 0.4 else self.arrays()
         self.indexed = self.samples = self.pixels = True
         self.sharded = self.joined = self.ragged = False
 
     def files(self) -> Any:
+        match, resized = self.rng.choice(["fast", "fast", "exact"]), self.rng.random() < 0.4
+
         def decoded(s: Sample) -> Sample:
-            return {"image": hr.ops.decode_image(s["image"]), "x": s["id"], "y": s["id"]}
+            image = hr.ops.decode_image(s["image"], match=match)
+            if resized:
+                image = hr.ops.random_resized_crop(image, size=[12, 10])
+            return {"image": image, "x": s["id"], "y": s["id"]}
 
         return hr.read(FOLDER, format="images").with_ids().map(decoded)
 
@@ -73,18 +79,34 @@ class Draft:
     def change_image(self) -> Change:
         ops, rng = hr.ops, self.rng
         name, size = (
-            rng.choice(["crop", "resized", "flip", "flip", "resize", "centre", "normalize"]),
+            rng.choice(
+                [
+                    "crop",
+                    "resized",
+                    "flip",
+                    "flip",
+                    "resize",
+                    "centre",
+                    "normalize",
+                    *["resized, normalize"] * 2,
+                ]
+            ),
             rng.randint(4, 9),
         )
         dtype, layout = rng.choice(["f32", "f16", "u8"]), rng.choice(["HWC", "CHW"])
-        self.pixels = name != "normalize"
+        self.pixels = not name.endswith("normalize")
+
+        def normalized(image: Any) -> Any:
+            return ops.normalize(image, mean=0.4, std=0.3, dtype=dtype, layout=layout)
+
         changes = {
             "crop": lambda image: ops.random_crop(ops.resize(image, size=[12, 11]), size=size),
             "resized": lambda image: ops.random_resized_crop(image, size=size),
             "flip": ops.random_flip,
             "resize": lambda image: ops.resize(image, size=[size, size + 1]),
             "centre": lambda image: ops.center_crop(ops.resize(image, size=[11, 12]), size=size),
-            "normalize": lambda image: ops.normalize(image, mean=0.4, std=0.3, dtype=dtype, layout=layout),
+            "normalize": normalized,
+            "resized, normalize": lambda image: normalized(ops.random_resized_crop(image, size=size)),
         }
         return lambda s: {**s, "image": changes[name](s["image"])}
 
@@ -157,7 +179,7 @@ def frozen(leaf: Any) -> Any:
 
 
 def test_rewrites_preserve_bytes_in_random_pipelines() -> None:
-    applied_in = dict.fromkeys(REWRITES[:3], 0)
+    applied_in = dict.fromkeys(REWRITES[:4], 0)
     for seed in range(GRAPHS):
         data, rng = random_pipeline(seed), random.Random(seed)
         plain = data.options(seed=seed, rewrites=False, workers=1)
@@ -170,4 +192,5 @@ def test_rewrites_preserve_bytes_in_random_pipelines() -> None:
         assert delivered(data.options(seed=seed)) == want, (seed, text)
         for name in applied_in:
             applied_in[name] += f"after {name}" in text
+    assert applied_in.pop(FUSION) > GRAPHS / 50, "hardly tried: files, a resize, and at once a normalize"
     assert min(applied_in.values()) > GRAPHS / 10, f"hardly tried: {applied_in}"

@@ -10,6 +10,11 @@ constexpr Rewrite kRewrites[] = {
     {"fuse_maps",
      "adjacent maps run as one program: no sample is put together in between, and unused fields are not made",
      fuse_maps},
+    {"fuse_decode_crop_resize_flip_normalize",
+     "rows that decode_image(match=\"fast\") has resampled are normalised while they are at hand, straight "
+     "into "
+     "their place in the batch",
+     fuse_decode_crop_resize_flip_normalize},
     {"hoist_over_batch", "element-wise operators run once for the whole batch", hoist_over_batch},
 };
 

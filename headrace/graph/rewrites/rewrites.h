@@ -31,6 +31,7 @@ NodePtr rewrite(NodePtr root, const std::set<std::string>& off, std::vector<Appl
 
 NodePtr sink_order_verbs(const NodePtr& node);
 NodePtr fuse_maps(const NodePtr& node);
+NodePtr fuse_decode_crop_resize_flip_normalize(const NodePtr& node);
 NodePtr hoist_over_batch(const NodePtr& node);
 
 }  // namespace headrace

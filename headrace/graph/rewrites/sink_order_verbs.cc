@@ -5,9 +5,7 @@ namespace headrace {
 // verb(map(x)) -> map(verb(x)) for verbs that only move indices. Keys name samples and not positions, so no
 // draw changes.
 NodePtr sink_order_verbs(const NodePtr& node) {
-  const bool moves_indices = (node->as<Shuffle>() && node->as<Shuffle>()->window == 0) || node->as<Shard>() ||
-                             node->as<Repeat>() || node->as<Take>() || node->as<Skip>();
-  if (!moves_indices || !node->indexed) return node;
+  if (!moves_indices(*node)) return node;
   const NodePtr& map = node->input();
   if (!map->as<Map>()) return node;
   const NodePtr below = with_inputs(*node, {map->input()});

@@ -1,0 +1,24 @@
+// What decode_image(match="fast") means: where crops, flips and one operator that resamples follow it, the
+// image is not decoded and then resampled, but resampled as it is stored, a JPEG plane by plane
+// (codecs/resampled.h).
+//
+// Not a rewrite: it decides bytes, so it holds with any rewrite switched off, and a chain is the same
+// however the user spreads it over maps and verbs that only move indices. docs/decisions/0007 says where a
+// chain ends.
+#pragma once
+#include <set>
+#include <string>
+
+#include "headrace/graph/node.h"
+
+namespace headrace {
+
+// The plan with every such chain replaced by the operators of ops/decode_resampled.h. `notes` gets a line for
+// each, for explain(). REQUIRES: numbered; steps keep their ordinals.
+NodePtr with_planar_chains(const NodePtr& root, std::set<std::string>& notes);
+
+// Of one program. `followed` gets the ordinals of the operators that are part of chains now.
+Program with_planar_chains(const Program& program, std::set<uint32_t>& followed,
+                           std::set<std::string>& notes);
+
+}  // namespace headrace

@@ -1,0 +1,113 @@
+#include "headrace/graph/planar.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+const Schema kFiles = Schema::of({"image"}, {{DType::bytes, {kAny}}});
+
+// Operators applied to values, in order; the last one's outputs leave, unless others are named.
+class Writer {
+ public:
+  Writer() : builder_(kFiles, "") { file = *builder_.field("image"); }
+  int add(const char* op, Value::Object params, std::vector<int> inputs) {
+    const auto made = builder_.add(op, Value(std::move(params)), inputs);
+    EXPECT_TRUE(made.ok()) << made.status().text();
+    return (*made)[0];
+  }
+  int decode(const char* match = "fast") { return add("decode_image", {{"match", match}}, {file}); }
+  int crop(int image) { return add("random_resized_crop", {{"size", 8}}, {image}); }
+  int flip(int image) { return add("random_flip", {}, {image}); }
+  int normalize(int image) { return add("normalize", {}, {image}); }
+  Program finish(std::vector<int> outputs) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < outputs.size(); ++i) names.push_back("x" + std::to_string(i));
+    Program out = *builder_.finish(names, std::move(outputs));
+    for (size_t s = 0; s < out.steps.size(); ++s) out.steps[s].ordinal = static_cast<uint32_t>(s);
+    return out;
+  }
+  int file = 0;
+
+ private:
+  ProgramBuilder builder_;
+};
+
+struct Planar {
+  explicit Planar(const Program& before) : program(with_planar_chains(before, followed, notes)) {
+    EXPECT_EQ(program.schema.text(), before.schema.text());
+  }
+  // "decode_image.0 random_resized_crop.1 decode_resampled.0": each step and its ordinal.
+  std::string steps() const {
+    std::string out;
+    for (const Call& call : program.steps)
+      out += (out.empty() ? "" : " ") + std::string(call.op->name()) + "." + std::to_string(call.ordinal);
+    return out;
+  }
+  std::set<uint32_t> followed;
+  std::set<std::string> notes;
+  Program program;
+};
+
+TEST(Planar, AChainBecomesItsGeometryAndOneDecode) {
+  Writer w;
+  const Planar planar(w.finish({w.normalize(w.flip(w.crop(w.decode())))}));
+  EXPECT_EQ(planar.steps(),
+            "decode_image.0 random_resized_crop.1 random_flip.2 decode_resampled.0 normalize.3");
+  EXPECT_EQ(planar.followed, (std::set<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(*planar.notes.begin(),
+            "decode_image + random_resized_crop + random_flip: only the pixels needed are decoded, and "
+            "resampled plane by plane");
+}
+
+TEST(Planar, SeveralPicturesOfAnImageAreDecodedOnce) {
+  Writer w;
+  const int image = w.decode(), large = w.crop(image), small = w.crop(image);
+  const Planar planar(w.finish({w.normalize(large), w.flip(small), small}));
+  EXPECT_EQ(planar.steps(),
+            "decode_image.0 random_resized_crop.1 random_resized_crop.2 random_flip.4 decode_resampled.0 "
+            "normalize.3");
+  EXPECT_EQ(planar.program.steps[4].outputs, 3);
+}
+
+TEST(Planar, APictureOnWhichThePlaceOfAnotherDependsIsDecodedFirst) {
+  Writer w;
+  const int image = w.decode(), first = w.crop(image);
+  Program program = w.finish({first, w.flip(w.crop(image))});
+  Call& flip = program.steps.back();
+  const std::string bound[] = {"p"};
+  flip.op = *make_op("random_flip", {}, bound);
+  flip.inputs.push_back(first);  // no scalar, but the graph does not mind
+  const Planar planar(program);
+  EXPECT_EQ(planar.steps(),
+            "decode_image.0 random_resized_crop.1 random_resized_crop.2 decode_resampled.0 random_flip.3 "
+            "decode_resampled.0");
+}
+
+TEST(Planar, AnImageThatIsShownItselfIsDecodedForItselfToo) {
+  Writer w;
+  const int image = w.decode();
+  const Planar planar(w.finish({w.crop(image), image}));
+  EXPECT_EQ(planar.steps(), "decode_image.0 decode_image.0 random_resized_crop.1 decode_resampled.0");
+}
+
+TEST(Planar, NothingHappensWithoutAResamplingOrWithExact) {
+  Writer flipped, exact, nearest;
+  for (const Program& program :
+       {flipped.finish({flipped.flip(flipped.decode())}), exact.finish({exact.crop(exact.decode("exact"))}),
+        nearest.finish(
+            {nearest.add("resize", {{"size", 8}, {"interpolation", "nearest"}}, {nearest.decode()})})}) {
+    const Planar planar(program);
+    EXPECT_EQ(planar.program.steps, program.steps);
+    EXPECT_TRUE(planar.notes.empty() && planar.followed.empty());
+  }
+}
+
+TEST(Planar, TheSecondResamplingIsOutside) {
+  Writer w;
+  const Planar planar(w.finish({w.crop(w.crop(w.decode()))}));
+  EXPECT_EQ(planar.steps(), "decode_image.0 random_resized_crop.1 decode_resampled.0 random_resized_crop.2");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,36 @@
+// The operators that a chain of decode_image(match="fast"), crops, flips and one resize is run by. The graph
+// puts them there (graph/planar.h); they have no name of their own in plans, reports and messages.
+//
+//   header, whole = read_image(bytes)           # no pixel is decoded
+//   geometry      = place(whole)                # one for each operator of the chain, with its own draws
+//   image, ...    = decode_resampled(bytes, header, geometry, ...)
+#pragma once
+#include <span>
+
+#include "headrace/ops/op.h"
+
+namespace headrace {
+
+// Whether `op` is decode_image(match="fast").
+bool decodes_fast(const AnyOp& op);
+
+// An ImageHeader between two operators is a tensor of its bytes.
+TensorSpec header_spec();
+
+// encoded image -> its header, the Geometry of the whole of it. REQUIRES: decodes_fast(*decode).
+OpPtr make_read_image(const OpPtr& decode);
+
+// Geometry, bound parameters of `op` -> Geometry. REQUIRES: op->placing() is not none.
+OpPtr make_place(const OpPtr& op);
+
+// encoded image, header, n of Geometry -> n images u8 (H, W, C). REQUIRES: decodes_fast(*decode).
+OpPtr make_decode_resampled(const OpPtr& decode, size_t images);
+
+// Whether `op` comes from make_decode_resampled and `normalize` from make_op("normalize", ...), and image `i`
+// leaves it as pixels so far.
+bool can_normalize(const AnyOp& op, size_t i, const AnyOp& normalize);
+
+// The same with image `i` normalised. REQUIRES: can_normalize().
+OpPtr with_normalize(const OpPtr& op, size_t i, const OpPtr& normalize);
+
+}  // namespace headrace

@@ -1,0 +1,351 @@
+"""decode_image(match="fast"): one result, however the chain of geometry is spread and whatever runs it."""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headrace as hr
+from headrace import ops
+
+from .pictures import picture
+
+Plan = Callable[[hr.Dataset], hr.Dataset]
+CHAIN = "only the pixels needed are decoded, and resampled plane by plane"
+FUSION = "fuse_decode_crop_resize_flip_normalize"
+SIZES = [(60, 80), (75, 41), (33, 33), (90, 64)]
+
+
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def turned(orientation: int) -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return exif
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Every kind of file, and of each a few."""
+    out = tmp_path_factory.mktemp("kinds")
+    for i, (height, width) in enumerate(SIZES):
+        image = Image.fromarray(picture(i, height, width))
+        files = {
+            "420.jpg": encoded(image, "JPEG", quality=90),
+            "444.jpg": encoded(image, "JPEG", quality=80, subsampling=0),
+            "gray.jpg": encoded(image.convert("L"), "JPEG"),
+            "progressive.jpg": encoded(image, "JPEG", progressive=True),
+            "cmyk.jpg": encoded(image.convert("CMYK"), "JPEG"),
+            "turned.jpg": encoded(image, "JPEG", exif=turned(2 + i * 2)),
+            "rgb.png": encoded(image, "PNG"),
+            "rgba.png": encoded(image.convert("RGBA"), "PNG"),
+        }
+        for name, data in files.items():
+            (out / f"{i}_{name}").write_bytes(data)
+    return str(out)
+
+
+def delivered(plan: Plan, folder: str, **options: Any) -> list[Any]:
+    data = plan(hr.read(folder, format="images")).options(**{"seed": 3, "workers": 2, **options})
+    return [
+        {name: (leaf.dtype.str, leaf.shape, leaf.tobytes()) for name, leaf in element.items()}
+        for element in data.numpy().at_its_first_epoch()
+    ]
+
+
+def fast(image: Any, **options: Any) -> Any:
+    return ops.decode_image(image, match="fast", **options)
+
+
+def normal(image: Any, **options: Any) -> Any:
+    return ops.normalize(image, mean=hr.IMAGENET_MEAN, std=hr.IMAGENET_STD, **options)
+
+
+def train(image: Any) -> Any:
+    return ops.random_flip(ops.random_resized_crop(fast(image), size=24))
+
+
+# The same job, its chain spread over maps and index verbs in every way; ids make the samples comparable.
+SPREAD: dict[str, Plan] = {
+    "one map": lambda d: d.map(lambda s: {"x": normal(train(s.image), layout="CHW"), "id": s.id}),
+    "three maps": lambda d: (
+        d.map(lambda s: {"i": fast(s.image), "id": s.id})
+        .map(lambda s: {"i": ops.random_resized_crop(s.i, size=24), "id": s.id})
+        .map(lambda s: {"x": normal(ops.random_flip(s.i), layout="CHW"), "id": s.id})
+    ),
+    "maps between that look away": lambda d: (
+        d.map(lambda s: {"i": fast(s.image), "id": s.id})
+        .map(lambda s: {**s, "y": s.id})
+        .map(lambda s: {"i": ops.random_resized_crop(s.i, size=24), "id": s.y})
+        .map(lambda s: s)
+        .map(lambda s: {"x": normal(ops.random_flip(s.i), layout="CHW"), "id": s.id})
+    ),
+    "verbs between": lambda d: (
+        d.map(lambda s: {"i": fast(s.image), "id": s.id})
+        .shuffle(seed=8)
+        .map(lambda s: {"i": ops.random_resized_crop(s.i, size=24), "id": s.id})
+        .take(30)
+        .repeat(1)
+        .map(lambda s: {"x": ops.random_flip(s.i), "id": s.id})
+        .shard(0, 1)
+        .map(lambda s: {"x": normal(s.x, layout="CHW"), "id": s.id})
+    ),
+    "behind a border": lambda d: (
+        d.shuffle(seed=8, window=5)
+        .map(lambda s: {"i": fast(s.image), "id": s.id})
+        .map(lambda s: {"i": ops.random_resized_crop(s.i, size=24), "id": s.id})
+        .map(lambda s: {"x": normal(ops.random_flip(s.i), layout="CHW"), "id": s.id})
+    ),
+}
+REWRITES: list[Any] = [
+    True,
+    False,
+    {FUSION: False},
+    {"fuse_maps": False},
+    {"sink_order_verbs": False},
+    {"write_into_slot": False},
+]
+
+
+def by_id(elements: list[Any]) -> dict[bytes, Any]:
+    return {element["id"][2]: element["x"] for element in elements}
+
+
+@pytest.mark.parametrize("plan", SPREAD.values(), ids=SPREAD)
+def test_a_chain_is_the_same_however_it_is_spread(plan: Plan, folder: str) -> None:
+    def spread(data: hr.Dataset) -> hr.Dataset:
+        return plan(data.with_ids())
+
+    want = by_id(delivered(lambda d: SPREAD["one map"](d.with_ids()), folder, rewrites=False))
+    assert len(want) == 8 * len(SIZES)
+    assert CHAIN in spread(hr.read(folder, format="images")).explain()
+    for rewrites in REWRITES:
+        got = by_id(delivered(spread, folder, rewrites=rewrites))
+        assert got.items() <= want.items() and len(got) >= 30, rewrites
+
+
+def job(f: Callable[[Any], Any]) -> Plan:
+    return lambda d: d.map(lambda s: f(s.image))
+
+
+def several_crops(image: Any) -> Any:
+    pixels = fast(image)
+    large = normal(ops.random_resized_crop(pixels, size=32))
+    small = [ops.random_flip(ops.random_resized_crop(pixels, size=16)) for _ in range(3)]
+    return {"large": large, "a": small[0], "b": normal(small[1], dtype="f16"), "c": small[2]}
+
+
+def crop_by_the_pixels_of_another(image: Any) -> Any:
+    pixels = fast(image)
+    first = ops.resize(pixels, size=(1, 1))
+    mean = ops.normalize(ops.center_crop(ops.resize(pixels, size=(2, 2)), size=1), dtype="f32")
+    return {"first": first, "x": ops.random_flip(ops.resize(pixels, size=(9, 8))), "mean": mean}
+
+
+def evaluation(image: Any) -> Any:
+    return {"x": normal(ops.center_crop(ops.resize(fast(image), size=40), size=32), layout="CHW")}
+
+
+JOBS: dict[str, Plan] = {
+    "train": job(lambda i: {"x": normal(train(i), layout="CHW")}),
+    "train, pixels": job(lambda i: {"x": train(i)}),
+    "evaluation": job(evaluation),
+    "several crops": job(several_crops),
+    "one crop depends on another": job(crop_by_the_pixels_of_another),
+    "the whole image too": job(lambda i: {"whole": ops.resize(fast(i), size=(20, 20)), "x": train(i)}),
+    "gray": job(lambda i: {"x": normal_gray(ops.resize(fast(i, color="gray"), size=(20, 30)))}),
+    "unchanged": job(lambda i: {"x": ops.normalize(ops.resize(fast(i, color="unchanged"), size=(20, 30)))}),
+    "upright": job(lambda i: {"x": ops.resize(fast(i, exif_orientation=True), size=30)}),
+    "flip, crop, resize, crop, flip": job(
+        lambda i: {
+            "x": ops.random_flip(
+                ops.random_crop(
+                    ops.resize(ops.random_crop(ops.random_flip(fast(i)), size=30), size=(25, 40)), size=20
+                )
+            )
+        }
+    ),
+    "random sizes": job(
+        lambda i: {
+            "x": normal(ops.center_crop(ops.random_resize(fast(i), shorter=(30, 50)), size=30), dtype="bf16")
+        }
+    ),
+    "bicubic, no antialias": job(
+        lambda i: {"x": ops.random_resized_crop(fast(i), size=20, interpolation="bicubic", antialias=False)}
+    ),
+    "u8 back": job(
+        lambda i: {"x": ops.normalize(train(i), mean=3, std=2, scale=1, dtype="u8", layout="CHW")}
+    ),
+}
+
+
+def normal_gray(image: Any) -> Any:
+    return ops.normalize(image, mean=0.4, std=0.2, layout="CHW")
+
+
+@pytest.mark.parametrize("plan", JOBS.values(), ids=JOBS)
+def test_rewrites_workers_slots_and_budget_change_nothing(plan: Plan, folder: str) -> None:
+    assert CHAIN in plan(hr.read(folder, format="images")).explain()
+    want = delivered(plan, folder, rewrites=False, workers=1)
+    for rewrites in REWRITES:
+        assert delivered(plan, folder, rewrites=rewrites) == want, rewrites
+    assert delivered(plan, folder, workers=4, ready=1) == want
+    assert delivered(plan, folder, workers=3, ready=5, memory_budget=20_000_000) == want
+
+
+@pytest.mark.parametrize("plan", JOBS.values(), ids=JOBS)
+def test_shapes_and_types_are_those_of_exact(
+    plan: Plan, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = hr.read(folder, format="images")
+    got, schema = delivered(plan, folder), plan(data).schema
+    monkeypatch.setitem(globals(), "fast", exact)
+    want = delivered(plan, folder)
+    assert str(schema) == str(plan(data).schema)
+    for one, other in zip(got, want, strict=True):
+        assert {k: leaf[:2] for k, leaf in one.items()} == {k: leaf[:2] for k, leaf in other.items()}
+
+
+def exact(image: Any, **options: Any) -> Any:
+    return ops.decode_image(image, match="exact", **options)
+
+
+ENDS: dict[str, tuple[bool, Plan]] = {
+    "no resampling": (False, job(lambda i: {"x": ops.random_flip(ops.random_crop(fast(i), size=20))})),
+    "nearest": (False, job(lambda i: {"x": ops.resize(fast(i), size=(20, 20), interpolation="nearest")})),
+    "a number before": (
+        False,
+        job(lambda i: {"x": ops.resize(ops.normalize(fast(i)), size=(20, 20))}),
+    ),
+    "on_error": (
+        False,
+        lambda d: (
+            d.map(lambda s: {"i": fast(s.image)})
+            .on_error("replace")
+            .map(lambda s: {"x": ops.resize(s.i, size=(20, 20))})
+        ),
+    ),
+    "exact": (False, job(lambda i: {"x": ops.resize(exact(i), size=(20, 20))})),
+    "two at once": (
+        False,
+        job(lambda i: dict(zip("xy", ops.resize([fast(i)] * 2, size=(20, 20)), strict=True))),
+    ),
+    "two resamplings": (
+        True,
+        job(lambda i: {"x": ops.resize(ops.resize(fast(i), size=(30, 30)), size=(20, 20))}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("chain", "plan"), ENDS.values(), ids=ENDS)
+def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = hr.read(folder, format="images")
+    assert (CHAIN in plan(data).explain()) == chain
+    got = delivered(plan, folder)
+    assert delivered(plan, folder, rewrites=False) == got
+    if chain:
+        assert "decode_image + resize:" in plan(data).explain()
+        return
+    monkeypatch.setitem(globals(), "fast", exact)
+    assert delivered(plan, folder) == got
+
+
+def test_explain_shows_the_chain_and_what_becomes_of_it(folder: str) -> None:
+    text = JOBS["train"](hr.read(folder, format="images")).explain()
+    assert f"decode_image + random_resized_crop + random_flip: {CHAIN}" in text
+    assert f"after {FUSION} (1x;" in text
+    assert "normalize=" in text.split(f"after {FUSION}")[1]
+    assert FUSION not in JOBS["train, pixels"](hr.read(folder, format="images")).explain()
+
+
+def test_a_report_counts_the_operators_of_the_user(folder: str) -> None:
+    loader = JOBS["train, pixels"](hr.read(folder, format="images")).numpy()
+    assert len(list(loader)) == 8 * len(SIZES)
+    calls = {row["name"]: row["calls"] for row in loader.report()["operators"]}
+    assert calls == dict.fromkeys(["decode_image", "random_resized_crop", "random_flip"], 8 * len(SIZES))
+
+
+def broken(folder: Path) -> None:
+    whole = encoded(Image.fromarray(picture(1, 64, 64)), "JPEG", quality=90)
+    (folder / "0.jpg").write_bytes(whole)
+    (folder / "1.jpg").write_bytes(whole[: len(whole) // 2])
+    (folder / "2.jpg").write_bytes(whole)
+    (folder / "3.jpg").write_bytes(whole[:200] + b"\xff\x00" * 40 + whole[280:])
+    (folder / "4.jpg").write_bytes(b"no image")
+    (folder / "5.png").write_bytes(encoded(Image.fromarray(picture(2, 64, 64)), "PNG")[:-30])
+    (folder / "6.jpg").write_bytes(whole)
+
+
+@pytest.mark.parametrize("only", [1, 3, 4, 5])
+def test_broken_files_raise_what_exact_raises(only: int, tmp_path: Path) -> None:
+    broken(tmp_path)
+    for file in tmp_path.iterdir():
+        if file.name[0] != str(only):
+            file.unlink()
+    said = set()
+    for decode in (fast, exact):
+        for rewrites in (True, False):
+            data = hr.read(str(tmp_path), format="images").map(
+                lambda s, decode=decode: {"x": normal(ops.random_resized_crop(decode(s.image), size=24))}
+            )
+            with pytest.raises(hr.CorruptSample, match=r"^decode_image: ") as caught:
+                list(data.options(rewrites=rewrites).numpy())
+            said.add(str(caught.value).split(" (map at")[0])
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_the_same_broken_files_are_skipped_and_replaced(policy: str, tmp_path: Path) -> None:
+    broken(tmp_path)
+
+    def ids(decode: Any, **options: Any) -> list[int]:
+        data = hr.read(str(tmp_path), format="images").with_ids()
+        data = data.map(
+            lambda s: {"x": normal(ops.random_resized_crop(decode(s.image), size=24)), "id": s.id}
+        )
+        return [int(e["id"]) for e in data.on_error(policy).options(**options).numpy()]
+
+    want = ids(exact)
+    assert len(want) == (3 if policy == "skip" else 7)
+    assert ids(fast) == ids(fast, rewrites=False) == want
+
+
+def test_too_many_pixels_and_too_small_images_are_refused(folder: str) -> None:
+    data = hr.read(folder, format="images")
+    with pytest.raises((ValueError, MemoryError), match=r"decode_image: wants at most 10 pixels"):
+        list(data.map(lambda s: {"x": ops.resize(fast(s.image, max_pixels=10), size=(8, 8))}).numpy())
+    with pytest.raises(ValueError, match=r"center_crop: wants an image of at least \(50, 50\)"):
+        list(data.map(lambda s: {"x": ops.center_crop(ops.resize(fast(s.image), size=40), size=50)}).numpy())
+
+
+PHOTOGRAPHS = Path(os.environ.get("HEADRACE_DATA") or "/nowhere") / "imagenet1k"
+CROPS = 10 if os.environ.get("HEADRACE_NIGHTLY") else 2
+
+
+@pytest.mark.skipif(not PHOTOGRAPHS.is_dir(), reason="HEADRACE_DATA has no imagenet1k")
+def test_fast_is_close_to_exact_on_photographs() -> None:
+    def crops(decode: Any) -> hr.Dataset:
+        data = hr.read(str(PHOTOGRAPHS), format="images")
+        data = data.map(lambda s: {"x": ops.random_resized_crop(decode(s.image), size=224)})
+        return data.repeat(CROPS).options(seed=11)
+
+    differences, ratios = [], []
+    for one, other in zip(crops(fast).numpy(), crops(exact).numpy(), strict=True):
+        apart = one["x"].astype(np.float64) - other["x"]
+        differences.append(np.abs(apart).mean())
+        ratios.append(10 * np.log10(255**2 / max(np.square(apart).mean(), 1e-5)))  # identical: 98 dB
+    assert len(differences) > 200 * CROPS
+    worst, usual = max(differences), float(np.percentile(differences, 95))
+    said = f"mean difference {usual:.3f} at the 95th percentile, {worst:.3f} at worst; "
+    said += f"PSNR {min(ratios):.1f} dB at worst, {np.mean(ratios):.1f} on average"
+    print(said)
+    assert usual <= 0.5 and worst <= 1.0 and min(ratios) >= 40 and np.mean(ratios) >= 55, said
