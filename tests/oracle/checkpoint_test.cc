@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "headrace/codecs/jpeg/entropy.h"
+#include "headrace/kernels/targets.h"
 #include "tests/oracle/encode_jpeg.h"
 #include "tests/real_files.h"
 
@@ -81,6 +82,18 @@ TEST(Checkpoint, EveryOneGivesTheSameCoefficients) {
                 size_t((170 + 8 * h - 1) / (8 * h) * ((150 + 8 * v - 1) / (8 * v))));
     }
   EXPECT_EQ(compare_checkpoints(testing::encode_jpeg({80, 90, 1, 1, 1, false, 5}), 1), 120u);
+}
+
+TEST(Checkpoint, EveryTargetReadsTheSame) {
+  const std::string file = testing::encode_jpeg({150, 170, 3, 2, 1, false, 7});
+  const auto scan = read_scan(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(scan);
+  const Reading best = read_all(*scan, *tables_of(*scan));
+  ASSERT_EQ(best.mcus.size(), 11u * 19u);
+  kernels::on_each_simd_target([&](const std::string& target) {
+    EXPECT_EQ(read_all(*scan, *tables_of(*scan)).mcus, best.mcus) << target;
+    EXPECT_EQ(compare_checkpoints(file, 5), best.mcus.size()) << target;
+  });
 }
 
 TEST(Checkpoint, WorksInRealFiles) {

@@ -8,40 +8,6 @@
 namespace headrace::jpeg {
 namespace {
 
-constexpr size_t kFull = 64;  // and above: no more coefficients
-constexpr int kBroken = -1;
-
-// Where in a pair of blocks the coefficient before index k goes; the block may end there.
-constexpr auto kPlaces = [] {
-  std::array<uint8_t, kFull + 1 + Entry::kEnd> places{};
-  for (size_t k = 1; k <= kFull; ++k)
-    places[k] = places[k + Entry::kEnd] =
-        static_cast<uint8_t>(16 * (kNaturalOrder[k - 1] >> 3) + (kNaturalOrder[k - 1] & 7));
-  return places;
-}();
-
-// One symbol of any length, into `block` unless that is null. Answers the index behind it, or kBroken.
-[[gnu::noinline, gnu::cold]] int long_dc_symbol(const Codes& codes, Bits& bits, int16_t* block) {
-  bits.refill();
-  const int size = next_symbol(codes, bits);
-  if (size < 0) return kBroken;
-  *block = static_cast<int16_t>(next_value(bits, size));
-  return 1;
-}
-
-[[gnu::noinline, gnu::cold]] int long_ac_symbol(const Codes& codes, Bits& bits, int k, int16_t* block) {
-  bits.refill();
-  const int symbol = next_symbol(codes, bits);
-  if (symbol < 0) return kBroken;
-  const int size = symbol & 15, run = symbol >> 4;
-  if (size == 0) return run == 15 ? std::min(k + 16, 64) : k + 1 + Entry::kEnd;
-  k += run + 1;
-  if (k > 64) return kBroken;
-  const int value = next_value(bits, size);
-  if (block) block[kPlaces[static_cast<size_t>(k)]] = static_cast<int16_t>(value);
-  return k;
-}
-
 struct Copied {
   size_t read = 0, written = 0;
   bool stopped = false;  // at a marker, or at the end
@@ -158,64 +124,10 @@ bool EntropyReader::checkpoint(Checkpoint& out) {
   return true;
 }
 
-// Where decoding stands, from block to block and within one.
-struct EntropyReader::Progress {
-  Bits bits;
-  const Turn* turn;  // of the next block
-  size_t k = 0;      // of the next coefficient in the block before; 0: that one is whole
-};
-
-// Decodes until all is there, more data is needed, or a symbol must be read the long way. With !kStore only
-// the differences of first coefficients are stored, one after the other.
-//
-// Blocks follow each other without leaving the loop, for setting out anew cost as much as half a block.
-template <bool kStore> EntropyReader::Stop EntropyReader::decode(Progress& progress, const Turn* end,
-                                                                 int16_t* values, uint8_t* ends) const {
-  Bits bits = progress.bits;  // in registers
-  const Turn* turn = progress.turn;
-  const uint8_t* const limit = this->limit();
-  size_t k = progress.k;
-  while (!bits.is_behind(limit)) {
-    bits.refill();
-#pragma GCC unroll 3
-    for (int i = 0; i < kLookUps; ++i) {
-      const uint32_t index = bits.peek(kLookBits);
-      Entry found;
-      if (k == 0) {
-        if (turn == end) {
-          progress = {bits, turn, 0};
-          return Stop::complete;
-        }
-        found = turn->dc->look[index];
-        ++turn;
-        if constexpr (!kStore) *values++ = found.last(bits.behind(kLookBits));
-      } else {
-        found = turn[-1].ac->look[index];
-      }
-      const size_t next = k + found.steps();
-      if (!Entry::is_plain(next)) [[unlikely]] {
-        progress = {bits, turn, k};
-        return Stop::symbol;
-      }
-      if constexpr (kStore) {
-        int16_t* const block = values + turn[-1].place;
-        block[kPlaces[k + found.to_first()]] = found.first();
-        block[kPlaces[next]] = found.last(bits.behind(kLookBits));
-        ends[turn[-1].place / 64 * 2 + turn[-1].place % 16 / 8] = static_cast<uint8_t>(next);
-      }
-      bits.skip(found.used());
-      k = next < kFull ? next : 0;
-    }
-  }
-  progress = {bits, turn, k};
-  return Stop::data;
-}
-
-template <bool kStore>
-bool EntropyReader::run(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends) {
-  Progress progress{bits_, turn};
+bool EntropyReader::decode(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends) {
+  Progress progress{bits_, turn, 0, values, ends};
   while (true) {
-    const Stop stop = decode<kStore>(progress, end, kStore ? values : values + (progress.turn - turn), ends);
+    const Stop stop = decode_blocks(progress, end, limit());
     if (stop == Stop::complete) break;
     if (progress.bits.is_behind(limit())) {
       if (is_last_) return false;
@@ -223,15 +135,7 @@ bool EntropyReader::run(const Turn* turn, const Turn* end, int16_t* values, uint
       fill();
       progress.bits = bits_;
     }
-    if (stop == Stop::data) continue;
-    const Turn& of = progress.turn[-1];
-    int16_t* const block = kStore ? values + of.place : progress.k == 0 ? values + (&of - turn) : nullptr;
-    const int k = progress.k == 0
-                      ? long_dc_symbol(of.dc->codes, progress.bits, block)
-                      : long_ac_symbol(of.ac->codes, progress.bits, static_cast<int>(progress.k), block);
-    if (k == kBroken) return false;
-    if constexpr (kStore) ends[of.place / 64 * 2 + of.place % 16 / 8] = static_cast<uint8_t>(k);
-    progress.k = static_cast<size_t>(k) < kFull ? static_cast<size_t>(k) : 0;
+    if (stop == Stop::symbol && !decode_symbol(progress)) return false;
   }
   bits_ = progress.bits;
   return true;
@@ -256,7 +160,7 @@ bool EntropyReader::read(int64_t mcus, Coefficients& out) {
     if (!restart_if_due()) return false;
     const int64_t now = until_restart(mcus);
     const Turn* const end = turn + static_cast<size_t>(now) * blocks_;
-    if (!run<true>(turn, end, out.values_.data(), out.ends_.data())) return false;
+    if (!decode(turn, end, out.values_.data(), out.ends_.data())) return false;
     for (; turn < end; ++turn)
       if (!add_up(*turn, out.values_[turn->place])) return false;
     mcu_ += now, mcus -= now;
@@ -270,7 +174,7 @@ bool EntropyReader::pass_over(int64_t mcus) {
     if (!restart_if_due()) return false;
     const int64_t now = until_restart(std::min<int64_t>(mcus, Coefficients::kMostMcus));
     const Turn* const end = turns_.data() + static_cast<size_t>(now) * blocks_;
-    if (!run<false>(turns_.data(), end, differences.data(), nullptr)) return false;
+    if (!decode(turns_.data(), end, differences.data(), nullptr)) return false;
     for (const Turn* turn = turns_.data(); turn < end; ++turn)
       if (!add_up(*turn, differences[static_cast<size_t>(turn - turns_.data())])) return false;
     mcu_ += now, mcus -= now;

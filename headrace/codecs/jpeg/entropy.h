@@ -11,7 +11,7 @@
 #pragma once
 #include <algorithm>
 
-#include "headrace/codecs/jpeg/huffman.h"
+#include "headrace/codecs/jpeg/blocks.h"
 #include "headrace/codecs/jpeg/scan.h"
 
 namespace headrace::jpeg {
@@ -36,7 +36,7 @@ class Coefficients {
   // Whether it has no other.
   bool is_flat(int component, int block) const {
     const size_t place = at(component, block);
-    return ends_[place / 64 * 2 + place % 16 / 8] == 2 + Entry::kEnd && values_[place + 1] == 0;
+    return ends_[Turn{nullptr, nullptr, 0, place}.number()] == 2 + Entry::kEnd && values_[place + 1] == 0;
   }
 
  private:
@@ -73,15 +73,6 @@ class EntropyReader {
   bool is_in_order() const { return !is_last_ || bits_.position(window_.data()) <= end_ * 8; }
 
  private:
-  // A block of a run of MCUs: what it is read with, and where it goes.
-  struct Turn {
-    const Table* dc = nullptr;
-    const Table* ac = nullptr;
-    size_t component = 0, place = 0;
-  };
-  struct Progress;
-  enum class Stop { complete, data, symbol };
-
   static constexpr size_t kPiece = 4096;
   static constexpr size_t kAhead = 64;  // zeros behind the last of the data: what is read before anyone looks
 
@@ -91,11 +82,9 @@ class EntropyReader {
   int64_t until_restart(int64_t mcus) const {
     return restart_at_ > 0 ? std::min(mcus, restart_at_ - mcu_) : mcus;
   }
-  template <bool kStore> bool run(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends);
-  template <bool kStore>
-  Stop decode(Progress& progress, const Turn* end, int16_t* values, uint8_t* ends) const;
+  bool decode(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends);
   bool add_up(const Turn& turn, int16_t& difference);
-  // A refill from behind here needs more data first; or reads what is not there.
+  // Where reading must stop for more data; or because there is none.
   const uint8_t* limit() const { return window_.data() + (is_last_ ? end_ + 16 : end_ - 8); }
 
   const Scan& scan_;
