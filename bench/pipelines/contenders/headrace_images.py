@@ -13,7 +13,7 @@ data, workers = sys.argv[1], int(sys.argv[2])
 
 
 def augment(sample: Any) -> Any:
-    image = ops.decode_image(sample.image)
+    image = ops.decode_image(sample.image, match="exact")
     image = ops.random_resized_crop(image, size=SIDE)
     image = ops.random_flip(image)
     return {"image": ops.normalize(image, mean=MEAN, std=STD, layout="CHW")}
