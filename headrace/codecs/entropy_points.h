@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace headrace {
 
@@ -26,7 +27,7 @@ static_assert(sizeof(EntropyPoint) == 12);
 // the last rows may lack. A step of 0 stands for a whole row.
 struct EntropyPoints {
   int64_t step = 0;
-  std::span<const EntropyPoint> points;
+  std::vector<EntropyPoint> points;
 };
 
 // Called from many threads at once.
@@ -37,13 +38,13 @@ class PointStore {
   using FileKey = std::array<uint64_t, 2>;  // of the content
   struct Known {
     FileKey key{};
-    EntropyPoints points;  // as long as the store lives
+    EntropyPoints points;
   };
   virtual Known find(std::span<const std::byte> file) = 0;
   // The step of points that it wants to keep; nothing when it wants none.
   virtual std::optional<int64_t> wanted_step() const = 0;
   // All points that are known now, more than find() gave.
-  virtual void keep(const FileKey& key, const EntropyPoints& points) = 0;
+  virtual void keep(const FileKey& key, EntropyPoints points) = 0;
 };
 
 }  // namespace headrace

@@ -85,32 +85,61 @@ Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar) {
   return out;
 }
 
-Result<Sidecar> parse_sidecar(BufferPtr bytes) {
-  const std::span<const std::byte> all = bytes->bytes();
+Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64_t file_size) {
   Header header;
-  if (all.size() < sizeof(Header)) return damaged("shorter than its header");
-  std::memcpy(&header, all.data(), sizeof(Header));
+  if (head.size() < sizeof(Header)) return damaged("shorter than its header");
+  std::memcpy(&header, head.data(), sizeof(Header));
   if (std::string_view(header.magic, sizeof header.magic) != kMagic) return damaged("not one");
   if (header.version != kVersion) return damaged("of another version");
-  if (header.sections > kMaxSections || all.size() < sizeof(Header) + header.sections * sizeof(Entry))
+  if (header.sections > kMaxSections || head.size() < sizeof(Header) + header.sections * sizeof(Entry))
     return damaged("shorter than its table");
   const size_t checked = sizeof(Header) - kChecked + header.sections * sizeof(Entry);
-  if (checksum(all.subspan(kChecked, checked)) != header.checksum)
+  if (checksum(head.subspan(kChecked, checked)) != header.checksum)
     return damaged("header and checksum differ");
 
-  Sidecar out;
-  out.fingerprint = get_text(header.fingerprint);
+  SidecarTable out{get_text(header.fingerprint), {}};
   for (uint32_t i = 0; i < header.sections; ++i) {
     Entry entry;
-    std::memcpy(&entry, all.data() + sizeof(Header) + i * sizeof(Entry), sizeof(Entry));
-    if (entry.offset > all.size() || entry.length > all.size() - entry.offset || entry.offset % kAlign != 0)
+    std::memcpy(&entry, head.data() + sizeof(Header) + i * sizeof(Entry), sizeof(Entry));
+    if (entry.offset > file_size || entry.length > file_size - entry.offset || entry.offset % kAlign != 0)
       return damaged("a section lies outside the file");
-    const auto section = all.subspan(entry.offset, entry.length);
-    if (checksum(section) != entry.checksum) return damaged("a section and its checksum differ");
-    out.sections.push_back({get_text(entry.name), section});
+    out.sections.push_back({get_text(entry.name), entry.offset, entry.length, entry.checksum});
+  }
+  return out;
+}
+
+Result<Sidecar> parse_sidecar(BufferPtr bytes) {
+  HEADRACE_ASSIGN(const SidecarTable table, parse_sidecar_table(bytes->bytes(), bytes->size()));
+  Sidecar out;
+  out.fingerprint = table.fingerprint;
+  for (const SidecarTable::Place& place : table.sections) {
+    const auto section = bytes->bytes().subspan(place.offset, place.length);
+    if (checksum(section) != place.checksum) return damaged("a section and its checksum differ");
+    out.sections.push_back({place.name, section});
   }
   out.owner = std::move(bytes);
   return out;
+}
+
+Result<BufferPtr> SidecarFile::section(std::string_view name) {
+  const SidecarTable::Place* place = find(name);
+  if (!place) return damaged("no section " + std::string(name));
+  HEADRACE_ASSIGN(BufferPtr bytes, read_bytes(*file_, place->offset, place->length));
+  if (checksum(bytes->bytes()) != place->checksum) return damaged("a section and its checksum differ");
+  return bytes;
+}
+
+Status SidecarFile::read(std::string_view name, uint64_t offset, std::span<std::byte> out) {
+  const SidecarTable::Place* place = find(name);
+  if (!place || offset > place->length || out.size() > place->length - offset)
+    return damaged("a section is shorter than what is wanted of it");
+  return read_exactly(*file_, place->offset + offset, out);
+}
+
+const SidecarTable::Place* SidecarFile::find(std::string_view name) const {
+  for (const SidecarTable::Place& place : table_.sections)
+    if (place.name == name) return &place;
+  return nullptr;
 }
 
 }  // namespace headrace

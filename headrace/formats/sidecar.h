@@ -14,6 +14,7 @@
 //
 // Any thread may call any of these; any number of processes may store under one key at once.
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 
 #include "headrace/core/buffer.h"
 #include "headrace/core/status.h"
+#include "headrace/io/store.h"
 
 namespace headrace {
 
@@ -43,12 +45,44 @@ Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar);
 // Every offset and checksum is checked: after this the sections are what was written.
 Result<Sidecar> parse_sidecar(BufferPtr bytes);
 
+// What stands before the sections.
+struct SidecarTable {
+  struct Place {
+    std::string name;
+    uint64_t offset = 0, length = 0, checksum = 0;
+  };
+  std::string fingerprint;
+  std::vector<Place> sections;
+};
+inline constexpr size_t kMaxSidecarTable = 4096;  // bytes, header included
+// `head`: the first bytes of the file, kMaxSidecarTable or all there are.
+Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64_t file_size);
+
+// A sidecar too large to be held: its sections are read as they are wanted. Any thread.
+class SidecarFile {
+ public:
+  SidecarFile(SidecarTable table, std::unique_ptr<OpenFile> file)
+      : table_(std::move(table)), file_(std::move(file)) {}
+
+  uint64_t size(std::string_view name) const { return find(name) ? find(name)->length : 0; }
+  Result<BufferPtr> section(std::string_view name);  // all of it, with its checksum verified
+  // A part, which nobody has verified.
+  Status read(std::string_view name, uint64_t offset, std::span<std::byte> out);
+
+ private:
+  const SidecarTable::Place* find(std::string_view name) const;
+
+  SidecarTable table_;
+  std::unique_ptr<OpenFile> file_;
+};
+
 // Where the sidecar of `key` (say, "listing /data/train") lies: $XDG_CACHE_HOME or ~/.cache, then
 // headrace/<hash>.hri. Empty when this user has no such folder.
 std::string sidecar_path(std::string_view key);
 
 // Nothing when it is absent, damaged or, with a fingerprint given, stale.
 std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view fingerprint = {});
+std::unique_ptr<SidecarFile> open_sidecar(std::string_view key);
 // Makes the folder (mode 0700) and refuses one that belongs to somebody else. Callers may ignore the status.
 Status store_sidecar(std::string_view key, const Sidecar& sidecar);
 

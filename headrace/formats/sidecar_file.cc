@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "headrace/core/value.h"
@@ -57,6 +58,18 @@ std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view finge
   if (!sidecar.ok()) return std::nullopt;
   if (!fingerprint.empty() && sidecar->fingerprint != fingerprint) return std::nullopt;
   return *std::move(sidecar);
+}
+
+std::unique_ptr<SidecarFile> open_sidecar(std::string_view key) {
+  if (!is_ours(cache_folder())) return nullptr;
+  auto file = file_store()->open(sidecar_path(key));
+  if (!file.ok()) return nullptr;
+  const auto size = (*file)->size();
+  if (!size.ok()) return nullptr;
+  const auto head = read_bytes(**file, 0, std::min<uint64_t>(*size, kMaxSidecarTable));
+  if (!head.ok()) return nullptr;
+  auto table = parse_sidecar_table((*head)->bytes(), *size);
+  return table.ok() ? std::make_unique<SidecarFile>(*std::move(table), *std::move(file)) : nullptr;
 }
 
 Status store_sidecar(std::string_view key, const Sidecar& sidecar) {

@@ -223,7 +223,7 @@ TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
 }
 
 std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture, const EntropyPoints& known,
-                                    jpeg::FoundPoints* found, bool& done) {
+                                    EntropyPoints* found, bool& done) {
   const auto header = read_image_header(bytes_of(file));
   Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
   RowSink* const sink = &pixels;
@@ -245,15 +245,15 @@ TEST(Resampled, PointsChangeNoByte) {
           bool done = false;
           const auto expected = resampled_file(file, picture, {}, nullptr, done);
           ASSERT_TRUE(done);
-          const jpeg::FoundPoints all = jpeg::find_points(bytes_of(file), step);
+          const EntropyPoints all = jpeg::find_points(bytes_of(file), step);
           ASSERT_FALSE(all.points.empty());
-          jpeg::FoundPoints found{step, {}};
+          EntropyPoints found{step, {}};
           EXPECT_EQ(resampled_file(file, picture, {}, &found, done), expected);
           ASSERT_LE(found.points.size(), all.points.size());
           EXPECT_TRUE(std::equal(found.points.begin(), found.points.end(), all.points.begin()));
           for (const size_t count : {all.points.size(), all.points.size() / 2, size_t{1}}) {
-            jpeg::FoundPoints more{step, {}};
-            const EntropyPoints known{step, std::span(all.points).first(count)};
+            EntropyPoints more{step, {}};
+            const EntropyPoints known{step, {all.points.begin(), all.points.begin() + static_cast<std::ptrdiff_t>(count)}};
             EXPECT_EQ(resampled_file(file, picture, known, &more, done), expected) << step << ", " << count;
             ASSERT_TRUE(done);
             EXPECT_EQ(resampled_file(file, picture, known, nullptr, done), expected) << step << ", " << count;
@@ -267,7 +267,7 @@ TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
   const auto header = read_image_header(bytes_of(file));
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
-    jpeg::FoundPoints points = jpeg::find_points(bytes_of(file), 1);
+    EntropyPoints points = jpeg::find_points(bytes_of(file), 1);
     for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
       EntropyPoint& point = points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
       point = {static_cast<uint32_t>(below(2) == 0 ? below(1 << 20) : below(int64_t{1} << 32)),

@@ -31,18 +31,19 @@ bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   for (const Resampled& picture : pictures)
     if (picture.interpolation == kernels::Interpolation::nearest) return false;
   if (!has_end(bytes)) return false;
-  const auto resample = [&](const EntropyPoints& known, jpeg::FoundPoints* found) {
+  const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
   };
   if (!store) return resample({}, nullptr);
-  const PointStore::Known known = store->find(bytes);
+  PointStore::Known known = store->find(bytes);
+  const bool knows = !known.points.points.empty();
   const std::optional<int64_t> step = store->wanted_step();
-  jpeg::FoundPoints found{known.points.points.empty() ? step.value_or(0) : known.points.step, {}};
+  EntropyPoints found{knows ? known.points.step : step.value_or(0), {}};
   if (!resample(known.points, step ? &found : nullptr))  // once more without points, lest they are wrong
-    return !known.points.points.empty() && resample({}, nullptr);
+    return knows && resample({}, nullptr);
   if (found.points.empty()) return true;
   found.points.insert(found.points.begin(), known.points.points.begin(), known.points.points.end());
-  store->keep(known.key, {found.step, found.points});
+  store->keep(known.key, std::move(found));
   return true;
 }
 

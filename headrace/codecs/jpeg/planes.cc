@@ -249,8 +249,8 @@ class Decoder {
   }
 
   // From the last known row on everything is read; of known ones only what counts.
-  void use(const EntropyPoints& known, FoundPoints* found) {
-    known_ = known, found_ = found;
+  void use(const EntropyPoints& known, EntropyPoints* found) {
+    known_ = &known, found_ = found;
     const int64_t step = found ? found->step : known.step;
     step_ = step > 0 ? std::min(step, scan_.mcus_across()) : scan_.mcus_across();
     per_row_ = (scan_.mcus_across() + step_ - 1) / step_;
@@ -315,7 +315,7 @@ class Decoder {
   }
 
   bool start_at(int64_t row, int64_t column) {
-    const EntropyPoint& point = known_.points[static_cast<size_t>(row * per_row_ + column / step_)];
+    const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
     return reader_.start_at({point.offset, point.bit, point.dc}, row * scan_.mcus_across() + column);
   }
 
@@ -384,8 +384,8 @@ class Decoder {
   Transformer transformer_[3];
   std::vector<Picture> pictures_;
   Range columns_, rows_;  // MCUs that pictures look at
-  EntropyPoints known_;
-  FoundPoints* found_ = nullptr;
+  const EntropyPoints* known_ = nullptr;
+  EntropyPoints* found_ = nullptr;
   int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
   int64_t known_rows_ = 0;
   Strip strips_[3];       // of luma, and one with both of chroma; or of all three planes
@@ -395,7 +395,7 @@ class Decoder {
 
 bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                     const EntropyPoints& known, FoundPoints* found, Scratch& scratch) {
+                     const EntropyPoints& known, EntropyPoints* found, Scratch& scratch) {
   const std::optional<Scan> scan = read_scan(bytes);
   if (!scan || scan->height != header.height || scan->width != header.width ||
       scan->components != header.channels)
@@ -412,13 +412,14 @@ bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header
   return done;
 }
 
-FoundPoints find_points(std::span<const std::byte> bytes, int64_t step) {
-  FoundPoints found{step, {}};
+EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step) {
+  EntropyPoints found{step, {}};
+  const EntropyPoints none{step, {}};
   const std::optional<Scan> scan = read_scan(bytes);
   const Tables* tables = scan ? tables_of(*scan) : nullptr;
   if (!tables) return found;
   Decoder decoder(*scan, *tables, Form::gray);
-  decoder.use({step, {}}, &found);
+  decoder.use(none, &found);
   if (!decoder.pass_over_all()) found.points.clear();
   return found;
 }

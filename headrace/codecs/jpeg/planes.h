@@ -1,16 +1,8 @@
 // Baseline JPEG straight to resampled pictures, plane by plane: for codecs/resampled.h.
 #pragma once
-#include <vector>
-
 #include "headrace/codecs/resampled.h"
 
 namespace headrace::jpeg {
-
-// Points that are found beyond known ones.
-struct FoundPoints {
-  int64_t step = 0;
-  std::vector<EntropyPoint> points;  // of whole rows
-};
 
 // Contract: decode_resampled in resampled.h, for an image as it is stored and no picture of nearest pixels.
 // False when the file is not for our decoder or is not in order, or the run was stopped; sinks may have taken
@@ -18,9 +10,9 @@ struct FoundPoints {
 // must be where there are any.
 bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                     const EntropyPoints& known, FoundPoints* found, Scratch& scratch);
+                     const EntropyPoints& known, EntropyPoints* found, Scratch& scratch);
 
 // All points of a file; none when it is not for our decoder or is not in order.
-FoundPoints find_points(std::span<const std::byte> bytes, int64_t step);
+EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step);
 
 }  // namespace headrace::jpeg
