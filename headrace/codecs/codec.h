@@ -14,13 +14,13 @@
 #include <map>
 #include <vector>
 
+#include "headrace/codecs/entropy_points.h"
 #include "headrace/codecs/image.h"
 
 namespace headrace {
 
 struct Resampled;  // resampled.h
 class RowSink;
-class PointStore;  // entropy_points.h
 
 struct ImageCodec {
   std::string_view name;                                          // as people write it: "JPEG"
@@ -37,6 +37,8 @@ struct ImageCodec {
   bool (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                    std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
                    Scratch& scratch) = nullptr;
+  // Optional, beside resample: all entropy points of a file; none where it decodes the file another way.
+  EntropyPoints (*find_points)(std::span<const std::byte> bytes, int64_t step) = nullptr;
 };
 
 using CodecRegistry = std::map<std::string_view, ImageCodec>;

@@ -1,9 +1,9 @@
 // Where the rows of untouched JPEG files begin: with that only those parts of a file are entropy-decoded that
 // hold the pixels needed.
 //
-// Points are found on the way while a file is decoded, and kept by a PointStore for the next time. A store may
-// lose or never have them. What it gives is checked as far as that goes: with wrong points reading stays within
-// the file, but pixels may be wrong, so a store must know its files by their content.
+// Points are found on the way while a file is decoded, and kept by a PointStore for the next time. A store
+// may lose or never have them. What it gives is checked as far as that goes: with wrong points reading stays
+// within the file, but pixels may be wrong, so a store must know its files by their content.
 #pragma once
 #include <array>
 #include <cstddef>

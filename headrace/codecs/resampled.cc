@@ -90,4 +90,10 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
   return status;
 }
 
+EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step) {
+  const auto header = read_image_header(bytes);
+  return header.ok() && header->codec->find_points ? header->codec->find_points(bytes, step)
+                                                   : EntropyPoints{};
+}
+
 }  // namespace headrace

@@ -39,4 +39,7 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
                         Scratch& scratch, PointStore* store = nullptr);
 
+// All entropy points of a file, for a PointStore; none where it has no use for them.
+EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step);
+
 }  // namespace headrace

@@ -65,7 +65,8 @@ const PointIndex::FileEntry* PointIndex::find_entry(const FileKey& key) const {
 }
 
 std::optional<EntropyPoints> PointIndex::read(SidecarFile& file, const FileEntry& entry) {
-  if (entry.count == 0 || entry.count > kMostPoints || entry.first > file.size(kPoints) / sizeof(EntropyPoint))
+  if (entry.count == 0 || entry.count > kMostPoints ||
+      entry.first > file.size(kPoints) / sizeof(EntropyPoint))
     return std::nullopt;
   EntropyPoints out{entry.step, std::vector<EntropyPoint>(entry.count)};
   const auto bytes = std::as_writable_bytes(std::span(out.points));

@@ -1,8 +1,8 @@
 // The entropy points of a data set's JPEG files (codecs/entropy_points.h), in a sidecar from run to run.
 //
-// Files are known by a hash of their content, so an index is never stale: a file that changed is a file that is
-// not known. The points themselves stay on disk until they are wanted, each file's with a checksum; what is found
-// during a run is held in memory, up to a limit, until save().
+// Files are known by a hash of their content, so an index is never stale: a file that changed is a file that
+// is not known. The points themselves stay on disk until they are wanted, each file's with a checksum; what
+// is found during a run is held in memory, up to a limit, until save().
 #pragma once
 #include <atomic>
 #include <memory>

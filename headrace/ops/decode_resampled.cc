@@ -83,8 +83,9 @@ struct Form {
 
 class DecodeResampled final : public AnyOp {
  public:
-  DecodeResampled(OpPtr decode, ImageDecoding decoding, std::vector<Form> forms)
-      : decode_(std::move(decode)), decoding_(decoding), forms_(std::move(forms)) {}
+  DecodeResampled(OpPtr decode, ImageDecoding decoding, std::vector<Form> forms,
+                  std::shared_ptr<PointStore> store = nullptr)
+      : decode_(std::move(decode)), decoding_(decoding), forms_(std::move(forms)), store_(std::move(store)) {}
 
   std::string_view name() const override { return "decode_resampled"; }
   Value params() const override {
@@ -156,12 +157,13 @@ class DecodeResampled final : public AnyOp {
         sinks[i] = new (at) PixelSink(image[1], image[2], out[i].as<uint8_t>());
     }
     return decode_resampled(in[0].bytes(), header, decoding_.color, decoding_.upright, pictures, sinks,
-                            scratch);
+                            scratch, store_.get());
   }
 
   OpPtr decode_;
   ImageDecoding decoding_;
   std::vector<Form> forms_;
+  std::shared_ptr<PointStore> store_;
 };
 
 }  // namespace
@@ -188,6 +190,13 @@ OpPtr with_normalize(const OpPtr& op, size_t i, const OpPtr& normalize) {
   std::vector<Form> forms = decode.forms();
   forms[i] = {normalize, *normalization_of_u8(*normalize)};
   return std::make_shared<DecodeResampled>(decode.decode_image(), decode.decoding(), std::move(forms));
+}
+
+OpPtr with_point_store(const OpPtr& op, std::shared_ptr<PointStore> store) {
+  const auto* decode = dynamic_cast<const DecodeResampled*>(op.get());
+  if (!decode) return op;
+  return std::make_shared<DecodeResampled>(decode->decode_image(), decode->decoding(), decode->forms(),
+                                           std::move(store));
 }
 
 }  // namespace headrace

@@ -7,6 +7,7 @@
 #pragma once
 #include <span>
 
+#include "headrace/codecs/entropy_points.h"
 #include "headrace/ops/op.h"
 
 namespace headrace {
@@ -32,5 +33,8 @@ bool can_normalize(const AnyOp& op, size_t i, const AnyOp& normalize);
 
 // The same with image `i` normalised. REQUIRES: can_normalize().
 OpPtr with_normalize(const OpPtr& op, size_t i, const OpPtr& normalize);
+
+// The same with a store that spares it work; `op` itself when it is none from make_decode_resampled.
+OpPtr with_point_store(const OpPtr& op, std::shared_ptr<PointStore> store);
 
 }  // namespace headrace

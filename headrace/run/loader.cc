@@ -23,6 +23,8 @@ uint64_t now_ns() {
                                std::chrono::nanoseconds(1));
 }
 
+constexpr size_t kMostPointMemory = size_t{64} << 20;
+
 LoaderOptions with_defaults(LoaderOptions o) {
   if (o.workers == 0) o.workers = usable_cores();
   if (o.io == 0) o.io = std::clamp<size_t>(o.workers, 2, 16);
@@ -305,6 +307,9 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
   if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
     pause();
     if (!was_stopped) failure_ = failure;
+    const auto& points = pipeline_.points;
+    if (pulled == Pull::end && points && points->found() >= kWorthRememberingPoints)
+      (void)points->save();  // an index that cannot be kept is found again
   }
   if (pulled == Pull::end) return std::optional(false);
   return was_stopped ? stopped() : failure;
@@ -410,7 +415,8 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
   HEADRACE_ASSIGN(Pipeline pipeline,
-                  lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher)));
+                  lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher),
+                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0));
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),

@@ -19,8 +19,11 @@ struct LoaderOptions {
   size_t memory_budget = 0;            // bytes; 0: a quarter of what the process may use
   bool deterministic = true;           // false: batches in the order in which they get ready
   std::set<std::string> rewrites_off;  // names, or "all"
-  bool write_into_slot = true;         // false: through scratch, then copied; the same bytes
-  std::string trace;                   // a file for a Chrome/Perfetto trace of the first iteration; "" = none
+  // Find out on the way where the rows of JPEG files begin, and use that from the next epoch and run on
+  // (docs/jpeg.md); the same bytes.
+  bool checkpoints = true;
+  bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
+  std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
   std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed
 };
 

@@ -292,10 +292,11 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 }  // namespace
 
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
-                       std::shared_ptr<Fetcher> fetcher) {
+                       std::shared_ptr<Fetcher> fetcher, size_t point_memory) {
   Pipeline out;
   const NodePtr placed = without_dead_fields(place_shard(place_on_error(number(root))));
   out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
+  if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   list_operators(*placed, out.operators);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
   const Node* top = placed.get();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/graph/rewrites/rewrites.h"
+#include "headrace/run/points.h"
 #include "headrace/run/stage.h"
 
 namespace headrace {
@@ -18,6 +19,7 @@ struct Pipeline {
   std::vector<Applied> applied;        // what the rewrites did
   std::vector<std::string> operators;  // by ordinal, for reports
   std::set<std::string> parts;         // operators that make only what their readers look at, for explain
+  std::shared_ptr<PointIndex> points;  // of the JPEG files it decodes; null when none would help
   StreamPtr root;
   LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;
@@ -43,8 +45,9 @@ struct Pipeline {
   } sharing;
 };
 
+// `point_memory`: bytes for entropy points that are found; 0: none are used.
 Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
-                       std::shared_ptr<Fetcher> fetcher);
+                       std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

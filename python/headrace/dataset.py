@@ -229,6 +229,7 @@ class Dataset:
         memory_budget: int | None = None,
         deterministic: bool | None = None,
         rewrites: Mapping[str, bool] | bool | None = None,
+        checkpoints: bool | None = None,
         trace: str | os.PathLike[str] | None = None,
     ) -> Dataset:
         """Set how a run goes; what is left out stays as it was.
@@ -241,6 +242,8 @@ class Dataset:
             memory_budget: Bytes the run may hold (a quarter of what the process may use).
             deterministic: False gives batches in the order in which they get ready (True).
             rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
+            checkpoints: Remember where rows of JPEG files begin, which spares decode_image(match="fast") work from
+                the second epoch on; kept in the user's cache folder (True). Results are the same.
             trace: File for a Chrome/Perfetto trace of the first iteration.
         """
         numbers = {
@@ -254,6 +257,8 @@ class Dataset:
             merged["seed"] = whole_number("options", "seed", seed)
         if deterministic is not None:
             merged["deterministic"] = flag("options", "deterministic", deterministic)
+        if checkpoints is not None:
+            merged["checkpoints"] = flag("options", "checkpoints", checkpoints)
         if trace is not None:
             merged["trace"] = os.fspath(trace)
         if isinstance(rewrites, bool):

@@ -37,6 +37,8 @@ LoaderOptions options_from(const nb::dict& options) {
       out.deterministic = nb::cast<bool>(value);
     else if (name == "rewrites_off")
       out.rewrites_off = nb::cast<std::set<std::string>>(value);
+    else if (name == "checkpoints")
+      out.checkpoints = nb::cast<bool>(value);
     else if (name == "trace")
       out.trace = nb::cast<std::string>(value);
     else

@@ -204,7 +204,8 @@ void compare(const Encoding& e) {
       sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
     RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
     Scratch scratch;
-    ASSERT_TRUE(jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
+    ASSERT_TRUE(
+        jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
     for (size_t i = 0; i < 3; ++i)
       ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e.h, e.v))
           << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", restart " << e.restart;
@@ -222,13 +223,14 @@ TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
   for (int size = 1; size <= 40; ++size) compare({3 * size, 5 * size, 1, 1, 1, false, 0});
 }
 
-std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture, const EntropyPoints& known,
-                                    EntropyPoints* found, bool& done) {
+std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture,
+                                    const EntropyPoints& known, EntropyPoints* found, bool& done) {
   const auto header = read_image_header(bytes_of(file));
   Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
   RowSink* const sink = &pixels;
   Scratch scratch;
-  done = jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found, scratch);
+  done = jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
+                               scratch);
   return pixels.pixels;
 }
 
@@ -253,7 +255,8 @@ TEST(Resampled, PointsChangeNoByte) {
           EXPECT_TRUE(std::equal(found.points.begin(), found.points.end(), all.points.begin()));
           for (const size_t count : {all.points.size(), all.points.size() / 2, size_t{1}}) {
             EntropyPoints more{step, {}};
-            const EntropyPoints known{step, {all.points.begin(), all.points.begin() + static_cast<std::ptrdiff_t>(count)}};
+            const EntropyPoints known{
+                step, {all.points.begin(), all.points.begin() + static_cast<std::ptrdiff_t>(count)}};
             EXPECT_EQ(resampled_file(file, picture, known, &more, done), expected) << step << ", " << count;
             ASSERT_TRUE(done);
             EXPECT_EQ(resampled_file(file, picture, known, nullptr, done), expected) << step << ", " << count;
@@ -269,9 +272,11 @@ TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
   for (int round = 0; round < 2000; ++round) {
     EntropyPoints points = jpeg::find_points(bytes_of(file), 1);
     for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
-      EntropyPoint& point = points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
+      EntropyPoint& point =
+          points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
       point = {static_cast<uint32_t>(below(2) == 0 ? below(1 << 20) : below(int64_t{1} << 32)),
-               static_cast<uint16_t>(below(20)), {static_cast<int16_t>(below(65536) - 32768), 0, 0}};
+               static_cast<uint16_t>(below(20)),
+               {static_cast<int16_t>(below(65536) - 32768), 0, 0}};
     }
     bool done = false;
     resampled_file(file, random_picture(*header), {1, points.points}, nullptr, done);

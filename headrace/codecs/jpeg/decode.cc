@@ -53,7 +53,8 @@ const CodecRegistration registered({.name = "JPEG",
                                     .recognise = is_jpeg,
                                     .read_header = read_jpeg_header,
                                     .decode = decode_jpeg,
-                                    .resample = resample_jpeg});
+                                    .resample = resample_jpeg,
+                                    .find_points = jpeg::find_points});
 }  // namespace
 
 }  // namespace headrace

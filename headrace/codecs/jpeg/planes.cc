@@ -269,7 +269,9 @@ class Decoder {
       if (scratch.is_stopped() || !decode_row(row)) return false;
       if (row >= rows_.begin) feed(row);
     }
-    if (found_) found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) * static_cast<size_t>(per_row_));
+    if (found_)
+      found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) *
+                            static_cast<size_t>(per_row_));
     return true;
   }
 
@@ -388,7 +390,7 @@ class Decoder {
   EntropyPoints* found_ = nullptr;
   int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
   int64_t known_rows_ = 0;
-  Strip strips_[3];       // of luma, and one with both of chroma; or of all three planes
+  Strip strips_[3];  // of luma, and one with both of chroma; or of all three planes
 };
 
 }  // namespace
@@ -403,7 +405,9 @@ bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
   const bool is_fine = scan->h_most == 1 && scan->v_most == 1;
-  const Form form = scan->components == 1 || color == Color::gray ? Form::gray : is_fine ? Form::rgb : Form::coarse;
+  const Form form = scan->components == 1 || color == Color::gray ? Form::gray
+                    : is_fine                                     ? Form::rgb
+                                                                  : Form::coarse;
   const Scratch::Mark mark = scratch.mark();
   Decoder decoder(*scan, *tables, form);
   decoder.use(known, found);

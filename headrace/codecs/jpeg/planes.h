@@ -6,8 +6,8 @@ namespace headrace::jpeg {
 
 // Contract: decode_resampled in resampled.h, for an image as it is stored and no picture of nearest pixels.
 // False when the file is not for our decoder or is not in order, or the run was stopped; sinks may have taken
-// rows then. `known` may be empty. `found`, if given, gets the points behind the known ones, whose step its own
-// must be where there are any.
+// rows then. `known` may be empty. `found`, if given, gets the points behind the known ones, whose step its
+// own must be where there are any.
 bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
                      const EntropyPoints& known, EntropyPoints* found, Scratch& scratch);
