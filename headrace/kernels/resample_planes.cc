@@ -196,6 +196,12 @@ HWY_EXPORT(to_rgb);
 HWY_EXPORT(mix_bytes);
 HWY_EXPORT(mix_rgb);
 
+// To the nearest whole number, for x above -2^20; faster than the library, which is asked for each weight.
+int rounded(double x) {
+  constexpr int kUp = 1 << 20;
+  return static_cast<int>(x + (kUp + 0.5)) - kUp;
+}
+
 // The window of one axis: what a plain resize has (taps.cc), around a centre that may lie within a sample.
 struct Window {
   double scale, filter_scale, support;
@@ -210,9 +216,8 @@ struct Window {
   }
   // The samples around it that count, one at least.
   std::pair<int64_t, int64_t> around(const PlaneAxis& axis, double center) const {
-    const auto whole = [](double x) { return static_cast<int64_t>(std::floor(x + 0.5)); };
-    const int64_t first = std::clamp(whole(center - support), axis.low, axis.high - 1);
-    return {first, std::clamp(whole(center + support), first + 1, axis.high)};
+    const int64_t first = std::clamp<int64_t>(rounded(center - support), axis.low, axis.high - 1);
+    return {first, std::clamp<int64_t>(rounded(center + support), first + 1, axis.high)};
   }
 };
 
@@ -284,12 +289,12 @@ PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
     if (sum == 0) sum = exact[0] = 1;
     // Weights that are rounded so that any number of them from the first on is right to a unit: their sum is
     // exact.
+    const double scale = (1 << kWeightBits) / sum;
     double total = 0;
     int before = 0;
     for (int32_t k = 0; k < needed; ++k) {
       if (k < count) total += exact[k];
-      const int now =
-          k + 1 < count ? static_cast<int>(std::lround(total / sum * (1 << kWeightBits))) : 1 << kWeightBits;
+      const int now = k + 1 < count ? rounded(total * scale) : 1 << kWeightBits;
       weight[k] = both_halves(now - before);
       before = now;
     }

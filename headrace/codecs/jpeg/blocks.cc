@@ -17,7 +17,7 @@ namespace headrace::jpeg {
 inline constexpr size_t kFull = 64;  // this k and those above: no more coefficients
 
 // Where in a pair of blocks the coefficient before index k goes; the block may end there.
-inline constexpr auto kPlaces = [] {
+static constexpr auto kPlaces = [] {
   std::array<uint8_t, kFull + 1 + Entry::kEnd> places{};
   for (size_t k = 1; k <= kFull; ++k)
     places[k] = places[k + Entry::kEnd] =
