@@ -172,8 +172,8 @@ bench: build  ## the micro-benchmarks and the pipelines beside other loaders
 	@cmake --build $(RELEASE) --target headrace_micro
 	$(RELEASE)/bench/micro/headrace_micro
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
-	$(PYTHON) bench/pipelines/race.py images $(DEMO_DATA)/train --workers 1 2
-	$(PYTHON) bench/pipelines/race.py elements
+	$(PYTHON) bench/pipelines/rn50.py $(DEMO_DATA)/train
+	$(PYTHON) bench/pipelines/elements.py
 
 .PHONY: clean
 clean:  ## remove what was built; the virtual environment and the demo data stay

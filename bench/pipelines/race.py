@@ -1,129 +1,143 @@
 """Run contenders side by side and compare them pair by pair.
 
-Every contender is one long-lived process. A round gives each the same segment of work, one after the other, so that a
-machine that slows down slows all of them; the figure is the ratio within a round, its median over rounds, and a 95 %
-bootstrap interval of that median. Absolute times are printed for orientation only.
-
-    python bench/pipelines/race.py images DATA [--workers 1 2] [--rounds 15]
-    python bench/pipelines/race.py elements [--rounds 15]
-
-needs tensorflow-cpu, torch and pillow beside headrace; one that does not import is left out and said so.
+Every contender is one long-lived process (or several that run at once). A round gives each the same segment of work,
+one after the other, so that a machine that slows down slows all of them; the figure is the ratio within a round, its
+median over rounds, and a 95 % bootstrap interval of that median. Absolute times are for orientation only.
 """
 
-import argparse
 import contextlib
 import json
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
-RACES = {
-    "images": {
-        "headrace": ["headrace_images"],
-        "tf.data decode_and_crop": ["tfdata_images"],
-        "torch DataLoader + Pillow": ["torch_images"],
-    },
-    "elements": {
-        "headrace": ["headrace_elements"],
-        "headrace, not hoisted": ["headrace_elements", "plain"],
-        "tf.data, batched first": ["tfdata_elements"],
-        "tf.data, mapped first": ["tfdata_elements", "plain"],
-        "torch DataLoader in process": ["torch_elements"],
-    },
-}
-SEGMENT = {"images": 8, "elements": 400}  # batches a segment
 
 
-class Contender:
-    def __init__(self, name: str, module: str, arguments: list[str]) -> None:
-        self.name = name
-        command = [sys.executable, "-m", f"contenders.{module}", *arguments]
+@dataclass(frozen=True)
+class Entry:
+    """What to start: a module of `contenders`, its arguments, and the Python that has what it imports."""
+
+    name: str
+    module: str
+    arguments: tuple[str, ...]
+    python: str = sys.executable
+    processes: int = 1  # that many at once, which share a segment and know nothing of one another
+
+
+@dataclass
+class Times:
+    """Seconds a unit (an image, an element), one figure for each round."""
+
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+
+class Ratio(NamedTuple):
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:5.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+class Process:
+    def __init__(self, entry: Entry) -> None:
+        self.open = contextlib.ExitStack()
+        self.complaints = self.open.enter_context(tempfile.TemporaryFile("w+"))
         self.process = subprocess.Popen(
-            command,
+            [entry.python, "-m", f"contenders.{entry.module}", *entry.arguments],
             cwd=HERE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.complaints,
             text=True,
         )
 
-    def run(self, batches: int) -> dict[str, float]:
-        assert self.process.stdin and self.process.stdout and self.process.stderr
+    def start(self, batches: int) -> None:
+        assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
             print(batches, file=self.process.stdin, flush=True)
+
+    def finish(self) -> dict[str, float]:
+        assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(self.process.stderr.read().strip().splitlines()[-1])
+            self.process.wait()
+            self.complaints.seek(0)
+            raise RuntimeError((self.complaints.read().strip().splitlines() or ["it ended"])[-1])
         answer: dict[str, float] = json.loads(line)
         return answer
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
+        self.open.close()
 
 
-def interval(values: list[float]) -> tuple[float, float]:
-    """95 % bootstrap interval of the median."""
-    draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
-    return medians[50], medians[1949]
+class Contender:
+    def __init__(self, entry: Entry) -> None:
+        self.name = entry.name
+        self.processes = [Process(entry) for _ in range(entry.processes)]
+
+    def run(self, batches: int) -> tuple[float, float]:
+        """Take so many batches; CPU and wall seconds a unit. Processes at once add up their rates."""
+        for process in self.processes:
+            process.start(batches // len(self.processes))
+        answers = [process.finish() for process in self.processes]
+        units = sum(a["units"] for a in answers)
+        return sum(a["cpu"] for a in answers) / units, 1 / sum(a["units"] / a["wall"] for a in answers)
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.close()
 
 
-def race(kind: str, data: str, workers: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+def race(entries: list[Entry], rounds: int, batches: int) -> dict[str, Times]:
+    """Times by name, of those that start; the others are named on stderr, with the reason."""
     contenders = []
-    for name, (module, *extra) in RACES[kind].items():
-        contender = Contender(name, module, [data, str(workers), *extra])
+    for entry in entries:
+        contender = Contender(entry)
         try:
-            contender.run(SEGMENT[kind])  # warm up: imports, page cache, first batches
+            contender.run(batches)  # warm up: imports, page cache, first batches
             contenders.append(contender)
         except RuntimeError as error:
-            print(f"  {name}: left out ({error})")
+            print(f"  {entry.name}: left out ({error})", file=sys.stderr)
             contender.close()
-    times: dict[str, dict[str, list[float]]] = {c.name: {"cpu": [], "wall": []} for c in contenders}
+    times = {c.name: Times() for c in contenders}
     for _ in range(rounds):
         for contender in contenders:
-            got = contender.run(SEGMENT[kind])
-            for figure in ("cpu", "wall"):
-                times[contender.name][figure].append(got[figure] / got["units"])
+            cpu, wall = contender.run(batches)
+            times[contender.name].cpu.append(cpu)
+            times[contender.name].wall.append(wall)
     for contender in contenders:
         contender.close()
     return times
 
 
-def report(kind: str, times: dict[str, dict[str, list[float]]]) -> None:
-    scale, unit = (1e3, "ms an image") if kind == "images" else (1e6, "us an element")
-    ours = times["headrace"]
-    for name, figures in times.items():
-        cpu, wall = (statistics.median(figures[f]) * scale for f in ("cpu", "wall"))
-        line = f"  {name:28s} CPU {cpu:8.4f}  wall {wall:8.4f} {unit}"
-        if name != "headrace":
-            for figure in ("cpu", "wall"):
-                ratios = [theirs / mine for theirs, mine in zip(figures[figure], ours[figure], strict=True)]
-                low, high = interval(ratios)
-                line += f"   {figure} ratio {statistics.median(ratios):5.2f} [{low:.2f}, {high:.2f}]"
-        print(line)
+def ratio(theirs: list[float], ours: list[float]) -> Ratio:
+    """How many times ours theirs is, with a 95 % bootstrap interval of the median over rounds."""
+    pairs = [a / b for a, b in zip(theirs, ours, strict=True)]
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(pairs, k=len(pairs))) for _ in range(2000))
+    return Ratio(statistics.median(pairs), medians[50], medians[1949])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("kind", choices=RACES)
-    parser.add_argument("data", nargs="?", default="-", help="folder of JPEGs, for images")
-    parser.add_argument("--workers", type=int, nargs="+", default=None)
-    parser.add_argument("--rounds", type=int, default=15)
-    arguments = parser.parse_args()
-    data = arguments.data if arguments.data == "-" else str(Path(arguments.data).resolve())
-    for workers in arguments.workers or ([1, 2] if arguments.kind == "images" else [1]):
-        print(
-            f"{arguments.kind}, {workers} worker{'s' if workers > 1 else ''}, {arguments.rounds} rounds:",
-            flush=True,
-        )
-        report(arguments.kind, race(arguments.kind, data, workers, arguments.rounds))
-
-
-if __name__ == "__main__":
-    main()
+def table(times: dict[str, Times], ours: str, scale: float, unit: str) -> str:
+    """One line a contender; ratios above 1 mean that `ours` is cheaper."""
+    lines = []
+    for name, t in times.items():
+        cpu, wall = statistics.median(t.cpu) * scale, statistics.median(t.wall) * scale
+        line = f"  {name:34s} CPU {cpu:8.4f}  wall {wall:8.4f} {unit}"
+        if name != ours:
+            line += (
+                f"   CPU ratio {ratio(t.cpu, times[ours].cpu)}  wall ratio {ratio(t.wall, times[ours].wall)}"
+            )
+        lines.append(line)
+    return "\n".join(lines)

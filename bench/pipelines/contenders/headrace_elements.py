@@ -8,12 +8,12 @@ import headrace as hr
 
 from .segment import serve
 
-workers, plain = int(sys.argv[2]), sys.argv[3:] == ["plain"]
+plain = sys.argv[1:] == ["plain"]
 
 
 def batches() -> Iterator[Any]:
     read = hr.range(10_000_000).map(lambda x: x + 1).shuffle(seed=1).repeat().batch(256)
-    yield from read.options(workers=workers, rewrites={"hoist_over_batch": not plain}).numpy()
+    yield from read.options(workers=1, rewrites={"hoist_over_batch": not plain}).numpy()
 
 
 serve(batches(), 256)

@@ -1,27 +1,47 @@
-"""Headrace: folder -> decode -> random_resized_crop -> flip -> normalize -> batch; match="exact"."""
+"""Headrace: folder -> decode -> random_resized_crop -> flip -> normalize -> batch, and the same for eval and decode.
 
-import sys
+Its last argument is the mode of decode_image: fast or exact.
+"""
+
 from collections.abc import Iterator
 from typing import Any
 
 import headrace as hr
 from headrace import ops
 
-from .segment import BATCH, MEAN, SIDE, STD, serve
+from .segment import BATCH, MEAN, SHORTER, SIDE, STD, serve, task
 
-data, workers = sys.argv[1], int(sys.argv[2])
+data, workers, work, (match,) = task()
 
 
-def augment(sample: Any) -> Any:
-    image = ops.decode_image(sample.image, match="exact")
+def train(sample: Any) -> Any:
+    image = ops.decode_image(sample.image, match=match)
     image = ops.random_resized_crop(image, size=SIDE)
     image = ops.random_flip(image)
     return {"image": ops.normalize(image, mean=MEAN, std=STD, layout="CHW")}
 
 
+def evaluate(sample: Any) -> Any:
+    image = ops.decode_image(sample.image, match=match)
+    image = ops.center_crop(ops.resize(image, size=SHORTER), size=SIDE)
+    return {"image": ops.normalize(image, mean=MEAN, std=STD, layout="CHW")}
+
+
 def batches() -> Iterator[Any]:
-    read = hr.read(data).shuffle(seed=1).map(augment).repeat().batch(BATCH)
+    read = hr.read(data)
+    if work == "train":
+        read = read.shuffle(seed=1).map(train).repeat().batch(BATCH)
+    else:
+        read = read.map(evaluate).repeat().batch(BATCH)
     yield from read.options(workers=workers).numpy()
 
 
-serve(batches(), BATCH)
+def pictures() -> Iterator[Any]:
+    """Whole pictures have many sizes: no batches, 64 at a time."""
+    read = hr.read(data).map(lambda sample: {"image": ops.decode_image(sample.image, match=match)}).repeat()
+    stream = iter(read.options(workers=workers).numpy())
+    while True:
+        yield [next(stream) for _ in range(BATCH)]
+
+
+serve(pictures() if work == "decode" else batches(), BATCH)

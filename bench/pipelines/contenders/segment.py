@@ -13,10 +13,25 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-BATCH, SIDE = 64, 224
+BATCH, SIDE, SHORTER = 64, 224, 256
+CENTER = SIDE / SHORTER  # the part of the shorter side that eval keeps
+
+
+class Task(NamedTuple):
+    """What the command line of a contender for images says."""
+
+    data: str  # a folder of JPEGs
+    workers: int
+    work: str  # "train", "eval" or "decode"
+    rest: list[str]
+
+
+def task() -> Task:
+    data, workers, work, *rest = sys.argv[1:]
+    return Task(data, int(workers), work, rest)
 
 
 def files(folder: str) -> list[str]:

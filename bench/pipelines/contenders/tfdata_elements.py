@@ -8,14 +8,14 @@ import tensorflow as tf
 
 from .segment import serve
 
-workers, plain = int(sys.argv[2]), sys.argv[3:] == ["plain"]
-tf.config.threading.set_inter_op_parallelism_threads(workers)
+plain = sys.argv[1:] == ["plain"]
+tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.config.threading.set_intra_op_parallelism_threads(1)
 options = tf.data.Options()
-options.threading.private_threadpool_size = workers
+options.threading.private_threadpool_size = 1
 dataset = tf.data.Dataset.range(10_000_000).repeat()
 if plain:
-    dataset = dataset.map(lambda x: x + 1, num_parallel_calls=workers).shuffle(1000).batch(256)
+    dataset = dataset.map(lambda x: x + 1, num_parallel_calls=1).shuffle(1000).batch(256)
 else:
-    dataset = dataset.shuffle(1000).batch(256).map(lambda x: x + 1, num_parallel_calls=workers)
+    dataset = dataset.shuffle(1000).batch(256).map(lambda x: x + 1, num_parallel_calls=1)
 serve(iter(dataset.prefetch(2).with_options(options).as_numpy_iterator()), 256)

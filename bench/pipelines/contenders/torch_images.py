@@ -1,37 +1,44 @@
-"""torch DataLoader: Pillow decode -> crop + resize -> flip -> normalise, worker processes, default collate.
+"""torch DataLoader: decode -> crop + resize -> flip -> normalise, worker processes, default collate.
 
-Its fastest path with Pillow: crop and resize in one call (`resize(box=...)`), the rest in torch on u8 until the last step.
+Its last argument is who decodes and resizes. pillow: crop and resize in one call (`resize(box=...)`). opencv: bilinear,
+not antialiased. The rest is in torch, on u8 until the last step.
 """
 
-import math
 import random
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from .segment import BATCH, MEAN, SIDE, STD, files, serve
+from .boxes import center_box, random_box
+from .segment import BATCH, MEAN, SIDE, STD, files, serve, task
 
-data, workers = sys.argv[1], int(sys.argv[2])
+data, workers, work, (library,) = task()
 torch.set_num_threads(1)
 paths = files(data)
+draw_box = random_box if work == "train" else center_box
 mean = torch.tensor(MEAN).view(3, 1, 1) * 255
 inverse = 1 / (torch.tensor(STD).view(3, 1, 1) * 255)
 
+if library == "pillow":
+    from PIL import Image
 
-def crop_box(width: int, height: int) -> tuple[int, int, int, int]:
-    for _ in range(10):
-        area = width * height * random.uniform(0.08, 1.0)
-        ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
-        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
-        if 0 < w <= width and 0 < h <= height:
-            x, y = random.randint(0, width - w), random.randint(0, height - h)
-            return x, y, x + w, y + h
-    return 0, 0, width, height
+    def crop(path: str) -> Any:
+        with Image.open(path) as file:
+            image = file.convert("RGB")
+        x, y, w, h = draw_box(*image.size)
+        return np.array(image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=(x, y, x + w, y + h)))
+else:
+    import cv2
+
+    cv2.setNumThreads(0)
+
+    def crop(path: str) -> Any:
+        image: Any = cv2.imread(path, cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION)
+        x, y, w, h = draw_box(image.shape[1], image.shape[0])
+        return cv2.resize(image[y : y + h, x : x + w], (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)
 
 
 class Files(Dataset[Any]):
@@ -39,11 +46,8 @@ class Files(Dataset[Any]):
         return len(paths)
 
     def __getitem__(self, index: int) -> Any:
-        with Image.open(paths[index]) as file:
-            image = file.convert("RGB")
-        image = image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=crop_box(*image.size))
-        pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1)
-        if random.random() < 0.5:
+        pixels = torch.from_numpy(crop(paths[index])).permute(2, 0, 1)
+        if work == "train" and random.random() < 0.5:
             pixels = pixels.flip(2)
         return (pixels.to(torch.float32) - mean) * inverse
 
@@ -51,7 +55,7 @@ class Files(Dataset[Any]):
 class Forever(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         while True:
-            yield from torch.randperm(len(paths)).tolist()
+            yield from torch.randperm(len(paths)).tolist() if work == "train" else range(len(paths))
 
 
 loader = DataLoader(
