@@ -43,24 +43,33 @@ struct Single {
 };
 using Singles = std::array<Single, 1 << kLookBits>;
 
-// The symbol's code is `length` bits at the front of `index`.
-Entry single(bool is_dc, int symbol, int length, uint32_t index) {
+// What stands for a symbol whose code is `length` bits, from `out` on: one entry for each of the bits that may
+// follow the code in a look-up.
+void fill(bool is_dc, int symbol, int length, Single* out) {
   const int run = symbol >> 4, size = symbol & 15, left = kLookBits - length;
-  if (size == 0 && !is_dc && run != 15) return {length, 1, 1 + Entry::kEnd, 0, 0, 0};
-  if (size == 0) return {length, run + 1, run + 1, 0, 0, 0};
-  if (left == 0 || length + size > kMostUsed) return Entry::slow();  // no sign in sight, or too long
-  const auto bits = static_cast<int>(index & ((1u << left) - 1));
-  const int value = size <= left ? bits >> (left - size) : bits << (size - left);
-  const bool is_negative = bits >> (left - 1) == 0;
-  return {length + size,           run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value,
-          std::max(0, size - left)};
+  const auto put = [&](int count, Entry entry) {
+    for (int i = 0; i < count; ++i) *out++ = {entry, length};
+  };
+  if (size == 0 && !is_dc && run != 15) return put(1 << left, {length, 1, 1 + Entry::kEnd, 0, 0, 0});
+  if (size == 0) return put(1 << left, {length, run + 1, run + 1, 0, 0, 0});
+  if (left == 0 || length + size > kMostUsed) return put(1 << left, Entry::slow());  // no sign, or too long
+  const int seen = std::min(size, left), more = size - seen;  // bits of the value
+  for (int bits = 0; bits < 1 << seen; ++bits) {
+    const int value = bits << more;
+    const bool is_negative = bits >> (seen - 1) == 0;
+    put(1 << (left - seen), {length + size, run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value, more});
+  }
 }
 
 void fill(const Codes& codes, bool is_dc, Singles& out) {
-  for (uint32_t i = 0; i < out.size(); ++i) {
-    const int code = codes.look[i];
-    out[i] =
-        code == 0 ? Single{Entry::slow(), 0} : Single{single(is_dc, code >> 8, code & 255, i), code & 255};
+  for (size_t i = 0; i < out.size();) {
+    const int code = codes.look[i], length = code & 255;
+    if (code == 0) {
+      out[i++] = {Entry::slow(), 0};
+    } else {
+      fill(is_dc, code >> 8, length, out.data() + i);
+      i += size_t{1} << (kLookBits - length);
+    }
   }
 }
 
