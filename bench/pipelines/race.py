@@ -7,6 +7,7 @@ median over rounds, and a 95 % bootstrap interval of that median. Absolute times
 
 import contextlib
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -28,6 +29,7 @@ class Entry:
     arguments: tuple[str, ...]
     python: str = sys.executable
     processes: int = 1  # that many at once, which share a segment and know nothing of one another
+    environment: tuple[tuple[str, str], ...] = ()  # beside that of this process
 
 
 @dataclass
@@ -49,11 +51,11 @@ class Ratio(NamedTuple):
 
 class Process:
     def __init__(self, entry: Entry) -> None:
-        self.open = contextlib.ExitStack()
-        self.complaints = self.open.enter_context(tempfile.TemporaryFile("w+"))
+        self.complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as the process)
         self.process = subprocess.Popen(
             [entry.python, "-m", f"contenders.{entry.module}", *entry.arguments],
             cwd=HERE,
+            env={**os.environ, **dict(entry.environment)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.complaints,
@@ -78,7 +80,7 @@ class Process:
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.open.close()
+        self.complaints.close()
 
 
 class Contender:

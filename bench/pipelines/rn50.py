@@ -6,8 +6,8 @@
 FOLDER holds JPEGs (default: imagenet1k of $HEADRACE_DATA). Figures are CPU time (user + system, of the process and its
 workers) an image, of one worker with a warm page cache, from full buffers to full buffers; ratios are taken round by
 round in one run (race.py). The peers are imported by PYTHON, which may be that of another virtual environment; one that
-does not import is left out and said so. The fastest peer is the cheapest of tf.data, DALI and FFCV. --checkpoints adds
-rows over copies of FOLDER with entropy checkpoints.
+does not import is left out and said so. The fastest peer is the cheapest of tf.data, DALI and FFCV. Headrace runs without
+entropy checkpoints; --checkpoints adds rows with those of `headrace index`, and with those that a run finds on its way.
 
     train    decode -> random_resized_crop 224 -> random_flip -> normalize -> batch of 64, CHW
     eval     decode -> resize 256 -> center_crop 224 -> normalize -> batch of 64, CHW
@@ -18,7 +18,6 @@ rows over copies of FOLDER with entropy checkpoints.
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -31,11 +30,12 @@ from corpus import describe
 from race import Entry, Ratio, Times, race, ratio, table
 
 FAST, EXACT = "headrace, fast", "headrace, exact"
-ROWS, EIGHTS = "headrace, fast, points per MCU row", "headrace, fast, points per 8 MCUs"
+FOUND = "headrace, fast, checkpoints found"
+ROWS, EIGHTS = "headrace, fast, checkpoint per row", "headrace, fast, one per 8 MCUs"
 TWO_WORKERS, TWO_PROCESSES = "headrace, 2 workers", "headrace, 2 processes"
 FASTEST_OF = ("tf.data", "DALI", "FFCV")
 LIBJPEG_TURBO = ("PyTurboJPEG", "simplejpeg", "OpenCV")
-CHECKPOINTS: dict[str, tuple[str, ...]] = {ROWS: (), EIGHTS: ("--step", "8")}
+INDEXES: dict[str, tuple[str, ...]] = {ROWS: (), EIGHTS: ("--step", "8")}  # options of `headrace index`
 
 
 @dataclass
@@ -43,15 +43,17 @@ class Bench:
     data: str
     peers: str  # the Python that imports them
     scratch: Path
-    indexed: dict[str, str]  # copies of `data` with checkpoints, by the name of their row
+    caches: dict[str, str]  # folders with checkpoints of `data`, by the name of the row that uses them
     rounds: int
     batches: int
 
-    def headrace(
-        self, name: str, work: str, match: str, data: str = "", workers: int = 1, processes: int = 1
-    ) -> Entry:
-        arguments = (data or self.data, str(workers), work, match)
+    def headrace(self, name: str, work: str, match: str, workers: int = 1, processes: int = 1) -> Entry:
+        arguments = (self.data, str(workers), work, match)
         return Entry(name, "headrace_images", arguments, processes=processes)
+
+    def with_checkpoints(self, name: str, work: str) -> Entry:
+        arguments = (self.data, "1", work, "fast", "checkpoints")
+        return Entry(name, "headrace_images", arguments, environment=cache(self.caches[name]))
 
     def loaders(self, work: str) -> list[Entry]:
         def peer(name: str, module: str, *rest: str) -> Entry:
@@ -60,7 +62,7 @@ class Bench:
         return [
             self.headrace(FAST, work, "fast"),
             self.headrace(EXACT, work, "exact"),
-            *(self.headrace(name, work, "fast", data) for name, data in self.indexed.items()),
+            *(self.with_checkpoints(name, work) for name in self.caches),
             peer("tf.data", "tfdata_images"),
             peer("DALI", "dali_images"),
             peer("FFCV", "ffcv_images", str(self.scratch)),
@@ -107,12 +109,14 @@ def ratios(kind: str, times: dict[str, Times]) -> dict[str, Ratio]:
     wanted = {
         "train": {
             "train_vs_fastest_peer": FAST,
+            "train_found_checkpoints_vs_fastest_peer": FOUND,
             "train_row_checkpoints_vs_fastest_peer": ROWS,
             "train_checkpoints_vs_fastest_peer": EIGHTS,
             "exact_vs_fastest_peer": EXACT,
         },
         "eval": {
             "eval_vs_fastest_peer": FAST,
+            "eval_found_checkpoints_vs_fastest_peer": FOUND,
             "eval_row_checkpoints_vs_fastest_peer": ROWS,
             "eval_exact_vs_fastest_peer": EXACT,
         },
@@ -124,21 +128,24 @@ def ratios(kind: str, times: dict[str, Times]) -> dict[str, Ratio]:
     return {key: ratio(peer.cpu, times[name].cpu) for key, name in wanted.items() if name in times}
 
 
-def with_checkpoints(data: str, scratch: Path) -> dict[str, str]:
-    """Copies of the folder, each indexed by the command line; none where that cannot do it yet."""
-    command = [sys.executable, "-c", "from headrace._cli import main; main()", "index"]
-    if subprocess.run([*command, "--help"], capture_output=True, check=False).returncode:
-        print("  entropy checkpoints: left out (this headrace has no `index` command)", file=sys.stderr)
-        return {}
-    copies = {}
-    for number, (name, options) in enumerate(CHECKPOINTS.items()):
-        copy = scratch / f"indexed{number}"
-        copy.mkdir()
-        for path in files(data):
-            shutil.copy(path, copy)
-        subprocess.run([*command, str(copy), *options], check=True, stdout=sys.stderr)
-        copies[name] = str(copy)
-    return copies
+def cache(folder: str) -> tuple[tuple[str, str], ...]:
+    """The environment in which headrace keeps its indexes there."""
+    return (("XDG_CACHE_HOME", folder),)
+
+
+def make_indexes(data: str, scratch: Path) -> dict[str, str]:
+    """A cache folder for each row with checkpoints, filled by the command line where a row wants it."""
+    caches = {FOUND: str(scratch / "found")}
+    headrace = [sys.executable, "-c", "from headrace._cli import main; main()"]
+    told = subprocess.run([*headrace, "--help"], capture_output=True, check=True, text=True).stdout
+    if not any(line.split()[:1] == ["index"] for line in told.splitlines()):
+        print("  checkpoints made ahead: left out (this headrace has no `index` command)", file=sys.stderr)
+        return caches
+    for name, options in INDEXES.items():
+        caches[name] = str(scratch / f"index{len(caches)}")
+        environment = {**os.environ, **dict(cache(caches[name]))}
+        subprocess.run([*headrace, "index", data, *options], check=True, stdout=sys.stderr, env=environment)
+    return caches
 
 
 def machine() -> str:
@@ -168,8 +175,8 @@ def main() -> None:
     corpus, result = describe(files(data)), {}
     print("corpus: " + ", ".join(f"{name} {count}" for name, count in corpus.items()), file=told)
     with tempfile.TemporaryDirectory() as scratch:
-        indexed = with_checkpoints(data, Path(scratch)) if arguments.checkpoints else {}
-        bench = Bench(data, arguments.peers, Path(scratch), indexed, arguments.rounds, arguments.batches)
+        caches = make_indexes(data, Path(scratch)) if arguments.checkpoints else {}
+        bench = Bench(data, arguments.peers, Path(scratch), caches, arguments.rounds, arguments.batches)
         seen: dict[str, dict[str, Times]] = {}
         for kind in arguments.only:
             print(f"{kind} ({arguments.rounds} rounds; {machine()}):", file=told, flush=True)

@@ -1,6 +1,6 @@
 """Headrace: folder -> decode -> random_resized_crop -> flip -> normalize -> batch, and the same for eval and decode.
 
-Its last argument is the mode of decode_image: fast or exact.
+Its last arguments are the mode of decode_image, fast or exact, and `checkpoints` where these may be used.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from headrace import ops
 
 from .segment import BATCH, MEAN, SHORTER, SIDE, STD, serve, task
 
-data, workers, work, (match,) = task()
+data, workers, work, (match, *checkpoints) = task()
 
 
 def train(sample: Any) -> Any:
@@ -33,13 +33,13 @@ def batches() -> Iterator[Any]:
         read = read.shuffle(seed=1).map(train).repeat().batch(BATCH)
     else:
         read = read.map(evaluate).repeat().batch(BATCH)
-    yield from read.options(workers=workers).numpy()
+    yield from read.options(workers=workers, checkpoints=bool(checkpoints)).numpy()
 
 
 def pictures() -> Iterator[Any]:
     """Whole pictures have many sizes: no batches, 64 at a time."""
     read = hr.read(data).map(lambda sample: {"image": ops.decode_image(sample.image, match=match)}).repeat()
-    stream = iter(read.options(workers=workers).numpy())
+    stream = iter(read.options(workers=workers, checkpoints=bool(checkpoints)).numpy())
     while True:
         yield [next(stream) for _ in range(BATCH)]
 
