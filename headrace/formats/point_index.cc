@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+
+#include "headrace/core/stop_flag.h"
 
 namespace headrace {
 namespace {
@@ -14,6 +15,8 @@ static_assert(std::endian::native == std::endian::little, "entries are written a
 
 constexpr std::string_view kFiles = "files", kPoints = "points";
 constexpr uint32_t kMostPoints = 1 << 22;  // of a file: one for each MCU of the largest image
+constexpr size_t kFoundBytes = 128;        // of memory for a file, beside its points
+constexpr size_t kPiece = (size_t{1} << 20) / sizeof(EntropyPoint);  // points that are written at once
 
 PointStore::FileKey key_of(std::span<const std::byte> file) {
   const XXH128_hash_t hash = XXH3_128bits(file.data(), file.size());
@@ -22,6 +25,16 @@ PointStore::FileKey key_of(std::span<const std::byte> file) {
 
 uint64_t checksum(std::span<const EntropyPoint> points) {
   return XXH3_64bits(points.data(), points.size_bytes());
+}
+
+std::string sidecar_key(const std::vector<std::string>& sources) {
+  std::string out = "entropy points ";
+  for (const std::string& source : sources) out += source + "\n";
+  return out;
+}
+
+size_t memory_of(const EntropyPoints& points) {
+  return points.points.size() * sizeof(EntropyPoint) + kFoundBytes;
 }
 
 }  // namespace
@@ -34,85 +47,98 @@ struct PointIndex::FileEntry {
   uint64_t checksum;
 };
 
-PointIndex::PointIndex(std::string source, std::optional<int64_t> step, size_t memory)
-    : key_("entropy points " + std::move(source)), step_(step), most_bytes_(memory) {
-  open();
-}
+// A sidecar as it was when it was opened: one that is replaced meanwhile is still there for who has it open.
+class PointIndex::Stored {
+ public:
+  // Null when there is none, or one that makes no sense.
+  static std::shared_ptr<const Stored> open(const std::string& key) {
+    static_assert(sizeof(FileEntry) == 40);
+    std::unique_ptr<SidecarFile> file = open_sidecar(key);
+    if (!file) return nullptr;
+    auto table = file->section(kFiles);
+    if (!table.ok() || (*table)->size() % sizeof(FileEntry) != 0) return nullptr;
+    auto out = std::make_shared<Stored>(std::move(file), *std::move(table));
+    const auto is_out_of_order = [](const FileEntry& a, const FileEntry& b) { return a.key >= b.key; };
+    const auto files = out->files();
+    return std::ranges::adjacent_find(files, is_out_of_order) == files.end() ? out : nullptr;
+  }
 
-// What makes no sense is no index.
-void PointIndex::open() {
-  static_assert(sizeof(FileEntry) == 40);
-  file_ = open_sidecar(key_);
-  if (!file_) return;
-  auto files = file_->section(kFiles);
-  if (!files.ok() || (*files)->size() % sizeof(FileEntry) != 0) return file_.reset();
-  table_ = *std::move(files);
-  const auto by_key = [](const FileEntry& a, const FileEntry& b) { return a.key < b.key; };
-  if (std::is_sorted(table().begin(), table().end(), by_key)) return;
-  file_.reset(), table_.reset();
-}
+  Stored(std::unique_ptr<SidecarFile> file, BufferPtr table)
+      : file_(std::move(file)), table_(std::move(table)) {}
 
-std::span<const PointIndex::FileEntry> PointIndex::table() const {
-  if (!table_) return {};
-  return {reinterpret_cast<const FileEntry*>(table_->data()), table_->size() / sizeof(FileEntry)};
-}
+  std::span<const FileEntry> files() const {
+    return {reinterpret_cast<const FileEntry*>(table_->data()), table_->size() / sizeof(FileEntry)};
+  }
+  const FileEntry* find(const FileKey& key) const {
+    const auto all = files();
+    const auto at = std::ranges::lower_bound(all, key, {}, &FileEntry::key);
+    return at != all.end() && at->key == key ? &*at : nullptr;
+  }
+  std::optional<EntropyPoints> read(const FileEntry& entry) const {
+    const uint64_t there = file_->size(kPoints) / sizeof(EntropyPoint);
+    if (entry.count == 0 || entry.count > kMostPoints || entry.first > there ||
+        entry.count > there - entry.first)
+      return std::nullopt;
+    EntropyPoints out{entry.step, std::vector<EntropyPoint>(entry.count)};
+    const auto bytes = std::as_writable_bytes(std::span(out.points));
+    if (!file_->read(kPoints, entry.first * sizeof(EntropyPoint), bytes).ok()) return std::nullopt;
+    if (headrace::checksum(out.points) != entry.checksum) return std::nullopt;
+    return out;
+  }
 
-const PointIndex::FileEntry* PointIndex::find_entry(const FileKey& key) const {
-  const auto files = table();
-  const auto at = std::lower_bound(files.begin(), files.end(), key,
-                                   [](const FileEntry& entry, const FileKey& k) { return entry.key < k; });
-  return at != files.end() && at->key == key ? &*at : nullptr;
-}
+ private:
+  std::unique_ptr<SidecarFile> file_;
+  BufferPtr table_;
+};
 
-std::optional<EntropyPoints> PointIndex::read(SidecarFile& file, const FileEntry& entry) {
-  if (entry.count == 0 || entry.count > kMostPoints ||
-      entry.first > file.size(kPoints) / sizeof(EntropyPoint))
-    return std::nullopt;
-  EntropyPoints out{entry.step, std::vector<EntropyPoint>(entry.count)};
-  const auto bytes = std::as_writable_bytes(std::span(out.points));
-  if (!file.read(kPoints, entry.first * sizeof(EntropyPoint), bytes).ok()) return std::nullopt;
-  if (checksum(out.points) != entry.checksum) return std::nullopt;
-  return out;
+PointIndex::PointIndex(const std::vector<std::string>& sources, Options options)
+    : key_(sidecar_key(sources)), options_(options), stored_(Stored::open(key_)) {
+  for (size_t i = 0; sources.size() > 1 && i < sources.size(); ++i)
+    if (auto other = Stored::open(sidecar_key({sources[i]}))) others_.push_back(std::move(other));
+  is_full_ = files() >= options_.most_files;
 }
 
 PointStore::Known PointIndex::find(std::span<const std::byte> file) {
   Known known{key_of(file), {}};
   std::shared_ptr<const EntropyPoints> found;
-  std::optional<FileEntry> entry;
-  std::shared_ptr<SidecarFile> from;
+  std::shared_ptr<const Stored> stored;
   {
     std::lock_guard lock(mutex_);
-    if (const auto at = found_.find(known.key); at != found_.end())
-      found = at->second;
-    else if (const FileEntry* there = find_entry(known.key))
-      entry = *there, from = file_;
+    if (const auto at = found_.find(known.key); at != found_.end()) found = at->second;
+    stored = stored_;
   }
-  if (found)
-    known.points = *found;
-  else if (entry)
-    known.points = read(*from, *entry).value_or(EntropyPoints{});
+  const auto look = [&](const Stored& in) {
+    const FileEntry* entry = in.find(known.key);
+    if (auto points = entry ? in.read(*entry) : std::nullopt) known.points = *std::move(points);
+  };
+  if (found) return {known.key, *found};
+  if (stored) look(*stored);
+  for (size_t i = 0; known.points.points.empty() && i < others_.size(); ++i) look(*others_[i]);
   return known;
 }
 
 std::optional<int64_t> PointIndex::wanted_step() const {
-  return bytes_.load(std::memory_order_relaxed) < most_bytes_ ? step_ : std::nullopt;
+  const bool has_room = bytes_.load(std::memory_order_relaxed) < options_.memory && !is_full_;
+  return has_room ? options_.step : std::nullopt;
 }
 
 void PointIndex::keep(const FileKey& key, EntropyPoints points) {
-  const size_t size = points.points.size() * sizeof(EntropyPoint) + sizeof(FileEntry);
   auto kept = std::make_shared<const EntropyPoints>(std::move(points));
   std::lock_guard lock(mutex_);
   auto& place = found_[key];
-  if (place && place->points.size() >= kept->points.size()) return;
-  bytes_ += size - (place ? place->points.size() * sizeof(EntropyPoint) + sizeof(FileEntry) : 0);
+  if (place && !replaces(*kept, place->points.size())) return;
+  bytes_ += memory_of(*kept) - (place ? memory_of(*place) : 0);
   place = std::move(kept);
+}
+
+// Instead of that many points of the same file.
+bool PointIndex::replaces(const EntropyPoints& found, size_t points) const {
+  return options_.prefer == Prefer::found || found.points.size() > points;
 }
 
 size_t PointIndex::files() const {
   std::lock_guard lock(mutex_);
-  size_t known = table().size();
-  for (const auto& [key, points] : found_) known += find_entry(key) == nullptr;
-  return known;
+  return stored_ ? stored_->files().size() : 0;
 }
 
 size_t PointIndex::found() const {
@@ -120,29 +146,69 @@ size_t PointIndex::found() const {
   return found_.size();
 }
 
-Status PointIndex::save() {
+size_t PointIndex::found_bytes() const { return bytes_; }
+
+std::string PointIndex::path() const { return sidecar_path(key_); }
+
+Status PointIndex::save(const StopFlag* stop) {
+  std::lock_guard saving(saving_);
+  Found found;
+  {
+    std::lock_guard lock(mutex_);
+    found = found_;
+  }
+  if (found.empty()) return {};
+  HEADRACE_ASSIGN(const SidecarLock held, SidecarLock::take(key_, stop));
+  HEADRACE_TRY(write(found, Stored::open(key_).get(), stop));
+  auto stored = Stored::open(key_);
   std::lock_guard lock(mutex_);
-  if (found_.empty()) return {};
-  std::vector<FileEntry> files;
-  std::vector<EntropyPoint> all;
-  const auto add = [&](const FileKey& key, const EntropyPoints& points) {
-    files.push_back({key, all.size(), static_cast<uint32_t>(points.points.size()),
-                     static_cast<uint32_t>(points.step), checksum(points.points)});
-    all.insert(all.end(), points.points.begin(), points.points.end());
-  };
-  for (const FileEntry& entry : table())
-    if (!found_.contains(entry.key))
-      if (const auto points = read(*file_, entry)) add(entry.key, *points);
-  for (const auto& [key, points] : found_) add(key, *points);
-  std::sort(files.begin(), files.end(), [](const FileEntry& a, const FileEntry& b) { return a.key < b.key; });
-  Sidecar sidecar;
-  sidecar.sections = {{std::string(kFiles), std::as_bytes(std::span(files))},
-                      {std::string(kPoints), std::as_bytes(std::span(all))}};
-  HEADRACE_TRY(store_sidecar(key_, sidecar));
-  found_.clear(), bytes_ = 0;
-  file_.reset(), table_.reset();
-  open();
+  stored_ = std::move(stored);
+  is_full_ = stored_ && stored_->files().size() >= options_.most_files;
+  for (const auto& [key, points] : found) {
+    const auto at = found_.find(key);
+    if (at->second != points) continue;  // more was found meanwhile
+    bytes_ -= memory_of(*points);
+    found_.erase(at);
+  }
   return {};
+}
+
+// Found points and stored ones, by key. Neither has to be held as a whole beside the other.
+Status PointIndex::write(const Found& found, const Stored* stored, const StopFlag* stop) const {
+  std::vector<FileEntry> files;
+  const auto make_points = [&](const MadeSection::Write& out) -> Status {
+    uint64_t count = 0;
+    std::vector<EntropyPoint> piece;
+    const auto flush = [&]() -> Status {
+      if (stop && stop->raised()) return stopped();
+      HEADRACE_TRY(out(std::as_bytes(std::span(piece))));
+      piece.clear();
+      return {};
+    };
+    const auto add = [&](const FileKey& key, const EntropyPoints& points) -> Status {
+      files.push_back({key, count, static_cast<uint32_t>(points.points.size()),
+                       static_cast<uint32_t>(points.step), checksum(points.points)});
+      piece.insert(piece.end(), points.points.begin(), points.points.end());
+      count += points.points.size();
+      return piece.size() < kPiece ? Status() : flush();
+    };
+    for (const FileEntry& entry : stored ? stored->files() : std::span<const FileEntry>()) {
+      const auto at = found.find(entry.key);
+      if (at != found.end() && replaces(*at->second, entry.count)) continue;
+      if (const auto points = stored->read(entry)) HEADRACE_TRY(add(entry.key, *points));
+    }
+    std::vector<FileKey> kept;  // those of the sidecar, sorted as it is
+    for (const FileEntry& entry : files) kept.push_back(entry.key);
+    for (const auto& [key, points] : found)
+      if (!std::ranges::binary_search(kept, key)) HEADRACE_TRY(add(key, *points));
+    return flush();
+  };
+  const auto make_files = [&](const MadeSection::Write& out) {
+    std::ranges::sort(files, {}, &FileEntry::key);
+    return out(std::as_bytes(std::span(files)));
+  };
+  const MadeSection sections[] = {{std::string(kPoints), make_points}, {std::string(kFiles), make_files}};
+  return store_made_sidecar(key_, sections);
 }
 
 }  // namespace headrace

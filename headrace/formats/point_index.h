@@ -2,13 +2,15 @@
 //
 // Files are known by a hash of their content, so an index is never stale: a file that changed is a file that
 // is not known. The points themselves stay on disk until they are wanted, each file's with a checksum; what
-// is found during a run is held in memory, up to a limit, until save().
+// is found during a run is held in memory, up to a limit, until save(). Any thread may call any method, also
+// while another saves.
 #pragma once
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "headrace/codecs/entropy_points.h"
 #include "headrace/core/status.h"
@@ -18,38 +20,50 @@ namespace headrace {
 
 class PointIndex final : public PointStore {
  public:
-  // `source`: the fingerprint of the data. Points are found and kept with `step` while they take less than
-  // `memory` bytes.
-  PointIndex(std::string source, std::optional<int64_t> step, size_t memory);
+  // Which points stay when both are of one file.
+  enum class Prefer : uint8_t { more, found };
+  struct Options {
+    std::optional<int64_t> step = std::nullopt;  // of the points to be found
+    size_t memory = 0;                           // bytes of points found, from which on no more are wanted
+    uint64_t most_files = ~uint64_t{0};  // the same of files in the sidecar: data may never be the same twice
+    Prefer prefer = Prefer::more;
+  };
+  // `sources`: the fingerprints of the data. An index made for one of several sources is read as well.
+  PointIndex(const std::vector<std::string>& sources, Options options);
 
   Known find(std::span<const std::byte> file) override;
   std::optional<int64_t> wanted_step() const override;
   void keep(const FileKey& key, EntropyPoints points) override;
 
-  size_t files() const;  // whose points are known
-  size_t found() const;  // of these, since the last save()
-  // Writes what is known to the sidecar, and forgets what was found. Nothing is lost when it fails.
-  Status save();
+  size_t files() const;        // in the sidecar
+  size_t found() const;        // files since the last save()
+  size_t found_bytes() const;  // the memory these take
+  std::string path() const;    // of the sidecar; empty when this user has no folder for it
+
+  // Writes what is known to the sidecar, with what other processes have written there, and forgets what was
+  // found. Nothing is lost when it fails, or is given up because the flag is raised.
+  Status save(const StopFlag* stop = nullptr);
 
  private:
   struct KeyHash {
     size_t operator()(const FileKey& key) const { return static_cast<size_t>(key[0]); }
   };
   struct FileEntry;
-  std::span<const FileEntry> table() const;
-  const FileEntry* find_entry(const FileKey& key) const;
-  static std::optional<EntropyPoints> read(SidecarFile& file, const FileEntry& entry);
-  void open();
+  class Stored;
+  using Found = std::unordered_map<FileKey, std::shared_ptr<const EntropyPoints>, KeyHash>;
+  bool replaces(const EntropyPoints& found, size_t points) const;
+  Status write(const Found& found, const Stored* stored, const StopFlag* stop) const;
 
   const std::string key_;
-  const std::optional<int64_t> step_;
-  const size_t most_bytes_;
+  const Options options_;
+  std::vector<std::shared_ptr<const Stored>> others_;  // of single sources; never written
   std::atomic<size_t> bytes_ = 0;
+  std::atomic<bool> is_full_ = false;
 
+  std::mutex saving_;         // held by the one who saves
   mutable std::mutex mutex_;  // guards the next ones; what they point to does not change
-  std::shared_ptr<SidecarFile> file_;
-  BufferPtr table_;
-  std::unordered_map<FileKey, std::shared_ptr<const EntropyPoints>, KeyHash> found_;
+  std::shared_ptr<const Stored> stored_;
+  Found found_;
 };
 
 }  // namespace headrace

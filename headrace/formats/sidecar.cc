@@ -54,34 +54,45 @@ std::optional<std::span<const std::byte>> Sidecar::find(std::string_view name) c
   return std::nullopt;
 }
 
-Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar) {
+Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table) {
   Header header{};
   std::copy(kMagic.begin(), kMagic.end(), header.magic);
   header.version = kVersion;
-  header.sections = static_cast<uint32_t>(sidecar.sections.size());
-  if (sidecar.sections.size() > kMaxSections || !put_text(sidecar.fingerprint, header.fingerprint))
+  header.sections = static_cast<uint32_t>(table.sections.size());
+  if (table.sections.size() > kMaxSections || !put_text(table.fingerprint, header.fingerprint))
     return invalid("sidecar: wants at most 64 sections and a fingerprint of at most 32 bytes");
+  std::vector<std::byte> out(sizeof(Header) + table.sections.size() * sizeof(Entry));
+  std::byte* to = out.data() + sizeof(Header);
+  for (const SidecarTable::Place& place : table.sections) {
+    Entry entry{{}, place.offset, place.length, place.checksum};
+    if (place.name.empty() || !put_text(place.name, entry.name))
+      return invalid("sidecar: wants section names of 1 to 32 bytes, got '" + place.name + "'");
+    std::memcpy(to, &entry, sizeof(Entry));
+    to += sizeof(Entry);
+  }
+  std::memcpy(out.data(), &header, sizeof(Header));
+  header.checksum = checksum(std::span(out).subspan(kChecked));
+  std::memcpy(out.data(), &header, sizeof(Header));
+  return out;
+}
 
-  std::vector<Entry> table;
-  size_t end = sizeof(Header) + sidecar.sections.size() * sizeof(Entry);
+uint64_t sidecar_section_offset(uint64_t end) { return (end + kAlign - 1) / kAlign * kAlign; }
+uint64_t sidecar_table_size(size_t sections) { return sizeof(Header) + sections * sizeof(Entry); }
+
+Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar) {
+  SidecarTable table{sidecar.fingerprint, {}};
+  uint64_t end = sidecar_table_size(sidecar.sections.size());
   for (const Section& section : sidecar.sections) {
-    end = (end + kAlign - 1) / kAlign * kAlign;
-    Entry entry{{}, end, section.bytes.size(), checksum(section.bytes)};
-    if (section.name.empty() || !put_text(section.name, entry.name))
-      return invalid("sidecar: wants section names of 1 to 32 bytes, got '" + section.name + "'");
-    table.push_back(entry);
-    end += section.bytes.size();
+    const uint64_t offset = sidecar_section_offset(end);
+    table.sections.push_back({section.name, offset, section.bytes.size(), checksum(section.bytes)});
+    end = offset + section.bytes.size();
   }
-  std::vector<std::byte> out(end);
-  const size_t table_bytes = table.size() * sizeof(Entry);
-  if (!table.empty()) std::memcpy(out.data() + sizeof(Header), table.data(), table_bytes);
-  for (size_t i = 0; i < table.size(); ++i) {
+  HEADRACE_ASSIGN(std::vector<std::byte> out, serialise_sidecar_table(table));
+  out.resize(end);
+  for (size_t i = 0; i < table.sections.size(); ++i) {
     const std::span<const std::byte> bytes = sidecar.sections[i].bytes;
-    if (!bytes.empty()) std::memcpy(out.data() + table[i].offset, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(out.data() + table.sections[i].offset, bytes.data(), bytes.size());
   }
-  std::memcpy(out.data(), &header, sizeof(Header));
-  header.checksum = checksum(std::span(out).subspan(kChecked, sizeof(Header) - kChecked + table_bytes));
-  std::memcpy(out.data(), &header, sizeof(Header));
   return out;
 }
 

@@ -14,11 +14,13 @@
 //
 // Any thread may call any of these; any number of processes may store under one key at once.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headrace/core/buffer.h"
@@ -26,6 +28,8 @@
 #include "headrace/io/store.h"
 
 namespace headrace {
+
+class StopFlag;
 
 struct Section {
   std::string name;  // 1 to 32 bytes
@@ -55,6 +59,9 @@ struct SidecarTable {
   std::vector<Place> sections;
 };
 inline constexpr size_t kMaxSidecarTable = 4096;  // bytes, header included
+Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table);
+uint64_t sidecar_table_size(size_t sections);
+uint64_t sidecar_section_offset(uint64_t end);  // of a section behind one that ends there
 // `head`: the first bytes of the file, kMaxSidecarTable or all there are.
 Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64_t file_size);
 
@@ -85,5 +92,30 @@ std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view finge
 std::unique_ptr<SidecarFile> open_sidecar(std::string_view key);
 // Makes the folder (mode 0700) and refuses one that belongs to somebody else. Callers may ignore the status.
 Status store_sidecar(std::string_view key, const Sidecar& sidecar);
+
+// A section that is written piece by piece, for sidecars too large to be held.
+struct MadeSection {
+  using Write = std::function<Status(std::span<const std::byte>)>;
+  std::string name;
+  std::function<Status(const Write& write)> make;
+};
+// As store_sidecar; sections are made in turn. What a power failure leaves of the file may be damaged.
+Status store_made_sidecar(std::string_view key, std::span<const MadeSection> sections);
+
+// Held by one process and one object of it at a time, from reading a sidecar to storing it with more in it,
+// so that nothing that somebody else stores meanwhile is lost.
+class SidecarLock {
+ public:
+  // Waits while somebody else holds it; gives up with `stopped()` when the flag, if there is one, is raised.
+  // Where the file system has no locks, none is held.
+  static Result<SidecarLock> take(std::string_view key, const StopFlag* stop);
+  SidecarLock(SidecarLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  SidecarLock& operator=(SidecarLock&&) = delete;
+  ~SidecarLock();
+
+ private:
+  explicit SidecarLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
 
 }  // namespace headrace

@@ -1,10 +1,19 @@
 // Sidecars in the user's cache folder: the half of sidecar.h that touches files.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "headrace/core/stop_flag.h"
 #include "headrace/core/value.h"
 #include "headrace/formats/sidecar.h"
 #include "headrace/io/store.h"
@@ -40,6 +49,8 @@ Status make_folder(const std::string& path) {
   return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};
 }
 
+Status no_folder() { return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"}; }
+
 }  // namespace
 
 std::string sidecar_path(std::string_view key) {
@@ -74,10 +85,54 @@ std::unique_ptr<SidecarFile> open_sidecar(std::string_view key) {
 
 Status store_sidecar(std::string_view key, const Sidecar& sidecar) {
   const std::string path = sidecar_path(key);
-  if (path.empty()) return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"};
+  if (path.empty()) return no_folder();
   HEADRACE_TRY(make_folder(cache_folder()));
   HEADRACE_ASSIGN(const std::vector<std::byte> bytes, serialise_sidecar(sidecar));
   return write_atomically(path, bytes);
+}
+
+Status store_made_sidecar(std::string_view key, std::span<const MadeSection> sections) {
+  const std::string path = sidecar_path(key);
+  if (path.empty()) return no_folder();
+  HEADRACE_TRY(make_folder(cache_folder()));
+  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(path));
+  SidecarTable table;
+  uint64_t end = sidecar_table_size(sections.size());
+  for (const MadeSection& section : sections) {
+    const uint64_t begin = end = sidecar_section_offset(end);
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    HEADRACE_TRY(section.make([&](std::span<const std::byte> bytes) -> Status {
+      HEADRACE_TRY(file->write(end, bytes));
+      XXH3_64bits_update(&state, bytes.data(), bytes.size());
+      end += bytes.size();
+      return {};
+    }));
+    table.sections.push_back({section.name, begin, end - begin, XXH3_64bits_digest(&state)});
+  }
+  HEADRACE_ASSIGN(const std::vector<std::byte> head, serialise_sidecar_table(table));
+  HEADRACE_TRY(file->write(0, head));
+  return file->commit(NewFile::Lasts::as_the_system_likes);
+}
+
+Result<SidecarLock> SidecarLock::take(std::string_view key, const StopFlag* stop) {
+  const std::string path = sidecar_path(key);
+  if (path.empty()) return no_folder();
+  HEADRACE_TRY(make_folder(cache_folder()));
+  SidecarLock lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  while (lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (stop && stop->raised()) return stopped();
+    if (errno == EWOULDBLOCK)
+      std::this_thread::sleep_for(kPause);
+    else if (errno != EINTR)
+      break;
+  }
+  return lock;
+}
+
+SidecarLock::~SidecarLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace headrace

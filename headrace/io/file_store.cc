@@ -120,37 +120,63 @@ std::shared_ptr<Store> file_store() {
   return store;
 }
 
-Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
+NewFile::NewFile(std::string path, std::string temporary, int descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+
+NewFile::~NewFile() {
+  (void)close();
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<std::unique_ptr<NewFile>> NewFile::make(std::string path) {
   HEADRACE_TRY(check_path(path));
   std::string temporary;
   const int descriptor = create_beside(path, temporary);
   if (descriptor < 0) return system_error("cannot create", temporary);
-  Status status;
-  for (size_t done = 0; done < bytes.size() && status.ok();) {
+  return std::unique_ptr<NewFile>(new NewFile(std::move(path), std::move(temporary), descriptor));
+}
+
+Status NewFile::write(uint64_t offset, std::span<const std::byte> bytes) {
+  for (size_t done = 0; done < bytes.size();) {
     const ssize_t count =
-        ::write(descriptor, bytes.data() + done, std::min(bytes.size() - done, kLargestRead));
+        ::pwrite(descriptor_, bytes.data() + done, std::min(bytes.size() - done, kLargestRead),
+                 static_cast<off_t>(offset + done));
     if (count > 0)
       done += static_cast<size_t>(count);
     else if (count == 0 || errno != EINTR)
-      status = system_error("cannot write", temporary);
+      return system_error("cannot write", temporary_);
   }
-  if (status.ok() && ::fsync(descriptor) != 0) status = system_error("cannot write", temporary);
-  if (::close(descriptor) != 0 && status.ok()) status = system_error("cannot write", temporary);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
-    status = system_error("cannot replace", path);
-  if (!status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
+  return {};
+}
+
+Status NewFile::close() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (descriptor >= 0 && ::close(descriptor) != 0) return system_error("cannot write", temporary_);
+  return {};
+}
+
+Status NewFile::commit(Lasts lasts) {
+  const bool to_disk = lasts == Lasts::after_power_loss;
+  if (to_disk && ::fsync(descriptor_) != 0) return system_error("cannot write", temporary_);
+  HEADRACE_TRY(close());
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("cannot replace", path_);
+  temporary_.clear();
+  if (!to_disk) return {};
   // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file
   // all the same.
-  const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const size_t slash = path_.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   if (const int d = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
     (void)::fsync(d);
     ::close(d);
   }
   return {};
+}
+
+Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(path));
+  HEADRACE_TRY(file->write(0, bytes));
+  return file->commit(NewFile::Lasts::after_power_loss);
 }
 
 }  // namespace headrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "headrace/core/stop_flag.h"
@@ -11,6 +12,7 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/pipeline.h"
+#include "headrace/run/points.h"
 #include "headrace/run/report.h"
 #include "headrace/run/state.h"
 #include "headrace/run/trace.h"
@@ -107,12 +109,14 @@ class LoaderImpl final : public Loader {
   void save_cursor(Where& out) const;
   Status check_rank(const Where& where) const;
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
+  Result<std::optional<bool>> end_by(std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
   Result<std::shared_ptr<Crew>> join_consumers();
   // REQUIRES: control_ is held.
   Status begin_locked();
   void start_crew();
   void pause();
+  void save_points();
   Where here() const;
 
   const NodePtr plan_;
@@ -134,6 +138,8 @@ class LoaderImpl final : public Loader {
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
+  StopFlag stop_saving_;
+  std::shared_future<void> saving_;  // of the points that the last iteration found
 
   mutable std::mutex counts_;  // guards the next ones
   std::condition_variable counted_;
@@ -188,6 +194,12 @@ void LoaderImpl::start_crew() {
 }
 
 void LoaderImpl::pause() {
+  if (saving_.valid()) {
+    stop_saving_.raise();
+    saving_.wait();
+    stop_saving_.lower();
+    saving_ = {};
+  }
   if (!crew_) return;
   stop_->raise();
   crew_->stop();
@@ -296,23 +308,45 @@ void LoaderImpl::count(Pull pulled, const Sample& element) {
 // Nothing when the deadline came first.
 Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint64_t> milliseconds) {
   HEADRACE_ASSIGN(const std::shared_ptr<Crew> crew, join_consumers());
-  if (!crew) return std::optional(false);
+  if (!crew) return end_by(milliseconds);
   Status failure;
   const Pull pulled = crew->next(out, failure, milliseconds);
   count(pulled, out);
   if (pulled == Pull::wait) return std::optional<bool>();
   if (pulled == Pull::item) return std::optional(true);
   const bool was_stopped = failure.code() == Code::cancelled;
-  std::lock_guard lock(control_);
-  if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
-    pause();
-    if (!was_stopped) failure_ = failure;
-    const auto& points = pipeline_.points;
-    if (pulled == Pull::end && points && points->found() >= kWorthRememberingPoints)
-      (void)points->save();  // an index that cannot be kept is found again
+  {
+    std::lock_guard lock(control_);
+    if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
+      pause();
+      if (!was_stopped) failure_ = failure;
+      if (pulled == Pull::end) save_points();
+    }
   }
-  if (pulled == Pull::end) return std::optional(false);
+  if (pulled == Pull::end) return end_by(milliseconds);
   return was_stopped ? stopped() : failure;
+}
+
+// An index that cannot be kept is found again. It is the last work of an iteration, by a thread of its own,
+// so that whoever waits for the end can stop it.
+void LoaderImpl::save_points() {
+  const auto& points = pipeline_.points;
+  if (!points || !is_worth_saving(*points)) return;
+  saving_ = std::async(std::launch::async, [this, points] { (void)points->save(&stop_saving_); });
+}
+
+// The end of an iteration; nothing when the deadline came first.
+Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseconds) {
+  std::shared_future<void> saving;
+  {
+    std::lock_guard lock(control_);
+    saving = saving_;
+  }
+  if (saving.valid() && milliseconds &&
+      saving.wait_for(std::chrono::milliseconds(*milliseconds)) != std::future_status::ready)
+    return std::optional<bool>();
+  if (saving.valid()) saving.wait();
+  return std::optional(false);
 }
 
 Status LoaderImpl::load(const Value& state) {

@@ -7,6 +7,7 @@
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
 #include "headrace/run/deal.h"
+#include "headrace/run/points.h"
 
 namespace headrace {
 namespace {

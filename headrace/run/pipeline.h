@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "headrace/graph/rewrites/rewrites.h"
-#include "headrace/run/points.h"
 #include "headrace/run/stage.h"
 
 namespace headrace {
+
+class PointIndex;
 
 struct Pipeline {
   NodePtr plan;                        // numbered, rewritten

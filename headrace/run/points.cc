@@ -3,23 +3,27 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/codecs/resampled.h"
+#include "headrace/core/saturate.h"
 #include "headrace/ops/decode_resampled.h"
 
 namespace headrace {
 namespace {
 
-void collect_data(const Node& node, std::set<std::string>& out) {
-  if (const auto* read = node.as<Read>()) out.insert(read->source->fingerprint());
-  for (const NodePtr& input : node.inputs) collect_data(*input, out);
-}
+constexpr size_t kWorthSaving = 1000;        // files
+constexpr uint64_t kMostFilesOfASample = 4;  // with several fields, and data that changed
 
-std::string data_of(const Node& node) {
-  std::set<std::string> reads;
-  collect_data(node, reads);
-  std::string out;
-  for (const std::string& read : reads) out += read + "\n";
-  return out;
+// The sources that a plan reads: what they are known by, and how many samples they have.
+struct Reads {
+  std::set<std::string> fingerprints;
+  uint64_t samples = 0;
+};
+
+void collect(const Node& node, Reads& out) {
+  if (const auto* read = node.as<Read>()) {
+    if (out.fingerprints.insert(read->source->fingerprint()).second)
+      out.samples = saturating_add(out.samples, read->source->size());
+  }
+  for (const NodePtr& input : node.inputs) collect(*input, out);
 }
 
 bool uses_points(const Node& node) {
@@ -41,71 +45,26 @@ NodePtr with_index(const NodePtr& node, const std::shared_ptr<PointIndex>& index
   return made.ok() ? *made : node;
 }
 
-// encoded image -> whether it has points.
-class FindPoints final : public AnyOp {
- public:
-  FindPoints(std::shared_ptr<PointIndex> index, int64_t step) : index_(std::move(index)), step_(step) {}
-  std::string_view name() const override { return "find_points"; }
-  Value params() const override { return Value::Object{{"step", step_}}; }
-  std::span<const std::string> bound() const override { return {}; }
-  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override {
-    return std::vector<TensorSpec>{{DType::boolean, {}}};
-  }
-  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
-    const std::span<const std::byte> file = in[0].bytes();
-    PointStore::Known known = index_->find(file);
-    EntropyPoints points = find_entropy_points(file, step_);
-    const bool has_points = !points.points.empty();
-    *out[0].as<bool>() = has_points;
-    const bool is_known = known.points.step == step_ && known.points.points == points.points;
-    if (has_points && !is_known) index_->keep(known.key, std::move(points));
-    return {};
-  }
-
- private:
-  std::shared_ptr<PointIndex> index_;
-  int64_t step_;
-};
-
 }  // namespace
+
+std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options options) {
+  Reads reads;
+  collect(plan, reads);
+  if (options.step) options.most_files = saturating_mul(reads.samples, kMostFilesOfASample);
+  return std::make_shared<PointIndex>(std::vector(reads.fingerprints.begin(), reads.fingerprints.end()),
+                                      options);
+}
 
 std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {
   if (!uses_points(*plan)) return nullptr;
-  auto index = std::make_shared<PointIndex>(data_of(*plan), 0, memory);
+  auto index = open_points(*plan, {.step = 0, .memory = memory});
   plan = with_index(plan, index);
   return index;
 }
 
-Result<IndexedPoints> index_points(const NodePtr& read, int64_t step, const LoaderOptions& options,
-                                   const std::shared_ptr<Store>& store,
-                                   const std::function<bool(uint64_t)>& progress) {
-  auto index = std::make_shared<PointIndex>(data_of(*read), std::nullopt, 0);
-  ProgramBuilder builder(read->schema, "index");
-  std::vector<int> found;
-  std::vector<std::string> names;
-  for (size_t i = 0; i < read->schema.size(); ++i) {
-    if (read->schema.specs[i].dtype != DType::bytes) continue;
-    const int input[] = {builder.field(static_cast<int>(i))};
-    HEADRACE_ASSIGN(const std::vector<int> made,
-                    builder.add_op(std::make_shared<FindPoints>(index, step), input));
-    found.push_back(made[0]);
-    names.push_back(read->schema.names[i]);
-  }
-  if (found.empty())
-    return invalid("index: wants a field of encoded images, got {" + read->schema.text() + "}");
-  HEADRACE_ASSIGN(Program program, builder.finish(std::move(names), std::move(found)));
-  HEADRACE_ASSIGN(const NodePtr map, make_node(Map{std::move(program)}, {read}));
-  HEADRACE_ASSIGN(const auto loader, Loader::make(map, options, store));
-  IndexedPoints out;
-  for (Sample sample; out.samples == 0 || progress(out.samples); ++out.samples) {
-    HEADRACE_ASSIGN(const bool more, loader->next(sample));
-    if (!more) break;
-    for (const Tensor& field : sample.fields) out.files += *field.view().as<bool>();
-  }
-  loader->stop();
-  HEADRACE_TRY(index->save());
-  return out;
+bool is_worth_saving(const PointIndex& index) {
+  constexpr size_t kShare = 16;  // of what is there already
+  return index.found() >= std::max(kWorthSaving, index.files() / kShare);
 }
 
 }  // namespace headrace

@@ -1,0 +1,95 @@
+#include "headrace/run/index.h"
+
+#include "headrace/codecs/resampled.h"
+#include "headrace/run/loader.h"
+#include "headrace/run/points.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMostFoundBytes = size_t{256} << 20;  // held before they are saved
+
+// encoded image -> whether it has points.
+class FindPoints final : public AnyOp {
+ public:
+  FindPoints(std::shared_ptr<PointIndex> index, int64_t step) : index_(std::move(index)), step_(step) {}
+  std::string_view name() const override { return "find_points"; }
+  Value params() const override { return Value::Object{{"step", step_}}; }
+  std::span<const std::string> bound() const override { return {}; }
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override {
+    return std::vector<TensorSpec>{{DType::boolean, {}}};
+  }
+  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
+    const std::span<const std::byte> file = in[0].bytes();
+    PointStore::Known known = index_->find(file);
+    EntropyPoints points = find_entropy_points(file, step_);
+    const bool has_points = !points.points.empty();
+    *out[0].as<bool>() = has_points;
+    const bool is_known = known.points.step == step_ && known.points.points == points.points;
+    if (has_points && !is_known) index_->keep(known.key, std::move(points));
+    return {};
+  }
+
+ private:
+  std::shared_ptr<PointIndex> index_;
+  int64_t step_;
+};
+
+// Looks at every field of encoded images; a bool for each.
+Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& index, int64_t step) {
+  ProgramBuilder builder(data->schema, "index");
+  std::vector<int> found;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < data->schema.size(); ++i) {
+    const TensorSpec& spec = data->schema.specs[i];
+    if (spec.dtype != DType::bytes || spec.shape.rank() != 1) continue;
+    const int input[] = {builder.field(static_cast<int>(i))};
+    HEADRACE_ASSIGN(const std::vector<int> made,
+                    builder.add_op(std::make_shared<FindPoints>(index, step), input));
+    found.push_back(made[0]);
+    names.push_back(data->schema.names[i]);
+  }
+  if (found.empty())
+    return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");
+  HEADRACE_ASSIGN(Program program, builder.finish(std::move(names), std::move(found)));
+  HEADRACE_ASSIGN(const NodePtr map, make_node(Map{std::move(program)}, {data}));
+  return make_node(OnError{OnErrorPolicy::skip}, {map});
+}
+
+uint64_t count_in(const Value& report, std::string_view name) {
+  const Value* count = report.find(name);
+  return count && count->integer() ? static_cast<uint64_t>(*count->integer()) : 0;
+}
+
+}  // namespace
+
+Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& options,
+                                   const std::shared_ptr<Store>& store) {
+  if (options.step < 0 || options.step > kMostStep)
+    return invalid("index: wants a step of 0 to " + std::to_string(kMostStep) + ", got " +
+                   std::to_string(options.step));
+  if (!data->size || *data->size == kInfinite)
+    return invalid("index: wants data of a known length, so before filter, repeat() and on_error('skip')");
+  auto index = open_points(*data, {.prefer = PointIndex::Prefer::found});
+  if (index->path().empty()) return Status(Code::io, "index: wants a cache folder, $XDG_CACHE_HOME or $HOME");
+  HEADRACE_ASSIGN(const NodePtr plan, finding(data, index, options.step));
+  LoaderOptions loading;
+  loading.workers = options.workers;
+  HEADRACE_ASSIGN(const auto loader, Loader::make(plan, loading, store));
+  IndexedPoints out;
+  for (Sample sample; options.progress(out.samples); ++out.samples) {
+    HEADRACE_ASSIGN(const bool more, loader->next(sample));
+    if (!more) break;
+    for (const Tensor& field : sample.fields) out.files += *field.view().as<bool>();
+    if (index->found_bytes() >= kMostFoundBytes) HEADRACE_TRY(index->save());
+  }
+  loader->stop();
+  HEADRACE_TRY(index->save());
+  out.failed = count_in(loader->report(), "skipped");
+  out.path = index->path();
+  if (const auto info = file_store()->info(out.path); info.ok()) out.bytes = info->size;
+  return out;
+}
+
+}  // namespace headrace
