@@ -23,7 +23,8 @@ constexpr const char* kEnding =
     "  headrace verify imagenet/train            which files are broken, and why?\n"
     "  headrace view imagenet/train              a contact sheet of what the model would see\n"
     "  headrace bench imagenet/train             how fast, and what limits it?\n"
-    "  headrace run pipeline.json                one epoch, and a hash of its batches";
+    "  headrace run pipeline.json                one epoch, and a hash of its batches\n"
+    "  headrace index imagenet/train             the first epoch as fast as the later ones";
 
 constexpr const char* kExitCodes =
     "exit codes:\n"
@@ -65,6 +66,7 @@ int run_program(int argc, char** argv) {
   add_explain(program, run);
   add_run(program, run);
   add_bench(program, run);
+  add_index(program, run);
   add_formats(program, run);
   add_ops(program, run);
   program.footer(kEnding);

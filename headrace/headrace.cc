@@ -125,6 +125,11 @@ Dataset range(int64_t start, int64_t stop, int64_t step) {
   return source.ok() ? from_source(*source) : Dataset(source.status());
 }
 
+Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options) {
+  if (!data.node().ok()) return data.node().status();
+  return index_points(*data.node(), options, file_store());
+}
+
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
   auto parsed = Value::parse(json);
   if (!parsed.ok()) return parsed.status().before("plan: wants what save_plan() wrote, got no JSON: ");

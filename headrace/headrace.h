@@ -19,6 +19,7 @@
 
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan_json.h"
+#include "headrace/run/index.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
 
@@ -98,6 +99,10 @@ Dataset read(const std::string& path, std::string_view format = "", const Value&
 Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
 Dataset from_source(SourcePtr source);
+
+// Finds ahead where the rows of JPEG files begin, which decode_image(match="fast") otherwise does on the way:
+// of encoded images, so before they are decoded. Kept in the user's cache folder; it changes no byte.
+Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {});
 
 struct LoadedPlan {
   Dataset dataset;

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import ops
 from ._arguments import did_you_mean
 from ._errors import CorruptSample, HeadraceError
+from ._index import index
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from .dataset import Dataset, EpochView, FieldSpec
@@ -36,6 +37,7 @@ __all__ = [
     "formats",
     "from_arrays",
     "from_dataset",
+    "index",
     "load_plan",
     "merge_states",
     "operators",

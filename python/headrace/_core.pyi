@@ -163,6 +163,9 @@ def check_rewrites(names: Set[str]) -> None:
 def merge_states(states: list) -> dict:
     """One state for any world from those of all ranks."""
 
+def index(node: Node, step: int, workers: int) -> dict:
+    """Find the entropy points of encoded images ahead."""
+
 class Loader:
     """Runs a plan on threads of its own."""
 

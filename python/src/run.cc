@@ -7,6 +7,7 @@
 
 #include "errors.h"
 #include "headrace/io/store.h"
+#include "headrace/run/index.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/report.h"
@@ -57,6 +58,25 @@ nb::list fields_to_python(Sample sample) {
 template <class F> auto quietly(F&& f) {
   nb::gil_scoped_release nogil;
   return f();
+}
+
+nb::dict index(const NodeHandle& node, int64_t step, size_t workers) {
+  IndexOptions options{.step = step, .workers = workers};
+  constexpr uint64_t kSignalCheckSamples = 16;
+  bool interrupted = false;
+  options.progress = [&](uint64_t done) {
+    if (done % kSignalCheckSamples != 0) return true;
+    nb::gil_scoped_acquire gil;
+    interrupted = PyErr_CheckSignals() != 0;
+    return !interrupted;
+  };
+  const Result<IndexedPoints> made = quietly([&] { return index_points(node.node, options, file_store()); });
+  if (interrupted) throw nb::python_error();
+  const IndexedPoints counts = unwrap(made);
+  nb::dict out;
+  out["samples"] = counts.samples, out["files"] = counts.files, out["failed"] = counts.failed;
+  out["bytes"] = counts.bytes, out["path"] = counts.path;
+  return out;
 }
 
 // The threads of a loader stay behind in the process that made them: a forked child must not use or join
@@ -181,6 +201,8 @@ void bind_run(nb::module_& m) {
       "check_rewrites", [](const std::set<std::string>& names) { check(check_rewrite_names(names)); },
       nb::arg("names"), "Raise when one of them is no rewrite.");
   m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
+  m.def("index", &index, nb::arg("node"), nb::arg("step"), nb::arg("workers"),
+        "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state.")
