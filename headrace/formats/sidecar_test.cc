@@ -9,6 +9,7 @@
 
 #include "headrace/core/value.h"
 #include "headrace/formats/remembered_listing.h"
+#include "headrace/io/testing/cache_in.h"
 #include "headrace/io/testing/temporary_folder.h"
 
 namespace headrace {
@@ -26,13 +27,6 @@ std::string text_of(const Sidecar& sidecar, std::string_view name) {
   const auto bytes = sidecar.find(name);
   return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : "(none)";
 }
-
-// The user's cache folder is `folder` while this lives.
-class CacheIn {
- public:
-  explicit CacheIn(const std::string& folder) { ::setenv("XDG_CACHE_HOME", folder.c_str(), 1); }
-  ~CacheIn() { ::unsetenv("XDG_CACHE_HOME"); }
-};
 
 TEST(Sidecar, ReadsBackWhatWasWritten) {
   const std::string offsets(1000, '\7'), empty;

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "headrace/headrace.h"
+#include "headrace/io/testing/cache_in.h"
+#include "headrace/io/testing/temporary_folder.h"
 #include "headrace/run/crew.h"
 
 namespace headrace {
@@ -39,6 +41,15 @@ std::vector<std::string> drain(Loader& loader) {
 
 Symbol apply1(const char* op, Symbol a, Params params) { return a.apply(op, params); }
 
+// A chain that decodes, crops, resizes and mirrors in one pass, over files of every kind.
+Dataset images() {
+  const auto augment = [](const Fields& s) -> Outputs {
+    const Symbol crop = apply1("decode_image", s["image"], {}).apply("random_resized_crop", {{"size", 8}});
+    return {{"x", crop.apply("random_flip").apply("normalize")}};
+  };
+  return read(HEADRACE_TEST_GOLDEN_IMAGES, "images").shuffle({.seed = 7}).map(augment).repeat(3);
+}
+
 std::map<std::string, Dataset> datasets() {
   const auto plus = [](const Fields& s) { return Outputs{{"x", apply1("add", s["value"], {{"value", 1}})}}; };
   const auto odd = [](const Fields& s) { return apply1("less", s["value"], {{"value", 60}}); };
@@ -56,6 +67,7 @@ std::map<std::string, Dataset> datasets() {
       {"unbatch", base.batch(5).unbatch().shuffle({.seed = 2, .window = 6}).take(70).batch(3)},
       {"batches of batches", base.batch(4).batch(3)},
       {"shard", base.shuffle({.seed = 9}).shard({.rank = 1, .world = 3}).batch(4)},
+      {"images", images().batch(4)},
   };
 }
 
@@ -71,7 +83,13 @@ std::unique_ptr<Loader> make(const Dataset& dataset, LoaderOptions o) {
   return *std::move(loader);
 }
 
-TEST(Executor, EveryScheduleGivesTheSameElements) {
+// What loaders remember of JPEG files stays in a folder of the test's own.
+class ExecutorTest : public ::testing::Test {
+  const TemporaryFolder folder_;
+  const CacheIn cache_{folder_.path()};
+};
+
+TEST_F(ExecutorTest, EveryScheduleGivesTheSameElements) {
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(std::nullopt, 1, 1)));
     ASSERT_FALSE(expected.empty()) << name;
@@ -81,7 +99,7 @@ TEST(Executor, EveryScheduleGivesTheSameElements) {
   }
 }
 
-TEST(Executor, RealThreadsGiveTheSameElements) {
+TEST_F(ExecutorTest, RealThreadsGiveTheSameElements) {
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(0)));
     for (size_t workers : {1, 2, 4, 8})
@@ -90,10 +108,11 @@ TEST(Executor, RealThreadsGiveTheSameElements) {
   }
 }
 
-TEST(Executor, RewritesChangeNothing) {
+TEST_F(ExecutorTest, RewritesChangeNothing) {
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(1)));
-    for (const char* off : {"all", "fuse_maps", "sink_order_verbs", "hoist_over_batch", "write_into_slot"}) {
+    for (const char* off : {"all", "fuse_maps", "sink_order_verbs", "hoist_over_batch", "write_into_slot",
+                            "fuse_decode_crop_resize_flip_normalize"}) {
       LoaderOptions o = options(2);
       o.rewrites_off = {off};
       ASSERT_TRUE(drain(*make(dataset, o)) == expected) << name << " without " << off;
@@ -102,7 +121,7 @@ TEST(Executor, RewritesChangeNothing) {
 }
 
 // Stop after every element, load the state in a new loader under another schedule, go on: the rest is exact.
-TEST(Executor, ResumesExactlyAtEveryElement) {
+TEST_F(ExecutorTest, ResumesExactlyAtEveryElement) {
   uint64_t seed = 0;
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(7)));
@@ -129,7 +148,7 @@ TEST(Executor, ResumesExactlyAtEveryElement) {
   }
 }
 
-TEST(Executor, UnorderedDeliversEachElementOnce) {
+TEST_F(ExecutorTest, UnorderedDeliversEachElementOnce) {
   for (const auto& [name, dataset] : datasets()) {
     auto expected = drain(*make(dataset, options(0)));
     std::sort(expected.begin(), expected.end());
@@ -151,7 +170,7 @@ std::ptrdiff_t threads_of_this_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-TEST(Executor, CancellationLeavesNothingBehindAtAnyPoint) {
+TEST_F(ExecutorTest, CancellationLeavesNothingBehindAtAnyPoint) {
   const auto threads = threads_of_this_process();
   for (const auto& [name, dataset] : datasets())
     for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -164,7 +183,7 @@ TEST(Executor, CancellationLeavesNothingBehindAtAnyPoint) {
     }
 }
 
-TEST(Executor, TheNextIterationIsTheNextEpoch) {
+TEST_F(ExecutorTest, TheNextIterationIsTheNextEpoch) {
   const Dataset dataset = range(50).shuffle({.seed = 1}).batch(5);
   auto loader = make(dataset, options(0));
   const auto first = drain(*loader);
@@ -177,7 +196,7 @@ TEST(Executor, TheNextIterationIsTheNextEpoch) {
   EXPECT_EQ(drain(*twice), both);
 }
 
-TEST(Executor, EveryWorldSizeSeesEverySampleOnce) {
+TEST_F(ExecutorTest, EveryWorldSizeSeesEverySampleOnce) {
   const Dataset base = range(101).shuffle({.seed = 6});
   for (uint32_t world = 1; world <= 8; ++world) {
     std::multiset<int64_t> seen;
@@ -198,7 +217,7 @@ TEST(Executor, EveryWorldSizeSeesEverySampleOnce) {
   }
 }
 
-TEST(Executor, ABatchOverTheBudgetIsAClearError) {
+TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
   LoaderOptions o = options(0);
   o.memory_budget = 4096;
   auto loader = make(range(100000).batch(50000), o);
@@ -218,7 +237,7 @@ class Exhausted final : public Stream {
   void stages(std::vector<Stage*>&) override {}
 };
 
-TEST(Executor, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
+TEST_F(ExecutorTest, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
   for (const bool threads : {false, true}) {
     const auto pool = Pool::make(1 << 20);
     Executor executor(
