@@ -25,7 +25,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from contenders.segment import files
+from contenders.segment import default_data, files
 from corpus import describe
 from race import Entry, Ratio, Times, race, ratio, table
 
@@ -159,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", nargs="?", default=Path(os.environ.get("HEADRACE_DATA", "")) / "imagenet1k")
+    parser.add_argument("data", nargs="?", default=default_data())
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--checkpoints", action="store_true")

@@ -34,6 +34,10 @@ def task() -> Task:
     return Task(data, int(workers), work, rest)
 
 
+def default_data() -> Path:
+    return Path(os.environ.get("HEADRACE_DATA", "")) / "imagenet1k"
+
+
 def files(folder: str) -> list[str]:
     return sorted(str(p) for p in Path(folder).rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
 
