@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/kernels/planes.h"
+#include "headrace/kernels/resample_floats.h"
 #include "headrace/kernels/resample_rows.h"
 
 namespace headrace::kernels {
@@ -27,8 +29,10 @@ class Pieces {
 Axis columns(const Resize& r) { return {r.in_width, r.out_width, r.interpolation, r.antialias}; }
 Axis rows(const Resize& r) { return {r.in_height, r.out_height, r.interpolation, r.antialias}; }
 
+constexpr int64_t kWovenRows = 16;  // see across_woven
+
 struct Memory {
-  std::byte *column_taps, *row_taps, *across, *down, *tail, *between;
+  std::byte *column_taps, *row_taps, *across, *down, *tail, *woven, *between;
 };
 
 // Of the image that the first pass hands to the second.
@@ -45,6 +49,7 @@ Memory cut(const Resize& r, Pieces& pieces) {
   m.across = pieces.take(static_cast<int64_t>(across_scratch_bytes(r.out_width, columns_window)));
   m.down = pieces.take(static_cast<int64_t>(down_scratch_bytes(longest_window(rows(r)))));
   m.tail = pieces.take(std::min(r.in_height, slack / row + 1) * (row + slack));
+  m.woven = pieces.take(r.channels == 1 ? kWovenRows * (r.in_width + columns_window + 16 + r.out_width) : 0);
   m.between = pieces.take(between_bytes(r) + slack);
   return m;
 }
@@ -55,24 +60,10 @@ void copy_rows(const T* in, int64_t in_stride, T* out, int64_t out_stride, int64
     std::memcpy(out + y * out_stride, in + y * in_stride, static_cast<size_t>(row) * sizeof(T));
 }
 
-// Take the pixel under the centre of each output pixel. Positions are summed up as Pillow does, rounding
-// errors included.
 template <class T> void nearest(const Resize& r, const T* in, int64_t in_stride, T* out, int64_t out_stride,
                                 std::byte* scratch) {
-  auto* offsets = reinterpret_cast<int64_t*>(scratch);
-  const auto positions = [](int64_t in_side, int64_t out_side, auto&& take) {
-    const double step = static_cast<double>(in_side) / static_cast<double>(out_side);
-    double at = step * 0.5;
-    for (int64_t i = 0; i < out_side; ++i, at += step)
-      take(i, std::min(static_cast<int64_t>(at), in_side - 1));
-  };
-  positions(r.in_width, r.out_width, [&](int64_t i, int64_t at) { offsets[i] = at * r.channels; });
-  positions(r.in_height, r.out_height, [&](int64_t y, int64_t at) {
-    const T* from = in + at * in_stride;
-    T* to = out + y * out_stride;
-    for (int64_t x = 0; x < r.out_width; ++x)
-      for (int c = 0; c < r.channels; ++c) *to++ = from[offsets[x] + c];
-  });
+  resize_nearest(r, sizeof(T), reinterpret_cast<const std::byte*>(in), in_stride,
+                 reinterpret_cast<std::byte*>(out), out_stride, scratch);
 }
 
 enum class Form { simd, scalar };
@@ -82,9 +73,37 @@ struct Target {
   int64_t stride;
 };
 
+// Rows of one channel, four as the channels of one: the kernel has a lane for each of four channels. Returns
+// how many rows it did, a multiple of kWovenRows.
+int64_t across_woven(const ByteRows& in, const Resize& r, const Taps<int32_t>& taps, const Memory& m,
+                     Target out) {
+  const int64_t woven_row =
+      4 * in.width + across_read_slack({nullptr, 0, 0, in.width, 0, 4}, taps, r.out_width);
+  auto* woven = reinterpret_cast<uint8_t*>(m.woven);
+  uint8_t* mixed = woven + kWovenRows / 4 * woven_row;
+  const ByteRows four{woven, woven_row, kWovenRows / 4, in.width, 0, 4};
+  int64_t y = 0;
+  for (; y + kWovenRows <= in.height; y += kWovenRows) {
+    for (int64_t i = 0; i < kWovenRows / 4; ++i) {
+      const uint8_t* first = in.data + (y + 4 * i) * in.stride;
+      const uint8_t* rows[] = {first, first + in.stride, first + 2 * in.stride, first + 3 * in.stride};
+      from_planes(rows, in.width, 4, woven + i * woven_row);
+    }
+    resample_across(four, taps, r.out_width, mixed, 4 * r.out_width, m.across);
+    for (int64_t i = 0; i < kWovenRows / 4; ++i)
+      to_planes(mixed + i * 4 * r.out_width, r.out_width, 4, out.data + (y + 4 * i) * out.stride, out.stride);
+  }
+  return y;
+}
+
 // Across rows that nothing may be read behind: the last ones are copied to where the kernel may.
-void across_image(const ByteRows& in, const Resize& r, const Taps<int32_t>& taps, const Memory& m,
-                  Target out) {
+void across_image(ByteRows in, const Resize& r, const Taps<int32_t>& taps, const Memory& m, Target out) {
+  if (in.channels == 1) {
+    const int64_t done = across_woven(in, r, taps, m, out);
+    in.data += done * in.stride, in.first_row += done, in.height -= done;
+    out.data += done * out.stride;
+    if (in.height == 0) return;
+  }
   const int64_t slack = across_read_slack(in, taps, r.out_width), row = in.width * in.channels;
   const int64_t last_safe = r.in_height - 1 - (slack + in.stride - 1) / in.stride;
   ByteRows safe = in, tail = in;
@@ -132,7 +151,11 @@ void down_then_across(const Resize& r, const ByteRows& image, Target out, const 
   const ByteRows between{data, image.width * image.channels, r.out_height, image.width, 0, image.channels};
   if (form == Form::simd) {
     resample_down(image, down, r.out_height, data, between.stride, m.down);
-    resample_across(between, taps, r.out_width, out.data, out.stride, m.across);
+    const int64_t done = r.channels == 1 ? across_woven(between, r, taps, m, out) : 0;
+    ByteRows rest = between;
+    rest.data += done * rest.stride, rest.height -= done;
+    if (rest.height > 0)
+      resample_across(rest, taps, r.out_width, out.data + done * out.stride, out.stride, m.across);
   } else {
     resample_down_scalar(image, down, r.out_height, data, between.stride);
     resample_across_scalar(between, taps, r.out_width, out.data, out.stride);
@@ -153,33 +176,60 @@ void filter_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* o
     down_then_across(r, image, to, m, form);
 }
 
-struct FloatRows {
-  const float* data;
+struct FloatMemory {
+  std::byte *column_taps, *row_taps, *strip;
+  float* between;
+};
+
+FloatMemory cut_floats(const Resize& r, Pieces& pieces) {
+  FloatMemory m;
+  m.column_taps = pieces.take(static_cast<int64_t>(taps_bytes(columns(r))));
+  m.row_taps = pieces.take(static_cast<int64_t>(taps_bytes(rows(r))));
+  m.strip = pieces.take(static_cast<int64_t>(across_strip_bytes(r.in_width, r.channels)));
+  m.between = reinterpret_cast<float*>(pieces.take(4 * between_bytes(r)));
+  return m;
+}
+
+struct FloatTarget {
+  float* data;
   int64_t stride;
 };
 
-void across_f32(const Resize& r, FloatRows in, const Taps<float>& taps, float* out) {
-  for (int64_t y = 0; y < r.in_height; ++y)
-    for (int64_t x = 0; x < r.out_width; ++x, out += r.channels) {
-      const float* pixel = in.data + y * in.stride + taps.first[x] * r.channels;
-      const float* weights = taps.weights + x * taps.stride;
-      float sums[4] = {};
-      for (int32_t k = 0; k < taps.count[x]; ++k)
-        for (int c = 0; c < r.channels; ++c) sums[c] += *pixel++ * weights[k];
-      std::copy_n(sums, r.channels, out);
-    }
+void across(const Resize& r, const FloatRows& in, const FloatMemory& m, FloatTarget out, Form form) {
+  const Taps<float> taps = float_taps(columns(r), m.column_taps);
+  if (form == Form::simd)
+    resample_across(in, taps, r.out_width, out.data, out.stride, m.strip);
+  else
+    resample_across_scalar(in, taps, r.out_width, out.data, out.stride);
 }
 
-void down_f32(const Resize& r, FloatRows in, const Taps<float>& taps, float* out, int64_t out_stride) {
-  const int64_t row = r.out_width * r.channels;
-  for (int64_t y = 0; y < r.out_height; ++y) {
-    float* to = out + y * out_stride;
-    std::fill_n(to, row, 0.0f);
-    for (int32_t k = 0; k < taps.count[y]; ++k) {
-      const float* from = in.data + (taps.first[y] + k) * in.stride;
-      const float weight = taps.weights[y * taps.stride + k];
-      for (int64_t x = 0; x < row; ++x) to[x] += from[x] * weight;
-    }
+void down(const Resize& r, const FloatRows& in, const Taps<float>& taps, FloatTarget out, Form form) {
+  if (form == Form::simd)
+    resample_down(in, taps, r.out_height, out.data, out.stride);
+  else
+    resample_down_scalar(in, taps, r.out_height, out.data, out.stride);
+}
+
+// The passes are those of bytes, in the same order.
+void filter_f32(const Resize& r, FloatRows image, FloatTarget out, std::byte* scratch, Form form) {
+  Pieces pieces(scratch);
+  const FloatMemory m = cut_floats(r, pieces);
+  const int64_t in_row = r.in_width * r.channels, out_row = r.out_width * r.channels;
+  if (r.in_height == r.out_height && r.in_width == r.out_width)
+    return copy_rows(image.data, image.stride, out.data, out.stride, r.in_height, in_row);
+  if (r.in_height == r.out_height) return across(r, image, m, out, form);
+  const Taps<float> taps = float_taps(rows(r), m.row_taps);
+  if (r.in_width == r.out_width) return down(r, image, taps, out, form);
+  if (across_first(r)) {
+    const int64_t last = r.out_height - 1;  // only rows that the second pass looks at go through the first
+    image.first_row = taps.first[0];
+    image.data += image.first_row * image.stride;
+    image.height = taps.first[last] + taps.count[last] - image.first_row;
+    across(r, image, m, {m.between, out_row}, form);
+    down(r, {m.between, out_row, image.height, r.out_width, image.first_row, r.channels}, taps, out, form);
+  } else {
+    down(r, image, taps, {m.between, in_row}, form);
+    across(r, {m.between, in_row, r.out_height, r.in_width, 0, r.channels}, m, out, form);
   }
 }
 
@@ -195,8 +245,9 @@ size_t resize_scratch_bytes(const Resize& r) {
   if (r.interpolation == Interpolation::nearest) {
     pieces.take(8 * r.out_width);
   } else {
-    cut(r, pieces);
-    pieces.take(4 * r.in_height * r.out_width * r.channels);  // what resize_f32 has between its passes
+    Pieces of_floats(nullptr);
+    cut(r, pieces), cut_floats(r, of_floats);
+    return std::max(pieces.used(), of_floats.used());
   }
   return pieces.used();
 }
@@ -207,19 +258,6 @@ void resize_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* o
     nearest(r, in, in_stride, out, out_stride, scratch);
   else
     filter_u8(r, in, in_stride, out, out_stride, scratch, Form::simd);
-}
-
-void resize_nearest(const Resize& r, size_t element_size, const std::byte* in, int64_t in_stride,
-                    std::byte* out, int64_t out_stride, std::byte* scratch) {
-  const auto as = [&]<class T>(T) {
-    nearest(r, reinterpret_cast<const T*>(in), in_stride, reinterpret_cast<T*>(out), out_stride, scratch);
-  };
-  switch (element_size) {
-    case 1: return as(uint8_t{});
-    case 2: return as(uint16_t{});
-    case 4: return as(uint32_t{});
-    default: return as(uint64_t{});
-  }
 }
 
 void resize_u8_scalar(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
@@ -233,18 +271,15 @@ void resize_u8_scalar(const Resize& r, const uint8_t* in, int64_t in_stride, uin
 void resize_f32(const Resize& r, const float* in, int64_t in_stride, float* out, int64_t out_stride,
                 std::byte* scratch) {
   if (r.interpolation == Interpolation::nearest) return nearest(r, in, in_stride, out, out_stride, scratch);
-  Pieces pieces(scratch);
-  const Memory m = cut(r, pieces);
-  FloatRows image{in, in_stride};
-  if (r.in_width != r.out_width) {
-    auto* between = reinterpret_cast<float*>(m.between);
-    across_f32(r, image, float_taps(columns(r), m.column_taps), between);
-    image = {between, r.out_width * r.channels};
-  }
-  if (r.in_height != r.out_height)
-    down_f32(r, image, float_taps(rows(r), m.row_taps), out, out_stride);
-  else
-    copy_rows(image.data, image.stride, out, out_stride, r.out_height, r.out_width * r.channels);
+  filter_f32(r, {in, in_stride, r.in_height, r.in_width, 0, r.channels}, {out, out_stride}, scratch,
+             Form::simd);
+}
+
+void resize_f32_scalar(const Resize& r, const float* in, int64_t in_stride, float* out, int64_t out_stride,
+                       std::byte* scratch) {
+  if (r.interpolation == Interpolation::nearest) return nearest(r, in, in_stride, out, out_stride, scratch);
+  filter_f32(r, {in, in_stride, r.in_height, r.in_width, 0, r.channels}, {out, out_stride}, scratch,
+             Form::scalar);
 }
 
 }  // namespace headrace::kernels

@@ -19,8 +19,8 @@ struct Resize {
   bool antialias = true;  // has no meaning for nearest
 };
 
-// Which pass of resize_u8 comes first: across (columns) or down (rows). It matters, for what is between them
-// is rounded to 8 bits. The rule is that of Pillow 13; Pillow 12 and older go across first unless the image
+// Which pass comes first: across (columns) or down (rows). It matters, for what is between them is rounded,
+// to 8 bits or to f32. The rule is that of Pillow 13; Pillow 12 and older go across first unless the image
 // is very tall.
 bool across_first(const Resize& resize);
 
@@ -40,8 +40,10 @@ void resize_f32(const Resize& resize, const float* in, int64_t in_stride, float*
 void resize_nearest(const Resize& resize, size_t element_size, const std::byte* in, int64_t in_stride,
                     std::byte* out, int64_t out_stride, std::byte* scratch);
 
-// The plain twin of resize_u8: same bytes, one pixel at a time.
+// The plain twins: same bytes, one pixel at a time.
 void resize_u8_scalar(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8_t* out,
                       int64_t out_stride, std::byte* scratch);
+void resize_f32_scalar(const Resize& resize, const float* in, int64_t in_stride, float* out,
+                       int64_t out_stride, std::byte* scratch);
 
 }  // namespace headrace::kernels

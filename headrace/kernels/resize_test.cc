@@ -57,33 +57,53 @@ const Golden kGoldens[] = {
     {{280, 300, 224, 224, 3, Interpolation::bilinear, true}, 0x921e599db67bf3ce},
     {{280, 300, 224, 224, 4, Interpolation::bicubic, true}, 0x91c1d179f51b3571},
     {{280, 300, 224, 224, 1, Interpolation::nearest, true}, 0x447437bbce0db9d6},
-    {{300, 280, 224, 224, 2, Interpolation::bilinear, true}, 0x4e1a88bff7b34dae},
-    {{300, 280, 224, 224, 3, Interpolation::bicubic, true}, 0x98512f7ba9d78a58},
-    {{300, 280, 224, 224, 4, Interpolation::nearest, true}, 0x2bd0fc895a2c5baf},
+    {{280, 300, 224, 224, 2, Interpolation::lanczos, true}, 0xb5e1d29bd6020a13},
+    {{280, 300, 224, 224, 3, Interpolation::box, true}, 0x9e9330b89dda55e4},
+    {{300, 280, 224, 224, 4, Interpolation::bilinear, true}, 0x4803e415b3606968},
+    {{300, 280, 224, 224, 1, Interpolation::bicubic, true}, 0xbf4983a9d6b7324d},
+    {{300, 280, 224, 224, 2, Interpolation::nearest, true}, 0x4098812cbc28aae1},
+    {{300, 280, 224, 224, 3, Interpolation::lanczos, true}, 0x9a970e43e2b73de6},
+    {{300, 280, 224, 224, 4, Interpolation::box, true}, 0x3e42a19986f81cce},
     {{375, 500, 256, 341, 1, Interpolation::bilinear, true}, 0xbc77d9cb1c5bbf08},
     {{375, 500, 256, 341, 2, Interpolation::bicubic, true}, 0xa115998322416bed},
     {{375, 500, 256, 341, 3, Interpolation::nearest, true}, 0xeddfb707a40ff280},
-    {{500, 100, 60, 90, 4, Interpolation::bilinear, true}, 0x37e161ef8ab7a940},
-    {{500, 100, 60, 90, 1, Interpolation::bicubic, true}, 0x588fba0f188302bf},
-    {{500, 100, 60, 90, 2, Interpolation::nearest, true}, 0x187f6667988b1637},
+    {{375, 500, 256, 341, 4, Interpolation::lanczos, true}, 0x1d2628f63d1cd162},
+    {{375, 500, 256, 341, 1, Interpolation::box, true}, 0x0d2ac774087b8a68},
+    {{500, 100, 60, 90, 2, Interpolation::bilinear, true}, 0xf69ae96b36a14ea9},
+    {{500, 100, 60, 90, 3, Interpolation::bicubic, true}, 0x72f10324c074d535},
+    {{500, 100, 60, 90, 4, Interpolation::nearest, true}, 0xdb2362643207687a},
+    {{500, 100, 60, 90, 1, Interpolation::lanczos, true}, 0x28a095fc8aacf028},
+    {{500, 100, 60, 90, 2, Interpolation::box, true}, 0x926df9b712f7b6f9},
     {{64, 64, 224, 224, 3, Interpolation::bilinear, true}, 0xd1d4114e2deddcb2},
     {{64, 64, 224, 224, 4, Interpolation::bicubic, true}, 0x4de6d4d3b7f7fdd8},
     {{64, 64, 224, 224, 1, Interpolation::nearest, true}, 0x4360f694c8d1e27d},
-    {{28, 28, 32, 32, 2, Interpolation::bilinear, true}, 0x8d6949377887f7ff},
-    {{28, 28, 32, 32, 3, Interpolation::bicubic, true}, 0x1e3dda1657ca2295},
-    {{28, 28, 32, 32, 4, Interpolation::nearest, true}, 0x8184c279455d84ae},
+    {{64, 64, 224, 224, 2, Interpolation::lanczos, true}, 0x0f653c94b6943739},
+    {{64, 64, 224, 224, 3, Interpolation::box, true}, 0xbf3a1f77879c9cce},
+    {{28, 28, 32, 32, 4, Interpolation::bilinear, true}, 0x8be98e8b228cdd4d},
+    {{28, 28, 32, 32, 1, Interpolation::bicubic, true}, 0x9daf42510c6ca15d},
+    {{28, 28, 32, 32, 2, Interpolation::nearest, true}, 0xa1b45003ae9666cf},
+    {{28, 28, 32, 32, 3, Interpolation::lanczos, true}, 0x67afd40cc8a0c0ef},
+    {{28, 28, 32, 32, 4, Interpolation::box, true}, 0x8184c279455d84ae},
     {{7, 5, 3, 11, 1, Interpolation::bilinear, true}, 0x942b91560332483b},
     {{7, 5, 3, 11, 2, Interpolation::bicubic, true}, 0xfa83cb701f29ecc0},
     {{7, 5, 3, 11, 3, Interpolation::nearest, true}, 0x3919fbd524752261},
-    {{1, 1, 4, 3, 4, Interpolation::bilinear, true}, 0xa105e46673f49225},
-    {{1, 1, 4, 3, 1, Interpolation::bicubic, true}, 0x35bbec267f9ca7b9},
-    {{1, 1, 4, 3, 2, Interpolation::nearest, true}, 0x240f72e73a6e9b75},
+    {{7, 5, 3, 11, 4, Interpolation::lanczos, true}, 0x0aec464a75330419},
+    {{7, 5, 3, 11, 1, Interpolation::box, true}, 0xd12e3201e573ac6c},
+    {{1, 1, 4, 3, 2, Interpolation::bilinear, true}, 0x240f72e73a6e9b75},
+    {{1, 1, 4, 3, 3, Interpolation::bicubic, true}, 0xf3ea291795295225},
+    {{1, 1, 4, 3, 4, Interpolation::nearest, true}, 0xa105e46673f49225},
+    {{1, 1, 4, 3, 1, Interpolation::lanczos, true}, 0x35bbec267f9ca7b9},
+    {{1, 1, 4, 3, 2, Interpolation::box, true}, 0x240f72e73a6e9b75},
     {{97, 3, 5, 3, 3, Interpolation::bilinear, true}, 0x374dd1d61cade9bd},
     {{97, 3, 5, 3, 4, Interpolation::bicubic, true}, 0x0c84cbbf854d1351},
     {{97, 3, 5, 3, 1, Interpolation::nearest, true}, 0x5df51a231166916d},
-    {{33, 200, 33, 17, 2, Interpolation::bilinear, true}, 0x0047fa2e3c9369a7},
-    {{33, 200, 33, 17, 3, Interpolation::bicubic, true}, 0x1355cc13e7b16e13},
-    {{33, 200, 33, 17, 4, Interpolation::nearest, true}, 0x75b0a2f628b819f8},
+    {{97, 3, 5, 3, 2, Interpolation::lanczos, true}, 0xb90eefaad11237f4},
+    {{97, 3, 5, 3, 3, Interpolation::box, true}, 0x905cf15c677998f1},
+    {{33, 200, 33, 17, 4, Interpolation::bilinear, true}, 0x035efb230e9d067b},
+    {{33, 200, 33, 17, 1, Interpolation::bicubic, true}, 0x15557045838f6cb1},
+    {{33, 200, 33, 17, 2, Interpolation::nearest, true}, 0x1b8cad81742ed766},
+    {{33, 200, 33, 17, 3, Interpolation::lanczos, true}, 0x25113b2702b3d752},
+    {{33, 200, 33, 17, 4, Interpolation::box, true}, 0x311b02d478933cd3},
 };
 
 TEST(Resize, EqualsPillowOnEveryTarget) {
@@ -135,8 +155,31 @@ TEST(Resize, WithoutAntialiasOnlyTheNearestTwoPixelsCount) {
   EXPECT_EQ(resized({1, 6, 1, 1, 1, Interpolation::bilinear, false}, in), std::vector<uint8_t>{20});
 }
 
+TEST(Resize, FloatsOfEveryTargetEqualTheScalarTwin) {
+  const std::vector<uint8_t> noise = generated(65 * 65 * 4);
+  std::vector<float> in(noise.begin(), noise.end());
+  for (float& value : in) value = (value - 100) / 7;
+  for (const Interpolation interpolation :
+       {Interpolation::bilinear, Interpolation::lanczos, Interpolation::box})
+    for (int channels = 1; channels <= 4; ++channels)
+      for (const int64_t from : {1, 3, 17, 40, 65})
+        for (const int64_t to : {1, 2, 5, 33, 64}) {
+          const Resize r{from, to + 1, to, from / 2 + 1, channels, interpolation, true};
+          const auto run = [&](decltype(&resize_f32) form) {
+            std::vector<float> out(static_cast<size_t>(r.out_height * r.out_width * channels));
+            AlignedScratch scratch(r);
+            form(r, in.data(), r.in_width * channels, out.data(), r.out_width * channels, scratch.data());
+            return out;
+          };
+          const std::vector<float> expected = run(resize_f32_scalar);
+          on_each_simd_target([&](const std::string& target) {
+            EXPECT_EQ(run(resize_f32), expected) << name(r) << " on " << target;
+          });
+        }
+}
+
 TEST(Resize, FloatsFollowTheSameFilterAsBytes) {
-  for (Interpolation interpolation : {Interpolation::bilinear, Interpolation::nearest}) {
+  for (Interpolation interpolation : {Interpolation::bilinear, Interpolation::nearest, Interpolation::box}) {
     const Resize r{37, 53, 20, 71, 3, interpolation, true};
     const std::vector<uint8_t> in = generated(37 * 53 * 3), expected = resized(r, in);
     const std::vector<float> in_floats(in.begin(), in.end());

@@ -1,6 +1,7 @@
 #include "headrace/kernels/taps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace headrace::kernels {
@@ -19,6 +20,32 @@ double bicubic(double x) {
   if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
   return 0.0;
 }
+
+// sin(pi * x). Ours, because the last bit of the library's depends on the machine.
+double sin_pi(double x) {
+  constexpr double pi = 3.14159265358979323846;
+  constexpr auto kSeries = [] {  // of sin(a) / a in powers of a * a
+    std::array<double, 11> terms{1};
+    for (size_t n = 1; n < terms.size(); ++n)
+      terms[n] = -terms[n - 1] / static_cast<double>(2 * n * (2 * n + 1));
+    return terms;
+  }();
+  const auto whole = static_cast<int64_t>(x + (x < 0 ? -0.5 : 0.5));
+  const double angle = (x - static_cast<double>(whole)) * pi, square = angle * angle;
+  double sum = 0;
+  for (size_t n = kSeries.size(); n-- > 0;) sum = sum * square + kSeries[n];
+  return whole % 2 == 0 ? angle * sum : -angle * sum;
+}
+
+double sinc(double x) {
+  constexpr double pi = 3.14159265358979323846;
+  return x == 0 ? 1.0 : sin_pi(x) / (x * pi);
+}
+
+double lanczos(double x) { return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+
+// Every input pixel whose centre lies within the output pixel counts the same.
+double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
 
 struct Window {
   double scale = 1, filter_scale = 1, support = 1;
@@ -73,10 +100,21 @@ template <class Weight> Taps<Weight> make_taps(const Axis& axis, std::byte* memo
 }  // namespace
 
 double filter_value(Interpolation interpolation, double x) {
-  return interpolation == Interpolation::bicubic ? bicubic(x) : bilinear(x);
+  switch (interpolation) {
+    case Interpolation::bicubic: return bicubic(x);
+    case Interpolation::lanczos: return lanczos(x);
+    case Interpolation::box: return box(x);
+    default: return bilinear(x);
+  }
 }
+
 double filter_support(Interpolation interpolation) {
-  return interpolation == Interpolation::bicubic ? 2.0 : 1.0;
+  switch (interpolation) {
+    case Interpolation::bicubic: return 2.0;
+    case Interpolation::lanczos: return 3.0;
+    case Interpolation::box: return 0.5;
+    default: return 1.0;
+  }
 }
 
 // One more than the exact bound, for the rounding of the two ends of a window; then a multiple of four.

@@ -9,7 +9,7 @@
 
 namespace headrace::kernels {
 
-enum class Interpolation : uint8_t { bilinear, bicubic, nearest };
+enum class Interpolation : uint8_t { bilinear, bicubic, nearest, lanczos, box };
 
 // The filter: its value at x, for images that do not shrink, and beyond which |x| that is zero. REQUIRES: not
 // nearest.

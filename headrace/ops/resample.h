@@ -21,10 +21,11 @@ namespace headrace {
 using kernels::Interpolation;
 template <> struct EnumNames<Interpolation> {
   static constexpr std::array names{std::string_view("bilinear"), std::string_view("bicubic"),
-                                    std::string_view("nearest")};
+                                    std::string_view("nearest"), std::string_view("lanczos"),
+                                    std::string_view("box")};
 };
 inline constexpr std::string_view kInterpolationDoc =
-    "How pixels between pixels are found: as Pillow does it.";
+    "How pixels between pixels are found: as Pillow does it. \"box\" is the mean of the area.";
 inline constexpr std::string_view kAntialiasDoc =
     "Widen the filter when shrinking, so that every pixel counts. Without it only the nearest ones do.";
 
@@ -44,9 +45,10 @@ struct Samplings {
   Sampling of(size_t input) const { return input == 0 ? image : Sampling{mask, image.antialias}; }
 };
 
-// Of an operator that resizes: nearest makes no new pixels, and is defined on those that are decoded.
+// Of an operator that resizes. What is not defined on planes is defined on decoded pixels.
 inline Placing placing_of(Interpolation interpolation) {
-  return interpolation == Interpolation::nearest ? Placing::none : Placing::resamples;
+  const bool by_planes = interpolation == Interpolation::bilinear || interpolation == Interpolation::bicubic;
+  return by_planes ? Placing::resamples : Placing::none;
 }
 
 struct ImageSize {

@@ -146,7 +146,7 @@ def crop_boxes(
     boxes: Data,
     *,
     size: int | Sequence[int],
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
     antialias: bool = True,
 ) -> Data:
     """Cut every box out of an image and resize the pieces to one size: (n, 4) boxes give (n, height, width,
@@ -156,7 +156,7 @@ def crop_boxes(
         image: A field to work on.
         boxes: A field to work on.
         size: Size of each piece: one number or (height, width).
-        interpolation: How pixels between pixels are found: as Pillow does it.
+        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
             ones do.
 
@@ -584,8 +584,8 @@ def random_resize(
     image: Data,
     *,
     shorter: Sequence[int] = (256, 480),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Data: ...
 @overload
@@ -593,8 +593,8 @@ def random_resize(
     image: Sequence[Data],
     *,
     shorter: Sequence[int] = (256, 480),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> tuple[Data, ...]: ...
 @names_checked
@@ -602,8 +602,8 @@ def random_resize(
     image: Any,
     *,
     shorter: Sequence[int] = (256, 480),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
     """Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept.
@@ -613,7 +613,7 @@ def random_resize(
     Args:
         image: One field, or several that share every random draw.
         shorter: Least and greatest length of the shorter side.
-        interpolation: How pixels between pixels are found: as Pillow does it.
+        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
         mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
@@ -641,8 +641,8 @@ def random_resized_crop(
     size: int | Sequence[int],
     scale: Sequence[float] = (0.08, 1.0),
     ratio: Sequence[float] = (0.75, 1.3333333333333333),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Data: ...
 @overload
@@ -652,8 +652,8 @@ def random_resized_crop(
     size: int | Sequence[int],
     scale: Sequence[float] = (0.08, 1.0),
     ratio: Sequence[float] = (0.75, 1.3333333333333333),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> tuple[Data, ...]: ...
 @names_checked
@@ -663,8 +663,8 @@ def random_resized_crop(
     size: int | Sequence[int],
     scale: Sequence[float] = (0.08, 1.0),
     ratio: Sequence[float] = (0.75, 1.3333333333333333),
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
     """Cut a window of random area, shape and place out of an image and resize it: the augmentation of
@@ -677,7 +677,7 @@ def random_resized_crop(
         size: Size of the result: one number or (height, width).
         scale: Least and greatest share of the image's area.
         ratio: Least and greatest width / height of the window.
-        interpolation: How pixels between pixels are found: as Pillow does it.
+        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
         mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
@@ -705,8 +705,8 @@ def resize(
     image: Data,
     *,
     size: int | Sequence[int],
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Data: ...
 @overload
@@ -714,8 +714,8 @@ def resize(
     image: Sequence[Data],
     *,
     size: int | Sequence[int],
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> tuple[Data, ...]: ...
 @names_checked
@@ -723,8 +723,8 @@ def resize(
     image: Any,
     *,
     size: int | Sequence[int],
-    interpolation: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
-    mask_interpolation: Literal["bilinear", "bicubic", "nearest"] = "nearest",
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
     """Resize an image: to a height and width, or so that its shorter side has a length and its shape is kept.
@@ -734,7 +734,7 @@ def resize(
     Args:
         image: One field, or several that share every random draw.
         size: (height, width), or one number: the shorter side.
-        interpolation: How pixels between pixels are found: as Pillow does it.
+        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
         mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest

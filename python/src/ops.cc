@@ -61,6 +61,9 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   return call.op->run(in, key, out, scratch);
 }
 
+// What a call leaves for the next one of its thread: fresh memory costs as much as resizing a small image.
+constexpr size_t kKeptScratch = 8 << 20;
+
 Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
                                     const std::vector<Tensor>& inputs) {
   std::vector<std::string> names;
@@ -77,7 +80,8 @@ Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
   std::vector<Tensor> values(program.specs.size());
   for (size_t i = 0; i < program.input_fields.size(); ++i)
     values[i] = inputs[static_cast<size_t>(program.input_fields[i])];
-  Scratch scratch;
+  thread_local Scratch scratch;
+  scratch.clear(), scratch.trim(kKeptScratch);
   for (const Call& call : program.steps) HEADRACE_TRY(run_step(call, values, program, scratch));
   std::vector<Tensor> out;
   for (const int v : program.outputs) out.push_back(values[static_cast<size_t>(v)]);

@@ -29,7 +29,9 @@ bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
                    std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
                    Scratch& scratch) {
   for (const Resampled& picture : pictures)
-    if (picture.interpolation == kernels::Interpolation::nearest) return false;
+    if (picture.interpolation != kernels::Interpolation::bilinear &&
+        picture.interpolation != kernels::Interpolation::bicubic)
+      return false;
   if (!has_end(bytes)) return false;
   const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
