@@ -10,6 +10,7 @@ then been made once, by all of them, and nobody works while another one is measu
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,19 @@ def cpu_seconds() -> float:
     return total
 
 
+def working() -> bool:
+    """Whether any other thread runs or would if it were given a core, here or in a worker process."""
+    for pid in [os.getpid(), *_children(os.getpid())]:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            try:
+                state = (thread / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if state in "RD" and thread.name != str(threading.get_native_id()):
+                return True
+    return False
+
+
 def refilled() -> tuple[float, float]:
     """Wait until nothing works any more; when that was and the CPU time spent until then."""
     pause, idle = 0.02, 0.001
@@ -67,7 +81,7 @@ def refilled() -> tuple[float, float]:
     while True:
         time.sleep(pause)
         now = cpu_seconds()
-        if now - cpu < idle:
+        if now - cpu < idle and not working():
             return since, cpu
         cpu, since = now, time.perf_counter()
 
