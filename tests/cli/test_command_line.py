@@ -87,7 +87,7 @@ def test_inspect_says_what_it_is(photos):
         assert words in done.stdout
 
 
-@pytest.mark.parametrize("command", ["inspect", "verify"])
+@pytest.mark.parametrize("command", ["inspect", "verify", "index"])
 def test_a_plan_is_no_data(command, plan, tmp_path):
     done = headrace(command, plan)
     assert done.returncode != 0
@@ -321,6 +321,27 @@ def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout
 
 
+def test_index_says_what_it_made_and_where(photos, damaged, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = headrace("index", photos)
+    assert done.returncode == 0
+    assert f"{photos}: 30 samples, 30 JPEG files with entropy points" in done.stdout
+    made = json.loads(headrace("index", photos, "--step", 1, "--workers", 1, "--json").stdout)
+    assert (made["samples"], made["files"], made["failed"]) == (30, 30, 0)
+    path = Path(made["path"])
+    assert path.is_relative_to(tmp_path / "cache")
+    assert path.stat().st_size == made["bytes"]
+    again = json.loads(headrace("index", photos, "--json").stdout)
+    assert again["path"] == made["path"]
+    assert again["bytes"] < made["bytes"]  # of the step that was asked for last
+    broken = json.loads(headrace("index", damaged, "--json").stdout)
+    assert (broken["samples"], broken["files"], broken["failed"]) == (30, 27, 0)
+    (tmp_path / "cache" / "headrace").chmod(0o777)
+    refused = headrace("index", photos)
+    assert refused.returncode == 1
+    assert "wants a folder that only this user may write to" in refused.stderr
+
+
 def test_explain_shows_the_plan(plan):
     done = headrace("explain", plan)
     assert "random_crop(size=[32]" in done.stdout
@@ -350,6 +371,8 @@ def test_lists_and_version():
         (["inspect", ".", "--option", "root"], 2, "--option wants name=value"),
         (["view", ".", "--out", "sheet.jpg"], 2, "wants a name that ends in .png"),
         (["verify", "nowhere"], 1, "nowhere"),
+        (["index", "nowhere"], 1, "nowhere"),
+        (["index", "nowhere", "--step", "8193"], 2, "--step: Value 8193 not in range 0 to 8192"),
         (["inspect", "."], 1, "wants data of a known format"),
         (["view", "nowhere"], 1, "nowhere"),
         (["bench", "nowhere"], 1, "nowhere"),
@@ -386,7 +409,7 @@ def test_an_endless_pipeline_wants_an_end(plan):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "inspect", "verify", "view", "explain", "run", "bench", "formats", "ops"]
+    "command", ["", "inspect", "verify", "view", "explain", "run", "bench", "index", "formats", "ops"]
 )
 def test_every_help_tells_the_exit_codes(command):
     done = headrace(*command.split(), "--help")
