@@ -176,6 +176,13 @@ void filter_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* o
     down_then_across(r, image, to, m, form);
 }
 
+// Rows between two passes begin an odd number of cache lines apart: the kernel writes many at a time, and at a
+// multiple of 4096 bytes they would all be put to the same place of the cache.
+int64_t spread(int64_t row) {
+  const int64_t lines = (row * static_cast<int64_t>(sizeof(float)) + 63) / 64;
+  return (lines | 1) * 16;
+}
+
 struct FloatMemory {
   std::byte *column_taps, *row_taps, *strip;
   float* between;
@@ -186,7 +193,9 @@ FloatMemory cut_floats(const Resize& r, Pieces& pieces) {
   m.column_taps = pieces.take(static_cast<int64_t>(taps_bytes(columns(r))));
   m.row_taps = pieces.take(static_cast<int64_t>(taps_bytes(rows(r))));
   m.strip = pieces.take(static_cast<int64_t>(across_strip_bytes(r.in_width, r.channels)));
-  m.between = reinterpret_cast<float*>(pieces.take(4 * between_bytes(r)));
+  const int64_t rows_between = across_first(r) ? r.in_height : r.out_height,
+                width_between = across_first(r) ? r.out_width : r.in_width;
+  m.between = reinterpret_cast<float*>(pieces.take(4 * rows_between * spread(width_between * r.channels)));
   return m;
 }
 
@@ -214,7 +223,7 @@ void down(const Resize& r, const FloatRows& in, const Taps<float>& taps, FloatTa
 void filter_f32(const Resize& r, FloatRows image, FloatTarget out, std::byte* scratch, Form form) {
   Pieces pieces(scratch);
   const FloatMemory m = cut_floats(r, pieces);
-  const int64_t in_row = r.in_width * r.channels, out_row = r.out_width * r.channels;
+  const int64_t in_row = r.in_width * r.channels, out_row = spread(r.out_width * r.channels);
   if (r.in_height == r.out_height && r.in_width == r.out_width)
     return copy_rows(image.data, image.stride, out.data, out.stride, r.in_height, in_row);
   if (r.in_height == r.out_height) return across(r, image, m, out, form);
@@ -228,8 +237,8 @@ void filter_f32(const Resize& r, FloatRows image, FloatTarget out, std::byte* sc
     across(r, image, m, {m.between, out_row}, form);
     down(r, {m.between, out_row, image.height, r.out_width, image.first_row, r.channels}, taps, out, form);
   } else {
-    down(r, image, taps, {m.between, in_row}, form);
-    across(r, {m.between, in_row, r.out_height, r.in_width, 0, r.channels}, m, out, form);
+    down(r, image, taps, {m.between, spread(in_row)}, form);
+    across(r, {m.between, spread(in_row), r.out_height, r.in_width, 0, r.channels}, m, out, form);
   }
 }
 
