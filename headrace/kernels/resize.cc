@@ -176,8 +176,8 @@ void filter_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* o
     down_then_across(r, image, to, m, form);
 }
 
-// Rows between two passes begin an odd number of cache lines apart: the kernel writes many at a time, and at a
-// multiple of 4096 bytes they would all be put to the same place of the cache.
+// Rows between two passes begin an odd number of cache lines apart: the kernel writes many at a time, and at
+// a multiple of 4096 bytes they would all be put to the same place of the cache.
 int64_t spread(int64_t row) {
   const int64_t lines = (row * static_cast<int64_t>(sizeof(float)) + 63) / 64;
   return (lines | 1) * 16;

@@ -43,8 +43,8 @@ struct Single {
 };
 using Singles = std::array<Single, 1 << kLookBits>;
 
-// What stands for a symbol whose code is `length` bits, from `out` on: one entry for each of the bits that may
-// follow the code in a look-up.
+// What stands for a symbol whose code is `length` bits, from `out` on: one entry for each of the bits that
+// may follow the code in a look-up.
 void fill(bool is_dc, int symbol, int length, Single* out) {
   const int run = symbol >> 4, size = symbol & 15, left = kLookBits - length;
   const auto put = [&](int count, Entry entry) {
@@ -53,11 +53,12 @@ void fill(bool is_dc, int symbol, int length, Single* out) {
   if (size == 0 && !is_dc && run != 15) return put(1 << left, {length, 1, 1 + Entry::kEnd, 0, 0, 0});
   if (size == 0) return put(1 << left, {length, run + 1, run + 1, 0, 0, 0});
   if (left == 0 || length + size > kMostUsed) return put(1 << left, Entry::slow());  // no sign, or too long
-  const int seen = std::min(size, left), more = size - seen;  // bits of the value
+  const int seen = std::min(size, left), more = size - seen;                         // bits of the value
   for (int bits = 0; bits < 1 << seen; ++bits) {
     const int value = bits << more;
     const bool is_negative = bits >> (seen - 1) == 0;
-    put(1 << (left - seen), {length + size, run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value, more});
+    put(1 << (left - seen),
+        {length + size, run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value, more});
   }
 }
 

@@ -1,0 +1,118 @@
+// AVIF through libavif: the first image, of any depth, as 8 bits. The turn and the mirror that a file asks
+// for are told as an orientation and not applied, as with EXIF.
+#include <avif/avif.h>
+
+#include <memory>
+#include <string>
+
+#include "headrace/codecs/codec.h"
+#include "headrace/codecs/color.h"
+#include "headrace/codecs/fields.h"
+#include "headrace/core/stop_flag.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+bool is_avif(Bytes bytes) {
+  const std::string_view text = characters_of(bytes);
+  return text.size() >= 12 && text.substr(4, 4) == "ftyp" &&
+         (text.substr(8, 4) == "avif" || text.substr(8, 4) == "avis");
+}
+
+Status from_avif(avifResult result) {
+  switch (result) {
+    case AVIF_RESULT_OK: return {};
+    case AVIF_RESULT_OUT_OF_MEMORY: return {Code::exhausted, "AVIF wants too much memory"};
+    case AVIF_RESULT_NO_CODEC_AVAILABLE:
+    case AVIF_RESULT_UNSUPPORTED_DEPTH:
+    case AVIF_RESULT_NOT_IMPLEMENTED: return {Code::unavailable, "AVIF of a kind that libavif cannot read"};
+    case AVIF_RESULT_TRUNCATED_DATA: return corrupt("truncated AVIF");
+    default: return corrupt("damaged AVIF: " + std::string(avifResultToString(result)));
+  }
+}
+
+struct FreeDecoder {
+  void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
+};
+using Decoder = std::unique_ptr<avifDecoder, FreeDecoder>;
+
+// What stands before the pixels is read; no pixel is decoded.
+Result<Decoder> open(Bytes bytes) {
+  Decoder decoder(avifDecoderCreate());
+  if (!decoder) return Status(Code::exhausted, "no memory left for an AVIF decoder");
+  decoder->maxThreads = 1;
+  decoder->ignoreExif = decoder->ignoreXMP = AVIF_TRUE;
+  decoder->strictFlags = AVIF_STRICT_DISABLED;  // honest writers of the first years broke these rules
+  decoder->imageSizeLimit = static_cast<uint32_t>(kMaxImagePixels);
+  decoder->imageDimensionLimit = static_cast<uint32_t>(kMaxImageSide);
+  HEADRACE_TRY(from_avif(
+      avifDecoderSetIOMemory(decoder.get(), reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
+  HEADRACE_TRY(from_avif(avifDecoderParse(decoder.get())));
+  return decoder;
+}
+
+// The file's turn counter-clockwise, then its mirror, as one of EXIF's eight.
+int orientation_of(const avifImage& image) {
+  const int turn = image.transformFlags & AVIF_TRANSFORM_IROT ? image.irot.angle % 4 : 0;
+  if (!(image.transformFlags & AVIF_TRANSFORM_IMIR)) {
+    constexpr int turned[] = {1, 8, 3, 6};
+    return turned[turn];
+  }
+  constexpr int top_to_bottom[] = {4, 5, 2, 7}, left_to_right[] = {2, 7, 4, 5};
+  return image.imir.mode == 0 ? top_to_bottom[turn] : left_to_right[turn];
+}
+
+Result<ImageHeader> read_avif_header(Bytes bytes) {
+  HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
+  const avifImage& image = *decoder->image;
+  return ImageHeader{.height = image.height,
+                     .width = image.width,
+                     .channels = decoder->alphaPresent ? 4 : 3,
+                     .bit_depth = static_cast<int>(image.depth),
+                     .orientation = orientation_of(image)};
+}
+
+// RGBA when there is alpha, which the colours may have to be divided by, else RGB.
+Status decode_to(avifDecoder* decoder, int channels, uint8_t* out, size_t row_stride) {
+  avifRGBImage rgb;
+  avifRGBImageSetDefaults(&rgb, decoder->image);
+  rgb.depth = 8;
+  rgb.format = channels == 4 ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_RGB;
+  rgb.pixels = out;
+  rgb.rowBytes = static_cast<uint32_t>(row_stride);
+  return from_avif(avifImageYUVToRGB(decoder->image, &rgb));
+}
+
+Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                   size_t row_stride, Scratch& scratch) {
+  HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
+  if (scratch.is_stopped()) return stopped();
+  HEADRACE_TRY(from_avif(avifDecoderNextImage(decoder.get())));
+  if (scratch.is_stopped()) return stopped();
+  if (decoder->image->height != header.height || decoder->image->width != header.width)
+    return corrupt("damaged AVIF: two headers");
+  const int channels = decoded_channels(header, color);
+  if (channels == header.channels) return decode_to(decoder.get(), channels, out, row_stride);
+  const Scratch::Mark mark = scratch.mark();
+  const auto row = static_cast<size_t>(header.width * header.channels),
+             size = row * static_cast<size_t>(header.height);
+  const auto pixels = scratch.take<uint8_t>(size);
+  if (pixels.empty()) return scratch.over_budget(size, "pixels of an AVIF");
+  const Status status = decode_to(decoder.get(), header.channels, pixels.data(), row);
+  for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y)
+    convert_channels(pixels.data() + static_cast<size_t>(y) * row, header.channels,
+                     static_cast<size_t>(header.width), out + static_cast<size_t>(y) * row_stride, channels);
+  scratch.reset(mark);
+  return status;
+}
+
+const CodecRegistration registered({.name = "AVIF",
+                                    .endings = {".avif"},
+                                    .recognise = is_avif,
+                                    .read_header = read_avif_header,
+                                    .decode = decode_avif});
+
+}  // namespace
+}  // namespace headrace

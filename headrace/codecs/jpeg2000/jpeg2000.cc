@@ -1,0 +1,232 @@
+// JPEG 2000 through openjpeg: code streams and JP2 files of one to four components, of up to 16 bits, of
+// which the high 8 are kept.
+#include <openjpeg.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "headrace/codecs/codec.h"
+#include "headrace/codecs/color.h"
+#include "headrace/codecs/fields.h"
+#include "headrace/core/stop_flag.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr std::string_view kCodeStream = "\xff\x4f\xff\x51";
+constexpr std::string_view kJp2{"\0\0\0\x0cjP  \r\n\x87\n", 12};
+constexpr OPJ_COLOR_SPACE kCmyk = OPJ_CLRSPC_CMYK;
+
+bool is_jpeg2000(Bytes bytes) {
+  return characters_of(bytes).starts_with(kCodeStream) || characters_of(bytes).starts_with(kJp2);
+}
+
+struct FreeStream {
+  void operator()(opj_stream_t* stream) const { opj_stream_destroy(stream); }
+};
+struct FreeCodec {
+  void operator()(opj_codec_t* codec) const { opj_destroy_codec(codec); }
+};
+struct FreeImage {
+  void operator()(opj_image_t* image) const { opj_image_destroy(image); }
+};
+
+struct Input {
+  Bytes bytes;
+  size_t at = 0;
+};
+
+OPJ_SIZE_T read_bytes(void* to, OPJ_SIZE_T wanted, void* user) {
+  Input& input = *static_cast<Input*>(user);
+  const size_t size = std::min(wanted, input.bytes.size() - input.at);
+  if (size == 0) return static_cast<OPJ_SIZE_T>(-1);
+  std::memcpy(to, input.bytes.data() + input.at, size);
+  input.at += size;
+  return size;
+}
+
+OPJ_OFF_T skip_bytes(OPJ_OFF_T count, void* user) {
+  Input& input = *static_cast<Input*>(user);
+  if (count < 0) return -1;
+  const auto left = static_cast<OPJ_OFF_T>(input.bytes.size() - input.at);
+  const OPJ_OFF_T skipped = std::min(count, left);
+  input.at += static_cast<size_t>(skipped);
+  return skipped > 0 || count == 0 ? skipped : -1;
+}
+
+OPJ_BOOL seek_to(OPJ_OFF_T at, void* user) {
+  Input& input = *static_cast<Input*>(user);
+  if (at < 0 || static_cast<size_t>(at) > input.bytes.size()) return OPJ_FALSE;
+  input.at = static_cast<size_t>(at);
+  return OPJ_TRUE;
+}
+
+void keep_message(const char* text, void* user) {
+  auto& message = *static_cast<std::string*>(user);
+  if (message.empty()) message = text;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+}
+void ignore_message(const char*, void*) {}
+
+// One file on its way through openjpeg. One thread.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : input_{bytes} {}
+
+  Status read_header() {
+    const bool is_bare = characters_of(input_.bytes).starts_with(kCodeStream);
+    stream_.reset(opj_stream_default_create(OPJ_TRUE));
+    codec_.reset(opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
+    if (!stream_ || !codec_) return {Code::exhausted, "no memory left for a JPEG 2000 decoder"};
+    opj_stream_set_user_data(stream_.get(), &input_, nullptr);
+    opj_stream_set_user_data_length(stream_.get(), input_.bytes.size());
+    opj_stream_set_read_function(stream_.get(), read_bytes);
+    opj_stream_set_skip_function(stream_.get(), skip_bytes);
+    opj_stream_set_seek_function(stream_.get(), seek_to);
+    opj_set_error_handler(codec_.get(), keep_message, &message_);
+    opj_set_warning_handler(codec_.get(), ignore_message, nullptr);
+    opj_set_info_handler(codec_.get(), ignore_message, nullptr);
+    opj_dparameters_t parameters;
+    opj_set_default_decoder_parameters(&parameters);
+    if (!opj_setup_decoder(codec_.get(), &parameters)) return failed();
+    opj_decoder_set_strict_mode(codec_.get(), OPJ_TRUE);
+    opj_image_t* image = nullptr;
+    const bool read = opj_read_header(stream_.get(), codec_.get(), &image);
+    image_.reset(image);
+    return read && image ? Status() : failed();
+  }
+
+  Status decode() {
+    const bool decoded = opj_decode(codec_.get(), stream_.get(), image_.get());
+    return decoded ? Status() : failed();
+  }
+
+  const opj_image_t& image() const { return *image_; }
+
+ private:
+  Status failed() const { return corrupt("damaged JPEG 2000" + (message_.empty() ? "" : ": " + message_)); }
+
+  Input input_;
+  std::string message_;
+  std::unique_ptr<opj_stream_t, FreeStream> stream_;
+  std::unique_ptr<opj_codec_t, FreeCodec> codec_;
+  std::unique_ptr<opj_image_t, FreeImage> image_;
+};
+
+bool has_palette(Bytes bytes) {
+  const std::string_view text = characters_of(bytes);
+  const size_t header = text.find("jp2h");
+  return text.starts_with(kJp2) && header != text.npos && text.substr(header, 1024).find("pclr") != text.npos;
+}
+
+// The image lies at x0, y0 of a grid; a component has every dx-th sample of it.
+bool is_subsampled(const opj_image_t& image) {
+  return std::any_of(image.comps, image.comps + image.numcomps,
+                     [](const opj_image_comp_t& c) { return c.dx != 1 || c.dy != 1; });
+}
+
+bool is_ycc(const opj_image_t& image) {
+  if (image.numcomps < 3) return false;
+  return image.color_space == OPJ_CLRSPC_SYCC ||
+         (image.color_space == OPJ_CLRSPC_UNSPECIFIED && is_subsampled(image));
+}
+
+Status check_kind(const opj_image_t& image) {
+  const auto unavailable = [](const std::string& text) { return Status(Code::unavailable, text); };
+  if (image.numcomps < 1 || image.numcomps > 4)
+    return unavailable("wants a JPEG 2000 of 1 to 4 components, got " + std::to_string(image.numcomps));
+  if (is_subsampled(image) && !is_ycc(image))
+    return unavailable("wants a JPEG 2000 whose components have one size, or YCbCr");
+  for (uint32_t c = 0; c < image.numcomps; ++c)
+    if (image.comps[c].prec < 1 || image.comps[c].prec > 16)
+      return unavailable("wants a JPEG 2000 of up to 16 bits, got " + std::to_string(image.comps[c].prec));
+  return {};
+}
+
+Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
+  if (has_palette(bytes)) return Status(Code::unavailable, "wants a JPEG 2000 without a palette");
+  Reader reader(bytes);
+  HEADRACE_TRY(reader.read_header());
+  const opj_image_t& image = reader.image();
+  HEADRACE_TRY(check_kind(image));
+  return ImageHeader{.height = int64_t{image.y1} - image.y0,
+                     .width = int64_t{image.x1} - image.x0,
+                     .channels = static_cast<int>(image.numcomps),
+                     .is_cmyk = image.numcomps == 4 && image.color_space == kCmyk,
+                     .bit_depth = static_cast<int>(image.comps[0].prec)};
+}
+
+// Sample (y, x) of the image, of 8 bits; samples that a component lacks are its last ones.
+uint8_t sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
+  const int64_t row = std::min<int64_t>(y / component.dy, component.h - 1),
+                column = std::min<int64_t>(x / component.dx, component.w - 1);
+  const int precision = static_cast<int>(component.prec);
+  int64_t value = component.data[row * component.w + column];
+  if (component.sgnd) value += int64_t{1} << (precision - 1);
+  value = precision > 8 ? value >> (precision - 8) : value << (8 - precision);
+  return static_cast<uint8_t>(std::clamp<int64_t>(value, 0, 255));
+}
+
+void ycc_to_rgb(uint8_t* pixel) {
+  const double y = pixel[0], cb = pixel[1] - 128.0, cr = pixel[2] - 128.0;
+  const auto byte = [](double v) { return static_cast<uint8_t>(std::clamp(v + 0.5, 0.0, 255.0)); };
+  pixel[0] = byte(y + 1.402 * cr);
+  pixel[1] = byte(y - 0.344136 * cb - 0.714136 * cr);
+  pixel[2] = byte(y + 1.772 * cb);
+}
+
+void fill_row(const opj_image_t& image, int64_t y, const Box& part, uint8_t* out) {
+  const bool ycc = is_ycc(image);
+  for (int64_t x = part.x; x < part.right(); ++x, out += image.numcomps) {
+    for (uint32_t c = 0; c < image.numcomps; ++c) out[c] = sample(image.comps[c], y, x);
+    if (ycc) ycc_to_rgb(out);
+  }
+}
+
+Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                       size_t row_stride, Scratch& scratch) {
+  Reader reader(bytes);
+  HEADRACE_TRY(reader.read_header());
+  const opj_image_t& image = reader.image();
+  const bool same = int64_t{image.y1} - image.y0 == header.height &&
+                    int64_t{image.x1} - image.x0 == header.width &&
+                    image.numcomps == static_cast<uint32_t>(header.channels);
+  if (!same) return corrupt("damaged JPEG 2000: two headers");
+  HEADRACE_TRY(check_kind(image));
+  if (scratch.is_stopped()) return stopped();
+  HEADRACE_TRY(reader.decode());
+  for (uint32_t c = 0; c < image.numcomps; ++c)
+    if (!image.comps[c].data || image.comps[c].w < 1 || image.comps[c].h < 1 || image.comps[c].dx < 1 ||
+        image.comps[c].dy < 1)
+      return corrupt("damaged JPEG 2000: a component without samples");
+  const Scratch::Mark mark = scratch.mark();
+  const auto width = static_cast<size_t>(part.w);
+  const auto row = scratch.take<uint8_t>(width * 4), rgb = scratch.take<uint8_t>(width * 3);
+  if (row.empty() || rgb.empty()) return scratch.over_budget(width * 7, "a row of a JPEG 2000");
+  const int channels = decoded_channels(header, color);
+  for (int64_t y = part.y; y < part.bottom(); ++y) {
+    uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x * channels;
+    fill_row(image, y, part, row.data());
+    if (header.is_cmyk && channels != 4) {
+      cmyk_to_rgb(row.data(), width, rgb.data());
+      convert_channels(rgb.data(), 3, width, to, channels);
+    } else {
+      convert_channels(row.data(), header.channels, width, to, channels);
+    }
+  }
+  scratch.reset(mark);
+  return {};
+}
+
+const CodecRegistration registered({.name = "JPEG 2000",
+                                    .endings = {".jp2", ".j2k", ".jpx", ".jpf"},
+                                    .recognise = is_jpeg2000,
+                                    .read_header = read_jpeg2000_header,
+                                    .decode = decode_jpeg2000});
+
+}  // namespace
+}  // namespace headrace
