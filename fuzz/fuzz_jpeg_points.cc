@@ -91,8 +91,8 @@ Made make(const Input& input, const ImageHeader& header, const EntropyPoints& kn
   for (const Resampled& picture : input.pictures) out.pixels.emplace_back(picture.window);
   for (Pixels& pixels : out.pixels) sinks.push_back(&pixels);
   Scratch scratch;
-  out.done = jpeg::resample_planes(std::as_bytes(std::span(input.file)), header, input.color, input.pictures,
-                                   sinks, known, found, scratch);
+  out.done = *jpeg::resample_planes(std::as_bytes(std::span(input.file)), header, input.color, input.pictures,
+                                    sinks, known, found, scratch);
   return out;
 }
 
@@ -112,7 +112,7 @@ void check(const Input& input, const ImageHeader& header) {
   check_equal(plain, make(input, header, none, &on_the_way));
   if (plain.done) check_equal(plain, make(input, header, on_the_way, nullptr));
   const auto bytes = std::as_bytes(std::span(input.file));
-  const EntropyPoints all = jpeg::find_points(bytes, input.step);
+  const EntropyPoints all = jpeg::find_points(bytes, input.step, Scratch());
   if (all.points.empty()) return;  // damaged behind the pictures, or not for our decoder
   check_equal(plain, make(input, header, all, nullptr));
 

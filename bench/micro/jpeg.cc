@@ -107,8 +107,8 @@ void resample_all(benchmark::State& state, bool eval, bool normalise) {
         picture.window = {(picture.height - 224) / 2, (picture.width - 224) / 2, 224, 224};
       }
       const auto bytes = std::as_bytes(std::span(p.bytes));
-      left += !jpeg::resample_planes(bytes, p.header, Color::rgb, {&picture, 1}, {&sink, 1}, {}, nullptr,
-                                     scratch);
+      left += !*jpeg::resample_planes(bytes, p.header, Color::rgb, {&picture, 1}, {&sink, 1}, {}, nullptr,
+                                      scratch);
       benchmark::DoNotOptimize(out.data());
     }
   const auto images = static_cast<double>(state.iterations()) * static_cast<double>(photographs.size());

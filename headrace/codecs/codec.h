@@ -34,11 +34,12 @@ struct ImageCodec {
                    uint8_t* out, size_t row_stride, Scratch& scratch) = nullptr;
   // Optional: the contract of decode_resampled (resampled.h) for an image as it is stored. False where
   // decoding and resizing must do; some rows may have been taken by then.
-  bool (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
-                   Scratch& scratch) = nullptr;
+  Result<bool> (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                           std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                           PointStore* store, Scratch& scratch) = nullptr;
   // Optional, beside resample: all entropy points of a file; none where it decodes the file another way.
-  EntropyPoints (*find_points)(std::span<const std::byte> bytes, int64_t step) = nullptr;
+  EntropyPoints (*find_points)(std::span<const std::byte> bytes, int64_t step,
+                               const Scratch& scratch) = nullptr;
 };
 
 using CodecRegistry = std::map<std::string_view, ImageCodec>;

@@ -77,7 +77,10 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
                         Scratch& scratch, PointStore* store) {
   const bool as_stored = !upright || header.orientation == 1;
   const auto resample = header.codec->resample;
-  if (resample && as_stored && resample(bytes, header, color, pictures, sinks, store, scratch)) return {};
+  if (resample && as_stored) {
+    HEADRACE_ASSIGN(const bool done, resample(bytes, header, color, pictures, sinks, store, scratch));
+    if (done) return {};
+  }
   const Scratch::Mark mark = scratch.mark();
   auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch);
   Status status = pixels.status();
@@ -90,9 +93,9 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
   return status;
 }
 
-EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step) {
+EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {
   const auto header = read_image_header(bytes);
-  return header.ok() && header->codec->find_points ? header->codec->find_points(bytes, step)
+  return header.ok() && header->codec->find_points ? header->codec->find_points(bytes, step, scratch)
                                                    : EntropyPoints{};
 }
 

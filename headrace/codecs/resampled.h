@@ -32,7 +32,9 @@ class RowSink {
 //
 // A JPEG that our own decoder takes is resampled plane by plane, chroma at its own resolution
 // (jpeg/README.md); anything else is decoded and resized as decode_image and kernels/resize.h do. Which of
-// the two happens is seen from the file alone. Rows may have been taken when an error comes.
+// the two happens is seen from the file and the pictures alone: a file that is damaged, or holds coefficients
+// that no encoder makes, where a picture needs it is left to the other way. Rows may have been taken when an
+// error comes.
 //
 // A store spares the work on parts of the file that no picture needs; it changes no byte.
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
@@ -40,6 +42,7 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
                         Scratch& scratch, PointStore* store = nullptr);
 
 // All entropy points of a file, for a PointStore; none where it has no use for them.
-EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step);
+// Also none when the run of `scratch` is stopped.
+EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch);
 
 }  // namespace headrace

@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After Highway.
+#include "headrace/kernels/products-inl.h"
 #include "headrace/kernels/transpose-inl.h"
 
 #ifndef HEADRACE_KERNELS_RESAMPLE_PLANES_CONSTANTS
@@ -52,9 +53,29 @@ HWY_INLINE V16 product(const int16_t* samples, int32_t weight) {
 }
 
 // The sum of `window` columns, or rows, that lie where `at(k)` says. A window known to the compiler is
-// unrolled; kAny is not.
-constexpr int kAny = 0;
+// unrolled; kAny is not, and kLong is too long for products that are rounded one by one.
+constexpr int kAny = 0, kLong = -1;
+
+template <class At> HWY_INLINE V16 long_sum(int32_t window, const int32_t* weights, At&& at) {
+  const D16 d;
+  const D32 d32;
+  auto low = hn::Zero(d32), high = low;
+  for (int32_t k = 0; k < window; k += 2) {
+    const bool has_two = k + 1 < window;
+    const V16 a = hn::LoadU(d, at(k)), b = hn::LoadU(d, at(has_two ? k + 1 : k));
+    const uint32_t second = has_two ? static_cast<uint32_t>(weights[k + 1]) & 0xFFFF0000u : 0;
+    const uint32_t pair = second | (static_cast<uint32_t>(weights[k]) & 0xFFFFu);
+    const V16 weight = hn::BitCast(d, hn::Set(d32, static_cast<int32_t>(pair)));
+    low = add_products(low, hn::InterleaveLower(d, a, b), weight);
+    high = add_products(high, hn::InterleaveUpper(d, a, b), weight);
+  }
+  const auto half = hn::Set(d32, 1 << 14);
+  return hn::ReorderDemote2To(d, hn::ShiftRight<15>(hn::Add(low, half)),
+                              hn::ShiftRight<15>(hn::Add(high, half)));
+}
+
 template <int kWindow, class At> HWY_INLINE V16 sum_of(int32_t window, const int32_t* weights, At&& at) {
+  if constexpr (kWindow == kLong) return long_sum(window, weights, at);
   V16 sum = product(at(0), weights[0]);
   const int32_t end = kWindow == kAny ? window : kWindow;
   for (int32_t k = 1; k < end; ++k) sum = hn::Add(sum, product(at(k), weights[k]));
@@ -68,7 +89,9 @@ template <class F> HWY_INLINE void with_window(int32_t window, F&& f) {
     case 3: return f(std::integral_constant<int, 3>());
     case 4: return f(std::integral_constant<int, 4>());
     case 5: return f(std::integral_constant<int, 5>());
-    default: return f(std::integral_constant<int, kAny>());
+    default:
+      if (window > kMostProducts) return f(std::integral_constant<int, kLong>());
+      return f(std::integral_constant<int, kAny>());
   }
 }
 
@@ -176,6 +199,8 @@ bool mix_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64
   with_window(luma.window, [&](auto window) HWY_ATTR {
     if (cb.window == luma.window)
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), window()>(luma, cb, cr, x, rgb);
+    else if (cb.window > kMostProducts)
+      for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), kLong>(luma, cb, cr, x, rgb);
     else
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), kAny>(luma, cb, cr, x, rgb);
   });
@@ -251,10 +276,17 @@ Pixel matrix_scalar(int y, int u, int v) {
           to_byte<kMixedBits>(y + product(u, k1_772))};
 }
 
-int16_t mixed(const MixedRow& row, int64_t x) {
+// The sum of at(k) * weights[k].
+template <class At> int16_t sum_of(int32_t window, const int32_t* weights, At&& at) {
   int sum = 0;
-  for (int32_t k = 0; k < row.window; ++k) sum += product(row.rows[k][x], row.weights[k]);
+  for (int32_t k = 0; k < window; ++k)
+    sum += window > kMostProducts ? at(k) * static_cast<int16_t>(weights[k]) : product(at(k), weights[k]);
+  if (window > kMostProducts) return static_cast<int16_t>(std::clamp((sum + (1 << 14)) >> 15, -32768, 32767));
   return static_cast<int16_t>(sum);
+}
+
+int16_t mixed(const MixedRow& row, int64_t x) {
+  return sum_of(row.window, row.weights, [&](int32_t k) -> int { return row.rows[k][x]; });
 }
 
 }  // namespace
@@ -317,10 +349,8 @@ void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps
   for (int64_t x = 0; x < taps.count; ++x) {
     const int16_t* column = strip + kStripRows * (taps.first[x] - origin);
     for (int r = 0; r < kStripRows; ++r) {
-      int sum = 0;
-      for (int32_t k = 0; k < taps.window; ++k)
-        sum += product(column[kStripRows * k + r], taps.weights_of(x)[k]);
-      const auto mixed = static_cast<int16_t>(sum);
+      const int16_t mixed = sum_of(taps.window, taps.weights_of(x),
+                                   [&](int32_t k) -> int { return column[kStripRows * k + r]; });
       rows[r][x] = rounded ? static_cast<int16_t>(to_byte<kAcrossBits>(mixed) << kAcrossBits) : mixed;
     }
   }

@@ -6,12 +6,13 @@
 //   product(a, w) = (a * w + 2^14) >> 15                  (pmulhrsw; weights have 14 bits, one is 2^14)
 //   across: the sum over a window of columns of product(sample << 7, weight)        6 bits below the point
 //   down:   the sum over a window of rows of product(that, weight)                  5 bits
+//   Windows of more than kMostProducts are summed in 32 bits, and rounded and shifted once.
 //   RGB:    the matrix of JFIF in the same products, rounded to 8 bits and clamped.
 //
 // Chroma that is coarser than luma is resampled as it is, and made RGB after. Where all planes are equally
 // fine, samples are made RGB first and rounded to 8 bits between across and down, for so does a plain resize,
-// and the result is closer to its. Each product is off by half a unit of its last bit at most, a pixel by
-// some hundredths. Free functions on borrowed memory, any thread.
+// and the result is closer to its. Each product is off by half a unit of its last bit at most, a pixel by an
+// eighth. Free functions on borrowed memory, any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,8 @@ struct PlaneTaps {
 
 size_t plane_taps_bytes(const PlaneAxis& axis);
 PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory);  // `memory` is aligned to 8 bytes
+
+inline constexpr int32_t kMostProducts = 8;
 
 // Rows that hold results, in elements: what the functions below write into has room for so many.
 inline constexpr int64_t kRowStep = 32;

@@ -1,6 +1,7 @@
 #include "headrace/run/index.h"
 
 #include "headrace/codecs/resampled.h"
+#include "headrace/core/stop_flag.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/points.h"
 
@@ -20,10 +21,12 @@ class FindPoints final : public AnyOp {
     return std::vector<TensorSpec>{{DType::boolean, {}}};
   }
   Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
+  Status run(std::span<const View> in, const Key&, std::span<const MutView> out,
+             Scratch& scratch) const override {
     const std::span<const std::byte> file = in[0].bytes();
     PointStore::Known known = index_->find(file);
-    EntropyPoints points = find_entropy_points(file, step_);
+    EntropyPoints points = find_entropy_points(file, step_, scratch);
+    if (scratch.is_stopped()) return stopped();
     const bool has_points = !points.points.empty();
     *out[0].as<bool>() = has_points;
     const bool is_known = known.points.step == step_ && known.points.points == points.points;

@@ -16,6 +16,7 @@ struct Encoding {
   int h, v;  // sampling factors of the luma plane
   bool progressive;
   unsigned restart;
+  bool is_flat = false;  // one colour
 };
 
 inline std::string encode_jpeg(const Encoding& e) {
@@ -39,7 +40,8 @@ inline std::string encode_jpeg(const Encoding& e) {
   std::vector<JSAMPLE> row(static_cast<size_t>(e.width * e.channels));
   for (int y = 0; y < e.height; ++y) {
     for (int i = 0; i < e.width * e.channels; ++i)
-      row[static_cast<size_t>(i)] = static_cast<JSAMPLE>((i * 7 + y * (i % 3 + 3) + (i * y) / 11) % 256);
+      row[static_cast<size_t>(i)] = static_cast<JSAMPLE>(
+          e.is_flat ? 50 + 80 * (i % e.channels) : (i * 7 + y * (i % 3 + 3) + (i * y) / 11) % 256);
     JSAMPROW rows[] = {row.data()};
     jpeg_write_scanlines(&encoder, rows, 1);
   }

@@ -106,21 +106,22 @@ std::vector<int> resampled(const Plane& plane, int h, int v, const Resampled& pi
   const auto sample = [&](int64_t y, int64_t x) {
     return plane.samples[static_cast<size_t>(y * plane.stride + x)];
   };
+  const auto sum_of = [](const kernels::PlaneTaps& taps, int64_t i, auto&& at) {
+    const bool is_long = taps.window > 8;
+    int sum = 0;
+    for (int32_t k = 0; k < taps.window; ++k)
+      if (const auto w = static_cast<int16_t>(taps.weights_of(i)[k]); w != 0)
+        sum += is_long ? at(taps.first[i] + k) * w : product(at(taps.first[i] + k), w);
+    return is_long ? (sum + (1 << 14)) >> 15 : sum;
+  };
   std::vector<int> out;
   for (int64_t y = 0; y < window.h; ++y)
     for (int64_t at = 0; at < window.w; ++at) {
       const int64_t x = picture.mirrored ? window.w - 1 - at : at;
-      int sum = 0;
-      for (int32_t j = 0; j < down.window; ++j) {
-        const auto weight = static_cast<int16_t>(down.weights_of(y)[j]);
-        if (weight == 0) continue;
-        int row = 0;
-        for (int32_t k = 0; k < across.window; ++k)
-          if (const auto w = static_cast<int16_t>(across.weights_of(x)[k]); w != 0)
-            row += product(sample(down.first[y] + j, across.first[x] + k) << 7, w);
-        sum += product(rounded ? to_byte(row, 6) << 6 : row, weight);
-      }
-      out.push_back(sum);
+      out.push_back(sum_of(down, y, [&](int64_t row) {
+        const int mixed = sum_of(across, x, [&](int64_t column) { return sample(row, column) << 7; });
+        return rounded ? to_byte(mixed, 6) << 6 : mixed;
+      }));
     }
   return out;
 }
@@ -205,7 +206,7 @@ void compare(const Encoding& e) {
     RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
     Scratch scratch;
     ASSERT_TRUE(
-        jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
+        *jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
     for (size_t i = 0; i < 3; ++i)
       ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e.h, e.v))
           << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", restart " << e.restart;
@@ -229,8 +230,8 @@ std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& pi
   Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
   RowSink* const sink = &pixels;
   Scratch scratch;
-  done = jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
-                               scratch);
+  done = *jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
+                                scratch);
   return pixels.pixels;
 }
 
@@ -247,7 +248,7 @@ TEST(Resampled, PointsChangeNoByte) {
           bool done = false;
           const auto expected = resampled_file(file, picture, {}, nullptr, done);
           ASSERT_TRUE(done);
-          const EntropyPoints all = jpeg::find_points(bytes_of(file), step);
+          const EntropyPoints all = jpeg::find_points(bytes_of(file), step, Scratch());
           ASSERT_FALSE(all.points.empty());
           EntropyPoints found{step, {}};
           EXPECT_EQ(resampled_file(file, picture, {}, &found, done), expected);
@@ -270,7 +271,7 @@ TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
   const auto header = read_image_header(bytes_of(file));
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
-    EntropyPoints points = jpeg::find_points(bytes_of(file), 1);
+    EntropyPoints points = jpeg::find_points(bytes_of(file), 1, Scratch());
     for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
       EntropyPoint& point =
           points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
@@ -283,6 +284,26 @@ TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
     refused += !done;
   }
   EXPECT_GT(refused, 0);
+}
+
+// However much an image shrinks, what is flat stays what it is.
+TEST(Resampled, AFlatImageKeepsItsColour) {
+  for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 2)})
+    for (const auto& [from, to] : {std::pair(64, 40), std::pair(512, 64), std::pair(1024, 64),
+                                   std::pair(2048, 3), std::pair(2000, 2)}) {
+      const std::string file = encode_jpeg({from, from, 3, h, v, false, 0, true});
+      const auto header = read_image_header(bytes_of(file));
+      ASSERT_TRUE(header.ok());
+      for (const auto interpolation : {kernels::Interpolation::bilinear, kernels::Interpolation::bicubic}) {
+        const Resampled picture{header->whole(), to, to, {0, 0, to, to}, false, interpolation};
+        const Resampled one{{0, 0, 8, 8}, 8, 8, {0, 0, 8, 8}};
+        bool done = false;
+        const auto pixels = resampled_file(file, picture, {}, nullptr, done);
+        const auto colour = resampled_file(file, one, {}, nullptr, done);
+        for (size_t i = 0; i < pixels.size(); ++i)
+          ASSERT_NEAR(pixels[i], colour[i % 3], 1) << from << " to " << to << ", " << h << " x " << v;
+      }
+    }
 }
 
 struct Difference {

@@ -1,19 +1,27 @@
 // Which decoder takes a file: our own what it can, libjpeg-turbo everything else.
+#include <algorithm>
+
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
 #include "headrace/codecs/jpeg/planes.h"
+#include "headrace/codecs/jpeg/scan.h"
 #include "headrace/codecs/jpeg/turbo.h"
 
 namespace headrace {
 namespace {
 
-// Whether the file ends as a whole one does: with its end marker, or with zeros after it.
+// Whether the end marker is there: at the end of the file, or before what cameras and phones append. Within
+// entropy-coded data nothing looks like it; the end of a thumbnail in the headers does.
 bool has_end(std::span<const std::byte> bytes) {
-  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
-  const size_t size = bytes.size();
-  return size >= 2 && jpeg::word_at(bytes, size - 2) == (0xFF00 | jpeg::kEoi);
+  constexpr int kEnd = 0xFF00 | jpeg::kEoi;
+  if (bytes.size() >= 2 && jpeg::word_at(bytes, bytes.size() - 2) == kEnd) return true;
+  const std::optional<jpeg::Scan> scan = jpeg::read_scan(bytes);
+  if (!scan) return false;
+  for (size_t at = scan->data.size(); at >= 2; --at)
+    if (jpeg::word_at(scan->data, at - 2) == kEnd) return true;
+  return false;
 }
 
 }  // namespace
@@ -25,14 +33,20 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
 }
 
-bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
-                   Scratch& scratch) {
-  for (const Resampled& picture : pictures)
-    if (picture.interpolation != kernels::Interpolation::bilinear &&
-        picture.interpolation != kernels::Interpolation::bicubic)
-      return false;
-  if (!has_end(bytes)) return false;
+// Filters that planes are resampled with; a window of thousands of weights of 14 bits would leave samples
+// out.
+bool is_planar(const Resampled& picture) {
+  constexpr int64_t kMostShrinking = 1000;
+  const bool known = picture.interpolation == kernels::Interpolation::bilinear ||
+                     picture.interpolation == kernels::Interpolation::bicubic;
+  return known && picture.from.h <= kMostShrinking * picture.height &&
+         picture.from.w <= kMostShrinking * picture.width;
+}
+
+Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                           std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                           PointStore* store, Scratch& scratch) {
+  if (!std::all_of(pictures.begin(), pictures.end(), is_planar) || !has_end(bytes)) return false;
   const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
   };
@@ -41,8 +55,11 @@ bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   const bool knows = !known.points.points.empty();
   const std::optional<int64_t> step = store->wanted_step();
   EntropyPoints found{knows ? known.points.step : step.value_or(0), {}};
-  if (!resample(known.points, step ? &found : nullptr))  // once more without points, lest they are wrong
-    return knows && resample({}, nullptr);
+  HEADRACE_ASSIGN(const bool done, resample(known.points, step ? &found : nullptr));
+  if (!done) {  // once more without points, lest they are wrong
+    if (!knows) return false;
+    return resample({}, nullptr);
+  }
   if (found.points.empty()) return true;
   found.points.insert(found.points.begin(), known.points.points.begin(), known.points.points.end());
   store->keep(known.key, std::move(found));

@@ -18,8 +18,8 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
 
 // Contract: decode_resampled in resampled.h, for an image as it is stored. False when that is to be made of
 // decode_jpeg.
-bool resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                   std::span<const Resampled> pictures, std::span<RowSink* const> sinks, PointStore* store,
-                   Scratch& scratch);
+Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                           std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                           PointStore* store, Scratch& scratch);
 
 }  // namespace headrace

@@ -9,6 +9,7 @@
 
 #include "headrace/codecs/jpeg/entropy.h"
 #include "headrace/core/saturate.h"
+#include "headrace/core/stop_flag.h"
 #include "headrace/kernels/resample_planes.h"
 
 namespace headrace::jpeg {
@@ -58,15 +59,31 @@ PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64_t samples) {
   return axis;
 }
 
+// Scratch that remembers what it refused.
+class Memory {
+ public:
+  explicit Memory(Scratch& scratch) : scratch_(scratch) {}
+  template <class T> std::span<T> take(size_t count) {
+    const auto taken = scratch_.take<T>(count);
+    if (taken.empty()) refused_ = saturating_mul(count, sizeof(T));
+    return taken;
+  }
+  Status over_budget() const { return scratch_.over_budget(refused_, "strips and rows of an image"); }
+
+ private:
+  Scratch& scratch_;
+  size_t refused_ = 0;
+};
+
 // The rows of one plane that are resampled across and wait to be mixed.
 class Ring {
  public:
-  bool take(int64_t rows, int64_t width, Scratch& scratch) {
+  bool take(int64_t rows, int64_t width, Memory& memory) {
     rows_ = rows, stride_ = padded(width);
-    const auto memory =
-        scratch.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
-    data_ = memory.data();
-    return !memory.empty();
+    const auto room =
+        memory.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
+    data_ = room.data();
+    return !room.empty();
   }
   int16_t* row(int64_t y) const { return data_ + y % rows_ * stride_; }
 
@@ -82,8 +99,8 @@ struct Path {
   int64_t high = 0;     // rows beyond do not count
   int64_t fed = 0;      // rows before are in the ring
 
-  bool make(const PlaneAxis& x, const PlaneAxis& y, Scratch& scratch) {
-    return make(x, across, columns, scratch) && make(y, down, rows, scratch) && (high = y.high, true);
+  bool make(const PlaneAxis& x, const PlaneAxis& y, Memory& memory) {
+    return make(x, across, columns, memory) && make(y, down, rows, memory) && (high = y.high, true);
   }
   // Rows for output row `y` are there.
   bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
@@ -98,10 +115,10 @@ struct Path {
   }
 
  private:
-  static bool make(const PlaneAxis& axis, PlaneTaps& taps, Range& range, Scratch& scratch) {
-    const auto memory = scratch.take(kernels::plane_taps_bytes(axis));
-    if (memory.empty()) return false;
-    taps = kernels::plane_taps(axis, memory.data());
+  static bool make(const PlaneAxis& axis, PlaneTaps& taps, Range& range, Memory& memory) {
+    const auto room = memory.take<std::byte>(kernels::plane_taps_bytes(axis));
+    if (room.empty()) return false;
+    taps = kernels::plane_taps(axis, room.data());
     range = reach(axis, taps);
     return true;
   }
@@ -111,16 +128,16 @@ struct Path {
 class Picture {
  public:
   // False without memory.
-  bool make(const Scan& scan, Form form, const Resampled& wanted, RowSink& sink, Scratch& scratch) {
+  bool make(const Scan& scan, Form form, const Resampled& wanted, RowSink& sink, Memory& memory) {
     wanted_ = &wanted, sink_ = &sink, form_ = form;
-    if (!make_path(scan, 0, fine_, scratch)) return false;
-    if (form == Form::coarse && !make_path(scan, 1, coarse_, scratch)) return false;
+    if (!make_path(scan, 0, fine_, memory)) return false;
+    if (form == Form::coarse && !make_path(scan, 1, coarse_, memory)) return false;
     const int64_t width = wanted.window.w;
     for (int p = 0; p < planes_of(form); ++p)
-      if (!ring_[p].take(path_of(p).ring_rows(), width, scratch)) return false;
+      if (!ring_[p].take(path_of(p).ring_rows(), width, memory)) return false;
     window_ = std::max(fine_.down.window, coarse_.down.window);
-    const auto pointers = scratch.take<const int16_t*>(static_cast<size_t>(3 * window_));
-    const auto pixels = scratch.take<uint8_t>(static_cast<size_t>(planes_of(form) * padded(width)));
+    const auto pointers = memory.take<const int16_t*>(static_cast<size_t>(3 * window_));
+    const auto pixels = memory.take<uint8_t>(static_cast<size_t>(planes_of(form) * padded(width)));
     if (pointers.empty() || pixels.empty()) return false;
     pointers_ = pointers.data();
     for (int c = 0; c < 3; ++c) pixels_[c] = pixels.data() + (form == Form::gray ? 0 : c) * padded(width);
@@ -159,7 +176,7 @@ class Picture {
  private:
   const Path& path_of(int plane) const { return plane > 0 && form_ == Form::coarse ? coarse_ : fine_; }
 
-  bool make_path(const Scan& scan, int component, Path& path, Scratch& scratch) const {
+  bool make_path(const Scan& scan, int component, Path& path, Memory& memory) const {
     const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
     PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h, scan.width_of(component));
     PlaneAxis y = axis_of(wanted_->from.y, wanted_->from.h, v, scan.height_of(component));
@@ -168,7 +185,7 @@ class Picture {
     x.reversed = wanted_->mirrored;
     x.interpolation = y.interpolation = wanted_->interpolation;
     x.antialias = y.antialias = wanted_->antialias;
-    return path.make(x, y, scratch);
+    return path.make(x, y, memory);
   }
 
   template <class RowOf> static void feed(Path& path, const int16_t* strip, int64_t origin, int64_t y,
@@ -230,21 +247,21 @@ class Decoder {
           scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
 
-  bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch) {
+  bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Memory& memory) {
     pictures_.resize(pictures.size());
     int32_t window = 0;
     for (size_t i = 0; i < pictures.size(); ++i) {
-      if (!pictures_[i].make(scan_, form_, pictures[i], *sinks[i], scratch)) return false;
+      if (!pictures_[i].make(scan_, form_, pictures[i], *sinks[i], memory)) return false;
       const Path &fine = pictures_[i].fine(), &coarse = pictures_[i].coarse();
       touch(columns_, fine.columns, scan_.mcu_width()), touch(rows_, fine.rows, scan_.mcu_height());
       if (form_ == Form::coarse) touch(columns_, coarse.columns, kSide), touch(rows_, coarse.rows, kSide);
       window = std::max({window, fine.across.window, coarse.across.window});
     }
     const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
-    if (!take_strip(strips_[0], blocks, window, scratch)) return false;
-    if (form_ == Form::coarse) return take_strip(strips_[1], columns_, window, scratch);
+    if (!take_strip(strips_[0], blocks, window, memory)) return false;
+    if (form_ == Form::coarse) return take_strip(strips_[1], columns_, window, memory);
     for (int p = 1; p < planes_of(form_); ++p)
-      if (!take_strip(strips_[p], blocks, window, scratch)) return false;
+      if (!take_strip(strips_[p], blocks, window, memory)) return false;
     return true;
   }
 
@@ -258,9 +275,10 @@ class Decoder {
   }
 
   // Finds points and makes nothing.
-  bool pass_over_all() {
+  bool pass_over_all(const Scratch& scratch) {
     for (int64_t row = 0; row < scan_.mcus_down(); ++row)
-      if (!pass_over(row, 0, scan_.mcus_across()) || !reader_.is_in_order()) return false;
+      if (scratch.is_stopped() || !pass_over(row, 0, scan_.mcus_across()) || !reader_.is_in_order())
+        return false;
     return true;
   }
 
@@ -288,12 +306,12 @@ class Decoder {
   }
 
   // `blocks` wide, and what a window may read beyond.
-  static bool take_strip(Strip& strip, Range blocks, int32_t window, Scratch& scratch) {
+  static bool take_strip(Strip& strip, Range blocks, int32_t window, Memory& memory) {
     const auto size = static_cast<size_t>(((blocks.end - blocks.begin) * kSide + window) * kStripRows);
-    const auto memory = scratch.take<int16_t>(size);
-    if (memory.empty()) return false;
-    std::memset(memory.data(), 0, size * sizeof(int16_t));
-    strip = {memory.data(), blocks.begin * kSide, (blocks.end - blocks.begin) * kSide};
+    const auto room = memory.take<int16_t>(size);
+    if (room.empty()) return false;
+    std::memset(room.data(), 0, size * sizeof(int16_t));
+    strip = {room.data(), blocks.begin * kSide, (blocks.end - blocks.begin) * kSide};
     return true;
   }
 
@@ -395,9 +413,9 @@ class Decoder {
 
 }  // namespace
 
-bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                     std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                     const EntropyPoints& known, EntropyPoints* found, Scratch& scratch) {
+Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                             std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                             const EntropyPoints& known, EntropyPoints* found, Scratch& scratch) {
   const std::optional<Scan> scan = read_scan(bytes);
   if (!scan || scan->height != header.height || scan->width != header.width ||
       scan->components != header.channels)
@@ -409,14 +427,18 @@ bool resample_planes(std::span<const std::byte> bytes, const ImageHeader& header
                     : is_fine                                     ? Form::rgb
                                                                   : Form::coarse;
   const Scratch::Mark mark = scratch.mark();
+  Memory memory(scratch);
   Decoder decoder(*scan, *tables, form);
   decoder.use(known, found);
-  const bool done = decoder.make(pictures, sinks, scratch) && decoder.run(scratch);
+  const bool made = decoder.make(pictures, sinks, memory);
+  const bool done = made && decoder.run(scratch);
   scratch.reset(mark);
+  if (!made) return memory.over_budget();
+  if (!done && scratch.is_stopped()) return stopped();
   return done;
 }
 
-EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step) {
+EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {
   EntropyPoints found{step, {}};
   const EntropyPoints none{step, {}};
   const std::optional<Scan> scan = read_scan(bytes);
@@ -424,7 +446,7 @@ EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step) {
   if (!tables) return found;
   Decoder decoder(*scan, *tables, Form::gray);
   decoder.use(none, &found);
-  if (!decoder.pass_over_all()) found.points.clear();
+  if (!decoder.pass_over_all(scratch)) found.points.clear();
   return found;
 }
 
