@@ -22,7 +22,8 @@ namespace {
 struct DecodeImage {
   static constexpr std::string_view name = "decode_image";
   static constexpr std::string_view doc =
-      "Decode a JPEG or PNG file, recognised by its content, to u8 pixels (height, width, channels).";
+      "Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to u8 "
+      "pixels (height, width, channels).";
   Color color = Color::rgb;
   bool exif_orientation = false;
   DecodeMatch match = DecodeMatch::fast;

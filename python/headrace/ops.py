@@ -210,7 +210,8 @@ def decode_image(
     match: Literal["fast", "exact"] = "fast",
     max_pixels: int = 178956970,
 ) -> Data:
-    """Decode a JPEG or PNG file, recognised by its content, to u8 pixels (height, width, channels).
+    """Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to u8
+    pixels (height, width, channels).
 
     Args:
         image: The field to work on.
