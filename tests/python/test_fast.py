@@ -274,6 +274,17 @@ def test_a_report_counts_the_operators_of_the_user(folder: str) -> None:
     assert calls == dict.fromkeys(["decode_image", "random_resized_crop", "random_flip"], 8 * len(SIZES))
 
 
+def test_a_report_says_where_an_operator_ran_that_became_part_of_another(folder: str) -> None:
+    data = JOBS["train"](hr.read(folder, format="images"))
+    for rewrites in (True, False):
+        loader = data.options(rewrites=rewrites).numpy()
+        assert len(list(loader)) == 8 * len(SIZES)
+        (row,) = [row for row in loader.report()["operators"] if row["name"] == "normalize"]
+        assert row["calls"] == 8 * len(SIZES)
+        assert row.get("within") == ("decode_image" if rewrites else None)
+        assert ("normalize (in decode_image)" in str(loader.report())) == rewrites
+
+
 def broken(folder: Path) -> None:
     whole = encoded(Image.fromarray(picture(1, 64, 64)), "JPEG", quality=90)
     (folder / "0.jpg").write_bytes(whole)
