@@ -259,6 +259,23 @@ def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: p
     assert delivered(plan, folder) == got
 
 
+def test_explain_says_which_verb_cuts_a_chain(folder: str) -> None:
+    said = "stands between, so the whole image is decoded exactly, which is slower"
+
+    def text(border: Plan, second: Callable[[Any], Any]) -> str:
+        data = border(hr.read(folder, format="images").map(lambda s: {"i": fast(s.image)}))
+        return data.map(lambda s: {"x": second(s.i)}).explain()
+
+    def flip_and_resize(image: Any) -> Any:
+        return ops.resize(ops.random_flip(image), size=20)
+
+    chain = "decode_image + random_flip + resize"
+    assert f"{chain}: on_error {said}" in text(lambda d: d.on_error("skip").take(30), flip_and_resize)
+    assert f"{chain}: shuffle {said}" in text(lambda d: d.shuffle(seed=1, window=4), flip_and_resize)
+    assert said not in text(lambda d: d.shuffle(seed=1), flip_and_resize)
+    assert said not in text(lambda d: d.on_error("skip"), ops.random_flip)
+
+
 def test_explain_shows_the_chain_and_what_becomes_of_it(folder: str) -> None:
     text = JOBS["train"](hr.read(folder, format="images")).explain()
     assert f"decode_image + random_resized_crop + random_flip: {CHAIN}" in text
