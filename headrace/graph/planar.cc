@@ -36,6 +36,12 @@ class Chains {
     return out;
   }
 
+  const Call& decoding(int end) const { return program_.steps[static_cast<size_t>(link(end).decode)]; }
+  const Call& resampling(int end) const {
+    const Call& call = program_.steps[static_cast<size_t>(link(end).step)];
+    return link(call.inputs[0]).resampled ? resampling(call.inputs[0]) : call;
+  }
+
   // "decode_image + random_resized_crop".
   std::string text(int end) const {
     const Call& call = program_.steps[static_cast<size_t>(link(end).step)];
@@ -244,16 +250,39 @@ NodePtr separate(const Run& run, NodePtr below, std::set<std::string>& notes) {
   return below;
 }
 
+Program composed(const Run& run) {
+  const auto programs = run.programs();
+  Program whole = *programs[0];
+  for (size_t i = 1; i < programs.size(); ++i) whole = compose(whole, *programs[i]);
+  return whole;
+}
+
+// Says what the verb below the run costs, when without it a chain would lead from the maps beyond it to a
+// resampling in this run.
+void note_chains_cut_below(const Run& run, std::set<std::string>& notes) {
+  const Node* node = run.nodes.back()->input().get();
+  const Node* border = nullptr;
+  for (; node->inputs.size() == 1 && !node->as<Map>() && !node->as<Batch>() && !node->as<Unbatch>();
+       node = node->input().get())
+    if (!moves_indices(*node)) border = node;  // the lowest: those above it are what they are because of it
+  if (!border || !node->as<Map>()) return;
+  const Program beyond = composed(run_below(*node)), whole = compose(beyond, composed(run));
+  std::set<uint32_t> ordinals;
+  for (const Call& call : beyond.steps) ordinals.insert(call.ordinal);
+  const Chains chains(whole);
+  for (const int end : chains.ends())
+    if (ordinals.contains(chains.decoding(end).ordinal) && !ordinals.contains(chains.resampling(end).ordinal))
+      notes.insert(chains.text(end) + ": " + std::string(kind_name(border->kind)) +
+                   " stands between, so the whole image is decoded exactly, which is slower");
+}
+
 NodePtr rewritten(const Run& run, const NodePtr& below, std::set<std::string>& notes) {
   const auto programs = run.programs();
+  note_chains_cut_below(run, notes);
   std::set<uint32_t> apart, together;
   std::set<std::string> joined_notes, unused;
-  Program whole = *programs[0];
-  for (size_t i = 0; i < programs.size(); ++i) {
-    with_planar_chains(*programs[i], apart, unused);
-    if (i > 0) whole = compose(whole, *programs[i]);
-  }
-  Program planar = with_planar_chains(whole, together, joined_notes);
+  for (const Program* program : programs) with_planar_chains(*program, apart, unused);
+  Program planar = with_planar_chains(composed(run), together, joined_notes);
   if (std::includes(apart.begin(), apart.end(), together.begin(), together.end()))
     return separate(run, below, notes);
   notes.merge(joined_notes);

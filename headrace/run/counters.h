@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace headrace {
@@ -17,6 +18,12 @@ class Tally {
 
  private:
   std::atomic<uint64_t> value_{0};
+};
+
+// An operator of the user. One that a rewrite made part of another is timed there.
+struct ReportedOp {
+  std::string name;
+  std::string within;  // name of the other, or nothing
 };
 
 struct OpTally {

@@ -190,6 +190,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     HEADRACE_TRY(call.op->run_part(in_, key, part_for(call, shapes_[0], who), out_, scratch_));
   const bool counted = call.op->counted();
   if (counted) tally.calls.add(1), tally.bytes.add(bytes);
+  for (const uint32_t ordinal : call.absorbed) counters_->ops[ordinal].calls.add(1);
   if (timed && counted) tally.timed_calls.add(1);
   if (timed) tally.timed_ns.add(thread_cpu_ns() - begin);
   return {};

@@ -16,16 +16,23 @@ namespace {
 // each is a file.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 
-void list_operators(const Node& node, std::vector<std::string>& out) {
-  for (const NodePtr& input : node.inputs) list_operators(*input, out);
-  const auto add = [&](const Program& program) {
-    for (const Call& call : program.steps) {
-      if (out.size() <= call.ordinal) out.resize(call.ordinal + 1);
-      out[call.ordinal] = call.op->name();
-    }
-  };
-  if (const auto* map = node.as<Map>()) add(map->program);
-  if (const auto* filter = node.as<Filter>()) add(filter->predicate);
+template <class F> void each_call(const Node& node, const F& f) {
+  for (const NodePtr& input : node.inputs) each_call(*input, f);
+  if (const auto* map = node.as<Map>()) std::ranges::for_each(map->program.steps, f);
+  if (const auto* filter = node.as<Filter>()) std::ranges::for_each(filter->predicate.steps, f);
+}
+
+// Those of the plan as the user wrote it, and what became of them in the one that runs.
+std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritten) {
+  std::vector<ReportedOp> out;
+  each_call(written, [&](const Call& call) {
+    if (out.size() <= call.ordinal) out.resize(call.ordinal + 1);
+    out[call.ordinal].name = call.op->name();
+  });
+  each_call(rewritten, [&](const Call& call) {
+    for (const uint32_t ordinal : call.absorbed) out[ordinal].within = out[call.ordinal].name;
+  });
+  return out;
 }
 
 // on_error acts on samples: above a batch and what follows it, it moves below. Not a rewrite: what it means.
@@ -298,7 +305,7 @@ Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrite
   const NodePtr placed = without_dead_fields(place_shard(place_on_error(number(root))));
   out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
-  list_operators(*placed, out.operators);
+  out.operators = list_operators(*placed, *out.plan);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
   const Node* top = placed.get();
   while (!top->inputs.empty() && !top->as<Batch>() && !top->as<Unbatch>()) top = top->input().get();

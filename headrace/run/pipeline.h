@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/graph/rewrites/rewrites.h"
+#include "headrace/run/counters.h"
 #include "headrace/run/stage.h"
 
 namespace headrace {
@@ -18,7 +19,7 @@ class PointIndex;
 struct Pipeline {
   NodePtr plan;                        // numbered, rewritten
   std::vector<Applied> applied;        // what the rewrites did
-  std::vector<std::string> operators;  // by ordinal, for reports
+  std::vector<ReportedOp> operators;   // by ordinal
   std::set<std::string> parts;         // operators that make only what their readers look at, for explain
   std::shared_ptr<PointIndex> points;  // of the JPEG files it decodes; null when none would help
   StreamPtr root;

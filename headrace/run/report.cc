@@ -71,7 +71,7 @@ double real(const Value& v, std::string_view key) {
 }  // namespace
 
 Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,
-                  const std::vector<std::string>& operators, const Pool::Ledger& ledger) {
+                  const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger) {
   std::vector<Sum> sums(operators.size());
   uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0;
   for (const Counters* w : workers) {
@@ -88,9 +88,10 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
   double most = 0;
   for (size_t i = 0; i < sums.size(); ++i) {
     Value op{Value::Object()};
-    op.set("name", operators[i]), op.set("calls", sums[i].calls), op.set("cpu_s", sums[i].cpu_s());
+    op.set("name", operators[i].name), op.set("calls", sums[i].calls), op.set("cpu_s", sums[i].cpu_s());
     op.set("bytes", sums[i].bytes);
-    if (sums[i].cpu_s() > most) most = sums[i].cpu_s(), slowest = operators[i];
+    if (!operators[i].within.empty()) op.set("within", operators[i].within);
+    if (sums[i].cpu_s() > most) most = sums[i].cpu_s(), slowest = operators[i].name;
     ops.push_back(std::move(op));
   }
   const double wall = seconds(totals.wall_ns);
@@ -134,9 +135,10 @@ std::string report_text(const Value& r) {
   out += "limit: " + r.find("limit")->text()[0] + "\n";
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
   for (const Value& op : *r.find("operators")->list()) {
-    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", op.find("name")->text()->c_str(),
-                  real(op, "calls"), real(op, "cpu_s"),
-                  1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
+    const Value* within = op.find("within");
+    const std::string name = *op.find("name")->text() + (within ? " (in " + *within->text() + ")" : "");
+    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", name.c_str(), real(op, "calls"),
+                  real(op, "cpu_s"), 1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
                   bytes_text(real(op, "bytes")).c_str());
     out += line;
   }

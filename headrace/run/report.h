@@ -17,7 +17,7 @@ struct RunTotals {
 };
 
 Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,
-                  const std::vector<std::string>& operators, const Pool::Ledger& ledger);
+                  const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger);
 std::string report_text(const Value& report);
 
 }  // namespace headrace

@@ -259,6 +259,23 @@ def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: p
     assert delivered(plan, folder) == got
 
 
+def test_explain_says_which_verb_cuts_a_chain(folder: str) -> None:
+    said = "stands between, so the whole image is decoded exactly, which is slower"
+
+    def text(border: Plan, second: Callable[[Any], Any]) -> str:
+        data = border(hr.read(folder, format="images").map(lambda s: {"i": fast(s.image)}))
+        return data.map(lambda s: {"x": second(s.i)}).explain()
+
+    def flip_and_resize(image: Any) -> Any:
+        return ops.resize(ops.random_flip(image), size=20)
+
+    chain = "decode_image + random_flip + resize"
+    assert f"{chain}: on_error {said}" in text(lambda d: d.on_error("skip").take(30), flip_and_resize)
+    assert f"{chain}: shuffle {said}" in text(lambda d: d.shuffle(seed=1, window=4), flip_and_resize)
+    assert said not in text(lambda d: d.shuffle(seed=1), flip_and_resize)
+    assert said not in text(lambda d: d.on_error("skip"), ops.random_flip)
+
+
 def test_explain_shows_the_chain_and_what_becomes_of_it(folder: str) -> None:
     text = JOBS["train"](hr.read(folder, format="images")).explain()
     assert f"decode_image + random_resized_crop + random_flip: {CHAIN}" in text
@@ -272,6 +289,17 @@ def test_a_report_counts_the_operators_of_the_user(folder: str) -> None:
     assert len(list(loader)) == 8 * len(SIZES)
     calls = {row["name"]: row["calls"] for row in loader.report()["operators"]}
     assert calls == dict.fromkeys(["decode_image", "random_resized_crop", "random_flip"], 8 * len(SIZES))
+
+
+def test_a_report_says_where_an_operator_ran_that_became_part_of_another(folder: str) -> None:
+    data = JOBS["train"](hr.read(folder, format="images"))
+    for rewrites in (True, False):
+        loader = data.options(rewrites=rewrites).numpy()
+        assert len(list(loader)) == 8 * len(SIZES)
+        (row,) = [row for row in loader.report()["operators"] if row["name"] == "normalize"]
+        assert row["calls"] == 8 * len(SIZES)
+        assert row.get("within") == ("decode_image" if rewrites else None)
+        assert ("normalize (in decode_image)" in str(loader.report())) == rewrites
 
 
 def broken(folder: Path) -> None:

@@ -26,6 +26,7 @@ Program fused(const Program& program, size_t step, size_t i, const Call& normali
   Call& decode = out.steps[step];
   const int image = decode.first_output + static_cast<int>(i), normalized = normalize.first_output;
   decode.op = with_normalize(decode.op, i, normalize.op);
+  decode.absorbed.push_back(normalize.ordinal);
   out.specs[static_cast<size_t>(image)] = program.specs[static_cast<size_t>(normalized)];
   out.steps.erase(out.steps.begin() + (&normalize - program.steps.data()));
   const auto rename = [&](std::vector<int>& values) {
