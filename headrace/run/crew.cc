@@ -104,7 +104,7 @@ class ThreadsCrew final : public Crew {
       const uint64_t begin = now_ns();
       if (begin - looked > kLookAtCoresNs) {
         looked = begin;
-        worker.counters.core_wait_ns.add(core_wait.since_last());
+        if (duty == Duty::cpu) worker.counters.core_wait_ns.add(core_wait.since_last());
       }
       try {
         work.stage->run(work, worker.evaluator, worker.counters);
@@ -118,7 +118,7 @@ class ThreadsCrew final : public Crew {
       executor_.finish_locked(work);
     }
     lock.unlock();
-    worker.counters.core_wait_ns.add(core_wait.since_last());
+    if (duty == Duty::cpu) worker.counters.core_wait_ns.add(core_wait.since_last());
   }
 
   void wake_workers() {
