@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/codecs/jpeg/entropy.h"
-#include "headrace/kernels/idct.h"
+#include "headrace/codecs/jpeg/transform.h"
 #include "headrace/kernels/ycc.h"
 
 namespace headrace::jpeg {
 namespace {
-
-using kernels::kPairSize;
-using kernels::kPairStride;
 
 // Rows of samples of one component: three MCU rows, each in the place of the one three before.
 struct Plane {
@@ -69,11 +65,7 @@ class Decoder {
       const auto stretched = scratch.take<uint8_t>(static_cast<size_t>(across * scan_.mcu_width()));
       if (samples.empty() || stretched.empty()) return false;
       plane.base = samples.data(), stretched_[static_cast<size_t>(c)] = stretched.data();
-      const auto& table = scan_.quant[static_cast<size_t>(component.quant)];
-      for (size_t i = 0; i < 64; ++i) {
-        const size_t at = static_cast<size_t>(kPairStride) * (i >> 3) + (i & 7);
-        quant_[static_cast<size_t>(c)][at] = quant_[static_cast<size_t>(c)][at + 8] = table[i];
-      }
+      quant_[static_cast<size_t>(c)].set(scan_.quant[static_cast<size_t>(component.quant)]);
     }
     return true;
   }
@@ -101,26 +93,22 @@ class Decoder {
         for (int v = 0; v < component.v; ++v)
           for (int h = 0; h < component.h; ++h)
             out[blocks++] = plane.row((row * component.v + v) * 8) + (mcu * component.h + h) * 8;
-      for (int block = 0; block < blocks; block += 2)
-        if (!transform(c, block, out[block], block + 1 < blocks ? out[block + 1] : nullptr)) return false;
+      if (!transform_blocks(c, out, blocks)) return false;
     }
     return true;
   }
 
-  // Two blocks of a component that follow each other; or one, the last of an odd number.
-  bool transform(int c, int block, uint8_t* out0, uint8_t* out1) {
-    const uint16_t* const quant = quant_[static_cast<size_t>(c)];
+  bool transform_blocks(int c, uint8_t* const* out, int blocks) {
+    const uint16_t* const quant = quant_[static_cast<size_t>(c)].data();
     const size_t stride = planes_[static_cast<size_t>(c)].stride;
-    const auto flat = [&](int i, uint8_t* out) {
-      return kernels::idct_dc(coefficients_.dc(c, i), quant[0], out, stride);
+    const auto flat = [&](int16_t dc, uint8_t* to) { return kernels::idct_dc(dc, quant[0], to, stride); };
+    const auto pair = [&](const int16_t* coefficients, uint8_t* out0, uint8_t* out1) {
+      if (out1) return kernels::idct_pair(coefficients, quant, out0, out1, stride);
+      const bool plain = kernels::idct_pair(coefficients, quant, spare_[0], spare_[1], 8);
+      for (size_t y = 0; y < 8; ++y) std::memcpy(out0 + y * stride, spare_[0] + 8 * y, 8);
+      return plain;
     };
-    if (coefficients_.is_flat(c, block) && (!out1 || coefficients_.is_flat(c, block + 1)))
-      return flat(block, out0) && (!out1 || flat(block + 1, out1));
-    const int16_t* const pair = coefficients_.pair(c, block / 2);
-    if (out1) return kernels::idct_pair(pair, quant, out0, out1, stride);
-    const bool plain = kernels::idct_pair(pair, quant, spare_[0], spare_[1], 8);
-    for (size_t y = 0; y < 8; ++y) std::memcpy(out0 + y * stride, spare_[0] + 8 * y, 8);
-    return plain;
+    return transform(coefficients_, c, out, blocks, flat, pair);
   }
 
   void write_row(int64_t y, uint8_t* out) {
@@ -163,7 +151,7 @@ class Decoder {
   std::array<Plane, kMost> planes_;
   std::array<uint8_t*, kMost> stretched_{};
   Coefficients coefficients_;
-  alignas(32) uint16_t quant_[kMost][kPairSize];
+  std::array<PairTable, kMost> quant_;
   uint8_t spare_[2][64];
 };
 
@@ -171,10 +159,8 @@ class Decoder {
 
 bool decode_baseline(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                      const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
-  const std::optional<Scan> scan = read_scan(bytes);
-  if (!scan || scan->height != header.height || scan->width != header.width ||
-      scan->components != header.channels)
-    return false;
+  const std::optional<Scan> scan = read_scan_of(bytes, header);
+  if (!scan) return false;
   if (scan->h_most == 2 && scan->width_of(scan->components - 1) <= 2)
     return false;  // libjpeg smooths no less
   const Tables* tables = tables_of(*scan);

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "headrace/codecs/jpeg/entropy.h"
+#include "headrace/codecs/jpeg/transform.h"
 #include "headrace/core/saturate.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/kernels/resample_planes.h"
@@ -15,8 +15,6 @@
 namespace headrace::jpeg {
 namespace {
 
-using kernels::kPairSize;
-using kernels::kPairStride;
 using kernels::kStripRows;
 using kernels::MixedRow;
 using kernels::padded;
@@ -48,8 +46,8 @@ Range reach(const PlaneAxis& axis, const PlaneTaps& taps) {
   return {*least, std::min<int64_t>(*most + taps.window, axis.high)};
 }
 
-// Along one axis of the image: `of` is the box, `factor` how many samples of luma stand for one of the plane,
-// `samples` how many the plane has.
+// `size` samples of luma from `begin` on, where a sample of the plane stands for `factor` of them; the plane
+// has `samples`.
 PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64_t samples) {
   PlaneAxis axis;
   axis.begin = static_cast<double>(begin) / factor;
@@ -96,11 +94,10 @@ class Ring {
 struct Path {
   PlaneTaps across, down;
   Range columns, rows;  // of samples that are looked at
-  int64_t high = 0;     // rows beyond do not count
   int64_t fed = 0;      // rows before are in the ring
 
   bool make(const PlaneAxis& x, const PlaneAxis& y, Memory& memory) {
-    return make(x, across, columns, memory) && make(y, down, rows, memory) && (high = y.high, true);
+    return make(x, across, columns, memory) && make(y, down, rows, memory);
   }
   // Rows for output row `y` are there.
   bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
@@ -207,43 +204,12 @@ class Picture {
   uint8_t* pixels_[3] = {};
 };
 
-// The inverse DCT of a component.
-class Transformer {
- public:
-  void set_table(const std::array<uint16_t, 64>& table) {
-    for (size_t i = 0; i < 64; ++i) {
-      const size_t at = static_cast<size_t>(kPairStride) * (i >> 3) + (i & 7);
-      quant_[at] = quant_[at + 8] = table[i];
-    }
-  }
-  // The blocks that were read of the component, each to its place in a strip.
-  bool transform(const Coefficients& from, int component, int16_t* const* out, int blocks) {
-    for (int block = 0; block < blocks; block += 2)
-      if (!transform_two(from, component, block, out[block], block + 1 < blocks ? out[block + 1] : spare_))
-        return false;
-    return true;
-  }
-
- private:
-  bool transform_two(const Coefficients& from, int component, int block, int16_t* out0, int16_t* out1) {
-    const auto flat = [&](int i, int16_t* out) {
-      return kernels::idct_dc_columns(from.dc(component, i), quant_[0], out);
-    };
-    if (from.is_flat(component, block) && (out1 == spare_ || from.is_flat(component, block + 1)))
-      return flat(block, out0) && (out1 == spare_ || flat(block + 1, out1));
-    return kernels::idct_pair_columns(from.pair(component, block / 2), quant_, out0, out1);
-  }
-
-  alignas(32) uint16_t quant_[kPairSize];
-  int16_t spare_[kSide * kStripRows];
-};
-
 class Decoder {
  public:
   Decoder(const Scan& scan, const Tables& tables, Form form)
       : scan_(scan), reader_(scan, tables), form_(form) {
     for (int c = 0; c < planes_of(form); ++c)
-      transformer_[c].set_table(
+      quant_[c].set(
           scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
 
@@ -370,14 +336,23 @@ class Decoder {
       for (int v = 0; v < scan_.v_most; ++v)
         for (int h = 0; h < scan_.h_most; ++h)
           out[blocks++] = strips_[0].block(mcu * scan_.h_most + h) + half_of(row, v);
-    if (!transformer_[0].transform(coefficients_, 0, out, blocks)) return false;
+    if (!transform_blocks(0, out, blocks)) return false;
     for (int c = 1; c < planes_of(form_); ++c) {
       const bool is_rgb = form_ == Form::rgb;
       for (int64_t mcu = 0; mcu < mcus; ++mcu)
         out[mcu] = strips_[is_rgb ? c : 1].block(column + mcu) + (is_rgb ? half_of(row, 0) : (c - 1) * kSide);
-      if (!transformer_[c].transform(coefficients_, c, out, static_cast<int>(mcus))) return false;
+      if (!transform_blocks(c, out, static_cast<int>(mcus))) return false;
     }
     return true;
+  }
+
+  bool transform_blocks(int c, int16_t* const* out, int blocks) {
+    const uint16_t* const quant = quant_[c].data();
+    const auto flat = [&](int16_t dc, int16_t* to) { return kernels::idct_dc_columns(dc, quant[0], to); };
+    const auto pair = [&](const int16_t* coefficients, int16_t* out0, int16_t* out1) {
+      return kernels::idct_pair_columns(coefficients, quant, out0, out1 ? out1 : spare_);
+    };
+    return transform(coefficients_, c, out, blocks, flat, pair);
   }
 
   // Which half of the strip's rows the blocks of luma go to.
@@ -401,7 +376,8 @@ class Decoder {
   EntropyReader reader_;
   Coefficients coefficients_;
   Form form_;
-  Transformer transformer_[3];
+  PairTable quant_[3];
+  int16_t spare_[kSide * kStripRows];
   std::vector<Picture> pictures_;
   Range columns_, rows_;  // MCUs that pictures look at
   const EntropyPoints* known_ = nullptr;
@@ -416,10 +392,8 @@ class Decoder {
 Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                              std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
                              const EntropyPoints& known, EntropyPoints* found, Scratch& scratch) {
-  const std::optional<Scan> scan = read_scan(bytes);
-  if (!scan || scan->height != header.height || scan->width != header.width ||
-      scan->components != header.channels)
-    return false;
+  const std::optional<Scan> scan = read_scan_of(bytes, header);
+  if (!scan) return false;
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
   const bool is_fine = scan->h_most == 1 && scan->v_most == 1;

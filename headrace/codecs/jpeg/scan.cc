@@ -1,6 +1,7 @@
 #include "headrace/codecs/jpeg/scan.h"
 
 #include <string_view>
+#include <utility>
 
 #include "headrace/codecs/jpeg/markers.h"
 
@@ -151,6 +152,13 @@ std::optional<Scan> read_scan(Bytes file) {
     if (marker == kSos) return reader.scan(body, file.subspan(at));
     if (!reader.segment(marker, body)) return {};
   }
+}
+
+std::optional<Scan> read_scan_of(Bytes file, const ImageHeader& header) {
+  std::optional<Scan> scan = read_scan(file);
+  const bool fits = scan && scan->height == header.height && scan->width == header.width &&
+                    scan->components == header.channels;
+  return fits ? std::move(scan) : std::nullopt;
 }
 
 }  // namespace headrace::jpeg

@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "headrace/codecs/image.h"
+
 namespace headrace::jpeg {
 
 struct Component {
@@ -47,6 +49,8 @@ struct Scan {
 // samplings other than 1 x 1, 2 x 1, 1 x 2 and 2 x 2 of luma over chroma, several scans, colours that are not
 // YCbCr, and any header that is not plainly in order.
 std::optional<Scan> read_scan(std::span<const std::byte> file);
+// Nor for a file of which read_jpeg_header said something else.
+std::optional<Scan> read_scan_of(std::span<const std::byte> file, const ImageHeader& header);
 
 // From zigzag order, in which a file holds coefficients, to natural order (8 * row + column).
 inline constexpr std::array<uint8_t, 64> kNaturalOrder{
