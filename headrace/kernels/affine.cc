@@ -4,6 +4,7 @@
 
 #include "headrace/core/dtype.h"
 #include "headrace/kernels/simd.h"
+#include "hwy/cache_control.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/kernels/affine.cc"
@@ -69,7 +70,17 @@ template <bool kByInverse> HWY_INLINE VF quotient(VF dividend, VF divisor, VF in
     return hn::Div(dividend, divisor);
 }
 
-template <class T, bool kByInverse>
+template <bool kStreams> HWY_INLINE void store(VF values, float* out) {
+  if constexpr (kStreams)
+    hn::Stream(values, DF(), out);
+  else
+    hn::StoreU(values, DF(), out);
+}
+bool is_aligned(const float* out) {
+  return reinterpret_cast<uintptr_t>(out) % (sizeof(float) * hn::Lanes(DF())) == 0;
+}
+
+template <class T, bool kByInverse, bool kStreams>
 HWY_INLINE int64_t affine_of_one_channel(const Affine& a, const T* in, int64_t count, float* out) {
   const DF d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -78,16 +89,16 @@ HWY_INLINE int64_t affine_of_one_channel(const Affine& a, const T* in, int64_t c
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const VF dividend = hn::Sub(hn::Mul(load(d, in + i), scale), mean);
-    hn::StoreU(quotient<kByInverse>(dividend, std, inverse), d, out + i);
+    store<kStreams>(quotient<kByInverse>(dividend, std, inverse), out + i);
   }
   return i;
 }
 
 // The channels of a vector's lanes repeat after `channels` vectors: so many vectors of mean and std are laid
 // out once.
-template <class T, bool kByInverse>
+template <class T, bool kByInverse, bool kStreams>
 HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* out) {
-  if (a.channels == 1) return affine_of_one_channel<T, kByInverse>(a, in, count, out);
+  if (a.channels == 1) return affine_of_one_channel<T, kByInverse, kStreams>(a, in, count, out);
   constexpr int64_t kMaxChannels = 4;
   const DF d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -104,16 +115,19 @@ HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* ou
   int64_t i = 0;
   for (int64_t at = 0; i + lanes <= count; i += lanes) {
     const VF dividend = hn::Sub(hn::Mul(load(d, in + i), scale), hn::Load(d, mean + at));
-    hn::StoreU(quotient<kByInverse>(dividend, hn::Load(d, std + at), hn::Load(d, inverse + at)), d, out + i);
+    store<kStreams>(quotient<kByInverse>(dividend, hn::Load(d, std + at), hn::Load(d, inverse + at)),
+                    out + i);
     if ((at += lanes) == period) at = 0;
   }
   return i;
 }
 int64_t affine_u8(const Affine& a, const uint8_t* in, int64_t count, float* out) {
-  return a.inverse ? affine<uint8_t, true>(a, in, count, out) : affine<uint8_t, false>(a, in, count, out);
+  if (!a.inverse) return affine<uint8_t, false, false>(a, in, count, out);
+  return a.streams && is_aligned(out) ? affine<uint8_t, true, true>(a, in, count, out)
+                                      : affine<uint8_t, true, false>(a, in, count, out);
 }
 int64_t affine_f32(const Affine& a, const float* in, int64_t count, float* out) {
-  return affine<float, false>(a, in, count, out);
+  return affine<float, false, false>(a, in, count, out);
 }
 
 // `narrow` turns the bits of f32 lanes into 16-bit values in 32-bit lanes.
@@ -208,6 +222,7 @@ void apply(const Affine& affine, const uint8_t* in, int64_t count, float* out) {
 void apply(const Affine& affine, const float* in, int64_t count, float* out) {
   affine_plain(affine, in, HWY_DYNAMIC_DISPATCH(affine_f32)(affine, in, count, out), count, out);
 }
+void finish_streaming() { hwy::FlushStream(); }
 void apply_scalar(const Affine& affine, const uint8_t* in, int64_t count, float* out) {
   affine_plain(affine, in, 0, count, out);
 }

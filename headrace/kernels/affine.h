@@ -15,6 +15,9 @@ struct Affine {
   int64_t channels = 1;
   float scale = 1;
   const float* inverse = nullptr;  // what find_inverses filled; bytes are then divided in half the time
+  // Results go past the caches, where they are aligned: for memory that nobody reads before much else was
+  // written. Other threads see them after finish_streaming().
+  bool streams = false;
 };
 // Fills inverse[c] with 1 / std[c]. True when a product with it, corrected once, is the rounded quotient for
 // each of the 256 bytes (P. Markstein, IBM J. Res. Dev. 34, 1990): checked, and only where the CPU has a
@@ -23,6 +26,7 @@ bool find_inverses(const Affine& affine, float* inverse);
 
 void apply(const Affine& affine, const uint8_t* in, int64_t count, float* out);
 void apply(const Affine& affine, const float* in, int64_t count, float* out);
+void finish_streaming();
 void apply_scalar(const Affine& affine, const uint8_t* in, int64_t count, float* out);
 void apply_scalar(const Affine& affine, const float* in, int64_t count, float* out);
 

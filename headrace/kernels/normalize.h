@@ -31,6 +31,9 @@ void normalize(const Normalize& normalize, const float* in, int64_t in_stride, s
 class RowNormalizer {
  public:
   explicit RowNormalizer(const Normalize& normalize);
+  ~RowNormalizer();  // only then do other threads see all of `out`
+  RowNormalizer(const RowNormalizer&) = delete;
+  RowNormalizer& operator=(const RowNormalizer&) = delete;
   // Row `y` of `out`. planes[c] holds the values of channel c in the order of the output: `mirrored` is not
   // looked at.
   void row(const uint8_t* const* planes, int64_t y, std::byte* out) const;
@@ -38,7 +41,7 @@ class RowNormalizer {
  private:
   Normalize normalize_;
   float inverse_[4];
-  bool by_inverse_;
+  bool by_inverse_, streams_;
 };
 
 // What the 256 values of u8 become in `channel`, as f32. The scalar twin of normalize() looks its results up
