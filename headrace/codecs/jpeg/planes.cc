@@ -209,8 +209,7 @@ class Decoder {
   Decoder(const Scan& scan, const Tables& tables, Form form)
       : scan_(scan), reader_(scan, tables), form_(form) {
     for (int c = 0; c < planes_of(form); ++c)
-      quant_[c].set(
-          scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
+      quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
 
   bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Memory& memory) {

@@ -24,10 +24,11 @@ class PairTable {
 };
 
 // The blocks that were read of a component, each to its place. `flat(dc, out)` makes one that has nothing but
-// its first coefficient, `pair(coefficients, out0, out1)` two that follow each other; out1 is null for the last
-// of an odd number. Both answer whether the block is plain (kernels/idct.h), and so does this.
-template <class Sample, class Flat, class Pair>
-bool transform(const Coefficients& from, int component, Sample* const* out, int blocks, Flat&& flat, Pair&& pair) {
+// its first coefficient, `pair(coefficients, out0, out1)` two that follow each other; out1 is null for the
+// last of an odd number. Both answer whether the block is plain (kernels/idct.h), and so does this.
+template <class Sample, class Flat, class Pair> bool transform(const Coefficients& from, int component,
+                                                               Sample* const* out, int blocks, Flat&& flat,
+                                                               Pair&& pair) {
   for (int block = 0; block < blocks; block += 2) {
     Sample* const out0 = out[block];
     Sample* const out1 = block + 1 < blocks ? out[block + 1] : nullptr;
