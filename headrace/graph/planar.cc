@@ -14,7 +14,8 @@ struct Link {
   int step = -1;    // that makes the value
   bool resampled = false;
   bool shown = false;   // somebody wants its pixels
-  bool placed = false;  // one that is resampled and shown comes from it
+  bool placed = false;  // its geometry is needed: for pixels to show, or for masks
+  bool leads = false;   // masks that somebody wants are cut where it is
   bool is_end() const { return decode >= 0 && resampled && shown; }
 };
 
@@ -25,6 +26,11 @@ class Chains {
     find_shown();
     for (size_t v = 0; v < links_.size(); ++v)
       if (links_[v].is_end()) mark_placed(static_cast<int>(v));
+    find_leading();
+  }
+
+  bool empty() const {
+    return std::none_of(links_.begin(), links_.end(), [](const Link& link) { return link.placed; });
   }
 
   const Link& link(int value) const { return links_[static_cast<size_t>(value)]; }
@@ -56,10 +62,10 @@ class Chains {
     for (size_t s = 0; s < program_.steps.size(); ++s) {
       const Call& call = program_.steps[s];
       const auto step = static_cast<int>(s);
-      if (call.outputs != 1) continue;
       if (decodes_fast(*call.op)) at(call.first_output) = {.decode = step, .step = step};
       const Placing placing = call.op->placing();
-      if (placing == Placing::none || call.inputs.size() != 1 + call.op->bound().size()) continue;
+      const size_t images = call.inputs.size() - call.op->bound().size();
+      if (placing == Placing::none || images != static_cast<size_t>(call.outputs)) continue;
       const Link& image = link(call.inputs[0]);
       const bool resamples = placing == Placing::resamples;
       if (image.decode < 0 || (resamples && image.resampled)) continue;
@@ -73,6 +79,19 @@ class Chains {
       for (size_t i = 0; i < call.inputs.size(); ++i)
         if (i > 0 || made_by(call).decode < 0) at(call.inputs[i]).shown = true;
     for (const int value : program_.outputs) at(value).shown = true;
+  }
+
+  // From the end, for masks need the geometry of what comes before them. An image that nobody resamples keeps
+  // its masks beside it.
+  void find_leading() {
+    for (size_t s = program_.steps.size(); s-- > 0;) {
+      const Call& call = program_.steps[s];
+      Link& image = at(call.first_output);
+      if (image.decode < 0 || !(image.resampled || image.placed)) continue;
+      for (int mask = 1; mask < call.outputs; ++mask)
+        image.leads = image.leads || link(call.first_output + mask).shown;
+      if (image.leads) mark_placed(call.inputs[0]);
+    }
   }
 
   void mark_placed(int value) {
@@ -121,13 +140,35 @@ class Assembly {
     return out_.num_values() - 1;
   }
 
-  // What a step of the user becomes: itself, unless its pixels come from a decode_resampled, and its part of
-  // a geometry.
+  // What a step of the user becomes: itself, unless its pixels come from a decode_resampled, its part of a
+  // geometry, and what it does to the image's masks.
   void wait_for(const Call& call) {
     const Link& link = chains_.made_by(call);
-    if (!(link.decode >= 0 && link.resampled)) waiting_.push_back(call);
-    if (!link.placed) return;
-    Call placed = call;
+    if (!(link.decode >= 0 && link.resampled)) waiting_.push_back(link.leads ? of_image(call) : call);
+    if (link.leads) waiting_.push_back(of_masks(call));
+    if (link.placed) wait_for_geometry(call);
+  }
+
+  // A call on an image and its masks, without the masks.
+  static Call of_image(const Call& call) {
+    Call out = call;
+    out.inputs.erase(out.inputs.begin() + 1, out.inputs.begin() + call.outputs);
+    out.outputs = 1;
+    return out;
+  }
+
+  // The same without the image.
+  Call of_masks(const Call& call) const {
+    Call out = call;
+    out.op = make_follow(call.op, !chains_.made_by(call).placed);
+    out.inputs[0] = geometry_of_[static_cast<size_t>(call.inputs[0])];
+    ++out.first_output, --out.outputs;
+    return out;
+  }
+
+  void wait_for_geometry(const Call& call) {
+    const Link& link = chains_.made_by(call);
+    Call placed = of_image(call);
     if (link.step == link.decode) {
       placed.op = make_read_image(call.op);
       placed.first_output = fresh(header_spec());
@@ -294,12 +335,11 @@ NodePtr rewritten(const Run& run, const NodePtr& below, std::set<std::string>& n
 Program with_planar_chains(const Program& program, std::set<uint32_t>& followed,
                            std::set<std::string>& notes) {
   const Chains chains(program);
-  const std::vector<int> ends = chains.ends();
-  if (ends.empty()) return program;
-  for (const int end : ends)
+  if (chains.empty()) return program;
+  for (const int end : chains.ends())
     notes.insert(chains.text(end) + ": only the pixels needed are decoded, and resampled plane by plane");
   for (const Call& call : program.steps)
-    if (chains.made_by(call).placed) followed.insert(call.ordinal);
+    if (chains.made_by(call).placed || chains.made_by(call).leads) followed.insert(call.ordinal);
   return Assembly(program, chains).assemble();
 }
 

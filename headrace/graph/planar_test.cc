@@ -11,15 +11,19 @@ const Schema kFiles = Schema::of({"image"}, {{DType::bytes, {kAny}}});
 class Writer {
  public:
   Writer() : builder_(kFiles, "") { file = *builder_.field("image"); }
-  int add(const char* op, Value::Object params, std::vector<int> inputs) {
+  std::vector<int> add(const char* op, Value::Object params, std::vector<int> inputs) {
     const auto made = builder_.add(op, Value(std::move(params)), inputs);
     EXPECT_TRUE(made.ok()) << made.status().text();
-    return (*made)[0];
+    return *made;
   }
-  int decode(const char* match = "fast") { return add("decode_image", {{"match", match}}, {file}); }
-  int crop(int image) { return add("random_resized_crop", {{"size", 8}}, {image}); }
-  int flip(int image) { return add("random_flip", {}, {image}); }
-  int normalize(int image) { return add("normalize", {}, {image}); }
+  int decode(const char* match = "fast") { return add("decode_image", {{"match", match}}, {file})[0]; }
+  std::vector<int> crop(std::vector<int> images) {
+    return add("random_resized_crop", {{"size", 8}}, std::move(images));
+  }
+  std::vector<int> flip(std::vector<int> images) { return add("random_flip", {}, std::move(images)); }
+  int crop(int image) { return crop(std::vector{image})[0]; }
+  int flip(int image) { return flip(std::vector{image})[0]; }
+  int normalize(int image) { return add("normalize", {}, {image})[0]; }
   Program finish(std::vector<int> outputs) {
     std::vector<std::string> names;
     for (size_t i = 0; i < outputs.size(); ++i) names.push_back("x" + std::to_string(i));
@@ -91,12 +95,48 @@ TEST(Planar, AnImageThatIsShownItselfIsDecodedForItselfToo) {
   EXPECT_EQ(planar.steps(), "decode_image.0 decode_image.0 random_resized_crop.1 decode_resampled.0");
 }
 
+TEST(Planar, MasksAreCutWhereTheirImageIs) {
+  Writer w;
+  const auto crop = w.crop(std::vector{w.decode(), w.decode("exact"), w.decode("exact")});
+  const auto flip = w.flip(crop);
+  const Planar planar(w.finish({w.normalize(flip[0]), flip[1], flip[2]}));
+  EXPECT_EQ(planar.steps(),
+            "decode_image.0 decode_image.1 decode_image.2 random_resized_crop.3 random_resized_crop.3 "
+            "random_flip.4 random_flip.4 decode_resampled.0 normalize.5");
+  EXPECT_TRUE(planar.program.steps[3].op->counted() != planar.program.steps[4].op->counted());
+  EXPECT_EQ(planar.followed, (std::set<uint32_t>{0, 3, 4}));
+}
+
+TEST(Planar, AMaskThatIsWantedAloneNeedsNoPixelOfItsImage) {
+  Writer w;
+  const auto flip = w.flip(std::vector{w.decode(), w.decode("exact")});
+  const auto crop = w.crop(flip);
+  const Planar planar(w.finish({crop[1]}));
+  EXPECT_EQ(planar.steps(),
+            "decode_image.0 decode_image.1 random_flip.2 random_flip.2 random_resized_crop.3");
+  EXPECT_TRUE(planar.program.steps.back().op->counted());
+}
+
+TEST(Planar, AMaskThatNobodyWantsIsNotMade) {
+  Writer w;
+  const auto crop = w.crop(std::vector{w.decode(), w.decode("exact")});
+  const Planar planar(w.finish({crop[0]}));
+  EXPECT_EQ(planar.steps(), "decode_image.0 random_resized_crop.2 decode_resampled.0");
+}
+
+TEST(Planar, AMaskGoesWithPixelsWhereNothingResamples) {
+  Writer w;
+  const auto flip = w.flip(std::vector{w.decode(), w.decode("exact")});
+  const Program program = w.finish(flip);
+  EXPECT_EQ(Planar(program).program.steps, program.steps);
+}
+
 TEST(Planar, NothingHappensWithoutAResamplingOrWithExact) {
   Writer flipped, exact, nearest;
   for (const Program& program :
        {flipped.finish({flipped.flip(flipped.decode())}), exact.finish({exact.crop(exact.decode("exact"))}),
         nearest.finish(
-            {nearest.add("resize", {{"size", 8}, {"interpolation", "nearest"}}, {nearest.decode()})})}) {
+            {nearest.add("resize", {{"size", 8}, {"interpolation", "nearest"}}, {nearest.decode()})[0]})}) {
     const Planar planar(program);
     EXPECT_EQ(planar.program.steps, program.steps);
     EXPECT_TRUE(planar.notes.empty() && planar.followed.empty());

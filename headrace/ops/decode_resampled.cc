@@ -69,6 +69,45 @@ class Place final : public AnyOp {
   OpPtr op_;
 };
 
+// The masks of an image that is placed: cut from pixels, as ever.
+class Follow final : public AnyOp {
+ public:
+  Follow(const OpPtr& op, bool counted) : op_(op->of_masks() ? op->of_masks() : op), counted_(counted) {}
+  std::string_view name() const override { return op_->name(); }
+  Value params() const override { return op_->params(); }
+  std::span<const std::string> bound() const override { return op_->bound(); }
+  bool random() const override { return op_->random(); }
+  bool counted() const override { return counted_; }
+  bool reads_part() const override { return op_->reads_part(); }
+  Result<Box> reads(const Shape& mask, const Key& key) const override { return op_->reads(mask, key); }
+
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
+    return op_->infer(in.subspan(1));
+  }
+  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
+    HEADRACE_TRY(check_sizes(in, out.size()));
+    return op_->measure(in.subspan(1), key, out);
+  }
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
+             Scratch& scratch) const override {
+    HEADRACE_TRY(check_sizes(in, out.size()));
+    return op_->run(in.subspan(1), key, out, scratch);
+  }
+
+ private:
+  Status check_sizes(std::span<const View> in, size_t masks) const {
+    const Geometry image = read_geometry(in[0]);
+    for (const View& mask : in.subspan(1, masks))
+      if (mask.shape[0] != image.height() || mask.shape[1] != image.width())
+        return invalid(std::string(name()) + ": wants inputs of one height and width, got " +
+                       Shape({image.height(), image.width()}).text() + " and " + mask.shape.text());
+    return {};
+  }
+
+  OpPtr op_;
+  bool counted_;
+};
+
 // What an image leaves as: pixels, or what `normalize` makes of them.
 struct Form {
   OpPtr normalize;
@@ -175,6 +214,8 @@ bool decodes_fast(const AnyOp& op) { return fast_decoding(op).has_value(); }
 OpPtr make_read_image(const OpPtr& decode) { return std::make_shared<ReadImage>(*fast_decoding(*decode)); }
 
 OpPtr make_place(const OpPtr& op) { return std::make_shared<Place>(op); }
+
+OpPtr make_follow(const OpPtr& op, bool counted) { return std::make_shared<Follow>(op, counted); }
 
 OpPtr make_decode_resampled(const OpPtr& decode, size_t images) {
   return std::make_shared<DecodeResampled>(decode, *fast_decoding(*decode), std::vector<Form>(images));

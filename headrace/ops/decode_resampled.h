@@ -3,6 +3,7 @@
 //
 //   header, whole = read_image(bytes)           # no pixel is decoded
 //   geometry      = place(whole)                # one for each operator of the chain, with its own draws
+//   mask, ...     = follow(geometry of the image, mask, ...)  # by the draws of place()
 //   image, ...    = decode_resampled(bytes, header, geometry, ...)
 #pragma once
 #include <span>
@@ -23,6 +24,10 @@ OpPtr make_read_image(const OpPtr& decode);
 
 // Geometry, bound parameters of `op` -> Geometry. REQUIRES: op->placing() is not none.
 OpPtr make_place(const OpPtr& op);
+
+// Geometry of an image, its masks, bound parameters of `op` -> the masks as `op` leaves them. `counted`:
+// whether it is this call that counts for the operator. REQUIRES: op->placing() is not none.
+OpPtr make_follow(const OpPtr& op, bool counted);
 
 // encoded image, header, n of Geometry -> n images u8 (H, W, C). REQUIRES: decodes_fast(*decode).
 OpPtr make_decode_resampled(const OpPtr& decode, size_t images);

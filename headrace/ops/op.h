@@ -31,6 +31,7 @@
 //     // Optional, of what crops, flips or resizes one image: the same without pixels (ops/geometry.h).
 //     Result<Geometry> place(const Geometry& image, const Key& key) const;
 //     Placing placing() const;  // beside place(), unless it only ever moves pixels
+//     RandomFlip of_masks() const;  // beside place(), where inputs after the first are resampled otherwise
 //   };
 //   const Registered<RandomFlip> registered;
 // clang-format on
@@ -89,6 +90,8 @@ class AnyOp {
   // draw, and with the views of the bound parameters. See graph/planar.h.
   virtual Placing placing() const { return Placing::none; }
   virtual Result<Geometry> place(const Geometry& image, std::span<const View> bound, const Key& key) const;
+  // The operator that does to masks alone what this one does to them after their image, by the same draws.
+  virtual std::shared_ptr<const AnyOp> of_masks() const { return nullptr; }  // null: this one does
 
   // False for a call that is a part of what the user sees as one: its time counts, it does not.
   virtual bool counted() const { return true; }

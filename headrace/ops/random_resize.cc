@@ -48,6 +48,11 @@ struct RandomResize {
     return image.resized(resized, samplings().image);
   }
   Placing placing() const { return placing_of(interpolation); }
+  RandomResize of_masks() const {
+    RandomResize out = *this;
+    out.interpolation = mask_interpolation;
+    return out;
+  }
 
  private:
   // Word 0 of the key is the length.

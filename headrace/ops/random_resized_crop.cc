@@ -52,6 +52,11 @@ struct RandomResizedCrop {
     return image.cropped(box_of(image.shape(1), key)).resized({size.front(), size.back()}, samplings().image);
   }
   Placing placing() const { return placing_of(interpolation); }
+  RandomResizedCrop of_masks() const {
+    RandomResizedCrop out = *this;
+    out.interpolation = mask_interpolation;
+    return out;
+  }
 
  private:
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }

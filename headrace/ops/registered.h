@@ -173,6 +173,11 @@ template <class Op> class Adapter final : public AnyOp {
     }
     return AnyOp::place(image, bound, key);
   }
+  OpPtr of_masks() const override {
+    if constexpr (requires(const Op& op) { op.of_masks(); })
+      return std::make_shared<Adapter>(op_.of_masks(), bound_);
+    return nullptr;
+  }
 
  private:
   static constexpr bool kPlaces = requires(const Op& op, const Geometry& image, const Key& key) {

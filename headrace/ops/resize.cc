@@ -37,6 +37,11 @@ struct Resize {
     return image.resized(resized, samplings().image);
   }
   Placing placing() const { return placing_of(interpolation); }
+  Resize of_masks() const {
+    Resize out = *this;
+    out.interpolation = mask_interpolation;
+    return out;
+  }
 
  private:
   Result<ImageSize> size_of(const Shape& image) const {

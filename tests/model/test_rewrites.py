@@ -87,6 +87,7 @@ class Draft:
                     "flip",
                     "resize",
                     "centre",
+                    "with a mask",
                     "normalize",
                     *["resized, normalize"] * 2,
                 ]
@@ -108,7 +109,31 @@ class Draft:
             "normalize": normalized,
             "resized, normalize": lambda image: normalized(ops.random_resized_crop(image, size=size)),
         }
+        if name == "with a mask":
+            return self.change_image_and_mask(size)
         return lambda s: {**s, "image": changes[name](s["image"])}
+
+    def change_image_and_mask(self, size: int) -> Change:
+        """The mask is the image as it is so far; one of both goes on, or both."""
+        ops, masks = hr.ops, self.rng.choice(["nearest", "bilinear"])
+        operators: list[Callable[[Any], Any]] = [
+            ops.random_flip,
+            lambda both: ops.resize(both, size=[12, 11], mask_interpolation=masks),
+            lambda both: ops.random_resized_crop(both, size=size, mask_interpolation=masks),
+            lambda both: ops.random_resize(both, shorter=(5, 9), mask_interpolation=masks),
+        ]
+        chosen = self.rng.sample(operators, self.rng.randint(1, 3))
+        kept = self.rng.choice([["image"], ["mask"], ["image", "mask"]])
+
+        def change(s: Sample) -> Sample:
+            both = [s["image"], s["image"]]
+            for operator in chosen:
+                both = operator(both)
+            if kept == ["mask"]:
+                return {**s, "image": both[1]}
+            return {**s, **dict(zip(kept, both, strict=False))}
+
+        return change
 
     def take(self) -> None:
         self.data = self.data.take(self.rng.randint(1, 12))

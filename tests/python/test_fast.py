@@ -155,6 +155,15 @@ def evaluation(image: Any) -> Any:
     return {"x": normal(ops.center_crop(ops.resize(fast(image), size=40), size=32), layout="CHW")}
 
 
+def with_masks(image: Any, mask: Any) -> Any:
+    """Every operator that takes an image and its masks, before, at and after the resampling."""
+    image, mask, view = ops.random_flip([image, mask, mask], p=0.7)
+    image, mask, view = ops.random_crop([image, mask, view], size=30)
+    image, mask, view = ops.random_resized_crop([image, mask, view], size=28, mask_interpolation="bilinear")
+    image, mask = ops.center_crop(ops.random_flip([image, mask]), size=20)
+    return {"x": normal(image, layout="CHW"), "m": mask, "v": view}
+
+
 JOBS: dict[str, Plan] = {
     "train": job(lambda i: {"x": normal(train(i), layout="CHW")}),
     "train, pixels": job(lambda i: {"x": train(i)}),
@@ -172,6 +181,13 @@ JOBS: dict[str, Plan] = {
                     ops.resize(ops.random_crop(ops.random_flip(fast(i)), size=30), size=(25, 40)), size=20
                 )
             )
+        }
+    ),
+    "an image and its masks": job(lambda i: with_masks(fast(i), exact(i))),
+    "masks by themselves": job(
+        lambda i: {
+            "m": ops.random_flip(ops.random_resized_crop([fast(i), exact(i)], size=20))[1],
+            "x": train(i),
         }
     ),
     "random sizes": job(
@@ -235,9 +251,9 @@ ENDS: dict[str, tuple[bool, Plan]] = {
         ),
     ),
     "exact": (False, job(lambda i: {"x": ops.resize(exact(i), size=(20, 20))})),
-    "two at once": (
+    "two at once, nearest": (
         False,
-        job(lambda i: dict(zip("xy", ops.resize([fast(i)] * 2, size=(20, 20)), strict=True))),
+        job(lambda i: {"x": ops.resize([fast(i)] * 2, size=(20, 20), interpolation="nearest")[1]}),
     ),
     "two resamplings": (
         True,
@@ -257,6 +273,64 @@ def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: p
         return
     monkeypatch.setitem(globals(), "fast", exact)
     assert delivered(plan, folder) == got
+
+
+SIDE = 120
+SEGMENTATIONS: dict[str, Callable[..., Any]] = {
+    "random_resized_crop": lambda both: ops.random_resized_crop(both, size=40),
+    "bilinear masks": lambda both: ops.random_resized_crop(both, size=40, mask_interpolation="bilinear"),
+    "resize": lambda both: ops.resize(both, size=(40, 60)),
+    "random_resize": lambda both: ops.center_crop(ops.random_resize(both, shorter=(40, 60)), size=40),
+    "random_crop": lambda both: ops.resize(ops.random_crop(both, size=50), size=40),
+    "center_crop": lambda both: ops.resize(ops.center_crop(both, size=50), size=40),
+    "flip first": lambda both: ops.random_resized_crop(ops.random_flip(both), size=40),
+}
+
+
+@pytest.fixture(scope="module")
+def pairs() -> hr.Dataset:
+    """Pictures that rise from corner to corner, each its own way, and masks that are the same in grey."""
+    images, masks = [], []
+    for i in range(12):
+        down, right = np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")
+        grey = (20 + i + down * 0.6 + right * 1.1).astype(np.uint8)
+        images.append(encoded(Image.fromarray(grey).convert("RGB"), "JPEG", quality=95))
+        masks.append(encoded(Image.fromarray(grey), "PNG"))
+    return hr.from_arrays({"image": images, "mask": masks})
+
+
+@pytest.mark.parametrize("cut", SEGMENTATIONS.values(), ids=SEGMENTATIONS)
+def test_a_mask_is_cut_where_its_image_is(cut: Any, pairs: hr.Dataset) -> None:
+    def job(decode: Any) -> hr.Dataset:
+        def both(s: Any) -> Any:
+            image, mask = ops.random_flip(cut([decode(s.image), fast(s.mask, color="gray")]))
+            return {"x": ops.normalize(image, mean=0, std=1, scale=1), "m": mask}
+
+        return pairs.map(both).repeat(3).options(seed=5)
+
+    assert CHAIN in job(fast).explain() and CHAIN not in job(exact).explain()
+    cuts = set()
+    for one, other in zip(job(fast).numpy(), job(exact).numpy(), strict=True):
+        assert one["m"].tobytes() == other["m"].tobytes()
+        assert np.abs(one["x"] - one["m"]).max() <= 4  # one pixel aside is 0.6 or more, a flip some 40
+        assert np.abs(one["x"] - one["m"].astype(np.float64)).mean() < 1
+        cuts.add(one["m"].tobytes())
+    assert len(cuts) > 12
+
+
+def test_an_image_and_a_mask_of_another_size_are_refused_by_the_operator_that_gets_them(
+    pairs: hr.Dataset,
+) -> None:
+    def both(s: Any, decode: Any) -> Any:
+        image, mask = ops.random_resized_crop([decode(s.image), ops.resize(fast(s.mask), size=60)], size=40)
+        return {"x": image, "m": mask}
+
+    for decode in (fast, exact):
+        for rewrites in (True, False):
+            data = pairs.map(lambda s, decode=decode: both(s, decode)).options(rewrites=rewrites)
+            want = r"random_resized_crop: wants inputs of one height and width, got \(120, 120"
+            with pytest.raises(ValueError, match=want):
+                list(data.numpy())
 
 
 def test_explain_says_which_verb_cuts_a_chain(folder: str) -> None:
@@ -289,6 +363,20 @@ def test_a_report_counts_the_operators_of_the_user(folder: str) -> None:
     assert len(list(loader)) == 8 * len(SIZES)
     calls = {row["name"]: row["calls"] for row in loader.report()["operators"]}
     assert calls == dict.fromkeys(["decode_image", "random_resized_crop", "random_flip"], 8 * len(SIZES))
+
+
+def test_a_report_counts_an_image_and_its_mask_once(folder: str) -> None:
+    loader = JOBS["an image and its masks"](hr.read(folder, format="images")).numpy()
+    samples = len(list(loader))
+    calls = {row["name"]: row["calls"] for row in loader.report()["operators"]}
+    assert calls == {
+        "decode_image": samples,
+        "random_flip": samples,
+        "random_crop": samples,
+        "random_resized_crop": samples,
+        "center_crop": samples,
+        "normalize": samples,
+    }
 
 
 def test_a_report_says_where_an_operator_ran_that_became_part_of_another(folder: str) -> None:
