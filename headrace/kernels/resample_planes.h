@@ -22,6 +22,11 @@
 
 namespace headrace::kernels {
 
+// The filters that planes are resampled with.
+constexpr bool is_for_planes(Interpolation interpolation) {
+  return interpolation == Interpolation::bilinear || interpolation == Interpolation::bicubic;
+}
+
 // One axis of a plane: `size` samples from `begin` on (chroma may begin within a sample) are spread over
 // `grid` outputs, of which those from `first` on are wanted. Samples outside of low .. high count for
 // nothing. REQUIRES: low < high, size > 0, not nearest.

@@ -11,6 +11,7 @@
 #include "headrace/codecs/image.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/tensor.h"
+#include "headrace/kernels/resample_planes.h"
 #include "headrace/kernels/taps.h"
 #include "headrace/ops/crop_box.h"
 #include "headrace/ops/op.h"
@@ -47,8 +48,7 @@ struct Samplings {
 
 // Of an operator that resizes. What is not defined on planes is defined on decoded pixels.
 inline Placing placing_of(Interpolation interpolation) {
-  const bool by_planes = interpolation == Interpolation::bilinear || interpolation == Interpolation::bicubic;
-  return by_planes ? Placing::resamples : Placing::none;
+  return kernels::is_for_planes(interpolation) ? Placing::resamples : Placing::none;
 }
 
 struct ImageSize {

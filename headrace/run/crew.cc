@@ -89,7 +89,8 @@ class ThreadsCrew final : public Crew {
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t track) {
     Work work;
-    CoreWait core_wait;
+    std::optional<CoreWait> core_wait;  // of those who compute
+    if (duty == Duty::cpu) core_wait.emplace();
     uint64_t looked = now_ns();
     std::unique_lock lock(executor_.mutex());
     while (true) {
@@ -104,7 +105,7 @@ class ThreadsCrew final : public Crew {
       const uint64_t begin = now_ns();
       if (begin - looked > kLookAtCoresNs) {
         looked = begin;
-        if (duty == Duty::cpu) worker.counters.core_wait_ns.add(core_wait.since_last());
+        if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
       }
       try {
         work.stage->run(work, worker.evaluator, worker.counters);
@@ -118,7 +119,7 @@ class ThreadsCrew final : public Crew {
       executor_.finish_locked(work);
     }
     lock.unlock();
-    if (duty == Duty::cpu) worker.counters.core_wait_ns.add(core_wait.since_last());
+    if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
   }
 
   void wake_workers() {

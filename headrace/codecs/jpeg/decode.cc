@@ -8,6 +8,7 @@
 #include "headrace/codecs/jpeg/planes.h"
 #include "headrace/codecs/jpeg/scan.h"
 #include "headrace/codecs/jpeg/turbo.h"
+#include "headrace/kernels/resample_planes.h"
 
 namespace headrace {
 namespace {
@@ -24,6 +25,13 @@ bool has_end(std::span<const std::byte> bytes) {
   return false;
 }
 
+// A window of thousands of weights of 14 bits would leave samples out.
+bool is_planar(const Resampled& picture) {
+  constexpr int64_t kMostShrinking = 1000;
+  return kernels::is_for_planes(picture.interpolation) && picture.from.h <= kMostShrinking * picture.height &&
+         picture.from.w <= kMostShrinking * picture.width;
+}
+
 }  // namespace
 
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
@@ -31,16 +39,6 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
   const Box needed = has_end(bytes) ? part : header.whole();
   if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) return {};
   return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
-}
-
-// Filters that planes are resampled with; a window of thousands of weights of 14 bits would leave samples
-// out.
-bool is_planar(const Resampled& picture) {
-  constexpr int64_t kMostShrinking = 1000;
-  const bool known = picture.interpolation == kernels::Interpolation::bilinear ||
-                     picture.interpolation == kernels::Interpolation::bicubic;
-  return known && picture.from.h <= kMostShrinking * picture.height &&
-         picture.from.w <= kMostShrinking * picture.width;
 }
 
 Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
