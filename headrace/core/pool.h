@@ -73,7 +73,13 @@ class Scratch {
   void clear() { reset({}); }
   void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
   size_t capacity() const { return capacity_; }
-  // What to answer when take() gave nothing: what was wanted, and the budget.
+  // Charge or uncharge memory that somebody else takes from the heap for the same work. False when over
+  // budget; nothing is charged then.
+  bool charge(size_t size) { return !pool_ || pool_->charge(size, Use::scratch); }
+  void uncharge(size_t size) {
+    if (pool_) pool_->uncharge(size, Use::scratch);
+  }
+  // What to answer when take() or charge() refused: what was wanted, and the budget.
   Status over_budget(size_t wanted, std::string_view what) const;
   // Whether the work is no longer wanted: return stopped(). Cheap enough for every row of an image.
   bool is_stopped() const;

@@ -43,8 +43,8 @@ class Loader {
   // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
   virtual Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) = 0;
   // No thread is left when it returns, also when large images are under way: within 100 ms, but for Python
-  // functions, reads that hang, and images of some millions of pixels in formats whose libraries cannot be
-  // interrupted (WebP, TIFF in one strip, JPEG 2000, AVIF, JPEG XL), which run to their end. The state stays.
+  // functions, reads that hang, and what some libraries do without a pause on images of some millions of pixels
+  // (codecs/README.md, "Stopping"), which runs to its end. The state stays.
   // A `next` under way in another thread answers with its element or `cancelled`.
   virtual void stop() = 0;
 

@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from PIL import Image
 
-from .mixed_images import write_large, write_small
+import headrace as hr
+from headrace import ops
+
+from .mixed_images import smooth, write_large, write_small
 
 FULL = os.environ.get("HEADRACE_NIGHTLY") == "1"
 MB = 1_000_000
@@ -131,3 +135,32 @@ def test_a_sample_over_the_budget_is_a_clear_error(
         assert f"the memory budget is {budget}" in said
         assert name in said
         assert run.peak <= 1.1 * budget + SLACK
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "wanted"),
+    [
+        ("lossless.webp", {"lossless": True, "method": 0}, "5128000 bytes for a decoder of WebP"),
+        ("tiles.tif", {"compression": "tiff_lzw"}, None),  # rows, which are ours
+        ("one_tile.jp2", {}, "for a decoder of JPEG 2000"),
+        ("plain.avif", {"speed": 10}, "for a decoder of AVIF"),
+    ],
+)
+def test_what_a_library_takes_is_within_the_budget(
+    tmp_path: Path, name: str, options: dict[str, object], wanted: str | None
+):
+    """A budget with room for the pixels of an image of one megapixel, and not for what libraries take beside them."""
+    Image.fromarray(smooth(1000, 1000, 1)).save(tmp_path / name, **options)
+
+    def pixels(sample):
+        return ops.decode_image(sample.image)
+
+    def decoded(budget: int) -> int:
+        return next(iter(hr.read(tmp_path).map(pixels).options(memory_budget=budget, workers=1).numpy())).size
+
+    assert decoded(60 * MB) == 3_000_000
+    if wanted is None:
+        assert decoded(7 * MB) == 3_000_000
+        return
+    with pytest.raises(MemoryError, match=wanted):
+        decoded(7 * MB)

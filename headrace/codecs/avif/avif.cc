@@ -8,6 +8,7 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/fields.h"
+#include "headrace/codecs/library_memory.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
@@ -74,6 +75,15 @@ Result<ImageHeader> read_avif_header(Bytes bytes) {
                      .orientation = orientation_of(image)};
 }
 
+// Planes of the image, once with the decoder and once more where a grid is put together from its tiles, and
+// what the decoder notes of each pixel.
+size_t bytes_within_libavif(const avifDecoder& decoder) {
+  const avifImage& image = *decoder.image;
+  const size_t samples = image.yuvFormat == AVIF_PIXEL_FORMAT_YUV444 ? 6 : 4;  // halves of a plane
+  const size_t sample = image.depth > 8 ? 2 : 1, planes = (samples + (decoder.alphaPresent ? 2 : 0)) * sample;
+  return size_t{image.height} * image.width * (planes + 1);
+}
+
 // RGBA when there is alpha, which the colours may have to be divided by, else RGB.
 Status decode_to(avifDecoder* decoder, int channels, uint8_t* out, size_t row_stride) {
   avifRGBImage rgb;
@@ -89,6 +99,8 @@ Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Bo
                    size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
   if (scratch.is_stopped()) return stopped();
+  LibraryMemory memory(scratch);
+  if (!memory.expect(bytes_within_libavif(*decoder))) return memory.over_budget("a decoder of AVIF");
   HEADRACE_TRY(from_avif(avifDecoderNextImage(decoder.get())));
   if (scratch.is_stopped()) return stopped();
   if (decoder->image->height != header.height || decoder->image->width != header.width)

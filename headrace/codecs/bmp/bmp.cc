@@ -66,12 +66,16 @@ void unpack(const uint8_t* in, const Layout& layout, uint8_t* out) {
 // Run lengths to indexes, in the order in which rows are stored; what no run covers is 0.
 class RunLengths {
  public:
-  RunLengths(Bytes in, bool nibbles, int64_t width, std::span<uint8_t> out)
-      : in_(in), nibbles_(nibbles), width_(static_cast<size_t>(width)), out_(out) {}
+  RunLengths(Bytes in, bool nibbles, int64_t width, std::span<uint8_t> out, const Scratch& scratch)
+      : in_(in), nibbles_(nibbles), width_(static_cast<size_t>(width)), out_(out), scratch_(scratch) {}
 
   Status decode() {
-    std::fill(out_.begin(), out_.end(), uint8_t{0});
+    for (size_t i = 0; i < out_.size(); i += width_) {
+      if (scratch_.is_stopped()) return stopped();
+      std::memset(out_.data() + i, 0, width_);
+    }
     while (at_ < out_.size()) {
+      if (scratch_.is_stopped()) return stopped();
       if (in_.size() < 2) return corrupt("truncated BMP: its runs end early");
       const size_t count = byte(0), value = byte(1);
       in_ = in_.subspan(2);
@@ -122,7 +126,8 @@ class RunLengths {
   Bytes in_;
   bool nibbles_;
   size_t width_;
-  std::span<uint8_t> out_;
+  std::span<uint8_t> out_;  // whole rows
+  const Scratch& scratch_;
   size_t at_ = 0, column_ = 0;
 };
 
@@ -139,9 +144,11 @@ Status decode_runs(Bytes bytes, const Layout& layout, const Box& part, const Row
   const auto indexes = scratch.take<uint8_t>(size);
   if (indexes.empty()) return scratch.over_budget(size, "indexes of a BMP");
   const Bytes runs = bytes.subspan(std::min(layout.pixels, bytes.size()));
-  HEADRACE_TRY(RunLengths(runs, layout.packing == bmp::Packing::rle4, layout.width, indexes).decode());
+  const bool nibbles = layout.packing == bmp::Packing::rle4;
+  HEADRACE_TRY(RunLengths(runs, nibbles, layout.width, indexes, scratch).decode());
   const Colors colors = colors_of(layout, out.channels);
   for (int64_t y = part.y; y < part.bottom(); ++y) {
+    if (scratch.is_stopped()) return stopped();
     const int64_t stored = layout.top_down ? y : layout.height - 1 - y;
     look_up(indexes.data() + stored * layout.width, layout.width, colors, out.channels, out.row(y));
   }

@@ -98,10 +98,11 @@ Result<FrameInfo> read_frame_info(Bytes bytes) {
 
 Result<ImageHeader> read_gif_header(Bytes bytes) {
   HEADRACE_ASSIGN(const FrameInfo frame, read_frame_info(bytes));
-  const Box& place = frame.place;
-  if (static_cast<uint64_t>(place.h * place.w) / kPixelsPerByte > bytes.size())
+  // Also the canvas: a file that could not fill it with all of its frames is not honest about it.
+  if (static_cast<uint64_t>(frame.canvas_height * frame.canvas_width) / kPixelsPerByte > bytes.size())
     return corrupt("truncated GIF: " + std::to_string(bytes.size()) + " bytes cannot hold " +
-                   std::to_string(place.h) + " x " + std::to_string(place.w) + " pixels");
+                   std::to_string(frame.canvas_height) + " x " + std::to_string(frame.canvas_width) +
+                   " pixels");
   return ImageHeader{.height = frame.canvas_height,
                      .width = frame.canvas_width,
                      .channels = (frame.is_gray ? 1 : 3) + (frame.transparent >= 0 ? 1 : 0)};
@@ -197,8 +198,10 @@ Status decode_gif(Bytes bytes, const ImageHeader& header, Color color, const Box
   if (line.empty()) return scratch.over_budget(static_cast<size_t>(header.width), "a line of a GIF");
   if (frame.place != header.whole()) {
     std::fill(line.begin(), line.end(), static_cast<uint8_t>(std::max(frame.transparent, 0)));
-    for (int64_t y = part.y; y < part.bottom(); ++y)
+    for (int64_t y = part.y; y < part.bottom(); ++y) {
+      if (scratch.is_stopped()) return stopped();
       look_up(line.data(), header.width, colors, channels, row_at(y, 0));
+    }
   }
   if (frame.place.empty()) {
     scratch.reset(mark);

@@ -10,6 +10,7 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/fields.h"
+#include "headrace/codecs/library_memory.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
@@ -100,14 +101,39 @@ class Reader {
     return read && image ? Status() : failed();
   }
 
+  // All of the image.
   Status decode() {
     const bool decoded = opj_decode(codec_.get(), stream_.get(), image_.get());
-    return decoded ? Status() : failed();
+    return decoded ? has_samples() : failed();
+  }
+
+  // One tile, which is then all that the image holds.
+  Status decode_tile(uint32_t tile) {
+    const bool decoded = opj_get_decoded_tile(codec_.get(), stream_.get(), image_.get(), tile);
+    return decoded ? has_samples() : failed();
+  }
+
+  // Tiles lie on a grid of their own, of which the image may begin anywhere.
+  struct Tiles {
+    int64_t y = 0, x = 0, height = 0, width = 0, rows = 0, columns = 0;
+  };
+  Tiles tiles() const {
+    opj_codestream_info_v2_t* info = opj_get_cstr_info(codec_.get());
+    if (!info) return {};
+    const Tiles tiles{info->ty0, info->tx0, info->tdy, info->tdx, info->th, info->tw};
+    opj_destroy_cstr_info(&info);
+    return tiles;
   }
 
   const opj_image_t& image() const { return *image_; }
 
  private:
+  Status has_samples() const {
+    const bool sound = std::all_of(
+        image_->comps, image_->comps + image_->numcomps,
+        [](const opj_image_comp_t& c) { return c.data && c.w >= 1 && c.h >= 1 && c.dx >= 1 && c.dy >= 1; });
+    return sound ? Status() : corrupt("damaged JPEG 2000: a component without samples");
+  }
   Status failed() const { return corrupt("damaged JPEG 2000" + (message_.empty() ? "" : ": " + message_)); }
 
   Input input_;
@@ -179,12 +205,85 @@ void ycc_to_rgb(uint8_t* pixel) {
   pixel[2] = byte(y + 1.772 * cb);
 }
 
-void fill_row(const opj_image_t& image, int64_t y, const Box& part, uint8_t* out) {
-  const bool ycc = is_ycc(image);
-  for (int64_t x = part.x; x < part.right(); ++x, out += image.numcomps) {
+// Samples x to x + width of row y, of those that the image holds.
+void fill_row(const opj_image_t& image, bool ycc, int64_t y, int64_t x, int64_t width, uint8_t* out) {
+  for (const int64_t right = x + width; x < right; ++x, out += image.numcomps) {
     for (uint32_t c = 0; c < image.numcomps; ++c) out[c] = sample(image.comps[c], y, x);
     if (ycc) ycc_to_rgb(out);
   }
+}
+
+// Where decoded samples go.
+struct Pixels {
+  const ImageHeader& header;
+  std::span<uint8_t> row, rgb;  // a row of samples; one of RGB
+  uint8_t* out;
+  size_t row_stride;
+  int channels;
+  bool ycc;
+
+  // The part of the whole image, of which `image` holds what lies right of and below `held`.
+  Status write(const opj_image_t& image, const Box& held, const Box& part, const Scratch& scratch) const {
+    const auto width = static_cast<size_t>(part.w);
+    for (int64_t y = part.y; y < part.bottom(); ++y) {
+      if (scratch.is_stopped()) return stopped();
+      uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x * channels;
+      fill_row(image, ycc, y - held.y, part.x - held.x, part.w, row.data());
+      if (header.is_cmyk && channels != 4) {
+        cmyk_to_rgb(row.data(), width, rgb.data());
+        convert_channels(rgb.data(), 3, width, to, channels);
+      } else {
+        convert_channels(row.data(), header.channels, width, to, channels);
+      }
+    }
+    return {};
+  }
+};
+
+// openjpeg's own: four bytes for each sample of a tile, twice while they are computed, and four for those of
+// the whole image where all tiles are decoded together; and the tile's compressed bytes.
+size_t bytes_within_openjpeg(const opj_image_t& image, size_t tile_pixels, size_t image_pixels, size_t file) {
+  return 4 * image.numcomps * (2 * tile_pixels + image_pixels) + file;
+}
+
+// Tile after tile, those that hold pixels of `part`.
+Status decode_tiles(Reader& reader, const Reader::Tiles& tiles, const Box& part, const Pixels& pixels,
+                    const Scratch& scratch) {
+  const int64_t top = reader.image().y0, left = reader.image().x0;
+  const Box whole = pixels.header.whole();
+  for (int64_t row = 0; row < tiles.rows; ++row)
+    for (int64_t column = 0; column < tiles.columns; ++column) {
+      const int64_t y = std::max<int64_t>(tiles.y + row * tiles.height - top, 0),
+                    x = std::max<int64_t>(tiles.x + column * tiles.width - left, 0);
+      const int64_t bottom = std::min(tiles.y + (row + 1) * tiles.height - top, whole.h),
+                    right = std::min(tiles.x + (column + 1) * tiles.width - left, whole.w);
+      const int64_t first_y = std::max(y, part.y), first_x = std::max(x, part.x);
+      const Box needed{first_y, first_x, std::min(bottom, part.bottom()) - first_y,
+                       std::min(right, part.right()) - first_x};
+      if (needed.h < 1 || needed.w < 1) continue;
+      if (scratch.is_stopped()) return stopped();
+      HEADRACE_TRY(reader.decode_tile(static_cast<uint32_t>(row * tiles.columns + column)));
+      for (uint32_t c = 0; c < reader.image().numcomps; ++c)
+        if (reader.image().comps[c].h != bottom - y || reader.image().comps[c].w != right - x)
+          return corrupt("damaged JPEG 2000: a tile of another size");
+      HEADRACE_TRY(pixels.write(reader.image(), {y, x, bottom - y, right - x}, needed, scratch));
+    }
+  return {};
+}
+
+Status decode_samples(Reader& reader, size_t file, const Box& part, const Pixels& pixels, Scratch& scratch) {
+  const opj_image_t& image = reader.image();
+  const auto area = static_cast<size_t>(pixels.header.height * pixels.header.width);
+  const Reader::Tiles tiles = reader.tiles();
+  // Samples of several sizes belong to pixels of two tiles where a tile begins between them.
+  const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image);
+  const size_t tile = by_tiles ? std::min(static_cast<size_t>(tiles.height * tiles.width), area) : area;
+  LibraryMemory memory(scratch);
+  if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file)))
+    return memory.over_budget("a decoder of JPEG 2000");
+  if (by_tiles) return decode_tiles(reader, tiles, part, pixels, scratch);
+  HEADRACE_TRY(reader.decode());
+  return pixels.write(image, pixels.header.whole(), part, scratch);
 }
 
 Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
@@ -198,28 +297,14 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
   if (!same) return corrupt("damaged JPEG 2000: two headers");
   HEADRACE_TRY(check_kind(image));
   if (scratch.is_stopped()) return stopped();
-  HEADRACE_TRY(reader.decode());
-  for (uint32_t c = 0; c < image.numcomps; ++c)
-    if (!image.comps[c].data || image.comps[c].w < 1 || image.comps[c].h < 1 || image.comps[c].dx < 1 ||
-        image.comps[c].dy < 1)
-      return corrupt("damaged JPEG 2000: a component without samples");
   const Scratch::Mark mark = scratch.mark();
   const auto width = static_cast<size_t>(part.w);
   const auto row = scratch.take<uint8_t>(width * 4), rgb = scratch.take<uint8_t>(width * 3);
   if (row.empty() || rgb.empty()) return scratch.over_budget(width * 7, "a row of a JPEG 2000");
-  const int channels = decoded_channels(header, color);
-  for (int64_t y = part.y; y < part.bottom(); ++y) {
-    uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x * channels;
-    fill_row(image, y, part, row.data());
-    if (header.is_cmyk && channels != 4) {
-      cmyk_to_rgb(row.data(), width, rgb.data());
-      convert_channels(rgb.data(), 3, width, to, channels);
-    } else {
-      convert_channels(row.data(), header.channels, width, to, channels);
-    }
-  }
+  const Pixels pixels{header, row, rgb, out, row_stride, decoded_channels(header, color), is_ycc(image)};
+  const Status status = decode_samples(reader, bytes.size(), part, pixels, scratch);
   scratch.reset(mark);
-  return {};
+  return status;
 }
 
 const CodecRegistration registered({.name = "JPEG 2000",

@@ -1,13 +1,19 @@
 // JPEG XL through libjxl: the first frame, as 8 bits. The orientation is told and not applied, as with EXIF.
 // libjxl computes in floats, by the vectors of the machine: its last bit may differ from one CPU to another.
 #include <jxl/decode.h>
+#include <jxl/parallel_runner.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/fields.h"
+#include "headrace/codecs/library_memory.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
@@ -20,43 +26,132 @@ bool is_jxl(Bytes bytes) {
   return text.starts_with("\xff\x0a") || text.starts_with({"\0\0\0\x0cJXL \r\n\x87\n", 12});
 }
 
+// libjxl's memory, on our budget: before each block stands its size. Versions before 0.11 take little of it
+// from here; `bytes_within_libjxl` stands for the rest.
+constexpr size_t kBlockHeader = alignof(std::max_align_t);
+
+void* take_memory(void* opaque, size_t size) {
+  auto& memory = *static_cast<LibraryMemory*>(opaque);
+  if (size > SIZE_MAX - kBlockHeader || !memory.take(size)) return nullptr;
+  auto* block = static_cast<std::byte*>(std::malloc(size + kBlockHeader));
+  if (!block) {
+    memory.give_back(size);
+    return nullptr;
+  }
+  std::memcpy(block, &size, sizeof size);
+  return block + kBlockHeader;
+}
+
+void free_memory(void* opaque, void* address) {
+  if (!address) return;
+  std::byte* const block = static_cast<std::byte*>(address) - kBlockHeader;
+  size_t size = 0;
+  std::memcpy(&size, block, sizeof size);
+  static_cast<LibraryMemory*>(opaque)->give_back(size);
+  std::free(block);
+}
+
+// At most: four bytes for each sample of the image, which some modes put together as a whole.
+size_t bytes_within_libjxl(const JxlBasicInfo& info) {
+  const size_t channels = std::max<size_t>(3, info.num_color_channels) + info.num_extra_channels;
+  return size_t{info.ysize} * info.xsize * channels * 4;
+}
+
 struct FreeDecoder {
   void operator()(JxlDecoder* decoder) const { JxlDecoderDestroy(decoder); }
 };
-using Decoder = std::unique_ptr<JxlDecoder, FreeDecoder>;
 
-// The decoder goes on until it has what it was asked for, `wanted`.
-Status advance(JxlDecoder* decoder, JxlDecoderStatus wanted) {
-  const JxlDecoderStatus status = JxlDecoderProcessInput(decoder);
-  if (status == wanted) return {};
-  return corrupt(status == JXL_DEC_NEED_MORE_INPUT ? "truncated JPEG XL" : "damaged JPEG XL");
-}
+// A file on its way through libjxl, which computes in tasks that we run for it, one after the other on this
+// thread, and that is where it can be ended. One thread.
+class Reader {
+ public:
+  Reader(Bytes bytes, Scratch& scratch) : bytes_(bytes), memory_(scratch) {}
 
-// Read up to the size and the kind of the image.
-Result<Decoder> open(Bytes bytes, int events, JxlBasicInfo& info) {
-  Decoder decoder(JxlDecoderCreate(nullptr));
-  if (!decoder) return Status(Code::exhausted, "no memory left for a JPEG XL decoder");
-  JxlDecoder* const d = decoder.get();
-  if (JxlDecoderSubscribeEvents(d, JXL_DEC_BASIC_INFO | events) != JXL_DEC_SUCCESS ||
-      JxlDecoderSetKeepOrientation(d, JXL_TRUE) != JXL_DEC_SUCCESS ||
-      JxlDecoderSetInput(d, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()) != JXL_DEC_SUCCESS)
-    return internal_error("libjxl does not take its settings");
-  JxlDecoderCloseInput(d);
-  HEADRACE_TRY(advance(d, JXL_DEC_BASIC_INFO));
-  if (JxlDecoderGetBasicInfo(d, &info) != JXL_DEC_SUCCESS) return corrupt("damaged JPEG XL");
-  if (info.num_color_channels != 1 && info.num_color_channels != 3)
-    return Status(Code::unavailable,
-                  "wants a JPEG XL of 1 or 3 colours, got " + std::to_string(info.num_color_channels));
-  return decoder;
-}
+  // Up to the size and the kind of the image.
+  Status open(int events) {
+    const JxlMemoryManager manager{&memory_, take_memory, free_memory};
+    decoder_.reset(JxlDecoderCreate(&manager));
+    if (!decoder_ && memory_.is_refused()) return over_budget();
+    if (!decoder_) return {Code::exhausted, "no memory left for a JPEG XL decoder"};
+    if (JxlDecoderSubscribeEvents(get(), JXL_DEC_BASIC_INFO | events) != JXL_DEC_SUCCESS ||
+        JxlDecoderSetParallelRunner(get(), run_tasks, this) != JXL_DEC_SUCCESS ||
+        JxlDecoderSetKeepOrientation(get(), JXL_TRUE) != JXL_DEC_SUCCESS ||
+        JxlDecoderSetInput(get(), reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()) !=
+            JXL_DEC_SUCCESS)
+      return internal_error("libjxl does not take its settings");
+    JxlDecoderCloseInput(get());
+    HEADRACE_TRY(advance(JXL_DEC_BASIC_INFO));
+    if (JxlDecoderGetBasicInfo(get(), &info_) != JXL_DEC_SUCCESS) return corrupt("damaged JPEG XL");
+    if (info_.num_color_channels != 1 && info_.num_color_channels != 3)
+      return {Code::unavailable,
+              "wants a JPEG XL of 1 or 3 colours, got " + std::to_string(info_.num_color_channels)};
+    return {};
+  }
+
+  // All pixels, densely.
+  Status decode(int channels, std::span<uint8_t> out) {
+    if (!memory_.expect(bytes_within_libjxl(info_))) return over_budget();
+    HEADRACE_TRY(advance(JXL_DEC_NEED_IMAGE_OUT_BUFFER));
+    const JxlPixelFormat format{static_cast<uint32_t>(channels), JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+    size_t size = 0;
+    if (JxlDecoderImageOutBufferSize(get(), &format, &size) != JXL_DEC_SUCCESS || size != out.size() ||
+        JxlDecoderSetImageOutBuffer(get(), &format, out.data(), out.size()) != JXL_DEC_SUCCESS)
+      return corrupt("damaged JPEG XL: two headers");
+    return advance(JXL_DEC_FULL_IMAGE);
+  }
+
+  const JxlBasicInfo& info() const { return info_; }
+
+ private:
+  JxlDecoder* get() const { return decoder_.get(); }
+  Status over_budget() const { return memory_.over_budget("a decoder of JPEG XL"); }
+
+  // The decoder goes on until it has what it was asked for, `wanted`.
+  Status advance(JxlDecoderStatus wanted) {
+    const JxlDecoderStatus status = JxlDecoderProcessInput(get());
+    if (memory_.is_stopped()) return stopped();
+    if (status == wanted) return {};
+    if (memory_.is_refused()) return over_budget();
+    return corrupt(status == JXL_DEC_NEED_MORE_INPUT ? "truncated JPEG XL" : "damaged JPEG XL");
+  }
+
+  // Whether `count` tasks are the groups of the image, 128 to 8192 pixels a side, which is where decoding
+  // spends its time. Version 0.7 ends the process when some others, which are rows, are not run to their end.
+  bool are_groups(uint32_t count) const {
+    for (int shift = 7; shift <= 13 && count > 1 && count != info_.ysize; ++shift) {
+      const auto groups = [&](uint64_t side) { return (side + (uint64_t{1} << shift) - 1) >> shift; };
+      if (groups(info_.ysize) * groups(info_.xsize) == count) return true;
+    }
+    return false;
+  }
+
+  static JxlParallelRetCode run_tasks(void* opaque, void* jxl, JxlParallelRunInit init,
+                                      JxlParallelRunFunction run, uint32_t begin, uint32_t end) {
+    const Reader& reader = *static_cast<const Reader*>(opaque);
+    if (const JxlParallelRetCode code = init(jxl, 1); code != 0) return code;
+    const bool may_stop = begin == 0 && reader.are_groups(end);
+    for (uint32_t task = begin; task < end; ++task) {
+      if (may_stop && reader.memory_.is_stopped()) return JXL_PARALLEL_RET_RUNNER_ERROR;
+      run(jxl, task, 0);
+    }
+    return 0;
+  }
+
+  Bytes bytes_;
+  LibraryMemory memory_;
+  std::unique_ptr<JxlDecoder, FreeDecoder> decoder_;
+  JxlBasicInfo info_{};
+};
 
 int channels_of(const JxlBasicInfo& info) {
   return static_cast<int>(info.num_color_channels) + (info.alpha_bits > 0 ? 1 : 0);
 }
 
 Result<ImageHeader> read_jxl_header(Bytes bytes) {
-  JxlBasicInfo info;
-  HEADRACE_TRY(open(bytes, 0, info).status());
+  Scratch unlimited;
+  Reader reader(bytes, unlimited);
+  HEADRACE_TRY(reader.open(0));
+  const JxlBasicInfo& info = reader.info();
   return ImageHeader{.height = info.ysize,
                      .width = info.xsize,
                      .channels = channels_of(info),
@@ -64,36 +159,27 @@ Result<ImageHeader> read_jxl_header(Bytes bytes) {
                      .orientation = static_cast<int>(info.orientation)};
 }
 
-// All pixels, densely.
-Status decode_pixels(JxlDecoder* decoder, int channels, std::span<uint8_t> out) {
-  HEADRACE_TRY(advance(decoder, JXL_DEC_NEED_IMAGE_OUT_BUFFER));
-  const JxlPixelFormat format{static_cast<uint32_t>(channels), JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
-  size_t size = 0;
-  if (JxlDecoderImageOutBufferSize(decoder, &format, &size) != JXL_DEC_SUCCESS || size != out.size() ||
-      JxlDecoderSetImageOutBuffer(decoder, &format, out.data(), out.size()) != JXL_DEC_SUCCESS)
-    return corrupt("damaged JPEG XL: two headers");
-  return advance(decoder, JXL_DEC_FULL_IMAGE);
-}
-
 Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                   size_t row_stride, Scratch& scratch) {
-  JxlBasicInfo info;
-  HEADRACE_ASSIGN(const Decoder decoder, open(bytes, JXL_DEC_FULL_IMAGE, info));
   if (scratch.is_stopped()) return stopped();
+  Reader reader(bytes, scratch);
+  HEADRACE_TRY(reader.open(JXL_DEC_FULL_IMAGE));
+  const JxlBasicInfo& info = reader.info();
   if (info.ysize != header.height || info.xsize != header.width || channels_of(info) != header.channels)
     return corrupt("damaged JPEG XL: two headers");
   const int channels = decoded_channels(header, color);
   const size_t row = static_cast<size_t>(header.width * header.channels),
                size = row * static_cast<size_t>(header.height);
-  if (channels == header.channels && row_stride == row)
-    return decode_pixels(decoder.get(), channels, {out, size});
+  if (channels == header.channels && row_stride == row) return reader.decode(channels, {out, size});
   const Scratch::Mark mark = scratch.mark();
   const auto pixels = scratch.take<uint8_t>(size);
   if (pixels.empty()) return scratch.over_budget(size, "pixels of a JPEG XL");
-  const Status status = decode_pixels(decoder.get(), header.channels, pixels.first(size));
-  for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y)
+  Status status = reader.decode(header.channels, pixels);
+  for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y) {
+    if (scratch.is_stopped()) status = stopped();
     convert_channels(pixels.data() + static_cast<size_t>(y) * row, header.channels,
                      static_cast<size_t>(header.width), out + static_cast<size_t>(y) * row_stride, channels);
+  }
   scratch.reset(mark);
   return status;
 }

@@ -10,7 +10,7 @@
 namespace headrace::tiff_codec {
 namespace {
 
-// Of one allocation of libtiff: tags, tables, compressed strips. Pixels are ours.
+// Of one allocation of libtiff: tags and tables. Pixels are ours, and compressed strips stay where they are.
 constexpr tmsize_t kMaxAllocation = 256 << 20;
 
 File& file_of(thandle_t handle) { return *static_cast<File*>(handle); }
@@ -35,6 +35,15 @@ toff_t seek(thandle_t handle, toff_t offset, int whence) {
 
 toff_t size_of_file(thandle_t handle) { return file_of(handle).bytes.size(); }
 int close_nothing(thandle_t) { return 0; }
+
+// The file is in memory already: libtiff reads strips where they lie and copies none.
+int map_file(thandle_t handle, void** base, toff_t* size) {
+  const std::span<const std::byte> bytes = file_of(handle).bytes;
+  *base = const_cast<std::byte*>(bytes.data());
+  *size = bytes.size();
+  return 1;
+}
+void unmap_file(thandle_t, void*, toff_t) {}
 
 int keep_complaint(TIFF*, void* user, const char*, const char* format, va_list arguments) {
   char text[200];
@@ -107,10 +116,13 @@ Result<std::unique_ptr<File>> File::open(std::span<const std::byte> bytes) {
   const std::unique_ptr<TIFFOpenOptions, FreeOptions> options(TIFFOpenOptionsAlloc());
   if (!options) return Status(Code::exhausted, "no memory left for a TIFF decoder");
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kMaxAllocation);
+#if TIFFLIB_VERSION >= 20240911  // 4.7
+  TIFFOpenOptionsSetMaxCumulatedMemAlloc(options.get(), 2 * kMaxAllocation);
+#endif
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_complaint, file.get());
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore_complaint, nullptr);
-  file->tiff_ = TIFFClientOpenExt("image", "rm", file.get(), read_bytes, refuse_to_write, seek, close_nothing,
-                                  size_of_file, nullptr, nullptr, options.get());
+  file->tiff_ = TIFFClientOpenExt("image", "r", file.get(), read_bytes, refuse_to_write, seek, close_nothing,
+                                  size_of_file, map_file, unmap_file, options.get());
   if (!file->tiff_) return file->failed();
   return file;
 }

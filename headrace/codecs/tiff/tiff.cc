@@ -3,11 +3,13 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/fields.h"
+#include "headrace/codecs/library_memory.h"
 #include "headrace/codecs/tiff/file.h"
 #include "headrace/core/stop_flag.h"
 
@@ -98,6 +100,43 @@ Result<Grid> grid_of(TIFF* tiff, const Layout& layout) {
   return Grid{true, height, width};
 }
 
+// Whether a strip comes out row by row; if not, its codec decodes all of it before the first row.
+bool decodes_rows(TIFF* tiff) {
+  uint16_t compression = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+  constexpr std::array whole{COMPRESSION_JBIG, COMPRESSION_LERC, COMPRESSION_WEBP, COMPRESSION_PIXARLOG};
+  return std::find(whole.begin(), whole.end(), compression) == whole.end();
+}
+
+// The rows of one strip, from its first one, which hold pixels of `part`: a strip may be the whole image.
+Status read_rows(const File& file, const Layout& layout, const Box& strip, const Box& part, int plane,
+                 std::span<uint8_t> row, const Samples& out, const Scratch& scratch) {
+  const int64_t bottom = std::min(strip.bottom(), part.bottom());
+  for (int64_t y = strip.y; y < bottom; ++y) {
+    if (scratch.is_stopped()) return stopped();
+    if (TIFFReadScanline(file.get(), row.data(), static_cast<uint32_t>(y), static_cast<uint16_t>(plane)) < 0)
+      return file.failed();
+    if (y >= part.y) place_rows(row.data(), row.size(), layout, {y, 0, 1, strip.w}, plane, out);
+  }
+  return {};
+}
+
+// A strip or a tile at once.
+Status read_block(const File& file, const Layout& layout, const Grid& grid, const Box& box, int plane,
+                  size_t row_bytes, std::span<uint8_t> block, const Samples& out) {
+  TIFF* const tiff = file.get();
+  const auto top = static_cast<uint32_t>(box.y), left = static_cast<uint32_t>(box.x);
+  const auto sample = static_cast<uint16_t>(plane);
+  const auto size = static_cast<tmsize_t>(block.size());
+  const tmsize_t needed = grid.tiled ? size : static_cast<tmsize_t>(row_bytes) * box.h;
+  const tmsize_t got =
+      grid.tiled ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, left, top, 0, sample), block.data(), size)
+                 : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, top, sample), block.data(), needed);
+  if (got < needed) return file.failed();
+  place_rows(block.data(), row_bytes, layout, box, plane, out);
+  return {};
+}
+
 // All strips or tiles that hold pixels of `part`.
 Status read_samples(const File& file, const Layout& layout, const Box& part, const Samples& out,
                     Scratch& scratch) {
@@ -108,49 +147,65 @@ Status read_samples(const File& file, const Layout& layout, const Box& part, con
   const int64_t row_samples = grid.width * (layout.separate ? 1 : layout.samples);
   if (size <= 0 || row < (row_samples * layout.bits + 7) / 8 || size / row < grid.height)
     return file.failed();
-  const auto block = scratch.take<uint8_t>(static_cast<size_t>(size));
-  if (block.empty()) return scratch.over_budget(static_cast<size_t>(size), "a strip of a TIFF");
+  const bool by_rows = !grid.tiled && decodes_rows(tiff);
+  const auto row_bytes = static_cast<size_t>(row),
+             block_bytes = by_rows ? row_bytes : static_cast<size_t>(size);
+  const auto block = scratch.take<uint8_t>(block_bytes);
+  if (block.empty()) return scratch.over_budget(block_bytes, "a strip of a TIFF");
+  LibraryMemory memory(scratch);
+  if (!by_rows && !memory.expect(block_bytes)) return memory.over_budget("libtiff's copy of a strip");
   const int planes = layout.separate ? std::min(layout.samples, layout.colors() + 1) : 1;
   for (int plane = 0; plane < planes; ++plane)
     for (int64_t y = part.y / grid.height * grid.height; y < part.bottom(); y += grid.height)
       for (int64_t x = part.x / grid.width * grid.width; x < part.right(); x += grid.width) {
         if (scratch.is_stopped()) return stopped();
-        const auto top = static_cast<uint32_t>(y), left = static_cast<uint32_t>(x);
-        const auto sample = static_cast<uint16_t>(plane);
         const Box box{y, x, std::min(grid.height, layout.height - y), std::min(grid.width, layout.width - x)};
-        const tmsize_t needed = grid.tiled ? size : row * box.h;
-        const tmsize_t got =
-            grid.tiled
-                ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, left, top, 0, sample), block.data(), size)
-                : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, top, sample), block.data(), needed);
-        if (got < needed) return file.failed();
-        place_rows(block.data(), static_cast<size_t>(row), layout, box, plane, out);
+        HEADRACE_TRY(by_rows ? read_rows(file, layout, box, part, plane, block, out, scratch)
+                             : read_block(file, layout, grid, box, plane, row_bytes, block, out));
       }
   return {};
 }
 
-// libtiff's own conversion to RGBA, for YCbCr that is not JPEG.
+// libtiff's own conversion to RGBA, for YCbCr that is not JPEG, as many rows at a time as a strip or tile
+// has.
+Status convert_ycc(const File& file, const Layout& layout, const Grid& grid, TIFFRGBAImage& image,
+                   std::span<uint32_t> raster, const Samples& out, const Scratch& scratch) {
+  for (int64_t y = 0; y < layout.height; y += grid.height) {
+    if (scratch.is_stopped()) return stopped();
+    const int64_t rows = std::min(grid.height, layout.height - y);
+    image.row_offset = static_cast<int>(y);
+    if (!TIFFRGBAImageGet(&image, raster.data(), static_cast<uint32_t>(layout.width),
+                          static_cast<uint32_t>(rows)))
+      return file.failed();
+    uint8_t* to = out.at(y, 0);
+    for (int64_t i = 0; i < rows * layout.width; ++i, to += 3) {
+      const uint32_t pixel = raster[static_cast<size_t>(i)];
+      to[0] = static_cast<uint8_t>(TIFFGetR(pixel));
+      to[1] = static_cast<uint8_t>(TIFFGetG(pixel));
+      to[2] = static_cast<uint8_t>(TIFFGetB(pixel));
+    }
+  }
+  return {};
+}
+
 Status read_ycc(const File& file, const Layout& layout, const Samples& out, Scratch& scratch) {
   TIFF* const tiff = file.get();
-  HEADRACE_TRY(grid_of(tiff, layout).status());
-  const auto count = static_cast<size_t>(layout.height * layout.width);
+  HEADRACE_ASSIGN(const Grid grid, grid_of(tiff, layout));
+  const auto count = static_cast<size_t>(std::min(grid.height, layout.height) * layout.width);
   const auto raster = scratch.take<uint32_t>(count);
   if (raster.empty()) return scratch.over_budget(count * sizeof(uint32_t), "colours of a TIFF");
+  LibraryMemory memory(scratch);
+  const tmsize_t block = grid.tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
+  if (!memory.expect(static_cast<size_t>(std::max<tmsize_t>(block, 0))))
+    return memory.over_budget("libtiff's strip of a TIFF");
   char text[1024] = "";
   TIFFRGBAImage image;
   if (!TIFFRGBAImageOK(tiff, text) || !TIFFRGBAImageBegin(&image, tiff, 1, text))
     return {Code::unavailable, "TIFF of YCbCr that libtiff cannot read: " + std::string(text)};
   image.req_orientation = image.orientation;
-  const int done = TIFFRGBAImageGet(&image, raster.data(), static_cast<uint32_t>(layout.width),
-                                    static_cast<uint32_t>(layout.height));
+  const Status status = convert_ycc(file, layout, grid, image, raster, out, scratch);
   TIFFRGBAImageEnd(&image);
-  if (!done) return file.failed();
-  for (size_t i = 0; i < count; ++i) {
-    out.bytes[3 * i] = static_cast<uint8_t>(TIFFGetR(raster[i]));
-    out.bytes[3 * i + 1] = static_cast<uint8_t>(TIFFGetG(raster[i]));
-    out.bytes[3 * i + 2] = static_cast<uint8_t>(TIFFGetB(raster[i]));
-  }
-  return {};
+  return status;
 }
 
 // RGB of a palette, of which the file has 16 bits.
@@ -193,9 +248,66 @@ void convert_pixels(const uint8_t* pixels, const ImageHeader& header, int64_t co
   convert_channels(rgb, 3, width, out, channels);
 }
 
+// Where samples of a row go as pixels.
+struct PixelRows {
+  const Layout& layout;
+  const ImageHeader& header;
+  const Box& part;
+  const Palette& palette;
+  int step;                     // bytes from one pixel's samples to the next
+  std::span<uint8_t> unpacked;  // a row of pixels, then a row of RGB
+  uint8_t* out;
+  size_t row_stride;
+  int channels;
+
+  // `samples` of pixel (y, part.x) and of all right of it.
+  void write(int64_t y, const uint8_t* samples) const {
+    make_pixels(samples, layout, step, part.w, palette, unpacked.data());
+    convert_pixels(unpacked.data(), header, part.w, unpacked.data() + 4 * layout.width,
+                   out + static_cast<size_t>(y) * row_stride + part.x * channels, channels);
+  }
+};
+
+// Strips whose rows hold all samples of their pixels: each row becomes pixels as it comes.
+Status decode_by_rows(const File& file, const Layout& layout, const PixelRows& pixels, Scratch& scratch) {
+  HEADRACE_ASSIGN(const Grid grid, grid_of(file.get(), layout));
+  const tmsize_t row_size = TIFFScanlineSize(file.get());
+  if (row_size < (layout.width * layout.samples * layout.bits + 7) / 8) return file.failed();
+  const auto row = scratch.take<uint8_t>(static_cast<size_t>(row_size));
+  const auto line = scratch.take<uint8_t>(static_cast<size_t>(layout.width * layout.samples));
+  if (row.empty() || line.empty()) return scratch.over_budget(row.size() * 2, "a row of a TIFF");
+  const Samples samples{line, layout.width, layout.samples};
+  const Box& part = pixels.part;
+  for (int64_t y = part.y / grid.height * grid.height; y < part.bottom(); ++y) {
+    if (scratch.is_stopped()) return stopped();
+    if (TIFFReadScanline(file.get(), row.data(), static_cast<uint32_t>(y), 0) < 0) return file.failed();
+    if (y < part.y) continue;
+    place_rows(row.data(), row.size(), layout, {0, 0, 1, layout.width}, 0, samples);
+    pixels.write(y, samples.at(0, part.x));
+  }
+  return {};
+}
+
+// Everything else: all samples first, then pixels.
+Status decode_by_samples(const File& file, const Layout& layout, const PixelRows& pixels, bool by_libtiff,
+                         Scratch& scratch) {
+  const auto size = static_cast<size_t>(layout.height * layout.width) * static_cast<size_t>(pixels.step);
+  const auto memory = scratch.take<uint8_t>(size);
+  if (memory.empty()) return scratch.over_budget(size, "samples of a TIFF");
+  const Samples samples{memory, layout.width, pixels.step};
+  const Box& part = pixels.part;
+  HEADRACE_TRY(by_libtiff ? read_ycc(file, layout, samples, scratch)
+                          : read_samples(file, layout, part, samples, scratch));
+  for (int64_t y = part.y; y < part.bottom(); ++y) {
+    if (scratch.is_stopped()) return stopped();
+    pixels.write(y, samples.at(y, part.x));
+  }
+  return {};
+}
+
 Status decode_opened(File& file, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                      size_t row_stride, Scratch& scratch) {
-  HEADRACE_ASSIGN(Layout layout, file.layout());
+  HEADRACE_ASSIGN(const Layout layout, file.layout());
   if (layout.height != header.height || layout.width != header.width)
     return corrupt("damaged TIFF: two headers");
   Palette palette;
@@ -205,21 +317,21 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
   const bool by_libtiff = layout.kind == Kind::ycc && !layout.jpeg;
   if (layout.kind == Kind::ycc && layout.jpeg)
     TIFFSetField(file.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-  const int step = by_libtiff ? 3 : layout.samples;
-  const auto size = static_cast<size_t>(layout.height * layout.width) * static_cast<size_t>(step);
-  const auto memory = scratch.take<uint8_t>(size),
-             rows = scratch.take<uint8_t>(static_cast<size_t>(layout.width) * 8);
-  if (memory.empty() || rows.empty()) return scratch.over_budget(size, "samples of a TIFF");
-  const Samples samples{memory, layout.width, step};
-  HEADRACE_TRY(by_libtiff ? read_ycc(file, layout, samples, scratch)
-                          : read_samples(file, layout, part, samples, scratch));
-  const int channels = decoded_channels(header, color);
-  for (int64_t y = part.y; y < part.bottom(); ++y) {
-    make_pixels(samples.at(y, part.x), layout, step, part.w, palette, rows.data());
-    convert_pixels(rows.data(), header, part.w, rows.data() + 4 * layout.width,
-                   out + static_cast<size_t>(y) * row_stride + part.x * channels, channels);
-  }
-  return {};
+  const auto unpacked = scratch.take<uint8_t>(static_cast<size_t>(layout.width) * 8);
+  if (unpacked.empty()) return scratch.over_budget(unpacked.size(), "a row of a TIFF");
+  const PixelRows pixels{layout,
+                         header,
+                         part,
+                         palette,
+                         by_libtiff ? 3 : layout.samples,
+                         unpacked,
+                         out,
+                         row_stride,
+                         decoded_channels(header, color)};
+  const bool by_rows =
+      !by_libtiff && !layout.separate && !TIFFIsTiled(file.get()) && decodes_rows(file.get());
+  return by_rows ? decode_by_rows(file, layout, pixels, scratch)
+                 : decode_by_samples(file, layout, pixels, by_libtiff, scratch);
 }
 
 Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,

@@ -12,6 +12,7 @@
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/exif.h"
 #include "headrace/codecs/fields.h"
+#include "headrace/codecs/library_memory.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
@@ -20,7 +21,11 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
-constexpr size_t kBytesPerCall = 256 << 10;  // between two looks at the stop flag
+// Of a frame between two looks at the stop flag: lossy data may come in eight parts, of which the last brings
+// all pixels; lossless data repeats up to eight rows at each call.
+constexpr int64_t kLossyPixelsPerCall = int64_t{1} << 17, kLosslessPixelsPerCall = int64_t{1} << 20;
+constexpr size_t kMinBytesPerCall = 16;
+constexpr int kLossless = 2;  // of WebPBitstreamFeatures
 // Smooth upsampling of chroma looks at neighbours, and takes the edge of a crop for the edge of the image.
 constexpr int64_t kMargin = 2;
 
@@ -116,8 +121,44 @@ struct Canvas {
   }
 };
 
+// What libwebp takes for a frame. Lossless: four bytes for each pixel, and up to four small images that say
+// how to turn them into colours. Lossy: some rows, and the whole plane of alpha, from such pixels of one
+// byte.
+size_t bytes_within_libwebp(const WebPBitstreamFeatures& features) {
+  const size_t width = static_cast<size_t>(features.width),
+               pixels = width * static_cast<size_t>(features.height);
+  if (features.format == kLossless) return 5 * pixels + width * 128;
+  return (features.has_alpha ? 2 * pixels : 0) + width * 128;
+}
+
+// Give the decoder the frame piece by piece. A lossless frame that has brought no row yet is read from its
+// beginning at each call, so that its pieces grow.
+Status feed(const Frame& frame, WebPDecoderConfig& config, Scratch& scratch) {
+  HEADRACE_TRY(from_webp(WebPGetFeatures(data_of(frame.bytes), frame.bytes.size(), &config.input)));
+  LibraryMemory memory(scratch);
+  if (!memory.expect(bytes_within_libwebp(config.input))) return memory.over_budget("a decoder of WebP");
+  const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
+  if (!decoder) return {Code::exhausted, "no memory left for a WebP decoder"};
+  const bool lossless = config.input.format == kLossless;
+  const int64_t calls =
+      frame.place.h * frame.place.w / (lossless ? kLosslessPixelsPerCall : kLossyPixelsPerCall);
+  const size_t whole = frame.bytes.size(),
+               piece = std::max(whole / static_cast<size_t>(calls + 1), kMinBytesPerCall);
+  size_t step = piece;
+  VP8StatusCode code = VP8_STATUS_SUSPENDED;
+  for (size_t size = 0; size < whole && code == VP8_STATUS_SUSPENDED;) {
+    if (scratch.is_stopped()) return stopped();
+    size += std::min(step, whole - size);
+    code = WebPIUpdate(decoder.get(), data_of(frame.bytes), size);
+    int rows = 0;
+    const bool has_rows = WebPIDecGetRGB(decoder.get(), &rows, nullptr, nullptr, nullptr) && rows > 0;
+    step = lossless && !has_rows ? std::min(2 * step, std::max(whole / 16, piece)) : piece;
+  }
+  return from_webp(code);
+}
+
 // Decode the part of the frame (both in pixels of the canvas), and a little around it.
-Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, const Scratch& scratch) {
+Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, Scratch& scratch) {
   const Box& place = frame.place;
   const auto even = [](int64_t n) { return n & ~int64_t{1}; };  // libwebp crops at even pixels
   const int64_t top = even(std::max<int64_t>(part.y - place.y - kMargin, 0)),
@@ -137,23 +178,17 @@ Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, c
   rgba.stride = static_cast<int>(canvas.row_stride);
   rgba.size = canvas.row_stride * static_cast<size_t>(bottom - top - 1) +
               static_cast<size_t>((right - left) * canvas.channels);
-  const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
-  if (!decoder) return {Code::exhausted, "no memory left for a WebP decoder"};
-  VP8StatusCode code = VP8_STATUS_SUSPENDED;
-  for (size_t size = 0; size < frame.bytes.size() && code == VP8_STATUS_SUSPENDED;) {
-    if (scratch.is_stopped()) return stopped();
-    size = std::min(size + kBytesPerCall, frame.bytes.size());
-    code = WebPIUpdate(decoder.get(), data_of(frame.bytes), size);
-  }
-  return from_webp(code);
+  return feed(frame, config, scratch);
 }
 
 Status decode_canvas(Bytes bytes, const ImageHeader& header, const Box& part, const Canvas& canvas,
-                     const Scratch& scratch) {
+                     Scratch& scratch) {
   HEADRACE_ASSIGN(const Frame frame, first_frame(bytes, header));
   if (frame.place != header.whole())
-    for (int64_t y = part.y; y < part.bottom(); ++y)
+    for (int64_t y = part.y; y < part.bottom(); ++y) {
+      if (scratch.is_stopped()) return stopped();
       std::memset(canvas.at(y, part.x), 0, static_cast<size_t>(part.w * canvas.channels));
+    }
   const Box& place = frame.place;
   Box needed = part.within(place.bottom(), place.right());
   const int64_t y = std::max(needed.y, place.y), x = std::max(needed.x, place.x);
