@@ -3,9 +3,74 @@
 #include <cstring>
 
 #include "headrace/kernels/resize.h"
+#include "headrace/kernels/simd.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headrace/kernels/nearest.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef HEADRACE_KERNELS_NEAREST_ONCE
+#define HEADRACE_KERNELS_NEAREST_ONCE
 namespace headrace::kernels {
 namespace {
+
+// As many output pixels as are found in 16 bytes of input.
+struct alignas(16) Picked {
+  uint8_t bytes[16];  // which of the 16
+  int32_t from, to;   // in bytes from the start of the row
+};
+
+}  // namespace
+}  // namespace headrace::kernels
+#endif
+
+// The SIMD forms answer false where they do nothing.
+HWY_BEFORE_NAMESPACE();
+namespace headrace::kernels {
+namespace HWY_NAMESPACE {
+#if HEADRACE_NO_SIMD
+
+bool pick(const std::byte*, const Picked*, int64_t, std::byte*) { return false; }
+int64_t gather_words(const std::byte*, const int32_t*, int64_t, std::byte*) { return 0; }
+
+#else
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Of 16 bytes stored what is too much is replaced by the next.
+bool pick(const std::byte* in, const Picked* picked, int64_t count, std::byte* out) {
+  const hn::CappedTag<uint8_t, 16> d;
+  const auto* from = reinterpret_cast<const uint8_t*>(in);
+  auto* to = reinterpret_cast<uint8_t*>(out);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bytes = hn::LoadU(d, from + picked[i].from);
+    hn::StoreU(hn::TableLookupBytes(bytes, hn::Load(d, picked[i].bytes)), d, to + picked[i].to);
+  }
+  return true;
+}
+
+// Pixels of four bytes; how many were copied.
+int64_t gather_words(const std::byte* in, const int32_t* offsets, int64_t width, std::byte* out) {
+  const hn::ScalableTag<int32_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* from = reinterpret_cast<const int32_t*>(in);
+  int64_t x = 0;
+  for (; x + lanes <= width; x += lanes)
+    hn::StoreU(hn::GatherOffset(d, from, hn::LoadU(d, offsets + x)), d, reinterpret_cast<int32_t*>(out) + x);
+  return x;
+}
+
+#endif
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace::kernels {
+namespace {
+
+HWY_EXPORT(pick);
+HWY_EXPORT(gather_words);
 
 // Which input pixel an output pixel is. Positions are summed up as Pillow does, rounding errors included.
 class Positions {
@@ -25,47 +90,83 @@ class Positions {
   int64_t last_;
 };
 
-// `offsets` are in bytes.
-template <size_t kSize>
-void gather_row(const std::byte* in, const int64_t* offsets, int64_t width, size_t, std::byte* out) {
-  for (int64_t x = 0; x < width; ++x, out += kSize) std::memcpy(out, in + offsets[x], kSize);
+// Where the pixels of a row lie.
+struct Columns {
+  const int32_t* offsets = nullptr;  // in bytes
+  int64_t width = 0;
+  size_t size = 0;  // of a pixel, in bytes
+  const Picked* picked = nullptr;
+  int64_t picks = 0, done_by_picks = 0;
+};
+
+template <size_t kSize> void copy_pixels(const std::byte* in, const Columns& c, int64_t x, std::byte* out) {
+  for (; x < c.width; ++x) std::memcpy(out + static_cast<size_t>(x) * kSize, in + c.offsets[x], kSize);
 }
 
-void gather_row_of_any(const std::byte* in, const int64_t* offsets, int64_t width, size_t size,
-                       std::byte* out) {
-  for (int64_t x = 0; x < width; ++x, out += size) std::memcpy(out, in + offsets[x], size);
+void copy_pixels_of_any(const std::byte* in, const Columns& c, int64_t x, std::byte* out) {
+  for (; x < c.width; ++x) std::memcpy(out + static_cast<size_t>(x) * c.size, in + c.offsets[x], c.size);
 }
 
-// Four bytes at a time, of which the next pixel replaces the last.
-void gather_row_of_three(const std::byte* in, const int64_t* offsets, int64_t width, size_t, std::byte* out) {
-  const int64_t end = offsets[width - 1];  // beyond the last pixel nothing may be read
+// More bytes than a pixel has, in one copy: the next pixel replaces what is too much.
+template <size_t kSize, size_t kCopied>
+void copy_more(const std::byte* in, const Columns& c, int64_t x, std::byte* out) {
+  const int32_t end = c.offsets[c.width - 1];  // beyond the last pixel nothing may be read
+  for (; x + 1 < c.width && c.offsets[x] < end; ++x)
+    std::memcpy(out + static_cast<size_t>(x) * kSize, in + c.offsets[x], kCopied);
+  copy_pixels<kSize>(in, c, x, out);
+}
+
+void copy_row(const std::byte* in, const Columns& c, std::byte* out) {
   int64_t x = 0;
-  for (; x + 1 < width && offsets[x] < end; ++x, out += 3) std::memcpy(out, in + offsets[x], 4);
-  for (; x < width; ++x, out += 3) std::memcpy(out, in + offsets[x], 3);
+  if (c.picks > 0 && HWY_DYNAMIC_DISPATCH(pick)(in, c.picked, c.picks, out)) x = c.done_by_picks;
+  switch (c.size) {
+    case 1: return copy_pixels<1>(in, c, x, out);
+    case 2: return copy_pixels<2>(in, c, x, out);
+    case 3: return copy_more<3, 4>(in, c, x, out);
+    case 4:
+      return copy_pixels<4>(in, c, HWY_DYNAMIC_DISPATCH(gather_words)(in, c.offsets, c.width, out), out);
+    case 8: return copy_pixels<8>(in, c, x, out);
+    case 12: return copy_pixels<12>(in, c, x, out);
+    case 16: return copy_pixels<16>(in, c, x, out);
+    default: return copy_pixels_of_any(in, c, x, out);
+  }
 }
 
-auto gather_for(size_t size) {
-  switch (size) {
-    case 1: return gather_row<1>;
-    case 2: return gather_row<2>;
-    case 3: return gather_row_of_three;
-    case 4: return gather_row<4>;
-    case 8: return gather_row<8>;
-    case 12: return gather_row<12>;
-    case 16: return gather_row<16>;
-    default: return gather_row_of_any;
+// Small pixels, as long as 16 bytes may be read and written; not where picks would hold hardly more than one.
+void plan_picks(Columns& c, int64_t in_row, Picked* picked) {
+  const auto size = static_cast<int64_t>(c.size);
+  if (size > 3 || in_row < 16) return;
+  int64_t x = 0;
+  for (; x * size + 16 <= c.width * size; ++c.picks) {
+    Picked& pick = picked[c.picks];
+    pick.from = static_cast<int32_t>(std::min<int64_t>(c.offsets[x], in_row - 16));
+    pick.to = static_cast<int32_t>(x * size);
+    int64_t at = 0;
+    for (; at + size <= 16 && c.offsets[x] + size - pick.from <= 16; ++x)
+      for (int64_t i = 0; i < size; ++i)
+        pick.bytes[at++] = static_cast<uint8_t>(c.offsets[x] + i - pick.from);
+    std::fill(pick.bytes + at, pick.bytes + 16, uint8_t{0});
   }
+  c.picked = picked, c.done_by_picks = x;
+  if (3 * c.picks > 2 * x) c.picks = 0;
 }
 
 }  // namespace
 
+size_t nearest_scratch_bytes(const Resize& r) {
+  return static_cast<size_t>(r.out_width) * (sizeof(Picked) + sizeof(int32_t));
+}
+
 void resize_nearest(const Resize& r, size_t element_size, const std::byte* in, int64_t in_stride,
                     std::byte* out, int64_t out_stride, std::byte* scratch) {
   const size_t size = element_size * static_cast<size_t>(r.channels);
-  const auto gather = gather_for(size);
-  auto* offsets = reinterpret_cast<int64_t*>(scratch);
+  auto* picked = reinterpret_cast<Picked*>(scratch);
+  auto* offsets = reinterpret_cast<int32_t*>(picked + r.out_width);
   Positions columns(r.in_width, r.out_width), rows(r.in_height, r.out_height);
-  for (int64_t x = 0; x < r.out_width; ++x) offsets[x] = columns.next() * static_cast<int64_t>(size);
+  for (int64_t x = 0; x < r.out_width; ++x)
+    offsets[x] = static_cast<int32_t>(columns.next() * static_cast<int64_t>(size));
+  Columns of_row{offsets, r.out_width, size};
+  plan_picks(of_row, r.in_width * static_cast<int64_t>(size), picked);
   const int64_t in_bytes = in_stride * static_cast<int64_t>(element_size),
                 out_bytes = out_stride * static_cast<int64_t>(element_size);
   int64_t last = -1;
@@ -74,9 +175,10 @@ void resize_nearest(const Resize& r, size_t element_size, const std::byte* in, i
     if (row == last)
       std::memcpy(out, out - out_bytes, static_cast<size_t>(r.out_width) * size);
     else
-      gather(in + row * in_bytes, offsets, r.out_width, size, out);
+      copy_row(in + row * in_bytes, of_row, out);
     last = row;
   }
 }
 
 }  // namespace headrace::kernels
+#endif

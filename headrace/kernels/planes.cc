@@ -17,6 +17,7 @@ namespace HWY_NAMESPACE {
 
 int64_t mirror(const uint8_t*, int64_t, size_t, uint8_t*) { return 0; }
 int64_t split(const uint8_t*, int64_t, int64_t, uint8_t*, int64_t) { return 0; }
+int64_t split_floats(const float*, int64_t, int64_t, float*, int64_t) { return 0; }
 int64_t weave(const uint8_t* const*, int64_t, int64_t, uint8_t*) { return 0; }
 
 #else
@@ -59,8 +60,9 @@ int64_t mirror(const uint8_t* in, int64_t width, size_t pixel_size, uint8_t* out
   return 0;
 }
 
-int64_t split(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes, int64_t stride) {
-  const hn::ScalableTag<uint8_t> d;
+template <class T>
+int64_t split_of(const T* in, int64_t pixels, int64_t channels, T* planes, int64_t stride) {
+  const hn::ScalableTag<T> d;
   hn::Vec<decltype(d)> a, b, c, e;
   if (channels == 2)
     return each_vector(d, pixels, [&](int64_t i) {
@@ -80,6 +82,13 @@ int64_t split(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* plan
       hn::StoreU(c, d, planes + 2 * stride + i), hn::StoreU(e, d, planes + 3 * stride + i);
     });
   return 0;
+}
+
+int64_t split(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes, int64_t stride) {
+  return split_of(in, pixels, channels, planes, stride);
+}
+int64_t split_floats(const float* in, int64_t pixels, int64_t channels, float* planes, int64_t stride) {
+  return split_of(in, pixels, channels, planes, stride);
 }
 
 int64_t weave(const uint8_t* const* planes, int64_t pixels, int64_t channels, uint8_t* out) {
@@ -110,6 +119,7 @@ namespace {
 
 HWY_EXPORT(mirror);
 HWY_EXPORT(split);
+HWY_EXPORT(split_floats);
 HWY_EXPORT(weave);
 
 template <class T>
@@ -142,7 +152,8 @@ void to_planes(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* pla
   split_plain(in, done, pixels, channels, planes, plane_stride);
 }
 void to_planes(const float* in, int64_t pixels, int64_t channels, float* planes, int64_t plane_stride) {
-  split_plain(in, 0, pixels, channels, planes, plane_stride);
+  const int64_t done = HWY_DYNAMIC_DISPATCH(split_floats)(in, pixels, channels, planes, plane_stride);
+  split_plain(in, done, pixels, channels, planes, plane_stride);
 }
 void to_planes_scalar(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes,
                       int64_t plane_stride) {

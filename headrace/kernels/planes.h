@@ -14,7 +14,7 @@ void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte
 void mirror_row_scalar(const std::byte* in, int64_t width, size_t pixel_size, std::byte* out);
 
 // Channel c of pixel i: in[i * channels + c] goes to planes[c * plane_stride + i]. One to four channels are
-// fast for u8.
+// fast.
 void to_planes(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes, int64_t plane_stride);
 void to_planes(const float* in, int64_t pixels, int64_t channels, float* planes, int64_t plane_stride);
 void to_planes_scalar(const uint8_t* in, int64_t pixels, int64_t channels, uint8_t* planes,

@@ -62,11 +62,18 @@ TEST(Planes, WeavesPlanesThatLieApart) {
   EXPECT_EQ(twin, out);
 }
 
-TEST(Planes, SplitsFloats) {
-  const std::vector<float> in{1, 2, 3, 4, 5, 6};
-  std::vector<float> planes(6);
-  to_planes(in.data(), 2, 3, planes.data(), 2);
-  EXPECT_EQ(planes, (std::vector<float>{1, 4, 2, 5, 3, 6}));
+TEST(Planes, SplitsFloatsOnEveryTarget) {
+  for (int64_t channels : {1, 2, 3, 4, 5})
+    for (int64_t pixels : {0, 1, 3, 4, 15, 16, 17, 40}) {
+      std::vector<float> in, planes(static_cast<size_t>(channels * pixels)), expected;
+      for (int64_t i = 0; i < channels * pixels; ++i) in.push_back(static_cast<float>(i));
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < pixels; ++i) expected.push_back(static_cast<float>(i * channels + c));
+      on_each_simd_target([&](const std::string& target) {
+        to_planes(in.data(), pixels, channels, planes.data(), pixels);
+        EXPECT_EQ(planes, expected) << target << ", channels " << channels << ", pixels " << pixels;
+      });
+    }
 }
 
 }  // namespace

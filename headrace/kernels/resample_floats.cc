@@ -9,16 +9,39 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#ifndef HEADRACE_KERNELS_RESAMPLE_FLOATS_ONCE
+#define HEADRACE_KERNELS_RESAMPLE_FLOATS_ONCE
+namespace headrace::kernels {
+namespace {
+
+constexpr int64_t kMostLanes = 16;   // floats in the widest vectors
+constexpr int32_t kShortWindow = 4;  // above it to turn the rows is cheaper
+
+void across_pixel_scalar(const float* row, const FloatPlan& plan, int64_t x, float* out) {
+  const float* weights = plan.taps.weights + x * plan.taps.stride;
+  for (int c = 0; c < plan.channels; ++c) {
+    const float* pixel = row + plan.taps.first[x] * plan.channels + c;
+    float sum = 0;
+    for (int32_t k = 0; k < plan.taps.count[x]; ++k) sum += pixel[k * plan.channels] * weights[k];
+    out[x * plan.channels + c] = sum;
+  }
+}
+
+}  // namespace
+}  // namespace headrace::kernels
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 #if HEADRACE_NO_SIMD
 
-void across_floats(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                   int64_t out_stride, float*) {
-  resample_across_scalar(in, taps, out_width, out, out_stride);
+bool plan_permuted(FloatPlan&) { return false; }
+void across_floats(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
+                   int64_t out_stride) {
+  resample_across_scalar(rows, count, plan.channels, plan.taps, plan.out_width, out, out_stride);
 }
-int64_t down_floats(const float*, int64_t, const float*, int32_t, float*, int64_t) { return 0; }
+int64_t down_floats(const float* const*, const float*, int32_t, float*, int64_t) { return 0; }
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
@@ -109,20 +132,22 @@ HWY_INLINE void mix_pixel(const float* strip, const float* weights, int32_t coun
   for (int c = 0; c < kChannels; ++c) hn::Store(sums[c], df, out + kLanes * c);
 }
 
-template <int kChannels> void across_of(const FloatRows& in, const Taps<float>& taps, int64_t out_width,
-                                        float* out, int64_t out_stride, float* strip) {
-  for (int64_t y = 0; y < in.height; y += kLanes) {
+template <int kChannels> void across_turned(const FloatPlan& plan, const float* const* rows, int64_t count,
+                                            float* out, int64_t out_stride) {
+  const Taps<float>& taps = plan.taps;
+  auto* strip = reinterpret_cast<float*>(plan.memory);
+  for (int64_t y = 0; y < count; y += kLanes) {
     const float* from[kLanes];
     float* to[kLanes];
     for (int64_t r = 0; r < kLanes; ++r) {  // beyond the last row its work is done again
-      const int64_t row = std::min(y + r, in.height - 1);
-      from[r] = in.data + row * in.stride;
+      const int64_t row = std::min(y + r, count - 1);
+      from[r] = rows[row];
       to[r] = out + row * out_stride;
     }
-    fill_strip(from, in.width * kChannels, strip);
+    fill_strip(from, plan.in_width * kChannels, strip);
     alignas(64) float mixed[4 * kChannels * kLanes];
-    for (int64_t x = 0; x < out_width; x += 4) {
-      const int64_t pixels = std::min<int64_t>(4, out_width - x);
+    for (int64_t x = 0; x < plan.out_width; x += 4) {
+      const int64_t pixels = std::min<int64_t>(4, plan.out_width - x);
       for (int64_t i = 0; i < pixels; ++i)
         mix_pixel<kChannels>(strip + taps.first[x + i] * kChannels * kLanes,
                              taps.weights + (x + i) * taps.stride, taps.count[x + i],
@@ -133,25 +158,187 @@ template <int kChannels> void across_of(const FloatRows& in, const Taps<float>& 
   }
 }
 
-void across_floats(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                   int64_t out_stride, float* strip) {
-  switch (in.channels) {
-    case 1: return across_of<1>(in, taps, out_width, out, out_stride, strip);
-    case 2: return across_of<2>(in, taps, out_width, out, out_stride, strip);
-    case 3: return across_of<3>(in, taps, out_width, out, out_stride, strip);
-    default: return across_of<4>(in, taps, out_width, out, out_stride, strip);
+// Rows that go together share what is loaded of the plan.
+constexpr int64_t kTogether = 4;
+struct RowsTogether {
+  const float* from[kTogether];
+  float* to[kTogether];
+  RowsTogether(const float* const* rows, int64_t count, int64_t first, float* out, int64_t out_stride) {
+    for (int64_t r = 0; r < kTogether; ++r) {  // beyond the last row its work is done again
+      const int64_t row = std::min(first + r, count - 1);
+      from[r] = rows[row];
+      to[r] = out + row * out_stride;
+    }
+  }
+};
+
+// Three or four channels: a pixel is a vector. The fourth number of three belongs to the next pixel, whose
+// result replaces it; so the last pixels are left to the scalar twin.
+void across_pixels(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
+                   int64_t out_stride) {
+  const hn::CappedTag<float, 4> d4;
+  const Taps<float>& taps = plan.taps;
+  int64_t safe = plan.out_width;
+  if (plan.channels == 3)
+    for (--safe; safe > 0 && taps.first[safe - 1] + taps.count[safe - 1] >= plan.in_width;) --safe;
+  for (int64_t y = 0; y < count; y += kTogether) {
+    const RowsTogether together(rows, count, y, out, out_stride);
+    for (int64_t x = 0; x < safe; ++x) {
+      const float* weights = taps.weights + x * taps.stride;
+      auto a = hn::Zero(d4), b = a, c = a, d = a;
+      for (int64_t k = 0, at = taps.first[x] * plan.channels; k < taps.count[x]; ++k, at += plan.channels) {
+        const auto weight = hn::Set(d4, weights[k]);
+        a = hn::Add(a, hn::Mul(hn::LoadU(d4, together.from[0] + at), weight));
+        b = hn::Add(b, hn::Mul(hn::LoadU(d4, together.from[1] + at), weight));
+        c = hn::Add(c, hn::Mul(hn::LoadU(d4, together.from[2] + at), weight));
+        d = hn::Add(d, hn::Mul(hn::LoadU(d4, together.from[3] + at), weight));
+      }
+      const int64_t to = x * plan.channels;
+      hn::StoreU(a, d4, together.to[0] + to), hn::StoreU(b, d4, together.to[1] + to);
+      hn::StoreU(c, d4, together.to[2] + to), hn::StoreU(d, d4, together.to[3] + to);
+    }
+    for (int64_t r = 0; r < kTogether; ++r)
+      for (int64_t x = safe; x < plan.out_width; ++x)
+        across_pixel_scalar(together.from[r], plan, x, together.to[r]);
+  }
+}
+
+// A vector of outputs, or the lower half of one, whose windows lie within two vectors of input: for each tap,
+// which of these lanes, and the weights.
+struct alignas(64) PermutedVector {
+  int32_t lanes[kShortWindow][kLanes];
+  float weights[kShortWindow][kLanes];
+  int32_t counts[kLanes];
+  int32_t from, to;  // where it starts in the rows of input and of output
+  bool even;         // all windows are of the longest size
+};
+
+// False when a vector's windows do not lie close enough.
+bool plan_permuted_vector(const FloatPlan& plan, int64_t to, PermutedVector& vector) {
+  const Taps<float>& taps = plan.taps;
+  const int64_t in_row = plan.in_width * plan.channels;
+  const int64_t from = std::min<int64_t>(taps.first[to / plan.channels] * plan.channels, in_row - 2 * kLanes);
+  vector = {};
+  vector.from = static_cast<int32_t>(from), vector.to = static_cast<int32_t>(to);
+  vector.even = true;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+    const int64_t x = (to + lane) / plan.channels, c = (to + lane) % plan.channels;
+    vector.counts[lane] = taps.count[x];
+    vector.even &= taps.count[x] == plan.longest;
+    for (int32_t k = 0; k < plan.longest; ++k) {
+      const int64_t pixel = taps.first[x] + std::min(k, taps.count[x] - 1);
+      const int64_t at = pixel * plan.channels + c - from;
+      if (at >= 2 * kLanes) return false;
+      vector.lanes[k][lane] = static_cast<int32_t>(at);
+      vector.weights[k][lane] = taps.weights[x * taps.stride + k];
+    }
+  }
+  return true;
+}
+
+bool plan_permuted(FloatPlan& plan) {
+  const int64_t out_row = plan.out_width * plan.channels;
+  if (plan.longest > kShortWindow || plan.in_width * plan.channels < 2 * kLanes) return false;
+  auto* vectors = reinterpret_cast<PermutedVector*>(plan.memory);
+  for (plan.lanes = kLanes; plan.lanes >= kLanes / 2; plan.lanes /= 2) {
+    plan.vectors = (out_row + plan.lanes - 1) / plan.lanes;
+    int64_t i = 0;  // the last vector overlaps the one before
+    while (i < plan.vectors && out_row >= plan.lanes &&
+           plan_permuted_vector(plan, std::min(i * plan.lanes, out_row - plan.lanes), vectors[i]))
+      ++i;
+    if (i == plan.vectors) return true;
+  }
+  return false;
+}
+
+// Lanes of two vectors, as if the upper followed the lower.
+class TwoVectorLanes {
+ public:
+  explicit TwoVectorLanes(const int32_t* lanes) : lanes_(hn::Load(hn::RebindToSigned<DF>(), lanes)) {}
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  VF operator()(VF lower, VF upper) const {
+    return VF{_mm512_permutex2var_ps(lower.raw, lanes_.raw, upper.raw)};
+  }
+#else
+  VF operator()(VF lower, VF upper) const {
+    const DF df;
+    const hn::RebindToSigned<DF> di;
+    const auto last = hn::Set(di, static_cast<int32_t>(kLanes - 1));
+    const auto within = hn::IndicesFromVec(df, hn::And(lanes_, last));
+    return hn::IfThenElse(hn::RebindMask(df, hn::Gt(lanes_, last)), hn::TableLookupLanes(upper, within),
+                          hn::TableLookupLanes(lower, within));
+  }
+#endif
+
+ private:
+  hn::Vec<hn::RebindToSigned<DF> > lanes_;
+};
+
+template <int kTaps, bool kEven>
+HWY_INLINE void across_vector(const PermutedVector& v, const RowsTogether& rows, bool whole) {
+  const DF df;
+  const hn::RebindToSigned<DF> di;
+  VF sums[kTogether], lower[kTogether], upper[kTogether];
+  for (int64_t r = 0; r < kTogether; ++r) {
+    sums[r] = hn::Zero(df);
+    lower[r] = hn::LoadU(df, rows.from[r] + v.from), upper[r] = hn::LoadU(df, rows.from[r] + v.from + kLanes);
+  }
+  for (int k = 0; k < kTaps; ++k) {
+    const TwoVectorLanes lanes(v.lanes[k]);
+    const VF weights = hn::Load(df, v.weights[k]);
+    const auto counts = hn::RebindMask(df, hn::Gt(hn::Load(di, v.counts), hn::Set(di, k)));
+    for (int64_t r = 0; r < kTogether; ++r) {
+      const VF sum = hn::Add(sums[r], hn::Mul(lanes(lower[r], upper[r]), weights));
+      sums[r] = kEven ? sum : hn::IfThenElse(counts, sum, sums[r]);
+    }
+  }
+  const hn::Half<DF> half;
+  for (int64_t r = 0; r < kTogether; ++r)
+    if (whole)
+      hn::StoreU(sums[r], df, rows.to[r] + v.to);
+    else
+      hn::StoreU(hn::LowerHalf(half, sums[r]), half, rows.to[r] + v.to);
+}
+
+template <int kTaps> void across_permuted(const FloatPlan& plan, const float* const* rows, int64_t count,
+                                          float* out, int64_t out_stride) {
+  const auto* vectors = reinterpret_cast<const PermutedVector*>(plan.memory);
+  const bool whole = plan.lanes == kLanes;
+  for (int64_t y = 0; y < count; y += kTogether) {
+    const RowsTogether together(rows, count, y, out, out_stride);
+    for (int64_t i = 0; i < plan.vectors; ++i)
+      if (vectors[i].even)
+        across_vector<kTaps, true>(vectors[i], together, whole);
+      else
+        across_vector<kTaps, false>(vectors[i], together, whole);
+  }
+}
+
+void across_floats(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
+                   int64_t out_stride) {
+  if (plan.form == FloatPlan::Form::pixels) return across_pixels(plan, rows, count, out, out_stride);
+  if (plan.form == FloatPlan::Form::permuted) switch (plan.longest) {
+      case 1: return across_permuted<1>(plan, rows, count, out, out_stride);
+      case 2: return across_permuted<2>(plan, rows, count, out, out_stride);
+      case 3: return across_permuted<3>(plan, rows, count, out, out_stride);
+      default: return across_permuted<4>(plan, rows, count, out, out_stride);
+    }
+  switch (plan.channels) {
+    case 1: return across_turned<1>(plan, rows, count, out, out_stride);
+    case 2: return across_turned<2>(plan, rows, count, out, out_stride);
+    case 3: return across_turned<3>(plan, rows, count, out, out_stride);
+    default: return across_turned<4>(plan, rows, count, out, out_stride);
   }
 }
 
 // The first numbers of an output row; how many.
-int64_t down_floats(const float* in, int64_t stride, const float* weights, int32_t count, float* out,
-                    int64_t size) {
+int64_t down_floats(const float* const* rows, const float* weights, int32_t count, float* out, int64_t size) {
   const DF df;
   int64_t at = 0;
   for (; at + 4 * kLanes <= size; at += 4 * kLanes) {
     VF a = hn::Zero(df), b = a, c = a, d = a;
-    const float* from = in + at;
-    for (int32_t k = 0; k < count; ++k, from += stride) {
+    for (int32_t k = 0; k < count; ++k) {
+      const float* from = rows[k] + at;
       const VF weight = hn::Set(df, weights[k]);
       a = hn::Add(a, hn::Mul(hn::LoadU(df, from), weight));
       b = hn::Add(b, hn::Mul(hn::LoadU(df, from + kLanes), weight));
@@ -164,7 +351,7 @@ int64_t down_floats(const float* in, int64_t stride, const float* weights, int32
   for (; at + kLanes <= size; at += kLanes) {
     VF a = hn::Zero(df);
     for (int32_t k = 0; k < count; ++k)
-      a = hn::Add(a, hn::Mul(hn::LoadU(df, in + k * stride + at), hn::Set(df, weights[k])));
+      a = hn::Add(a, hn::Mul(hn::LoadU(df, rows[k] + at), hn::Set(df, weights[k])));
     hn::StoreU(a, df, out + at);
   }
   return at;
@@ -179,66 +366,59 @@ HWY_AFTER_NAMESPACE();
 namespace headrace::kernels {
 namespace {
 
+HWY_EXPORT(plan_permuted);
 HWY_EXPORT(across_floats);
 HWY_EXPORT(down_floats);
 
-constexpr size_t kMostLanes = 16;  // floats in the widest vectors
-
-const float* first_row_of(const FloatRows& in, const Taps<float>& taps, int64_t y) {
-  return in.data + (taps.first[y] - in.first_row) * in.stride;
-}
-
-void down_row_scalar(const float* rows, int64_t stride, const float* weights, int32_t count, float* out,
-                     int64_t begin, int64_t end) {
+void down_from(const float* const* rows, const float* weights, int32_t count, float* out, int64_t begin,
+               int64_t end) {
   for (int64_t x = begin; x < end; ++x) {
     float sum = 0;
-    for (int32_t k = 0; k < count; ++k) sum += rows[k * stride + x] * weights[k];
+    for (int32_t k = 0; k < count; ++k) sum += rows[k][x] * weights[k];
     out[x] = sum;
   }
 }
 
 }  // namespace
 
-size_t across_strip_bytes(int64_t in_width, int channels) {
-  return static_cast<size_t>(in_width * channels) * kMostLanes * sizeof(float);
+size_t float_plan_bytes(int64_t in_width, int64_t out_width, int channels) {
+  const int64_t strip = in_width * channels * kMostLanes * static_cast<int64_t>(sizeof(float));
+  // A vector of four lanes, or half of it, wants the most memory.
+  const int64_t vectors = (out_width * channels / 2 + 1) * 256 + 1024;
+  return static_cast<size_t>(std::max(strip, vectors));
 }
 
-void resample_across(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                     int64_t out_stride, std::byte* strip) {
-  HWY_DYNAMIC_DISPATCH(across_floats)
-  (in, taps, out_width, out, out_stride, reinterpret_cast<float*>(strip));
+FloatPlan plan_floats(const Taps<float>& taps, int64_t in_width, int64_t out_width, int channels,
+                      std::byte* memory) {
+  const int32_t longest = *std::max_element(taps.count, taps.count + out_width);
+  FloatPlan plan{FloatPlan::Form::turned, taps, longest, in_width, out_width, channels, 0, 0, memory};
+  if (HWY_DYNAMIC_DISPATCH(plan_permuted)(plan))
+    plan.form = FloatPlan::Form::permuted;
+  else if (channels >= 3 && longest <= kShortWindow)
+    plan.form = FloatPlan::Form::pixels;
+  return plan;
 }
 
-void resample_down(const FloatRows& in, const Taps<float>& taps, int64_t out_height, float* out,
-                   int64_t out_stride) {
-  const int64_t size = in.width * in.channels;
-  for (int64_t y = 0; y < out_height; ++y, out += out_stride) {
-    const float* rows = first_row_of(in, taps, y);
-    const float* weights = taps.weights + y * taps.stride;
-    const int64_t done =
-        HWY_DYNAMIC_DISPATCH(down_floats)(rows, in.stride, weights, taps.count[y], out, size);
-    down_row_scalar(rows, in.stride, weights, taps.count[y], out, done, size);
-  }
+void resample_across(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
+                     int64_t out_stride) {
+  HWY_DYNAMIC_DISPATCH(across_floats)(plan, rows, count, out, out_stride);
 }
 
-void resample_across_scalar(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                            int64_t out_stride) {
-  for (int64_t y = 0; y < in.height; ++y)
-    for (int64_t x = 0; x < out_width; ++x)
-      for (int c = 0; c < in.channels; ++c) {
-        const float* pixel = in.data + y * in.stride + taps.first[x] * in.channels + c;
-        const float* weights = taps.weights + x * taps.stride;
-        float sum = 0;
-        for (int32_t k = 0; k < taps.count[x]; ++k) sum += pixel[k * in.channels] * weights[k];
-        out[y * out_stride + x * in.channels + c] = sum;
-      }
+void resample_down(const float* const* rows, const float* weights, int32_t count, float* out, int64_t size) {
+  const int64_t done = HWY_DYNAMIC_DISPATCH(down_floats)(rows, weights, count, out, size);
+  down_from(rows, weights, count, out, done, size);
 }
 
-void resample_down_scalar(const FloatRows& in, const Taps<float>& taps, int64_t out_height, float* out,
-                          int64_t out_stride) {
-  for (int64_t y = 0; y < out_height; ++y)
-    down_row_scalar(first_row_of(in, taps, y), in.stride, taps.weights + y * taps.stride, taps.count[y],
-                    out + y * out_stride, 0, in.width * in.channels);
+void resample_across_scalar(const float* const* rows, int64_t count, int channels, const Taps<float>& taps,
+                            int64_t out_width, float* out, int64_t out_stride) {
+  const FloatPlan plan{FloatPlan::Form::turned, taps, 1, 0, out_width, channels, 0, 0, nullptr};
+  for (int64_t y = 0; y < count; ++y)
+    for (int64_t x = 0; x < out_width; ++x) across_pixel_scalar(rows[y], plan, x, out + y * out_stride);
+}
+
+void resample_down_scalar(const float* const* rows, const float* weights, int32_t count, float* out,
+                          int64_t size) {
+  down_from(rows, weights, count, out, 0, size);
 }
 
 }  // namespace headrace::kernels

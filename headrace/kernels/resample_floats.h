@@ -11,26 +11,33 @@
 
 namespace headrace::kernels {
 
-// Rows of `channels` floats per pixel, `stride` floats apart. `data` points at row `first_row` of its image.
-struct FloatRows {
-  const float* data = nullptr;
-  int64_t stride = 0, height = 0, width = 0, first_row = 0;
+// How a pass across goes: which form, and what that wants to know. Made for the SIMD target in use.
+struct FloatPlan {
+  enum class Form { permuted, pixels, turned } form = Form::turned;
+  Taps<float> taps;
+  int32_t longest = 1;  // window
+  int64_t in_width = 1, out_width = 1;
   int channels = 1;
+  int64_t vectors = 0, lanes = 0;  // of the permuted form: how many, and how many outputs in each
+  std::byte* memory = nullptr;
 };
 
-// Mix each row of `in` into one row of `out` with `out_width` pixels: taps are columns. `strip` is scratch of
-// across_strip_bytes, aligned to 64 bytes.
-void resample_across(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                     int64_t out_stride, std::byte* strip);
-size_t across_strip_bytes(int64_t in_width, int channels);
+// `memory` has float_plan_bytes, aligned to 64; it serves as scratch of resample_across as well.
+FloatPlan plan_floats(const Taps<float>& taps, int64_t in_width, int64_t out_width, int channels,
+                      std::byte* memory);
+size_t float_plan_bytes(int64_t in_width, int64_t out_width, int channels);
 
-// Mix rows of `in` into each of the `out_height` rows of `out`: taps are row numbers.
-void resample_down(const FloatRows& in, const Taps<float>& taps, int64_t out_height, float* out,
-                   int64_t out_stride);
+// Mix each of `count` rows into a row of `out`.
+void resample_across(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
+                     int64_t out_stride);
 
-void resample_across_scalar(const FloatRows& in, const Taps<float>& taps, int64_t out_width, float* out,
-                            int64_t out_stride);
-void resample_down_scalar(const FloatRows& in, const Taps<float>& taps, int64_t out_height, float* out,
-                          int64_t out_stride);
+// Mix `count` rows of `size` floats into one.
+void resample_down(const float* const* rows, const float* weights, int32_t count, float* out, int64_t size);
+
+// The plain twins: same bits, one at a time.
+void resample_across_scalar(const float* const* rows, int64_t count, int channels, const Taps<float>& taps,
+                            int64_t out_width, float* out, int64_t out_stride);
+void resample_down_scalar(const float* const* rows, const float* weights, int32_t count, float* out,
+                          int64_t size);
 
 }  // namespace headrace::kernels

@@ -1,7 +1,6 @@
 #include "headrace/kernels/resample_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "headrace/kernels/simd.h"
 
@@ -10,6 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After Highway.
+#include "headrace/kernels/blocks-inl.h"
 #include "headrace/kernels/products-inl.h"
 
 // The 32-bit words that the vectors multiply with: two 16-bit halves of weights side by side.
@@ -28,33 +28,6 @@ int32_t low_pair(const int32_t* weights) {
 int32_t high_pair(const int32_t* weights) {
   return ((weights[0] >> kLowBits) & 0xffff) |
          static_cast<int32_t>(static_cast<uint32_t>(weights[1] >> kLowBits) << 16);
-}
-
-// What a vector of resample_across needs of one output pixel: where its window starts, and four words per
-// four taps.
-struct AcrossPlan {
-  int32_t* offsets;  // in bytes from the start of the row
-  int32_t* words;    // [pixel][group][low 01, low 23, high 01, high 23]
-  int64_t groups;    // of four taps
-  int64_t pixels;    // out_width rounded up to four; the extra ones have zero weights
-};
-
-AcrossPlan plan_across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, std::byte* memory) {
-  AcrossPlan plan{reinterpret_cast<int32_t*>(memory), nullptr, taps.stride / 4, (out_width + 3) / 4 * 4};
-  plan.words = plan.offsets + plan.pixels;
-  int32_t* word = plan.words;
-  for (int64_t x = 0; x < plan.pixels; ++x) {
-    plan.offsets[x] = taps.first[std::min(x, out_width - 1)] * in.channels;
-    for (int64_t k = 0; k < taps.stride; k += 4, word += 4) {
-      const int32_t* weights = taps.weights + x * taps.stride + k;
-      const bool real = x < out_width;
-      word[0] = real ? low_pair(weights) : 0;
-      word[1] = real ? low_pair(weights + 2) : 0;
-      word[2] = real ? high_pair(weights) : 0;
-      word[3] = real ? high_pair(weights + 2) : 0;
-    }
-  }
-  return plan;
 }
 
 // Byte shuffles within a block of 16: four interleaved pixels <-> one 32-bit lane per channel. 0x80 gives
@@ -85,26 +58,20 @@ namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 #if HEADRACE_NO_SIMD
 
-void across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-            int64_t out_stride, std::byte*) {
-  resample_across_scalar(in, taps, out_width, out, out_stride);
+void across(const AcrossPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
+            int64_t out_stride) {
+  resample_across_scalar(rows, count, plan.channels, plan.taps, plan.out_width, out, out_stride);
 }
 bool down_row(const uint8_t* const*, const int32_t*, int64_t, uint8_t*, int64_t) { return false; }
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_HAVE_SCALABLE
-using D8 = hn::CappedTag<uint8_t, 16>;
-#else
-using D8 = hn::ScalableTag<uint8_t>;
-#endif
 using D16 = hn::Repartition<int16_t, D8>;
 using D32 = hn::Repartition<int32_t, D8>;
 using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
-constexpr size_t kBlocks = hn::MaxLanes(D8()) / 16;
 
 // The rounded value of a pair of half sums; clamped later.
 HWY_INLINE V32 join_sums(V32 low, V32 high) {
@@ -120,31 +87,6 @@ HWY_INLINE V8 clamp_to_bytes(V32 v0, V32 v1, V32 v2, V32 v3) {
   const V16 a = hn::Min(hn::Max(hn::ReorderDemote2To(d16, v0, v1), zero), most);
   const V16 b = hn::Min(hn::Max(hn::ReorderDemote2To(d16, v2, v3), zero), most);
   return hn::BitCast(D8(), hn::Or(a, hn::ShiftLeft<8>(b)));
-}
-
-// One block of 16 bytes from each row, and back.
-template <class D> HWY_INLINE hn::Vec<D> load_blocks(D d, const uint8_t* const* rows, int64_t offset) {
-  if constexpr (hn::MaxLanes(D()) <= 16) {
-    return hn::LoadU(d, rows[0] + offset);
-  } else {
-    const hn::Half<D> half;
-    return hn::Combine(d, load_blocks(half, rows + hn::MaxLanes(half) / 16, offset),
-                       load_blocks(half, rows, offset));
-  }
-}
-template <class D>
-HWY_INLINE void store_blocks(D d, hn::Vec<D> v, uint8_t* const* rows, int64_t offset, int64_t size) {
-  if constexpr (hn::MaxLanes(D()) > 16) {
-    const hn::Half<D> half;
-    store_blocks(half, hn::LowerHalf(half, v), rows, offset, size);
-    store_blocks(half, hn::UpperHalf(half, v), rows + hn::MaxLanes(half) / 16, offset, size);
-  } else if (offset + 16 <= size) {
-    hn::StoreU(v, d, rows[0] + offset);  // what is too much, the next pixels replace
-  } else {
-    alignas(16) uint8_t bytes[16];
-    hn::Store(v, d, bytes);
-    std::memcpy(rows[0] + offset, bytes, static_cast<size_t>(size - offset));
-  }
 }
 
 // One output pixel of kBlocks rows: a block per row, a 32-bit lane per channel.
@@ -164,29 +106,22 @@ HWY_INLINE V32 across_pixel(const AcrossPlan& plan, int64_t x, const uint8_t* co
   return join_sums(low, high);
 }
 
-void across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-            int64_t out_stride, std::byte* split) {
-  const AcrossPlan plan = plan_across(in, taps, out_width, split);
-  const Shuffles shuffles(in.channels);
+void across(const AcrossPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
+            int64_t out_stride) {
+  const Shuffles shuffles(plan.channels);
   const D8 d8;
   const V8 pixels01 = hn::LoadDup128(d8, shuffles.pixels01), pixels23 = hn::LoadDup128(d8, shuffles.pixels23);
   const V8 join = hn::LoadDup128(d8, shuffles.join);
-  const int64_t step = 4 * in.channels;
-  for (int64_t y = 0; y < in.height; y += static_cast<int64_t>(kBlocks)) {
-    const uint8_t* from[kBlocks];
-    uint8_t* to[kBlocks];
-    for (size_t b = 0; b < kBlocks; ++b) {  // beyond the last row its work is done again
-      const int64_t row = std::min(y + static_cast<int64_t>(b), in.height - 1);
-      from[b] = in.data + row * in.stride;
-      to[b] = out + row * out_stride;
-    }
-    for (int64_t x = 0; x < plan.pixels; x += 4) {
-      const V32 v0 = across_pixel(plan, x, from, step, pixels01, pixels23);
-      const V32 v1 = across_pixel(plan, x + 1, from, step, pixels01, pixels23);
-      const V32 v2 = across_pixel(plan, x + 2, from, step, pixels01, pixels23);
-      const V32 v3 = across_pixel(plan, x + 3, from, step, pixels01, pixels23);
+  const int64_t step = 4 * plan.channels, size = plan.out_width * plan.channels;
+  for (int64_t y = 0; y < count; y += kBlocks) {
+    const BlockRows block(rows, count, y, out, out_stride);
+    for (int64_t x = 0; x < plan.out_width; x += 4) {
+      const V32 v0 = across_pixel(plan, x, block.from, step, pixels01, pixels23);
+      const V32 v1 = across_pixel(plan, x + 1, block.from, step, pixels01, pixels23);
+      const V32 v2 = across_pixel(plan, x + 2, block.from, step, pixels01, pixels23);
+      const V32 v3 = across_pixel(plan, x + 3, block.from, step, pixels01, pixels23);
       const V8 bytes = hn::TableLookupBytesOr0(clamp_to_bytes(v0, v1, v2, v3), join);
-      store_blocks(d8, bytes, to, x * in.channels, out_width * in.channels);
+      store_blocks(d8, bytes, block.to, x * plan.channels, size);
     }
   }
 }
@@ -245,67 +180,71 @@ HWY_EXPORT(down_row);
 
 uint8_t clamp_to_byte(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kPrecisionBits, 0, 255)); }
 
-void down_row_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t y, uint8_t* out) {
-  const uint8_t* rows = in.data + (taps.first[y] - in.first_row) * in.stride;
-  const int32_t* weights = taps.weights + y * taps.stride;
-  for (int64_t x = 0; x < in.width * in.channels; ++x) {
-    int32_t sum = kHalf;
-    for (int32_t k = 0; k < taps.count[y]; ++k) sum += rows[k * in.stride + x] * weights[k];
-    out[x] = clamp_to_byte(sum);
-  }
-}
-
 }  // namespace
 
-size_t across_scratch_bytes(int64_t out_width, int64_t stride) {
+size_t across_plan_bytes(int64_t out_width, int64_t stride) {
   return static_cast<size_t>((out_width + 3) * 4 * (1 + stride));
 }
 
-int64_t across_read_slack(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width) {
-  const int32_t last = *std::max_element(taps.first, taps.first + out_width);
-  return std::max<int64_t>(0, (last + taps.stride - 4) * in.channels + 16 - in.width * in.channels);
-}
-
-void resample_across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-                     int64_t out_stride, std::byte* split) {
-  HWY_DYNAMIC_DISPATCH(across)(in, taps, out_width, out, out_stride, split);
-}
-
-size_t down_scratch_bytes(int64_t stride) { return static_cast<size_t>(stride) * (sizeof(void*) + 4); }
-
-void resample_down(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
-                   int64_t out_stride, std::byte* split) {
-  auto* rows = reinterpret_cast<const uint8_t**>(split);
-  auto* words = reinterpret_cast<int32_t*>(rows + taps.stride);
-  for (int64_t y = 0; y < out_height; ++y, out += out_stride) {
-    const int32_t pairs = (taps.count[y] + 1) / 2;
-    for (int32_t k = 0; k < 2 * pairs; ++k) {  // an odd window ends with its last row again, weight zero
-      const int64_t row = taps.first[y] - in.first_row + std::min(k, taps.count[y] - 1);
-      rows[k] = in.data + row * in.stride;
-      const int32_t* weights = taps.weights + y * taps.stride + k;
-      if (k % 2 == 0) words[k] = low_pair(weights), words[k + 1] = high_pair(weights);
+AcrossPlan plan_across(const Taps<int32_t>& taps, int64_t out_width, int channels, std::byte* memory) {
+  const int64_t pixels = (out_width + 3) / 4 * 4;  // the extra ones have zero weights
+  auto* offsets = reinterpret_cast<int32_t*>(memory);
+  int32_t* word = offsets + pixels;
+  const AcrossPlan plan{offsets, word, taps.stride / 4, taps, out_width, channels};
+  for (int64_t x = 0; x < pixels; ++x) {
+    offsets[x] = taps.first[std::min(x, out_width - 1)] * channels;
+    for (int64_t k = 0; k < taps.stride; k += 4, word += 4) {
+      const int32_t* weights = taps.weights + x * taps.stride + k;
+      const bool real = x < out_width;
+      word[0] = real ? low_pair(weights) : 0;
+      word[1] = real ? low_pair(weights + 2) : 0;
+      word[2] = real ? high_pair(weights) : 0;
+      word[3] = real ? high_pair(weights + 2) : 0;
     }
-    if (!HWY_DYNAMIC_DISPATCH(down_row)(rows, words, pairs, out, in.width * in.channels))
-      down_row_scalar(in, taps, y, out);
   }
+  return plan;
 }
 
-void resample_across_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-                            int64_t out_stride) {
-  for (int64_t y = 0; y < in.height; ++y)
+int64_t across_read_slack(const Taps<int32_t>& taps, int64_t in_width, int64_t out_width, int channels) {
+  const int32_t last = *std::max_element(taps.first, taps.first + out_width);
+  return std::max<int64_t>(0, (last + taps.stride - 4) * channels + 16 - in_width * channels);
+}
+
+void resample_across(const AcrossPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
+                     int64_t out_stride) {
+  HWY_DYNAMIC_DISPATCH(across)(plan, rows, count, out, out_stride);
+}
+
+void resample_down(const uint8_t** rows, const int32_t* weights, int32_t count, uint8_t* out, int64_t size,
+                   int32_t* words) {
+  rows[count] = rows[count - 1];  // an odd window ends with its last row again, weight zero
+  const int32_t pairs = (count + 1) / 2;
+  for (int32_t k = 0; k < 2 * pairs; k += 2)
+    words[k] = low_pair(weights + k), words[k + 1] = high_pair(weights + k);
+  if (!HWY_DYNAMIC_DISPATCH(down_row)(rows, words, pairs, out, size))
+    resample_down_scalar(rows, weights, count, out, size);
+}
+
+void resample_across_scalar(const uint8_t* const* rows, int64_t count, int channels,
+                            const Taps<int32_t>& taps, int64_t out_width, uint8_t* out, int64_t out_stride) {
+  for (int64_t y = 0; y < count; ++y)
     for (int64_t x = 0; x < out_width; ++x)
-      for (int c = 0; c < in.channels; ++c) {
-        const uint8_t* pixel = in.data + y * in.stride + taps.first[x] * in.channels + c;
+      for (int c = 0; c < channels; ++c) {
+        const uint8_t* pixel = rows[y] + taps.first[x] * channels + c;
         const int32_t* weights = taps.weights + x * taps.stride;
         int32_t sum = kHalf;
-        for (int32_t k = 0; k < taps.count[x]; ++k) sum += pixel[k * in.channels] * weights[k];
-        out[y * out_stride + x * in.channels + c] = clamp_to_byte(sum);
+        for (int32_t k = 0; k < taps.count[x]; ++k) sum += pixel[k * channels] * weights[k];
+        out[y * out_stride + x * channels + c] = clamp_to_byte(sum);
       }
 }
 
-void resample_down_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
-                          int64_t out_stride) {
-  for (int64_t y = 0; y < out_height; ++y) down_row_scalar(in, taps, y, out + y * out_stride);
+void resample_down_scalar(const uint8_t* const* rows, const int32_t* weights, int32_t count, uint8_t* out,
+                          int64_t size) {
+  for (int64_t x = 0; x < size; ++x) {
+    int32_t sum = kHalf;
+    for (int32_t k = 0; k < count; ++k) sum += rows[k][x] * weights[k];
+    out[x] = clamp_to_byte(sum);
+  }
 }
 
 }  // namespace headrace::kernels

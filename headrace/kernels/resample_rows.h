@@ -11,31 +11,33 @@
 
 namespace headrace::kernels {
 
-// Rows of `channels` (1 .. 4) bytes per pixel, `stride` bytes apart. `data` points at row `first_row` of its
-// image.
-struct ByteRows {
-  const uint8_t* data = nullptr;
-  int64_t stride = 0, height = 0, width = 0, first_row = 0;
+// Windows and weights of a pass across, in the form that its vectors want.
+struct AcrossPlan {
+  const int32_t* offsets = nullptr;  // of each pixel's window, in bytes from the start of the row
+  const int32_t* words = nullptr;    // [pixel][group of four taps][low 01, low 23, high 01, high 23]
+  int64_t groups = 0;
+  Taps<int32_t> taps;
+  int64_t out_width = 0;
   int channels = 1;
 };
+AcrossPlan plan_across(const Taps<int32_t>& taps, int64_t out_width, int channels, std::byte* memory);
+size_t across_plan_bytes(int64_t out_width, int64_t stride);
+// Up to how many bytes beyond the end of a row the pass reads.
+int64_t across_read_slack(const Taps<int32_t>& taps, int64_t in_width, int64_t out_width, int channels);
 
-// Mix each row of `in` into one row of `out` with `out_width` pixels: taps are columns. `split` is scratch of
-// across_scratch_bytes. Reads up to across_read_slack bytes beyond the end of a row of `in`; writes nothing
-// beyond a row's.
-void resample_across(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-                     int64_t out_stride, std::byte* split);
-size_t across_scratch_bytes(int64_t out_width, int64_t stride);
-int64_t across_read_slack(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width);
+// Mix each of `count` rows into a row of `out`. Writes nothing beyond a row's end.
+void resample_across(const AcrossPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
+                     int64_t out_stride);
 
-// Mix rows of `in` into each of the `out_height` rows of `out`: taps are row numbers. `split` is scratch of
-// down_scratch_bytes. Reads and writes nothing beyond the ends of rows.
-void resample_down(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
-                   int64_t out_stride, std::byte* split);
-size_t down_scratch_bytes(int64_t stride);
+// Mix `count` rows of `size` bytes into one. Reads and writes nothing beyond the ends of rows. `rows` has
+// room for one more, and `words` for as many numbers; both are overwritten.
+void resample_down(const uint8_t** rows, const int32_t* weights, int32_t count, uint8_t* out, int64_t size,
+                   int32_t* words);
 
-void resample_across_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_width, uint8_t* out,
-                            int64_t out_stride);
-void resample_down_scalar(const ByteRows& in, const Taps<int32_t>& taps, int64_t out_height, uint8_t* out,
-                          int64_t out_stride);
+// The plain twins: same bytes, one at a time.
+void resample_across_scalar(const uint8_t* const* rows, int64_t count, int channels,
+                            const Taps<int32_t>& taps, int64_t out_width, uint8_t* out, int64_t out_stride);
+void resample_down_scalar(const uint8_t* const* rows, const int32_t* weights, int32_t count, uint8_t* out,
+                          int64_t size);
 
 }  // namespace headrace::kernels

@@ -1,10 +1,12 @@
 #include "headrace/kernels/resize.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 
 #include "headrace/kernels/planes.h"
 #include "headrace/kernels/resample_floats.h"
+#include "headrace/kernels/resample_pairs.h"
 #include "headrace/kernels/resample_rows.h"
 
 namespace headrace::kernels {
@@ -14,7 +16,8 @@ namespace {
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}
-  std::byte* take(int64_t size) {
+  std::byte* take(std::integral auto bytes) {
+    const auto size = static_cast<int64_t>(bytes);
     std::byte* piece = memory_ ? memory_ + used_ : nullptr;
     used_ += (size + 63) / 64 * 64;
     return piece;
@@ -29,217 +32,277 @@ class Pieces {
 Axis columns(const Resize& r) { return {r.in_width, r.out_width, r.interpolation, r.antialias}; }
 Axis rows(const Resize& r) { return {r.in_height, r.out_height, r.interpolation, r.antialias}; }
 
-constexpr int64_t kWovenRows = 16;  // see across_woven
+// The most rows that go across together: turned floats and woven bytes want so many.
+constexpr int64_t kMostRows = 16, kFewRows = 4;
 
-struct Memory {
-  std::byte *column_taps, *row_taps, *across, *down, *tail, *woven, *between;
-};
+int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// Of the image that the first pass hands to the second.
-int64_t between_bytes(const Resize& r) {
-  return (across_first(r) ? r.in_height * r.out_width : r.out_height * r.in_width) * r.channels;
+// Between the passes there are never more rows than a window and a group, so they stay in the cache: a ring
+// of rows that went across, or a group of rows that went down.
+int64_t rows_between(const Resize& r, int64_t group) {
+  return across_first(r) ? round_up(longest_window(rows(r)) + group - 1, group) : group;
 }
+int64_t row_between(const Resize& r) { return (across_first(r) ? r.out_width : r.in_width) * r.channels; }
 
-Memory cut(const Resize& r, Pieces& pieces) {
-  const int64_t columns_window = longest_window(columns(r)), row = r.in_width * r.channels;
-  const int64_t slack = columns_window * r.channels + 16;
-  Memory m;
-  m.column_taps = pieces.take(static_cast<int64_t>(taps_bytes(columns(r))));
-  m.row_taps = pieces.take(static_cast<int64_t>(taps_bytes(rows(r))));
-  m.across = pieces.take(static_cast<int64_t>(across_scratch_bytes(r.out_width, columns_window)));
-  m.down = pieces.take(static_cast<int64_t>(down_scratch_bytes(longest_window(rows(r)))));
-  m.tail = pieces.take(std::min(r.in_height, slack / row + 1) * (row + slack));
-  m.woven = pieces.take(r.channels == 1 ? kWovenRows * (r.in_width + columns_window + 16 + r.out_width) : 0);
-  m.between = pieces.take(between_bytes(r) + slack);
-  return m;
-}
-
-template <class T>
-void copy_rows(const T* in, int64_t in_stride, T* out, int64_t out_stride, int64_t height, int64_t row) {
-  for (int64_t y = 0; y < height; ++y)
-    std::memcpy(out + y * out_stride, in + y * in_stride, static_cast<size_t>(row) * sizeof(T));
-}
-
-template <class T> void nearest(const Resize& r, const T* in, int64_t in_stride, T* out, int64_t out_stride,
-                                std::byte* scratch) {
-  resize_nearest(r, sizeof(T), reinterpret_cast<const std::byte*>(in), in_stride,
-                 reinterpret_cast<std::byte*>(out), out_stride, scratch);
-}
-
-enum class Form { simd, scalar };
-
-struct Target {
-  uint8_t* data;
+template <class T> struct Target {
+  T* data;
   int64_t stride;
 };
 
-// Rows of one channel, four as the channels of one: the kernel has a lane for each of four channels. Returns
-// how many rows it did, a multiple of kWovenRows.
-int64_t across_woven(const ByteRows& in, const Resize& r, const Taps<int32_t>& taps, const Memory& m,
-                     Target out) {
-  const int64_t woven_row =
-      4 * in.width + across_read_slack({nullptr, 0, 0, in.width, 0, 4}, taps, r.out_width);
-  auto* woven = reinterpret_cast<uint8_t*>(m.woven);
-  uint8_t* mixed = woven + kWovenRows / 4 * woven_row;
-  const ByteRows four{woven, woven_row, kWovenRows / 4, in.width, 0, 4};
-  int64_t y = 0;
-  for (; y + kWovenRows <= in.height; y += kWovenRows) {
-    for (int64_t i = 0; i < kWovenRows / 4; ++i) {
-      const uint8_t* first = in.data + (y + 4 * i) * in.stride;
-      const uint8_t* rows[] = {first, first + in.stride, first + 2 * in.stride, first + 3 * in.stride};
-      from_planes(rows, in.width, 4, woven + i * woven_row);
+template <class T> void copy_rows(const T* const* rows, int64_t count, int64_t size, Target<T> out) {
+  for (int64_t y = 0; y < count; ++y)
+    std::memcpy(out.data + y * out.stride, rows[y], static_cast<size_t>(size) * sizeof(T));
+}
+
+// How bytes go across and down.
+class BytePasses {
+ public:
+  using Number = uint8_t;
+  // Cuts what it needs; without memory only that is of use.
+  BytePasses(const Resize& r, Pieces& pieces)
+      : r_(r),
+        window_(longest_window(columns(r))),
+        row_taps_(pieces.take(taps_bytes(rows(r)))),
+        column_taps_(pieces.take(taps_bytes(columns(r)))),
+        plan_(pieces.take(std::max(across_plan_bytes(r.out_width, window_), pair_plan_bytes(r.out_width)))),
+        words_(reinterpret_cast<int32_t*>(pieces.take((longest_window(rows(r)) + 1) * 4))),
+        tail_(pieces.take(std::min(r.in_height, slack() / in_row() + 1) * (in_row() + slack()))),
+        woven_(pieces.take(
+            r.channels == 1 ? kMostRows * (r.in_width + window_ + 4) + (kMostRows + 4) * r.out_width : 0)) {}
+
+  void plan() {
+    if (r_.in_height != r_.out_height) {
+      down_ = fixed_taps(rows(r_), row_taps_);
+      down_pairs_ = are_pairs(down_, r_.out_height);
     }
-    resample_across(four, taps, r.out_width, mixed, 4 * r.out_width, m.across);
-    for (int64_t i = 0; i < kWovenRows / 4; ++i)
-      to_planes(mixed + i * 4 * r.out_width, r.out_width, 4, out.data + (y + 4 * i) * out.stride, out.stride);
+    if (r_.in_width == r_.out_width) return;
+    const Taps<int32_t> taps = fixed_taps(columns(r_), column_taps_);
+    across_pairs_ = in_row() >= kLeastPairRow && are_pairs(taps, r_.out_width);
+    if (across_pairs_) {
+      pairs_ = plan_pairs(taps, r_.in_width, r_.out_width, r_.channels, plan_);
+      return;
+    }
+    if (r_.channels > 1) read_slack_ = across_read_slack(taps, r_.in_width, r_.out_width, r_.channels);
+    across_ = plan_across(taps, r_.out_width, lanes(), plan_);
   }
-  return y;
-}
 
-// Across rows that nothing may be read behind: the last ones are copied to where the kernel may.
-void across_image(ByteRows in, const Resize& r, const Taps<int32_t>& taps, const Memory& m, Target out) {
-  if (in.channels == 1) {
-    const int64_t done = across_woven(in, r, taps, m, out);
-    in.data += done * in.stride, in.first_row += done, in.height -= done;
-    out.data += done * out.stride;
-    if (in.height == 0) return;
-  }
-  const int64_t slack = across_read_slack(in, taps, r.out_width), row = in.width * in.channels;
-  const int64_t last_safe = r.in_height - 1 - (slack + in.stride - 1) / in.stride;
-  ByteRows safe = in, tail = in;
-  safe.height = std::clamp(last_safe + 1 - in.first_row, int64_t{0}, in.height);
-  tail.height = in.height - safe.height;
-  if (safe.height > 0) resample_across(safe, taps, r.out_width, out.data, out.stride, m.across);
-  if (tail.height == 0) return;
-  tail.stride = row + slack;
-  tail.data = reinterpret_cast<const uint8_t*>(m.tail);
-  copy_rows(in.data + safe.height * in.stride, in.stride, reinterpret_cast<uint8_t*>(m.tail), tail.stride,
-            tail.height, row);
-  resample_across(tail, taps, r.out_width, out.data + safe.height * out.stride, out.stride, m.across);
-}
+  const Taps<int32_t>& down_taps() const { return down_; }
+  int64_t group() const { return !across_pairs_ && r_.channels == 1 ? kMostRows : kFewRows; }
+  static int64_t stride_between(int64_t row) { return row; }
+  // Bytes behind the last row between the passes that may be read.
+  int64_t slack() const { return window_ * r_.channels + 16; }
 
-// Across, then down, or only one of the two. Only rows that the second pass looks at go through the first.
-void across_then_down(const Resize& r, ByteRows image, Target out, const Memory& m, Form form) {
-  Taps<int32_t> down;
-  if (r.in_height != r.out_height) {
-    down = fixed_taps(rows(r), m.row_taps);
-    const int64_t last = r.out_height - 1;
-    image.first_row = down.first[0];
-    image.data += image.first_row * image.stride;
-    image.height = down.first[last] + down.count[last] - image.first_row;
+  // Rows of the image that nothing may be read behind are exchanged for copies. They are the last of `rows`.
+  void guard(const uint8_t** rows, int64_t count, const uint8_t* image_end) const {
+    auto* copy = reinterpret_cast<uint8_t*>(tail_);
+    for (int64_t y = count; y-- > 0 && image_end - (rows[y] + in_row()) < read_slack_;) {
+      std::memcpy(copy, rows[y], static_cast<size_t>(in_row()));
+      rows[y] = copy;
+      copy += in_row() + slack();
+    }
   }
-  if (r.in_width != r.out_width) {
-    const Taps<int32_t> taps = fixed_taps(columns(r), m.column_taps);
-    Target to = out;
-    if (down.first) to = {reinterpret_cast<uint8_t*>(m.between), r.out_width * r.channels};
-    if (form == Form::simd)
-      across_image(image, r, taps, m, to);
+
+  void across(const uint8_t* const* rows, int64_t count, Target<uint8_t> out) const {
+    if (across_pairs_)
+      pairs_across(pairs_, rows, count, out.data, out.stride);
+    else if (r_.channels == 1)
+      across_woven(rows, count, out);
     else
-      resample_across_scalar(image, taps, r.out_width, to.data, to.stride);
-    image = {to.data, to.stride, image.height, r.out_width, image.first_row, r.channels};
+      resample_across(across_, rows, count, out.data, out.stride);
   }
-  if (!down.first) return;
-  if (form == Form::simd)
-    resample_down(image, down, r.out_height, out.data, out.stride, m.down);
-  else
-    resample_down_scalar(image, down, r.out_height, out.data, out.stride);
-}
 
-void down_then_across(const Resize& r, const ByteRows& image, Target out, const Memory& m, Form form) {
-  const Taps<int32_t> down = fixed_taps(rows(r), m.row_taps), taps = fixed_taps(columns(r), m.column_taps);
-  auto* data = reinterpret_cast<uint8_t*>(m.between);
-  const ByteRows between{data, image.width * image.channels, r.out_height, image.width, 0, image.channels};
-  if (form == Form::simd) {
-    resample_down(image, down, r.out_height, data, between.stride, m.down);
-    const int64_t done = r.channels == 1 ? across_woven(between, r, taps, m, out) : 0;
-    ByteRows rest = between;
-    rest.data += done * rest.stride, rest.height -= done;
-    if (rest.height > 0)
-      resample_across(rest, taps, r.out_width, out.data + done * out.stride, out.stride, m.across);
-  } else {
-    resample_down_scalar(image, down, r.out_height, data, between.stride);
-    resample_across_scalar(between, taps, r.out_width, out.data, out.stride);
+  // `rows` has room for one more than the window.
+  void down(const uint8_t** rows, int64_t y, int64_t size, uint8_t* out) const {
+    const int32_t* weights = down_.weights + y * down_.stride;
+    if (down_pairs_)
+      pairs_down(rows[0], rows[down_.count[y] - 1], weights[0], out, size);
+    else
+      resample_down(rows, weights, down_.count[y], out, size, words_);
   }
-}
 
-void filter_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
-               std::byte* scratch, Form form) {
-  Pieces pieces(scratch);
-  const Memory m = cut(r, pieces);
-  const ByteRows image{in, in_stride, r.in_height, r.in_width, 0, r.channels};
-  const Target to{out, out_stride};
-  if (r.in_height == r.out_height && r.in_width == r.out_width)
-    copy_rows(in, in_stride, out, out_stride, r.in_height, r.in_width * r.channels);
-  else if (across_first(r))
-    across_then_down(r, image, to, m, form);
-  else
-    down_then_across(r, image, to, m, form);
-}
+ private:
+  int64_t in_row() const { return r_.in_width * r_.channels; }
+  int lanes() const { return r_.channels == 1 ? 4 : r_.channels; }
 
-// Rows between two passes begin an odd number of cache lines apart: the kernel writes many at a time, and at
-// a multiple of 4096 bytes they would all be put to the same place of the cache.
-int64_t spread(int64_t row) {
-  const int64_t lines = (row * static_cast<int64_t>(sizeof(float)) + 63) / 64;
-  return (lines | 1) * 16;
-}
+  // Rows of one channel, four as the channels of one: the kernel has a lane for each of four channels.
+  void across_woven(const uint8_t* const* rows, int64_t count, Target<uint8_t> out) const {
+    const int64_t woven_row = 4 * (r_.in_width + window_ + 4), mixed_row = 4 * r_.out_width;
+    auto* woven = reinterpret_cast<uint8_t*>(woven_);
+    uint8_t* mixed = woven + kMostRows / 4 * woven_row;
+    const uint8_t* woven_rows[kMostRows / 4];
+    for (int64_t y = 0; y < count; y += 4) {  // beyond the last row it is taken again
+      const auto row = [&](int64_t i) { return rows[std::min(y + i, count - 1)]; };
+      const uint8_t* four[] = {row(0), row(1), row(2), row(3)};
+      from_planes(four, r_.in_width, 4, woven + y / 4 * woven_row);
+      woven_rows[y / 4] = woven + y / 4 * woven_row;
+    }
+    resample_across(across_, woven_rows, (count + 3) / 4, mixed, mixed_row);
+    int64_t y = 0;
+    for (; y + 4 <= count; y += 4)
+      to_planes(mixed + y / 4 * mixed_row, r_.out_width, 4, out.data + y * out.stride, out.stride);
+    if (y == count) return;
+    uint8_t* spare = mixed + kMostRows / 4 * mixed_row;
+    to_planes(mixed + y / 4 * mixed_row, r_.out_width, 4, spare, r_.out_width);
+    for (int64_t i = 0; y + i < count; ++i)
+      std::memcpy(out.data + (y + i) * out.stride, spare + i * r_.out_width,
+                  static_cast<size_t>(r_.out_width));
+  }
 
-struct FloatMemory {
-  std::byte *column_taps, *row_taps, *strip;
-  float* between;
+  const Resize& r_;
+  int64_t window_;
+  std::byte *row_taps_, *column_taps_, *plan_;
+  int32_t* words_;
+  std::byte *tail_, *woven_;
+  Taps<int32_t> down_;
+  PairPlan pairs_;
+  AcrossPlan across_;
+  bool across_pairs_ = false, down_pairs_ = false;
+  int64_t read_slack_ = 0;
 };
 
-FloatMemory cut_floats(const Resize& r, Pieces& pieces) {
-  FloatMemory m;
-  m.column_taps = pieces.take(static_cast<int64_t>(taps_bytes(columns(r))));
-  m.row_taps = pieces.take(static_cast<int64_t>(taps_bytes(rows(r))));
-  m.strip = pieces.take(static_cast<int64_t>(across_strip_bytes(r.in_width, r.channels)));
-  const int64_t rows_between = across_first(r) ? r.in_height : r.out_height,
-                width_between = across_first(r) ? r.out_width : r.in_width;
-  m.between = reinterpret_cast<float*>(pieces.take(4 * rows_between * spread(width_between * r.channels)));
-  return m;
-}
+// How floats do.
+class FloatPasses {
+ public:
+  using Number = float;
+  FloatPasses(const Resize& r, Pieces& pieces)
+      : r_(r),
+        row_taps_(pieces.take(taps_bytes(rows(r)))),
+        column_taps_(pieces.take(taps_bytes(columns(r)))),
+        plan_(pieces.take(float_plan_bytes(r.in_width, r.out_width, r.channels))) {}
 
-struct FloatTarget {
-  float* data;
-  int64_t stride;
+  void plan() {
+    if (r_.in_height != r_.out_height) down_ = float_taps(rows(r_), row_taps_);
+    if (r_.in_width != r_.out_width)
+      across_ =
+          plan_floats(float_taps(columns(r_), column_taps_), r_.in_width, r_.out_width, r_.channels, plan_);
+  }
+
+  const Taps<float>& down_taps() const { return down_; }
+  int64_t group() const { return across_.form == FloatPlan::Form::turned ? kMostRows : kFewRows; }
+  // Rows begin an odd number of cache lines apart: the kernel writes many at a time, and at a multiple of
+  // 4096 bytes they would all be put to the same place of the cache.
+  static int64_t stride_between(int64_t row) { return ((row + 15) / 16 | 1) * 16; }
+  static int64_t slack() { return 0; }
+  void guard(const float**, int64_t, const float*) const {}
+  void across(const float* const* rows, int64_t count, Target<float> out) const {
+    resample_across(across_, rows, count, out.data, out.stride);
+  }
+  void down(const float** rows, int64_t y, int64_t size, float* out) const {
+    resample_down(rows, down_.weights + y * down_.stride, down_.count[y], out, size);
+  }
+
+ private:
+  const Resize& r_;
+  std::byte *row_taps_, *column_taps_, *plan_;
+  Taps<float> down_;
+  FloatPlan across_;
 };
 
-void across(const Resize& r, const FloatRows& in, const FloatMemory& m, FloatTarget out, Form form) {
-  const Taps<float> taps = float_taps(columns(r), m.column_taps);
-  if (form == Form::simd)
-    resample_across(in, taps, r.out_width, out.data, out.stride, m.strip);
-  else
-    resample_across_scalar(in, taps, r.out_width, out.data, out.stride);
-}
+// Both passes over an image, a group of rows at a time.
+template <class Passes> class Filter {
+ public:
+  using T = typename Passes::Number;
+  Filter(const Resize& r, Pieces& pieces)
+      : r_(r),
+        passes_(r, pieces),
+        rows_(reinterpret_cast<const T**>(pieces.take(r.in_height * kPointer))),
+        places_(reinterpret_cast<int32_t*>(pieces.take(r.out_height * 4))),
+        window_(reinterpret_cast<const T**>(pieces.take((longest_window(rows(r)) + 1) * kPointer))),
+        between_(reinterpret_cast<T*>(pieces.take((rows_between(r, kMostRows) * stride() + passes_.slack()) *
+                                                  static_cast<int64_t>(sizeof(T))))) {}
 
-void down(const Resize& r, const FloatRows& in, const Taps<float>& taps, FloatTarget out, Form form) {
-  if (form == Form::simd)
-    resample_down(in, taps, r.out_height, out.data, out.stride);
-  else
-    resample_down_scalar(in, taps, r.out_height, out.data, out.stride);
-}
-
-// The passes are those of bytes, in the same order.
-void filter_f32(const Resize& r, FloatRows image, FloatTarget out, std::byte* scratch, Form form) {
-  Pieces pieces(scratch);
-  const FloatMemory m = cut_floats(r, pieces);
-  const int64_t in_row = r.in_width * r.channels, out_row = spread(r.out_width * r.channels);
-  if (r.in_height == r.out_height && r.in_width == r.out_width)
-    return copy_rows(image.data, image.stride, out.data, out.stride, r.in_height, in_row);
-  if (r.in_height == r.out_height) return across(r, image, m, out, form);
-  const Taps<float> taps = float_taps(rows(r), m.row_taps);
-  if (r.in_width == r.out_width) return down(r, image, taps, out, form);
-  if (across_first(r)) {
-    const int64_t last = r.out_height - 1;  // only rows that the second pass looks at go through the first
-    image.first_row = taps.first[0];
-    image.data += image.first_row * image.stride;
-    image.height = taps.first[last] + taps.count[last] - image.first_row;
-    across(r, image, m, {m.between, out_row}, form);
-    down(r, {m.between, out_row, image.height, r.out_width, image.first_row, r.channels}, taps, out, form);
-  } else {
-    down(r, image, taps, {m.between, spread(in_row)}, form);
-    across(r, {m.between, spread(in_row), r.out_height, r.in_width, 0, r.channels}, m, out, form);
+  void run(const T* in, int64_t in_stride, Target<T> out) {
+    passes_.plan();
+    const bool goes_across = r_.in_width != r_.out_width, goes_down = r_.in_height != r_.out_height;
+    if (goes_down && goes_across && !across_first(r_)) return down_then_across(in, in_stride, out);
+    const int64_t count = list_rows(in, in_stride, goes_down);
+    if (goes_across)
+      passes_.guard(rows_, count, in + (r_.in_height - 1) * in_stride + r_.in_width * r_.channels);
+    if (goes_down)
+      down(count, goes_across, out);
+    else if (goes_across)
+      across(count, out);
+    else
+      copy_rows(rows_, count, r_.in_width * r_.channels, out);
   }
+
+ private:
+  static constexpr int64_t kPointer = sizeof(void*);
+  int64_t out_row() const { return r_.out_width * r_.channels; }
+  int64_t stride() const { return Passes::stride_between(row_between(r_)); }
+
+  // The rows that some window looks at, and where in their list the window of each output row begins.
+  int64_t list_rows(const T* in, int64_t in_stride, bool goes_down) {
+    int64_t count = 0, next = 0;
+    const auto list = [&](int64_t begin, int64_t end) {
+      for (next = std::max(next, begin); next < end; ++next) rows_[count++] = in + next * in_stride;
+    };
+    if (!goes_down) list(0, r_.in_height);
+    const auto& taps = passes_.down_taps();
+    for (int64_t y = 0; goes_down && y < r_.out_height; ++y) {
+      list(taps.first[y], taps.first[y] + taps.count[y]);
+      places_[y] = static_cast<int32_t>(count - taps.count[y]);
+    }
+    return count;
+  }
+
+  void across(int64_t count, Target<T> out) {
+    const int64_t group = passes_.group();
+    for (int64_t y = 0; y < count; y += group)
+      passes_.across(rows_ + y, std::min(group, count - y), {out.data + y * out.stride, out.stride});
+  }
+
+  // Down the listed rows, or down what they become across.
+  void down(int64_t count, bool goes_across, Target<T> out) {
+    const int64_t group = passes_.group(), ring = rows_between(r_, group);
+    int64_t done = 0;
+    for (int64_t y = 0; y < r_.out_height; ++y) {
+      const int64_t first = places_[y], size = passes_.down_taps().count[y];
+      for (; goes_across && done < first + size; done += group)
+        passes_.across(rows_ + done, std::min(group, count - done),
+                       {between_ + done % ring * stride(), stride()});
+      for (int64_t k = 0; k < size; ++k)
+        window_[k] = goes_across ? between_ + (first + k) % ring * stride() : rows_[first + k];
+      passes_.down(window_, y, out_row(), out.data + y * out.stride);
+    }
+  }
+
+  void down_then_across(const T* in, int64_t in_stride, Target<T> out) {
+    const auto& taps = passes_.down_taps();
+    const int64_t group = passes_.group();
+    for (int64_t y = 0; y < r_.out_height; y += group) {
+      const int64_t count = std::min(group, r_.out_height - y);
+      for (int64_t i = 0; i < count; ++i) {
+        for (int32_t k = 0; k < taps.count[y + i]; ++k) window_[k] = in + (taps.first[y + i] + k) * in_stride;
+        T* row = between_ + i * stride();
+        passes_.down(window_, y + i, r_.in_width * r_.channels, row);
+        rows_[i] = row;
+      }
+      passes_.across(rows_, count, {out.data + y * out.stride, out.stride});
+    }
+  }
+
+  const Resize& r_;
+  Passes passes_;
+  const T** rows_;
+  int32_t* places_;
+  const T** window_;
+  T* between_;
+};
+
+template <class Passes> size_t scratch_bytes(const Resize& r) {
+  Pieces pieces(nullptr);
+  const Filter<Passes> filter(r, pieces);
+  return pieces.used();
+}
+
+template <class Passes, class T> void resize_with(const Resize& r, const T* in, int64_t in_stride, T* out,
+                                                  int64_t out_stride, std::byte* scratch) {
+  if (r.interpolation == Interpolation::nearest)
+    return resize_nearest(r, sizeof(T), reinterpret_cast<const std::byte*>(in), in_stride,
+                          reinterpret_cast<std::byte*>(out), out_stride, scratch);
+  Pieces pieces(scratch);
+  Filter<Passes>(r, pieces).run(in, in_stride, {out, out_stride});
 }
 
 }  // namespace
@@ -250,45 +313,18 @@ bool across_first(const Resize& r) {
 }
 
 size_t resize_scratch_bytes(const Resize& r) {
-  Pieces pieces(nullptr);
-  if (r.interpolation == Interpolation::nearest) {
-    pieces.take(8 * r.out_width);
-  } else {
-    Pieces of_floats(nullptr);
-    cut(r, pieces), cut_floats(r, of_floats);
-    return std::max(pieces.used(), of_floats.used());
-  }
-  return pieces.used();
+  if (r.interpolation == Interpolation::nearest) return nearest_scratch_bytes(r);
+  return std::max(scratch_bytes<BytePasses>(r), scratch_bytes<FloatPasses>(r));
 }
 
 void resize_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                std::byte* scratch) {
-  if (r.interpolation == Interpolation::nearest)
-    nearest(r, in, in_stride, out, out_stride, scratch);
-  else
-    filter_u8(r, in, in_stride, out, out_stride, scratch, Form::simd);
-}
-
-void resize_u8_scalar(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
-                      std::byte* scratch) {
-  if (r.interpolation == Interpolation::nearest)
-    nearest(r, in, in_stride, out, out_stride, scratch);
-  else
-    filter_u8(r, in, in_stride, out, out_stride, scratch, Form::scalar);
+  resize_with<BytePasses>(r, in, in_stride, out, out_stride, scratch);
 }
 
 void resize_f32(const Resize& r, const float* in, int64_t in_stride, float* out, int64_t out_stride,
                 std::byte* scratch) {
-  if (r.interpolation == Interpolation::nearest) return nearest(r, in, in_stride, out, out_stride, scratch);
-  filter_f32(r, {in, in_stride, r.in_height, r.in_width, 0, r.channels}, {out, out_stride}, scratch,
-             Form::simd);
-}
-
-void resize_f32_scalar(const Resize& r, const float* in, int64_t in_stride, float* out, int64_t out_stride,
-                       std::byte* scratch) {
-  if (r.interpolation == Interpolation::nearest) return nearest(r, in, in_stride, out, out_stride, scratch);
-  filter_f32(r, {in, in_stride, r.in_height, r.in_width, 0, r.channels}, {out, out_stride}, scratch,
-             Form::scalar);
+  resize_with<FloatPasses>(r, in, in_stride, out, out_stride, scratch);
 }
 
 }  // namespace headrace::kernels

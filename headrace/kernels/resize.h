@@ -39,6 +39,7 @@ void resize_f32(const Resize& resize, const float* in, int64_t in_stride, float*
 // count elements.
 void resize_nearest(const Resize& resize, size_t element_size, const std::byte* in, int64_t in_stride,
                     std::byte* out, int64_t out_stride, std::byte* scratch);
+size_t nearest_scratch_bytes(const Resize& resize);  // resize_scratch_bytes is this where it is nearest
 
 // The plain twins: same bytes, one pixel at a time.
 void resize_u8_scalar(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8_t* out,

@@ -123,13 +123,50 @@ TEST(Resize, EveryTargetEqualsTheScalarTwinForManySmallShapes) {
   for (int channels = 1; channels <= 4; ++channels)
     for (int64_t from : sides)
       for (int64_t to : sides)
-        for (bool antialias : {false, true}) {
-          const Resize r{from, to, to, from / 2 + 1, channels, Interpolation::bicubic, antialias};
-          const std::vector<uint8_t> expected = resized(r, in, resize_u8_scalar);
-          on_each_simd_target([&](const std::string& target) {
-            EXPECT_EQ(resized(r, in), expected) << name(r) << " on " << target;
-          });
+        for (Interpolation interpolation :
+             {Interpolation::bilinear, Interpolation::bicubic, Interpolation::box})
+          for (bool antialias : {false, true}) {
+            const Resize r{from, to, to, from / 2 + 1, channels, interpolation, antialias};
+            const std::vector<uint8_t> expected = resized(r, in, resize_u8_scalar);
+            on_each_simd_target([&](const std::string& target) {
+              EXPECT_EQ(resized(r, in), expected) << name(r) << " on " << target;
+            });
+          }
+}
+
+TEST(Resize, HalfASizeEqualsTheScalarTwinOnEveryTarget) {
+  const std::vector<uint8_t> in = generated(62 * 262 * 4);
+  for (int channels = 1; channels <= 4; ++channels)
+    for (const auto& [interpolation, antialias] :
+         {std::pair(Interpolation::box, true), std::pair(Interpolation::bilinear, false)}) {
+      const Resize r{62, 262, 31, 131, channels, interpolation, antialias};
+      const std::vector<uint8_t> expected = resized(r, in, resize_u8_scalar);
+      on_each_simd_target([&](const std::string& target) {
+        EXPECT_EQ(resized(r, in), expected) << name(r) << " on " << target;
+      });
+    }
+}
+
+TEST(Resize, NearestCopiesThePixelsOfItsPositions) {
+  const std::vector<uint8_t> in = generated(5 * 67 * 16);
+  for (const int64_t width : {1, 3, 5, 16, 31, 67, 150})
+    for (int size = 1; size <= 16; ++size) {
+      const Resize r{5, 67, 7, width, 1, Interpolation::nearest};
+      std::vector<uint8_t> expected;
+      for (int64_t y = 0; y < 7; ++y)
+        for (int64_t x = 0; x < width; ++x) {
+          const int64_t row = (2 * y + 1) * 5 / 14, column = (2 * x + 1) * 67 / (2 * width);
+          const uint8_t* pixel = in.data() + (row * 67 + column) * size;
+          expected.insert(expected.end(), pixel, pixel + size);
         }
+      on_each_simd_target([&](const std::string& target) {
+        std::vector<uint8_t> out(expected.size());
+        AlignedScratch scratch(r);
+        resize_nearest(r, static_cast<size_t>(size), reinterpret_cast<const std::byte*>(in.data()), 67,
+                       reinterpret_cast<std::byte*>(out.data()), width, scratch.data());
+        EXPECT_EQ(out, expected) << width << " pixels of " << size << " bytes on " << target;
+      });
+    }
 }
 
 // A region is resized as if it were an image of its own, and only memory of the larger image is read.
@@ -160,11 +197,11 @@ TEST(Resize, FloatsOfEveryTargetEqualTheScalarTwin) {
   std::vector<float> in(noise.begin(), noise.end());
   for (float& value : in) value = (value - 100) / 7;
   for (const Interpolation interpolation :
-       {Interpolation::bilinear, Interpolation::lanczos, Interpolation::box})
+       {Interpolation::bilinear, Interpolation::bicubic, Interpolation::lanczos, Interpolation::box})
     for (int channels = 1; channels <= 4; ++channels)
       for (const int64_t from : {1, 3, 17, 40, 65})
         for (const int64_t to : {1, 2, 5, 33, 64}) {
-          const Resize r{from, to + 1, to, from / 2 + 1, channels, interpolation, true};
+          const Resize r{from, to + 1, to, from / 2 + 1, channels, interpolation, to % 2 == 0};
           const auto run = [&](decltype(&resize_f32) form) {
             std::vector<float> out(static_cast<size_t>(r.out_height * r.out_width * channels));
             AlignedScratch scratch(r);

@@ -61,16 +61,17 @@ int32_t to_weight(double w, int32_t) {
 }
 float to_weight(double w, float) { return static_cast<float>(w); }
 
-// The weights of the window [first, first + count) around `center`, normalised to a sum of one.
-void weigh(const Axis& axis, double center, int32_t first, int32_t count, double* weights) {
-  const double inverse = 1.0 / Window(axis).filter_scale;
+// The weights of the window [first, first + count) around `center`, normalised to a sum of one; `inverse` is
+// that of the filter's scale.
+void weigh(Interpolation interpolation, double inverse, double center, int32_t first, int32_t count,
+           double* weights) {
   double sum = 0;
   for (int32_t k = 0; k < count; ++k) {
     const double x = (k + first - center + 0.5) * inverse;
-    weights[k] = filter_value(axis.interpolation, x);
+    weights[k] = filter_value(interpolation, x);
     sum += weights[k];
   }
-  if (sum == 0) return;
+  if (sum == 0 || sum == 1) return;  // mostly 1, where nothing is widened
   for (int32_t k = 0; k < count; ++k) weights[k] /= sum;
 }
 
@@ -89,8 +90,10 @@ template <class Weight> Taps<Weight> make_taps(const Axis& axis, std::byte* memo
     longest = std::max(longest, count[i]);
   }
   const int32_t stride = (longest + 3) / 4 * 4;
+  const double inverse = 1.0 / window.filter_scale;
   for (int64_t i = 0; i < axis.out; ++i) {
-    weigh(axis, (static_cast<double>(i) + 0.5) * window.scale, first[i], count[i], exact);
+    weigh(axis.interpolation, inverse, (static_cast<double>(i) + 0.5) * window.scale, first[i], count[i],
+          exact);
     Weight* row = weights + i * stride;
     for (int32_t k = 0; k < stride; ++k) row[k] = k < count[i] ? to_weight(exact[k], Weight{}) : Weight{};
   }
