@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "headrace/codecs/jpeg/planes.h"
 #include "headrace/core/key.h"
@@ -135,12 +136,27 @@ Rgb matrix(int y, int u, int v) {
           to_byte(y + product(u, 29032), 5)};
 }
 
+// The means of squares of pixels: what a smaller transform of blocks comes to, but for rounding.
+Plane reduced(const Plane& plane, int64_t by) {
+  Plane out{(plane.width + by - 1) / by, (plane.height + by - 1) / by, (plane.width + by - 1) / by, {}};
+  for (int64_t y = 0; y < out.height; ++y)
+    for (int64_t x = 0; x < out.width; ++x) {
+      int64_t sum = by * by / 2;
+      for (int64_t i = 0; i < by * by; ++i)
+        sum += plane.samples[static_cast<size_t>((y * by + i / by) * plane.stride + x * by + i % by)];
+      out.samples.push_back(static_cast<uint8_t>(sum / (by * by)));
+    }
+  return out;
+}
+
 std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray, int h,
-                                     int v) {
+                                     int v, int by = 1) {
   auto planes = raw_planes(file);
+  if (by > 1)
+    for (Plane& plane : planes) plane = reduced(plane, by);
   std::vector<uint8_t> out;
   if (planes.size() == 1 || gray) {
-    for (const int luma : resampled(planes[0], 1, 1, picture, true))
+    for (const int luma : resampled(planes[0], by, by, picture, true))
       out.insert(out.end(), gray ? 1 : 3, static_cast<uint8_t>(to_byte(luma, 5)));
     return out;
   }
@@ -150,9 +166,9 @@ std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& p
     const Rgb rgb = matrix(y << 5, (cb - 128) << 6, (cr - 128) << 6);
     y = static_cast<uint8_t>(rgb.r), cb = static_cast<uint8_t>(rgb.g), cr = static_cast<uint8_t>(rgb.b);
   }
-  const auto first = resampled(planes[0], 1, 1, picture, is_fine),
-             second = resampled(planes[1], h, v, picture, is_fine),
-             third = resampled(planes[2], h, v, picture, is_fine);
+  const auto first = resampled(planes[0], by, by, picture, is_fine),
+             second = resampled(planes[1], h * by, v * by, picture, is_fine),
+             third = resampled(planes[2], h * by, v * by, picture, is_fine);
   for (size_t i = 0; i < first.size(); ++i) {
     const Rgb rgb = is_fine ? Rgb{to_byte(first[i], 5), to_byte(second[i], 5), to_byte(third[i], 5)}
                             : matrix(first[i], 2 * (second[i] - 4096), 2 * (third[i] - 4096));
@@ -222,6 +238,44 @@ TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
         compare({7 * size, 5 * size + 1, 3, h, v, false, restart});
       }
   for (int size = 1; size <= 40; ++size) compare({3 * size, 5 * size, 1, 1, 1, false, 0});
+}
+
+int reduction_for(const Resampled& picture) {
+  for (const int by : {8, 4, 2})
+    if (picture.from.h >= 2 * by * picture.height && picture.from.w >= 2 * by * picture.width) return by;
+  return 1;
+}
+
+// Pictures that shrink by 2 to 20.
+TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
+  std::map<int, int> tried;
+  for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 1), std::pair(1, 2), std::pair(2, 2)})
+    for (int round = 0; round < 60; ++round) {
+      const int channels = round % 5 == 0 && h * v == 1 ? 1 : 3;
+      const std::string file = encode_jpeg({40 + 7 * round, 450 - 6 * round, channels, h, v, false, 0});
+      const auto header = read_image_header(bytes_of(file));
+      Resampled picture = random_picture(*header);
+      const int64_t shrinking = 2 + below(19);
+      picture.height = std::max<int64_t>(1, picture.from.h / shrinking);
+      picture.width = std::max<int64_t>(1, picture.from.w / shrinking);
+      picture.window = {0, 0, picture.height, picture.width};
+      picture.antialias = true, picture.scale_in_dct = true;
+      const int by = reduction_for(picture);
+      ++tried[by];
+      for (const Color color : {Color::rgb, Color::gray}) {
+        Pixels pixels(picture.window.w, decoded_channels(*header, color));
+        RowSink* const sink = &pixels;
+        Scratch scratch;
+        ASSERT_TRUE(*jpeg::resample_planes(bytes_of(file), *header, color, {&picture, 1}, {&sink, 1}, {},
+                                           nullptr, scratch));
+        const auto expected = expected_pixels(file, picture, color == Color::gray, h, v, by);
+        ASSERT_EQ(pixels.pixels.size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i)
+          ASSERT_NEAR(pixels.pixels[i], expected[i], by == 1 ? 0 : 3)
+              << by << ", " << h << " x " << v << ", " << i;
+      }
+    }
+  for (const int by : {1, 2, 4, 8}) EXPECT_GT(tried[by], 10) << by;
 }
 
 std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture,
