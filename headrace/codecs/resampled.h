@@ -16,7 +16,13 @@ struct Resampled {
   bool mirrored = false;
   kernels::Interpolation interpolation = kernels::Interpolation::bilinear;
   bool antialias = true;
+  bool scale_in_dct = false;  // may be made from a smaller image, where a JPEG gives one for less work
 };
+
+// How much smaller than the image that scale_in_dct decodes a picture is at least. 260 photographs to 56 x
+// 56, beside the picture of the whole image: 42 dB on average with 1, 48 with 1.5, 50 with 2; large ones take
+// as long with each.
+inline constexpr int64_t kLeastShrinking = 2;
 
 // Takes the rows of a picture in order; from the first one again when a file turns out to be not in order.
 class RowSink {
@@ -35,6 +41,10 @@ class RowSink {
 // the two happens is seen from the file and the pictures alone: a file that is damaged, or holds coefficients
 // that no encoder makes, where a picture needs it is left to the other way. Rows may have been taken when an
 // error comes.
+//
+// Where all pictures allow it (scale_in_dct), such a JPEG is decoded at 1/2, 1/4 or 1/8 of its size
+// (kernels/idct_reduced.h): the smallest of which every picture, antialiased, is still shrunk to its grid by
+// kLeastShrinking. Others are decoded whole.
 //
 // A store spares the work on parts of the file that no picture needs; it changes no byte.
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,

@@ -11,6 +11,7 @@ struct ImageDecoding {
   Color color = Color::rgb;
   bool upright = false;  // turned as the EXIF tag says
   int64_t max_pixels = kMaxImagePixels;
+  bool scale_in_dct = false;
 
   // The header, unless there are too many pixels.
   Result<ImageHeader> header(std::span<const std::byte> bytes) const;

@@ -20,8 +20,9 @@ Result<Shape> measure(const OpPtr& op, std::string_view file) {
 }
 
 TEST(DecodeImage, ItsMatchIsWrittenIntoEveryPlan) {
-  EXPECT_EQ(decoder()->params().dump(),
-            R"({"color":"rgb","exif_orientation":false,"match":"fast","max_pixels":178956970})");
+  EXPECT_EQ(
+      decoder()->params().dump(),
+      R"({"color":"rgb","exif_orientation":false,"match":"fast","max_pixels":178956970,"scale_in_dct":false})");
 }
 
 TEST(DecodeImage, InfersChannelsFromColor) {
@@ -73,7 +74,11 @@ TEST(DecodeImage, RefusalsSayWhy) {
   EXPECT_EQ(measure(decoder({{"max_pixels", 1}}), testing::kPalettePng).status().text(),
             "decode_image: wants at most 1 pixels, got 1 x 2");
   EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "near"}})).status().text(),
-            "decode_image: match wants Literal[\"fast\", \"exact\"], got \"near\"");
+            "decode_image: match wants \"fast\" or \"exact\", got \"near\"");
+  EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "exact"}, {"scale_in_dct", true}}))
+                .status()
+                .text(),
+            "decode_image: scale_in_dct wants match=\"fast\", got match=\"exact\"");
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ class DecodeResampled final : public AnyOp {
       if (image.count() != out[i].shape.count())
         return internal_error("an image " + image.text() + " for memory of " + out[i].shape.text());
       pictures[i] = geometry.picture();
+      pictures[i].scale_in_dct = decoding_.scale_in_dct;
       void* at = memory.data() + i * sizeof(AnySink);
       if (forms_[i].normalize)
         sinks[i] = new (at) NormalizingSink(forms_[i].numbers.kernel(image), out[i].data);

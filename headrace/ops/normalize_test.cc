@@ -51,7 +51,7 @@ TEST(NormalizeOp, SaysWhatItWants) {
   };
   EXPECT_EQ(refusal(R"({"std": 0})"), "normalize: std wants numbers above 0, got 0.000000");
   EXPECT_EQ(refusal(R"({"dtype": "i64"})"), "normalize: dtype wants f32, f16, bf16 or u8, got i64");
-  EXPECT_EQ(refusal(R"({"layout": "WHC"})"), R"(normalize: layout wants Literal["HWC", "CHW"], got "WHC")");
+  EXPECT_EQ(refusal(R"({"layout": "WHC"})"), R"(normalize: layout wants "HWC" or "CHW", got "WHC")");
   const OpPtr op = *make_op("normalize", *Value::parse(R"({"mean": [1, 2, 3]})"));
   const TensorSpec gray[] = {{DType::u8, {4, 4, 1}}}, planes[] = {{DType::u8, {4, 4}}};
   EXPECT_EQ(op->infer(gray).status().text(),

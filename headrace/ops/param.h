@@ -124,6 +124,13 @@ struct Codec<E> {
       out += (out.back() == '[' ? "\"" : ", \"") + std::string(n) + "\"";
     return out + "]";
   }
+  static std::string wanted() {  // "rgb", "gray" or "unchanged"
+    constexpr auto& names = EnumNames<E>::names;
+    std::string out;
+    for (size_t i = 0; i < names.size(); ++i)
+      out += (i == 0 ? "\"" : i + 1 < names.size() ? ", \"" : " or \"") + std::string(names[i]) + "\"";
+    return out;
+  }
   static Value out(E v) { return std::string_view(EnumNames<E>::names[static_cast<size_t>(v)]); }
   static bool in(const Value& v, E& o) {
     if (!v.text()) return false;

@@ -12,6 +12,20 @@ namespace {
 constexpr char kExact[] = "5e6f039e9a30652d7e17c61a85551b4aba66cb66";
 constexpr char kFast[] = "b96a66dec56e34167c432607c6486320d810bf0e";
 
+constexpr char kScaled[] = "e2a13f56e7b8ea883f5584ae22425e120017c5e4";
+
+Dataset scaled_pipeline() {
+  const auto shrink = [](const Fields& sample) -> Outputs {
+    Outputs out;
+    for (const int size : {2, 4, 8}) {  // by way of an eighth, a quarter, a half
+      const Symbol image = sample["image"].apply("decode_image", {{"scale_in_dct", true}});
+      out.push_back({std::to_string(size), image.apply("resize", {{"size", Value::List{size, size}}})});
+    }
+    return out;
+  };
+  return read(HEADRACE_TEST_GOLDEN_IMAGES, "images").map(shrink).batch(2);
+}
+
 Dataset pipeline(const char* match, const char* dtype, const char* layout) {
   const auto augment = [=](const Fields& sample) -> Outputs {
     const Symbol image = sample["image"]
@@ -40,9 +54,11 @@ void append_epochs(const Dataset& dataset, int epochs, std::vector<uint8_t>& out
       const Result<bool> more = (*loader)->next(batch);
       ASSERT_TRUE(more.ok()) << more.status().text();
       if (!*more) break;
-      const View view = batch.fields[0].view();
-      const auto* bytes = view.as<uint8_t>();
-      out.insert(out.end(), bytes, bytes + view.size_bytes());
+      for (const Tensor& field : batch.fields) {
+        const View view = field.view();
+        const auto* bytes = view.as<uint8_t>();
+        out.insert(out.end(), bytes, bytes + view.size_bytes());
+      }
     }
   }
 }
@@ -60,6 +76,14 @@ TEST(OneArithmetic, TheMainJobHasOneHashOnEverySimdTarget) {
   kernels::on_each_simd_target([](const std::string& target) {
     EXPECT_EQ(hash_of_main_job("exact"), kExact) << target;
     EXPECT_EQ(hash_of_main_job("fast"), kFast) << target;
+  });
+}
+
+TEST(OneArithmetic, SoHasAJobScaledInTheDct) {
+  kernels::on_each_simd_target([](const std::string& target) {
+    std::vector<uint8_t> bytes;
+    append_epochs(scaled_pipeline(), 1, bytes);
+    EXPECT_EQ(testing::sha1_hex(bytes), kScaled) << target;
   });
 }
 

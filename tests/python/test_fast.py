@@ -74,6 +74,10 @@ def train(image: Any) -> Any:
     return ops.random_flip(ops.random_resized_crop(fast(image), size=24))
 
 
+def train_small(image: Any) -> Any:
+    return ops.random_flip(ops.random_resized_crop(fast(image, scale_in_dct=True), size=4, scale=(0.3, 1)))
+
+
 # The same job, its chain spread over maps and index verbs in every way; ids make the samples comparable.
 SPREAD: dict[str, Plan] = {
     "one map": lambda d: d.map(lambda s: {"x": normal(train(s.image), layout="CHW"), "id": s.id}),
@@ -195,6 +199,7 @@ JOBS: dict[str, Plan] = {
             "x": normal(ops.center_crop(ops.random_resize(fast(i), shorter=(30, 50)), size=30), dtype="bf16")
         }
     ),
+    "scaled in the DCT": job(lambda i: {"x": normal(train_small(i), layout="CHW")}),
     "bicubic, no antialias": job(
         lambda i: {"x": ops.random_resized_crop(fast(i), size=20, interpolation="bicubic", antialias=False)}
     ),
@@ -231,7 +236,7 @@ def test_shapes_and_types_are_those_of_exact(
         assert {k: leaf[:2] for k, leaf in one.items()} == {k: leaf[:2] for k, leaf in other.items()}
 
 
-def exact(image: Any, **options: Any) -> Any:
+def exact(image: Any, scale_in_dct: bool = False, **options: Any) -> Any:
     return ops.decode_image(image, match="exact", **options)
 
 
@@ -273,6 +278,23 @@ def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: p
         return
     monkeypatch.setitem(globals(), "fast", exact)
     assert delivered(plan, folder) == got
+
+
+def test_scaling_in_the_dct_is_chosen_and_part_of_the_plan(folder: str) -> None:
+    def job(**options: Any) -> hr.Dataset:
+        data = hr.read(folder, format="images")
+        return data.map(lambda s: {"x": ops.resize(fast(s.image, **options), size=(6, 5)), "i": s.image})
+
+    scaled, whole = job(scale_in_dct=True), job()
+    assert '"scale_in_dct": true' in scaled.plan() and '"scale_in_dct": false' in whole.plan()
+    apart = []
+    for one, other in zip(scaled.numpy(), whole.numpy(), strict=True):
+        is_jpeg = one["i"].startswith(b"\xff\xd8")
+        apart.append(np.abs(one["x"].astype(float) - other["x"]).max() if is_jpeg else 0)
+        assert is_jpeg or one["x"].tobytes() == other["x"].tobytes()
+    assert sum(map(bool, apart)) > len(SIZES) and max(apart) < 30, apart
+    with pytest.raises(ValueError, match=r'decode_image: scale_in_dct wants match="fast", got match="exact"'):
+        ops.decode_image(b"", match="exact", scale_in_dct=True)
 
 
 SIDE = 120

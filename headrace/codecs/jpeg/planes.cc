@@ -10,6 +10,7 @@
 #include "headrace/codecs/jpeg/transform.h"
 #include "headrace/core/saturate.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/kernels/idct_reduced.h"
 #include "headrace/kernels/resample_planes.h"
 
 namespace headrace::jpeg {
@@ -21,7 +22,7 @@ using kernels::padded;
 using kernels::PlaneAxis;
 using kernels::PlaneTaps;
 
-constexpr int64_t kSide = 8;  // of a block
+constexpr int kSide = 8;  // of a block
 
 // What the planes are when they are resampled.
 enum class Form : uint8_t {
@@ -124,9 +125,9 @@ struct Path {
 // One picture in the making.
 class Picture {
  public:
-  // False without memory.
-  bool make(const Scan& scan, Form form, const Resampled& wanted, RowSink& sink, Memory& memory) {
-    wanted_ = &wanted, sink_ = &sink, form_ = form;
+  // `side` samples of a block. False without memory.
+  bool make(const Scan& scan, int side, Form form, const Resampled& wanted, RowSink& sink, Memory& memory) {
+    wanted_ = &wanted, sink_ = &sink, side_ = side, form_ = form;
     if (!make_path(scan, 0, fine_, memory)) return false;
     if (form == Form::coarse && !make_path(scan, 1, coarse_, memory)) return false;
     const int64_t width = wanted.window.w;
@@ -150,8 +151,8 @@ class Picture {
     feed(fine_, strip, origin, y, count, rounded, [&](int r) { return ring_[plane].row(y + r); });
   }
   // A strip of eight rows of Cb and eight of Cr.
-  void feed_chroma(const int16_t* strip, int64_t origin, int64_t y) {
-    feed(coarse_, strip, origin, y, kSide, false,
+  void feed_chroma(const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
+    feed(coarse_, strip, origin, y, count, false,
          [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
   }
 
@@ -174,9 +175,12 @@ class Picture {
   const Path& path_of(int plane) const { return plane > 0 && form_ == Form::coarse ? coarse_ : fine_; }
 
   bool make_path(const Scan& scan, int component, Path& path, Memory& memory) const {
+    const int reduction = kSide / side_;
     const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
-    PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h, scan.width_of(component));
-    PlaneAxis y = axis_of(wanted_->from.y, wanted_->from.h, v, scan.height_of(component));
+    const auto samples = [&](int64_t whole) { return (whole + reduction - 1) / reduction; };
+    PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h * reduction, samples(scan.width_of(component)));
+    PlaneAxis y =
+        axis_of(wanted_->from.y, wanted_->from.h, v * reduction, samples(scan.height_of(component)));
     x.grid = wanted_->width, x.first = wanted_->window.x, x.count = wanted_->window.w;
     y.grid = wanted_->height, y.first = wanted_->window.y, y.count = wanted_->window.h;
     x.reversed = wanted_->mirrored;
@@ -196,6 +200,7 @@ class Picture {
 
   const Resampled* wanted_ = nullptr;
   RowSink* sink_ = nullptr;
+  int side_ = kSide;
   Form form_ = Form::gray;
   Path fine_, coarse_;
   Ring ring_[3];
@@ -206,8 +211,9 @@ class Picture {
 
 class Decoder {
  public:
-  Decoder(const Scan& scan, const Tables& tables, Form form)
-      : scan_(scan), reader_(scan, tables), form_(form) {
+  // `side` samples of a block: 8, or 4, 2 and 1 for a smaller image.
+  Decoder(const Scan& scan, const Tables& tables, int side, Form form)
+      : scan_(scan), reader_(scan, tables), side_(side), form_(form) {
     for (int c = 0; c < planes_of(form); ++c)
       quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
@@ -216,10 +222,10 @@ class Decoder {
     pictures_.resize(pictures.size());
     int32_t window = 0;
     for (size_t i = 0; i < pictures.size(); ++i) {
-      if (!pictures_[i].make(scan_, form_, pictures[i], *sinks[i], memory)) return false;
+      if (!pictures_[i].make(scan_, side_, form_, pictures[i], *sinks[i], memory)) return false;
       const Path &fine = pictures_[i].fine(), &coarse = pictures_[i].coarse();
-      touch(columns_, fine.columns, scan_.mcu_width()), touch(rows_, fine.rows, scan_.mcu_height());
-      if (form_ == Form::coarse) touch(columns_, coarse.columns, kSide), touch(rows_, coarse.rows, kSide);
+      touch(columns_, fine.columns, side_ * scan_.h_most), touch(rows_, fine.rows, side_ * scan_.v_most);
+      if (form_ == Form::coarse) touch(columns_, coarse.columns, side_), touch(rows_, coarse.rows, side_);
       window = std::max({window, fine.across.window, coarse.across.window});
     }
     const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
@@ -262,7 +268,7 @@ class Decoder {
   struct Strip {
     int16_t* data = nullptr;
     int64_t origin = 0, columns = 0;  // its first one, and how many
-    int16_t* block(int64_t column) const { return data + (kSide * column - origin) * kStripRows; }
+    int16_t* column(int64_t x) const { return data + (x - origin) * kStripRows; }
   };
 
   // Widens a range of MCUs so that these samples are within it.
@@ -271,12 +277,13 @@ class Decoder {
   }
 
   // `blocks` wide, and what a window may read beyond.
-  static bool take_strip(Strip& strip, Range blocks, int32_t window, Memory& memory) {
-    const auto size = static_cast<size_t>(((blocks.end - blocks.begin) * kSide + window) * kStripRows);
+  bool take_strip(Strip& strip, Range blocks, int32_t window, Memory& memory) const {
+    const int64_t columns = (blocks.end - blocks.begin) * side_;
+    const auto size = static_cast<size_t>((columns + window) * kStripRows);
     const auto room = memory.take<int16_t>(size);
     if (room.empty()) return false;
     std::memset(room.data(), 0, size * sizeof(int16_t));
-    strip = {room.data(), blocks.begin * kSide, (blocks.end - blocks.begin) * kSide};
+    strip = {room.data(), blocks.begin * side_, columns};
     return true;
   }
 
@@ -334,12 +341,13 @@ class Decoder {
     for (int64_t mcu = column; mcu < column + mcus; ++mcu)
       for (int v = 0; v < scan_.v_most; ++v)
         for (int h = 0; h < scan_.h_most; ++h)
-          out[blocks++] = strips_[0].block(mcu * scan_.h_most + h) + half_of(row, v);
+          out[blocks++] = strips_[0].column((mcu * scan_.h_most + h) * side_) + row_of_luma(row, v);
     if (!transform_blocks(0, out, blocks)) return false;
     for (int c = 1; c < planes_of(form_); ++c) {
       const bool is_rgb = form_ == Form::rgb;
       for (int64_t mcu = 0; mcu < mcus; ++mcu)
-        out[mcu] = strips_[is_rgb ? c : 1].block(column + mcu) + (is_rgb ? half_of(row, 0) : (c - 1) * kSide);
+        out[mcu] = strips_[is_rgb ? c : 1].column((column + mcu) * side_) +
+                   (is_rgb ? row_of_luma(row, 0) : row_of_chroma(row, c));
       if (!transform_blocks(c, out, static_cast<int>(mcus))) return false;
     }
     return true;
@@ -347,6 +355,7 @@ class Decoder {
 
   bool transform_blocks(int c, int16_t* const* out, int blocks) {
     const uint16_t* const quant = quant_[c].data();
+    if (side_ < kSide) return transform_reduced(c, out, blocks);
     const auto flat = [&](int16_t dc, int16_t* to) { return kernels::idct_dc_columns(dc, quant[0], to); };
     const auto pair = [&](const int16_t* coefficients, int16_t* out0, int16_t* out1) {
       return kernels::idct_pair_columns(coefficients, quant, out0, out1 ? out1 : spare_);
@@ -354,19 +363,40 @@ class Decoder {
     return transform(coefficients_, c, out, blocks, flat, pair);
   }
 
-  // Which half of the strip's rows the blocks of luma go to.
-  int64_t half_of(int64_t row, int v) const { return (row * scan_.v_most + v) % 2 * kSide; }
+  bool transform_reduced(int c, int16_t* const* out, int blocks) {
+    const uint16_t* const quant = quant_[c].data();
+    const auto flat = [&](int16_t dc, int16_t* to) {
+      kernels::idct_dc_reduced(side_, dc, quant[0], to);
+      return true;
+    };
+    const auto pair = [&](const int16_t* coefficients, int16_t* out0, int16_t* out1) {
+      kernels::idct_pair_reduced(side_, coefficients, quant, out0, out1 ? out1 : spare_);
+      return true;
+    };
+    return transform(coefficients_, c, out, blocks, flat, pair);
+  }
+
+  // Where in their strips the blocks of a row of MCUs go.
+  int64_t row_of_luma(int64_t row, int v) const { return (row * scan_.v_most + v) * side_ % kStripRows; }
+  int64_t row_of_chroma(int64_t row, int c) const { return (c - 1) * kSide + row * side_ % kSide; }
+
+  // The rows of a strip of `most` that are there when `end` rows of the image are.
+  struct Fill {
+    int64_t y = 0, count = 0;
+    Fill(int64_t end, int64_t most) : y((end - 1) / most * most), count(end - y) {}
+  };
 
   void feed(int64_t row) {
-    const int64_t blocks = (row + 1) * scan_.v_most;  // rows of blocks of luma that are there
-    const int64_t y = (blocks - 1) / 2 * kStripRows, count = blocks * kSide - y;
-    const bool is_whole = count == kStripRows || row + 1 == rows_.end;
+    const Fill luma((row + 1) * scan_.v_most * side_, kStripRows), chroma((row + 1) * side_, kSide);
+    const bool is_last = row + 1 == rows_.end;
+    const bool is_whole = is_last || luma.count == kStripRows;
     if (is_whole && form_ == Form::rgb)
       kernels::strips_to_rgb(strips_[0].data, strips_[1].data, strips_[2].data, strips_[0].columns);
     for (Picture& picture : pictures_) {
       for (int p = 0; is_whole && p < (form_ == Form::rgb ? 3 : 1); ++p)
-        picture.feed(p, strips_[p].data, strips_[p].origin, y, count);
-      if (form_ == Form::coarse) picture.feed_chroma(strips_[1].data, strips_[1].origin, row * kSide);
+        picture.feed(p, strips_[p].data, strips_[p].origin, luma.y, luma.count);
+      if (form_ == Form::coarse && (is_last || chroma.count == kSide))
+        picture.feed_chroma(strips_[1].data, strips_[1].origin, chroma.y, chroma.count);
       picture.emit();
     }
   }
@@ -374,6 +404,7 @@ class Decoder {
   const Scan& scan_;
   EntropyReader reader_;
   Coefficients coefficients_;
+  int side_;
   Form form_;
   PairTable quant_[3];
   int16_t spare_[kSide * kStripRows];
@@ -385,6 +416,21 @@ class Decoder {
   int64_t known_rows_ = 0;
   Strip strips_[3];  // of luma, and one with both of chroma; or of all three planes
 };
+
+// Samples of a block: as few as leave every picture to be shrunk.
+int side_for(std::span<const Resampled> pictures) {
+  int side = 1;
+  for (const Resampled& picture : pictures) {
+    if (!picture.scale_in_dct || !picture.antialias) return kSide;
+    const auto leaves_enough = [&](int64_t from, int64_t to) {
+      return from * side >= kLeastShrinking * to * kSide;
+    };
+    while (side < kSide &&
+           !(leaves_enough(picture.from.h, picture.height) && leaves_enough(picture.from.w, picture.width)))
+      side *= 2;
+  }
+  return side;
+}
 
 }  // namespace
 
@@ -401,7 +447,7 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
                                                                   : Form::coarse;
   const Scratch::Mark mark = scratch.mark();
   Memory memory(scratch);
-  Decoder decoder(*scan, *tables, form);
+  Decoder decoder(*scan, *tables, side_for(pictures), form);
   decoder.use(known, found);
   const bool made = decoder.make(pictures, sinks, memory);
   const bool done = made && decoder.run(scratch);
@@ -417,7 +463,7 @@ EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const 
   const std::optional<Scan> scan = read_scan(bytes);
   const Tables* tables = scan ? tables_of(*scan) : nullptr;
   if (!tables) return found;
-  Decoder decoder(*scan, *tables, Form::gray);
+  Decoder decoder(*scan, *tables, kSide, Form::gray);
   decoder.use(none, &found);
   if (!decoder.pass_over_all(scratch)) found.points.clear();
   return found;
