@@ -4,10 +4,9 @@
 
 #include "headrace/core/dtype.h"
 #include "headrace/kernels/simd.h"
-#include "hwy/cache_control.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/kernels/affine.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
