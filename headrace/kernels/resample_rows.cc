@@ -73,10 +73,9 @@ using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
-// The rounded value of a pair of half sums; clamped later.
+// The value of a pair of half sums, of which the low one began with half a unit, to round; clamped later.
 HWY_INLINE V32 join_sums(V32 low, V32 high) {
-  const V32 sum = hn::Add(hn::ShiftLeft<kLowBits>(high), low);
-  return hn::ShiftRight<kPrecisionBits>(hn::Add(sum, hn::Set(D32(), kHalf)));
+  return hn::ShiftRight<kPrecisionBits>(hn::Add(hn::ShiftLeft<kLowBits>(high), low));
 }
 
 // Within each block: bytes of a.0 b.0 a.1 b.1 ... where a holds the clamped lanes of v0, v1 and b those of
@@ -95,7 +94,7 @@ HWY_INLINE V32 across_pixel(const AcrossPlan& plan, int64_t x, const uint8_t* co
   const D32 d32;
   const int32_t* word = plan.words + 4 * x * plan.groups;
   const auto weights = [&](int i) { return hn::BitCast(D16(), hn::Set(d32, word[i])); };
-  V32 low = hn::Zero(d32), high = hn::Zero(d32);
+  V32 low = hn::Set(d32, kHalf), high = hn::Zero(d32);
   for (int64_t group = 0, at = plan.offsets[x]; group < plan.groups; ++group, at += step, word += 4) {
     const V8 bytes = load_blocks(D8(), rows, at);
     const V16 first = hn::BitCast(D16(), hn::TableLookupBytesOr0(bytes, pixels01));
@@ -132,7 +131,8 @@ HWY_INLINE V8 down_vector(const uint8_t* const* rows, const int32_t* words, int6
   const D8 d8;
   const D32 d32;
   const V8 zero = hn::Zero(d8);
-  V32 l0 = hn::Zero(d32), l1 = l0, l2 = l0, l3 = l0, h0 = l0, h1 = l0, h2 = l0, h3 = l0;
+  V32 l0 = hn::Set(d32, kHalf), l1 = l0, l2 = l0, l3 = l0;
+  V32 h0 = hn::Zero(d32), h1 = h0, h2 = h0, h3 = h0;
   for (int64_t pair = 0; pair < pairs; ++pair) {
     const V8 a = hn::LoadU(d8, rows[2 * pair] + at), b = hn::LoadU(d8, rows[2 * pair + 1] + at);
     const V8 lower = hn::InterleaveLower(d8, a, b), upper = hn::InterleaveUpper(d8, a, b);
