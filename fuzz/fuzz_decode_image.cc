@@ -1,4 +1,4 @@
-// Any bytes, decoded in all three colour modes into memory of exactly the measured size, and turned upright.
+// Any bytes, decoded in all colour modes into memory of exactly the measured size, and turned upright.
 #include <cstdlib>
 #include <vector>
 
@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kMaxPixels = 1 << 22;  // larger images only make the fuzzer slow
 
 void decode(std::span<const std::byte> bytes, const headrace::ImageHeader& header, Color color) {
+  if (!headrace::check_color(header, color).ok()) return;
   const int channels = headrace::decoded_channels(header, color);
   const auto row = static_cast<size_t>(header.width * channels);
   std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height)), upright(pixels.size());
@@ -27,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const auto header = headrace::read_image_header(bytes);
   if (!header.ok() || header->height * header->width > kMaxPixels) return 0;
-  for (const Color color : {Color::rgb, Color::gray, Color::unchanged}) decode(bytes, *header, color);
+  for (const Color color : {Color::rgb, Color::gray, Color::unchanged, Color::index})
+    decode(bytes, *header, color);
   return 0;
 }

@@ -94,8 +94,24 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   return header;
 }
 
+Status check_color(const ImageHeader& header, Color color) {
+  constexpr int kPlainGray = 1;
+  if (color != Color::index || header.has_indexes) return {};
+  if (header.channels == kPlainGray && header.bit_depth == 8) return {};
+  constexpr std::array<std::string_view, 5> kinds{"", "grey", "grey and alpha", "RGB", "RGBA"};
+  const auto channels = static_cast<size_t>(header.channels);
+  return {Code::unavailable,
+          "color=\"index\" wants an image with a palette, or a grey one of up to 8 bits, got " +
+              std::string(image_format_name(header)) + " of " +
+              std::string(header.is_cmyk ? "CMYK" : kinds[channels]) + " with " +
+              std::to_string(header.bit_depth) + " bits a channel"};
+}
+
 Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                     size_t row_stride, Scratch& scratch) {
+  HEADRACE_TRY(check_color(header, color));
+  // Plain grey of 8 bits is what is stored.
+  if (color == Color::index && !header.has_indexes) color = Color::gray;
   return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
 }
 

@@ -31,6 +31,8 @@ struct ImageHeader {
   bool is_cmyk = false;
   int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
   int orientation = 1;  // EXIF 1..8; 1 when the file says nothing
+  // Pixels are numbers that the codec gives as they are stored: of a palette, or grey of fewer than 8 bits.
+  bool has_indexes = false;
 
   Box whole() const { return {0, 0, height, width}; }
 };
@@ -39,6 +41,7 @@ enum class Color : uint8_t {
   rgb,        // 3 channels: grey is replicated, a palette expanded, alpha dropped, CMYK converted
   gray,       // 1 channel: of a JPEG its luma plane, of all others (19595 R + 38470 G + 7471 B) / 65536
   unchanged,  // the file's own channels; a palette becomes RGB, a transparent colour becomes alpha
+  index,      // 1 channel: the numbers that are stored, of a palette or grey; see check_color
 };
 
 inline constexpr int64_t kMaxImageSide = 65500;  // libjpeg's own limit, kept for every format
@@ -49,13 +52,16 @@ Result<ImageHeader> read_image_header(std::span<const std::byte> bytes);
 std::string_view image_format_name(const ImageHeader& header);  // "JPEG"
 
 constexpr int decoded_channels(const ImageHeader& header, Color color) {
-  return color == Color::rgb ? 3 : color == Color::gray ? 1 : header.channels;
+  return color == Color::rgb ? 3 : color == Color::unchanged ? header.channels : 1;
 }
+
+// `unavailable` for Color::index of an image that has no palette and is not grey of up to 8 bits.
+Status check_color(const ImageHeader& header, Color color);
 
 // Decode at least the pixels of `part`, each to its place among header.height rows of header.width *
 // decoded_channels(header, color) bytes, `row_stride` bytes apart; what `out` holds elsewhere is undefined.
 // The bytes do not depend on `part`. `header` is what read_image_header said of the same bytes; `part` lies
-// within the image and is not empty.
+// within the image and is not empty; check_color is fine with it.
 //
 // Damaged data is an error, never grey pixels. Damage below `part`, or right of it in its last rows, may go
 // unnoticed, but for a JPEG that does not end with its end marker: that one is decoded to its end, so that a

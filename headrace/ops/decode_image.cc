@@ -11,7 +11,7 @@ enum class DecodeMatch : uint8_t { fast, exact };
 
 template <> struct EnumNames<Color> {
   static constexpr std::array names{std::string_view("rgb"), std::string_view("gray"),
-                                    std::string_view("unchanged")};
+                                    std::string_view("unchanged"), std::string_view("index")};
 };
 template <> struct EnumNames<DecodeMatch> {
   static constexpr std::array names{std::string_view("fast"), std::string_view("exact")};
@@ -32,7 +32,8 @@ struct DecodeImage {
   static constexpr std::tuple fields{
       Field{"color", &DecodeImage::color,
             "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the "
-            "file."},
+            "file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a "
+            "palette, or grey of up to 8 bits, neither scaled nor looked up. Other files are an error then."},
       Field{"exif_orientation", &DecodeImage::exif_orientation,
             "Turn the image upright as its EXIF tag says."},
       Field{"match", &DecodeImage::match,
@@ -55,7 +56,11 @@ struct DecodeImage {
   Result<TensorSpec> infer(const TensorSpec& in) const {
     const bool is_file = in.shape.rank() == 1 && (in.dtype == DType::bytes || in.dtype == DType::u8);
     if (!is_file) return invalid("wants the bytes of an image file, got " + in.text());
-    return TensorSpec{DType::u8, {kAny, kAny, color == Color::rgb ? 3 : color == Color::gray ? 1 : kAny}};
+    return TensorSpec{DType::u8,
+                      {kAny, kAny,
+                       color == Color::rgb         ? 3
+                       : color == Color::unchanged ? kAny
+                                                   : 1}};
   }
 
   Result<Shape> measure(View in, const Key&) const {
@@ -95,6 +100,7 @@ const Registered<DecodeImage> registered;
 
 Result<ImageHeader> ImageDecoding::header(std::span<const std::byte> bytes) const {
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
+  HEADRACE_TRY(check_color(header, color));
   if (header.height * header.width <= max_pixels) return header;
   return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
                                      std::to_string(header.height) + " x " + std::to_string(header.width));
@@ -109,6 +115,7 @@ Shape ImageDecoding::shape(const ImageHeader& header) const {
 std::optional<ImageDecoding> fast_decoding(const AnyOp& op) {
   const auto* decode = dynamic_cast<const op_detail::Adapter<DecodeImage>*>(&op);
   if (!decode || decode->op().match != DecodeMatch::fast) return std::nullopt;
+  if (decode->op().color == Color::index) return std::nullopt;  // numbers of classes are not mixed
   return decode->op().decoding();
 }
 

@@ -205,7 +205,7 @@ def crop_mirror_normalize(
 def decode_image(
     image: Data,
     *,
-    color: Literal["rgb", "gray", "unchanged"] = "rgb",
+    color: Literal["rgb", "gray", "unchanged", "index"] = "rgb",
     exif_orientation: bool = False,
     match: Literal["fast", "exact"] = "fast",
     max_pixels: int = 178956970,
@@ -217,7 +217,8 @@ def decode_image(
     Args:
         image: The field to work on.
         color: 'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the
-            file.
+            file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a
+            palette, or grey of up to 8 bits, neither scaled nor looked up. Other files are an error then.
         exif_orientation: Turn the image upright as its EXIF tag says.
         match: 'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, but where crops, flips
             and one resize follow in a pipeline, a JPEG's planes are resized before they become RGB.

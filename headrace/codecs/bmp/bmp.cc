@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
@@ -25,15 +26,28 @@ Result<ImageHeader> read_bmp_header(Bytes bytes) {
                      .channels = layout.has_palette() && layout.is_gray ? 1
                                  : layout.has_alpha()                   ? 4
                                                                         : 3,
-                     .bit_depth = layout.has_palette() ? layout.bits : 8};
+                     .bit_depth = layout.has_palette() ? layout.bits : 8,
+                     .has_indexes = layout.has_palette()};
 }
+
+// Rows of pixels, top row first.
+struct Rows {
+  uint8_t* data;
+  size_t stride;
+  int channels;
+  Color color;
+  uint8_t* row(int64_t y) const { return data + static_cast<size_t>(y) * stride; }
+};
 
 // The colours of the palette, of as many channels as are wanted.
 using Colors = std::array<uint8_t, 256 * 4>;
 
-Colors colors_of(const Layout& layout, int channels) {
+Colors colors_of(const Layout& layout, const Rows& rows) {
   Colors colors;
-  convert_channels(layout.palette.data(), 3, 256, colors.data(), channels);
+  if (rows.color == Color::index)
+    std::iota(colors.begin(), colors.begin() + 256, uint8_t{0});
+  else
+    convert_channels(layout.palette.data(), 3, 256, colors.data(), rows.channels);
   return colors;
 }
 
@@ -131,14 +145,6 @@ class RunLengths {
   size_t at_ = 0, column_ = 0;
 };
 
-// Rows of pixels, top row first.
-struct Rows {
-  uint8_t* data;
-  size_t stride;
-  int channels;
-  uint8_t* row(int64_t y) const { return data + static_cast<size_t>(y) * stride; }
-};
-
 Status decode_runs(Bytes bytes, const Layout& layout, const Box& part, const Rows& out, Scratch& scratch) {
   const auto size = static_cast<size_t>(layout.height * layout.width);
   const auto indexes = scratch.take<uint8_t>(size);
@@ -146,7 +152,7 @@ Status decode_runs(Bytes bytes, const Layout& layout, const Box& part, const Row
   const Bytes runs = bytes.subspan(std::min(layout.pixels, bytes.size()));
   const bool nibbles = layout.packing == bmp::Packing::rle4;
   HEADRACE_TRY(RunLengths(runs, nibbles, layout.width, indexes, scratch).decode());
-  const Colors colors = colors_of(layout, out.channels);
+  const Colors colors = colors_of(layout, out);
   for (int64_t y = part.y; y < part.bottom(); ++y) {
     if (scratch.is_stopped()) return stopped();
     const int64_t stored = layout.top_down ? y : layout.height - 1 - y;
@@ -159,7 +165,7 @@ Status decode_runs(Bytes bytes, const Layout& layout, const Box& part, const Row
 Status decode_plain(Bytes bytes, const Layout& layout, const Box& part, const Rows& out, Scratch& scratch) {
   const auto unpacked = scratch.take<uint8_t>(static_cast<size_t>(layout.width * 4));
   if (unpacked.empty()) return scratch.over_budget(static_cast<size_t>(layout.width * 4), "a row of a BMP");
-  const Colors colors = colors_of(layout, out.channels);
+  const Colors colors = colors_of(layout, out);
   const auto* first = reinterpret_cast<const uint8_t*>(bytes.data()) + layout.pixels;
   for (int64_t y = part.y; y < part.bottom(); ++y) {
     if (scratch.is_stopped()) return stopped();
@@ -182,7 +188,7 @@ Status decode_bmp(Bytes bytes, const ImageHeader& header, Color color, const Box
   HEADRACE_ASSIGN(const Layout layout, bmp::read_layout(bytes));
   if (layout.height != header.height || layout.width != header.width)
     return corrupt("damaged BMP: two headers");
-  const Rows rows{out, row_stride, decoded_channels(header, color)};
+  const Rows rows{out, row_stride, decoded_channels(header, color), color};
   const Scratch::Mark mark = scratch.mark();
   const Status status = layout.is_run_length_coded() ? decode_runs(bytes, layout, part, rows, scratch)
                                                      : decode_plain(bytes, layout, part, rows, scratch);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "headrace/codecs/codec.h"
@@ -105,7 +106,8 @@ Result<ImageHeader> read_gif_header(Bytes bytes) {
                    " pixels");
   return ImageHeader{.height = frame.canvas_height,
                      .width = frame.canvas_width,
-                     .channels = (frame.is_gray ? 1 : 3) + (frame.transparent >= 0 ? 1 : 0)};
+                     .channels = (frame.is_gray ? 1 : 3) + (frame.transparent >= 0 ? 1 : 0),
+                     .has_indexes = true};
 }
 
 struct CloseGif {
@@ -152,8 +154,12 @@ Status seek_frame(GifFileType* gif) {
 // From an index to the pixel it stands for.
 using Colors = std::array<uint8_t, 256 * 4>;
 
-Colors colors_of(const FrameInfo& frame, int channels) {
+Colors colors_of(const FrameInfo& frame, Color color, int channels) {
   Colors colors;
+  if (color == Color::index) {
+    std::iota(colors.begin(), colors.begin() + 256, uint8_t{0});
+    return colors;
+  }
   for (int i = 0; i < 256; ++i) {
     const uint8_t* rgb = frame.palette.data() + 3 * i;
     const uint8_t rgba[4] = {rgb[0], rgb[1], rgb[2], static_cast<uint8_t>(i == frame.transparent ? 0 : 255)};
@@ -189,7 +195,7 @@ Status decode_gif(Bytes bytes, const ImageHeader& header, Color color, const Box
                   size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const FrameInfo frame, read_frame_info(bytes));
   const int channels = decoded_channels(header, color);
-  const Colors colors = colors_of(frame, channels);
+  const Colors colors = colors_of(frame, color, channels);
   const auto row_at = [&](int64_t y, int64_t x) {
     return out + static_cast<size_t>(y) * row_stride + static_cast<size_t>(x * channels);
   };

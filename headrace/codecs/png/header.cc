@@ -43,7 +43,8 @@ Result<ImageHeader> read_ihdr(Bytes ihdr, size_t file_size) {
   ImageHeader header{.height = word_at(ihdr, 4),
                      .width = word_at(ihdr, 0),
                      .channels = color_type == kPalette ? 3 : samples_of(color_type),
-                     .bit_depth = depth};
+                     .bit_depth = depth,
+                     .has_indexes = color_type == kPalette || (color_type == kGray && depth <= 8)};
   const uint64_t row_bits =
       static_cast<uint64_t>(header.width) * static_cast<uint64_t>(samples_of(color_type) * depth);
   const bool fits_in_64_bits = header.height <= kMaxImageSide;

@@ -21,10 +21,24 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 
 using ConvertRow = void (*)(const uint8_t* in, size_t count, uint8_t* out);
 
+// Numbers of 1, 2 or 4 bits, the first in the high bits, one byte each.
+template <int kBits> void unpack_indexes(const uint8_t* in, size_t count, uint8_t* out) {
+  constexpr size_t kPerByte = 8 / kBits;
+  for (size_t i = 0; i < count; ++i)
+    out[i] = static_cast<uint8_t>(in[i / kPerByte] >> (8 - kBits * (i % kPerByte + 1)) & ((1 << kBits) - 1));
+}
+
+ConvertRow unpack_of(int bits) {
+  return bits == 1   ? unpack_indexes<1>
+         : bits == 2 ? unpack_indexes<2>
+         : bits == 4 ? unpack_indexes<4>
+                     : nullptr;
+}
+
 // What libspng is asked for, and how its rows become the wanted ones (null: they are the wanted ones).
 struct Recipe {
   spng_format format;
-  size_t pixel_size;
+  size_t pixel_bits;
   int flags;
   ConvertRow convert;
 };
@@ -34,12 +48,13 @@ Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color)
   const bool is_gray =
       ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE || ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
   const int channels = decoded_channels(header, color);
-  if (channels == 4) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, nullptr};
-  if (channels == 3) return {SPNG_FMT_RGB8, 3, 0, nullptr};
-  if (channels == 2) return {SPNG_FMT_RGBA8, 4, SPNG_DECODE_TRNS, rgba_to_gray_alpha};
+  if (color == Color::index) return {SPNG_FMT_RAW, ihdr.bit_depth, 0, unpack_of(ihdr.bit_depth)};
+  if (channels == 4) return {SPNG_FMT_RGBA8, 32, SPNG_DECODE_TRNS, nullptr};
+  if (channels == 3) return {SPNG_FMT_RGB8, 24, 0, nullptr};
+  if (channels == 2) return {SPNG_FMT_RGBA8, 32, SPNG_DECODE_TRNS, rgba_to_gray_alpha};
   if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && ihdr.bit_depth <= 8)
-    return {SPNG_FMT_G8, 1, 0, nullptr};
-  return {SPNG_FMT_RGB8, 3, 0, is_gray ? first_of_three : rgb_to_gray};
+    return {SPNG_FMT_G8, 8, 0, nullptr};
+  return {SPNG_FMT_RGB8, 24, 0, is_gray ? first_of_three : rgb_to_gray};
 }
 
 Status from_spng(int error) {
@@ -90,7 +105,7 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
   const Recipe recipe = recipe_for(ihdr, header, color);
   HEADRACE_TRY(from_spng(
       spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
-  const size_t width = ihdr.width, row_size = width * recipe.pixel_size;
+  const size_t width = ihdr.width, row_size = (width * recipe.pixel_bits + 7) / 8;
   if (!recipe.convert) {
     HEADRACE_TRY(decode_rows(
         context.get(), row_size, scratch, [&](size_t row) { return out + row * row_stride; }, [](size_t) {}));

@@ -47,7 +47,8 @@ Result<ImageHeader> read_tiff_header(Bytes bytes) {
                      .channels = colors + (layout.has_alpha ? 1 : 0),
                      .is_cmyk = layout.kind == Kind::cmyk,
                      .bit_depth = layout.bits,
-                     .orientation = layout.orientation};
+                     .orientation = layout.orientation,
+                     .has_indexes = layout.kind == Kind::palette};
 }
 
 // Samples of all pixels, one byte each, plane by plane or pixel by pixel as the file has them.
@@ -259,9 +260,15 @@ struct PixelRows {
   uint8_t* out;
   size_t row_stride;
   int channels;
+  bool indexes;  // of a palette: the samples themselves
 
   // `samples` of pixel (y, part.x) and of all right of it.
   void write(int64_t y, const uint8_t* samples) const {
+    if (indexes) {
+      uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x;
+      for (int64_t x = 0; x < part.w; ++x) to[x] = samples[x * step];
+      return;
+    }
     make_pixels(samples, layout, step, part.w, palette, unpacked.data());
     convert_pixels(unpacked.data(), header, part.w, unpacked.data() + 4 * layout.width,
                    out + static_cast<size_t>(y) * row_stride + part.x * channels, channels);
@@ -327,7 +334,8 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
                          unpacked,
                          out,
                          row_stride,
-                         decoded_channels(header, color)};
+                         decoded_channels(header, color),
+                         color == Color::index};
   const bool by_rows =
       !by_libtiff && !layout.separate && !TIFFIsTiled(file.get()) && decodes_rows(file.get());
   return by_rows ? decode_by_rows(file, layout, pixels, scratch)
