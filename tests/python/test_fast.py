@@ -16,7 +16,7 @@ from headrace import ops
 from .pictures import picture
 
 Plan = Callable[[hr.Dataset], hr.Dataset]
-CHAIN = "only the pixels needed are decoded, and resampled plane by plane"
+CHAIN = 'one step: a plain JPEG is decoded only where needed and resampled plane by plane, any other file as with match="exact"'
 FUSION = "fuse_decode_crop_resize_flip_normalize"
 SIZES = [(60, 80), (75, 41), (33, 33), (90, 64)]
 
