@@ -1,5 +1,7 @@
 #include "cli/sample_reader.h"
 
+#include "headrace/codecs/decoded_by.h"
+
 namespace headrace::cli {
 
 Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& header) {
@@ -10,7 +12,10 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
     return {Code::exhausted, "wants " + std::to_string(row * static_cast<size_t>(header.height)) +
                                  " bytes for its pixels, " + std::to_string(pool_->ledger().budget) +
                                  " are there for all threads"};
-  return decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
+  const Status status = decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
+  const std::string_view decoder = take_decoded_by();
+  if (status.ok()) ++decoders_[decoder];
+  return status;
 }
 
 SampleReader::SampleReader(SourcePtr source)

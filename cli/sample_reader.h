@@ -1,8 +1,10 @@
 // One sample, read and taken apart for people: its fields, its encoded images, and if it is broken why. For
 // `inspect` and `verify`. Const methods may be called from several threads; Pixels belong to one each.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/input.h"
@@ -16,8 +18,11 @@ class Pixels {
  public:
   explicit Pixels(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), scratch_(pool_.get()) {}
   Status decode(std::span<const std::byte> bytes, const ImageHeader& header);
+  // How many images each decoder has taken.
+  const std::map<std::string_view, uint64_t>& decoders() const { return decoders_; }
 
  private:
+  std::map<std::string_view, uint64_t> decoders_;
   std::shared_ptr<Pool> pool_;
   Scratch scratch_;
 };

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -12,6 +13,8 @@
 #include "cli/parallel.h"
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
+#include "headrace/codecs/codec.h"
+#include "headrace/formats/images/image_files.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -41,8 +44,10 @@ Status check_sample(const SampleReader& reader, uint64_t index, Pixels& pixels,
   return pixels.decode(bytes, header);
 }
 
-std::vector<Broken> find_broken(const SampleReader& reader, size_t workers,
-                                std::atomic<uint64_t>& num_bytes) {
+using Decoders = std::map<std::string_view, uint64_t>;  // images each took
+
+std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std::atomic<uint64_t>& num_bytes,
+                                Decoders& decoders) {
   const uint64_t size = reader.source().size();
   const auto pool = Pool::make(usable_memory_bytes() / 2);
   std::vector<std::unique_ptr<Pixels>> pixels;
@@ -63,6 +68,8 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers,
     return true;
   });
   std::ranges::sort(broken, {}, &Broken::index);
+  for (const auto& one : pixels)
+    for (const auto& [decoder, images] : one->decoders()) decoders[decoder] += images;
   return broken;
 }
 
@@ -96,7 +103,8 @@ std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector
   return out;
 }
 
-Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, double seconds) {
+Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, const Decoders& decoders,
+              double seconds) {
   Value out, totals{Value::Object()};
   out.set("samples", reader.source().size());
   out.set("seconds", seconds);
@@ -110,8 +118,19 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, dou
   out.set("broken", std::move(list));
   for (const auto& [reason, count] : totals_by_reason(broken)) totals.set(reason, count);
   out.set("reasons", std::move(totals));
+  Value taken{Value::Object()};
+  for (const auto& [decoder, images] : decoders) taken.set(decoder, images);
+  out.set("decoders", std::move(taken));
   const Value metadata = reader.source().metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
+  return out;
+}
+
+// "headrace (baseline JPEG): 250, libjpeg-turbo: 8".
+std::string decoders_text(const Decoders& decoders) {
+  std::string out;
+  for (const auto& [decoder, images] : decoders)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", decoder, count_text(images));
   return out;
 }
 
@@ -122,17 +141,31 @@ void print_totals(const std::vector<Broken>& broken) {
   fmt::print("\n");
 }
 
+// The data, or one image by itself.
+Result<SourcePtr> open_data_or_image(const InputArguments& input) {
+  std::error_code ignored;
+  if (!input.format.empty() || !has_image_ending(input.path) ||
+      !std::filesystem::is_regular_file(input.path, ignored))
+    return open_data(input);
+  ImageFiles files;
+  files.names.add(input.path);
+  OpenRequest request;
+  request.probes.emplace_back().path = input.path;
+  return image_files_source(std::move(files), "images", request);
+}
+
 Result<int> verify(const Arguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
-  HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
+  HEADRACE_ASSIGN(const SourcePtr source, open_data_or_image(arguments.input));
   const SampleReader reader(source);
   const size_t workers = arguments.workers > 0 ? arguments.workers : usable_cores();
   std::atomic<uint64_t> num_bytes{0};
-  const std::vector<Broken> broken = find_broken(reader, workers, num_bytes);
+  Decoders decoders;
+  const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders);
   const double seconds = seconds_since(begin);
   const int code = broken.empty() ? kOk : kProblem;
   if (arguments.json) {
-    fmt::print("{}\n", json_of(reader, broken, seconds).dump(1));
+    fmt::print("{}\n", json_of(reader, broken, decoders, seconds).dump(1));
     return code;
   }
   for (const Broken& b : broken) fmt::print("{}: {}\n", b.file, b.reason);
@@ -143,6 +176,7 @@ Result<int> verify(const Arguments& arguments) {
     what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
   fmt::print("{}: {} of {} broken ({}, {} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
              plural(source->size(), "sample"), what, size_text(static_cast<double>(num_bytes)), seconds);
+  if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
   return code;
@@ -157,10 +191,10 @@ void add_verify(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
-  command->add_flag(
-      "--json", arguments->json,
-      "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-      "\"kind\"}], \"reasons\": {reason: how many}}, and what \"left_out\" of a folder when files were");
+  command->add_flag("--json", arguments->json,
+                    "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
+                    "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
+                    "\"left_out\" of a folder when files were");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

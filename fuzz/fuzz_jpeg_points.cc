@@ -65,6 +65,7 @@ Resampled picture(FuzzedDataProvider& in, int64_t height, int64_t width) {
   out.mirrored = in.ConsumeBool();
   out.interpolation = in.ConsumeBool() ? kernels::Interpolation::bicubic : kernels::Interpolation::bilinear;
   out.antialias = in.ConsumeBool();
+  out.scale_in_dct = in.ConsumeBool();
   return out;
 }
 

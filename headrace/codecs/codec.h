@@ -3,6 +3,7 @@
 // one of its .cc files:
 //
 //   const CodecRegistration registered({.name = "GIF",
+//                                       .library = "giflib",
 //                                       .endings = {".gif"},
 //                                       .recognise = is_gif,
 //                                       .read_header = read_gif_header,
@@ -23,8 +24,9 @@ struct Resampled;  // resampled.h
 class RowSink;
 
 struct ImageCodec {
-  std::string_view name;                                          // as people write it: "JPEG"
-  std::vector<std::string_view> endings;                          // of file names, in small letters: ".jpg"
+  std::string_view name;                  // as people write it: "JPEG"
+  std::string_view library;               // that decodes, for reports: "libjpeg-turbo"
+  std::vector<std::string_view> endings;  // of file names, in small letters: ".jpg"
   bool (*recognise)(std::span<const std::byte> bytes) = nullptr;  // by the first bytes; at most one codec's
   // Cheap, of recognised bytes. `unavailable` for kinds that the codec cannot read. Sides and number of
   // pixels are checked by the caller, so the header must be plausible (image.h), but need not be small.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/codecs/decoded_by.h"
 
 namespace headrace {
 namespace {
@@ -79,6 +80,13 @@ Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
 
 }  // namespace
 
+namespace {
+thread_local std::string_view decoded_by;
+}  // namespace
+
+void set_decoded_by(std::string_view decoder) { decoded_by = decoder; }
+std::string_view take_decoded_by() { return std::exchange(decoded_by, {}); }
+
 std::string_view image_format_name(const ImageHeader& header) { return header.codec->name; }
 
 Result<ImageHeader> read_image_header(Bytes bytes) {
@@ -112,6 +120,7 @@ Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const B
   HEADRACE_TRY(check_color(header, color));
   // Plain grey of 8 bits is what is stored.
   if (color == Color::index && !header.has_indexes) color = Color::gray;
+  set_decoded_by(header.codec->library);
   return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
 }
 

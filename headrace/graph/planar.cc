@@ -337,7 +337,9 @@ Program with_planar_chains(const Program& program, std::set<uint32_t>& followed,
   const Chains chains(program);
   if (chains.empty()) return program;
   for (const int end : chains.ends())
-    notes.insert(chains.text(end) + ": only the pixels needed are decoded, and resampled plane by plane");
+    notes.insert(chains.text(end) +
+                 ": one step: a plain JPEG is decoded only where needed and resampled plane by plane, "
+                 "any other file as with match=\"exact\"");
   for (const Call& call : program.steps)
     if (chains.made_by(call).placed || chains.made_by(call).leads) followed.insert(call.ordinal);
   return Assembly(program, chains).assemble();

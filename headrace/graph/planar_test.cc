@@ -59,9 +59,10 @@ TEST(Planar, AChainBecomesItsGeometryAndOneDecode) {
   EXPECT_EQ(planar.steps(),
             "decode_image.0 random_resized_crop.1 random_flip.2 decode_resampled.0 normalize.3");
   EXPECT_EQ(planar.followed, (std::set<uint32_t>{0, 1, 2}));
-  EXPECT_EQ(*planar.notes.begin(),
-            "decode_image + random_resized_crop + random_flip: only the pixels needed are decoded, and "
-            "resampled plane by plane");
+  EXPECT_EQ(
+      *planar.notes.begin(),
+      "decode_image + random_resized_crop + random_flip: one step: a plain JPEG is decoded only where needed "
+      "and resampled plane by plane, any other file as with match=\"exact\"");
 }
 
 TEST(Planar, SeveralPicturesOfAnImageAreDecodedOnce) {

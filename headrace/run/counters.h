@@ -1,9 +1,11 @@
 // What a run counts: calls, CPU time and bytes of every operator. Each worker owns one Counters and nobody
 // else writes it; a report adds them up.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace {
@@ -26,8 +28,33 @@ struct ReportedOp {
   std::string within;  // name of the other, or nothing
 };
 
+// How many images each decoder took, by its name.
+class DecoderTallies {
+ public:
+  void add(std::string_view decoder) {
+    for (One& one : all_) {
+      const char* name = one.name.load(std::memory_order_relaxed);
+      if (name && name != decoder) continue;
+      if (!name) one.name.store(decoder.data(), std::memory_order_relaxed);
+      return one.images.add(1);
+    }
+  }
+  template <class F> void each(F&& f) const {
+    for (const One& one : all_)
+      if (const char* name = one.name.load(std::memory_order_relaxed)) f(name, one.images.get());
+  }
+
+ private:
+  struct One {
+    std::atomic<const char*> name = nullptr;  // of a literal
+    Tally images;
+  };
+  std::array<One, 12> all_;  // more than there are
+};
+
 struct OpTally {
   Tally calls, timed_calls, timed_ns, bytes;
+  DecoderTallies decoders;
 };
 
 class Counters {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "headrace/codecs/decoded_by.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
@@ -34,6 +35,7 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
                       std::span<const MutView> slots, std::span<Tensor> out) {
   const auto mark = scratch_.mark();
   ++samples_;
+  (void)take_decoded_by();  // of one that failed
   chain_ = programs;
   next_.assign(fields.begin(), fields.end());
   std::vector<Tensor> none;
@@ -188,6 +190,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     HEADRACE_TRY(call.op->run(in_, key, out_, scratch_));
   else
     HEADRACE_TRY(call.op->run_part(in_, key, part_for(call, shapes_[0], who), out_, scratch_));
+  if (const std::string_view decoder = take_decoded_by(); !decoder.empty()) tally.decoders.add(decoder);
   const bool counted = call.op->counted();
   if (counted) tally.calls.add(1), tally.bytes.add(bytes);
   for (const uint32_t ordinal : call.absorbed) counters_->ops[ordinal].calls.add(1);

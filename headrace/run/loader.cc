@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <future>
 #include <mutex>
 
 #include "headrace/core/stop_flag.h"
@@ -12,7 +11,7 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/pipeline.h"
-#include "headrace/run/points.h"
+#include "headrace/run/point_saver.h"
 #include "headrace/run/report.h"
 #include "headrace/run/state.h"
 #include "headrace/run/trace.h"
@@ -26,6 +25,7 @@ uint64_t now_ns() {
 }
 
 constexpr size_t kMostPointMemory = size_t{64} << 20;
+constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
 
 LoaderOptions with_defaults(LoaderOptions o) {
   if (o.workers == 0) o.workers = usable_cores();
@@ -48,7 +48,8 @@ class LoaderImpl final : public Loader {
         stop_(std::move(stop)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
-        executor_(std::move(pipeline_.root), pool_, options_.ready) {
+        executor_(std::move(pipeline_.root), pool_, options_.ready),
+        saver_(pipeline_.points) {
     for (size_t i = 0; i < options_.workers; ++i) cpu_.push_back(make_worker());
     for (size_t i = 0; i < options_.io; ++i) io_.push_back(make_worker());
     totals_.workers = options_.workers, totals_.io = options_.io, totals_.ready = options_.ready;
@@ -75,7 +76,8 @@ class LoaderImpl final : public Loader {
   }
   void stop() override {
     std::lock_guard lock(control_);
-    pause();
+    if (pause()) saver_.start();
+    saver_.give_up_after(kSaveTime);
   }
 
   Result<Value> save() const override {
@@ -111,12 +113,12 @@ class LoaderImpl final : public Loader {
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   Result<std::optional<bool>> end_by(std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
+  void save_points_of(const std::shared_ptr<Crew>& crew);
   Result<std::shared_ptr<Crew>> join_consumers();
   // REQUIRES: control_ is held.
   Status begin_locked();
   void start_crew();
-  void pause();
-  void save_points();
+  bool pause();  // whether an iteration was under way
   Where here() const;
 
   const NodePtr plan_;
@@ -138,8 +140,7 @@ class LoaderImpl final : public Loader {
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
-  StopFlag stop_saving_;
-  std::shared_future<void> saving_;  // of the points that the last iteration found
+  PointSaver saver_;
 
   mutable std::mutex counts_;  // guards the next ones
   std::condition_variable counted_;
@@ -150,7 +151,7 @@ class LoaderImpl final : public Loader {
 };
 
 Status LoaderImpl::begin_locked() {
-  pause();
+  if (pause()) saver_.start();
   began_ = next_;
   // Another world may leave this rank nothing of the epoch: as good as finished.
   const bool nothing_left =
@@ -193,14 +194,9 @@ void LoaderImpl::start_crew() {
   crew_ = threads_crew(executor_, io, cpu, trace_.get());
 }
 
-void LoaderImpl::pause() {
-  if (saving_.valid()) {
-    stop_saving_.raise();
-    saving_.wait();
-    stop_saving_.lower();
-    saving_ = {};
-  }
-  if (!crew_) return;
+bool LoaderImpl::pause() {
+  saver_.give_up_after(0);
+  if (!crew_) return false;
   stop_->raise();
   crew_->stop();
   stop_->lower();
@@ -218,6 +214,7 @@ void LoaderImpl::pause() {
       std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
     trace_.reset();
   }
+  return true;
 }
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
@@ -313,39 +310,37 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
   const Pull pulled = crew->next(out, failure, milliseconds);
   count(pulled, out);
   if (pulled == Pull::wait) return std::optional<bool>();
-  if (pulled == Pull::item) return std::optional(true);
+  if (pulled == Pull::item) {
+    if (saver_.sees_another_pass()) save_points_of(crew);
+    return std::optional(true);
+  }
   const bool was_stopped = failure.code() == Code::cancelled;
   {
     std::lock_guard lock(control_);
     if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
       pause();
       if (!was_stopped) failure_ = failure;
-      if (pulled == Pull::end) save_points();
+      if (pulled == Pull::end) saver_.start();
     }
   }
   if (pulled == Pull::end) return end_by(milliseconds);
   return was_stopped ? stopped() : failure;
 }
 
-// An index that cannot be kept is found again. It is the last work of an iteration, by a thread of its own,
-// so that whoever waits for the end can stop it.
-void LoaderImpl::save_points() {
-  const auto& points = pipeline_.points;
-  if (!points || !is_worth_saving(*points)) return;
-  saving_ = std::async(std::launch::async, [this, points] { (void)points->save(&stop_saving_); });
+// While the iteration goes on: under repeat its end may never come.
+void LoaderImpl::save_points_of(const std::shared_ptr<Crew>& crew) {
+  std::lock_guard lock(control_);
+  if (crew_ == crew) saver_.start();
 }
 
 // The end of an iteration; nothing when the deadline came first.
 Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseconds) {
-  std::shared_future<void> saving;
+  std::shared_ptr<const PointSaver::Save> saving;
   {
     std::lock_guard lock(control_);
-    saving = saving_;
+    saving = saver_.under_way();
   }
-  if (saving.valid() && milliseconds &&
-      saving.wait_for(std::chrono::milliseconds(*milliseconds)) != std::future_status::ready)
-    return std::optional<bool>();
-  if (saving.valid()) saving.wait();
+  if (saving && !PointSaver::wait(*saving, milliseconds)) return std::optional<bool>();
   return std::optional(false);
 }
 

@@ -45,6 +45,14 @@ NodePtr with_index(const NodePtr& node, const std::shared_ptr<PointIndex>& index
   return made.ok() ? *made : node;
 }
 
+// How many ranks share the samples.
+uint64_t world_of(const Node& node) {
+  if (const auto* shard = node.as<Shard>()) return std::max<uint64_t>(shard->world, 1);
+  uint64_t most = 1;
+  for (const NodePtr& input : node.inputs) most = std::max(most, world_of(*input));
+  return most;
+}
+
 }  // namespace
 
 std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options options) {
@@ -57,7 +65,9 @@ std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options op
 
 std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {
   if (!uses_points(*plan)) return nullptr;
-  auto index = open_points(*plan, {.step = 0, .memory = memory});
+  Reads reads;
+  collect(*plan, reads);
+  auto index = open_points(*plan, {.step = 0, .memory = memory, .pass = reads.samples / world_of(*plan)});
   plan = with_index(plan, index);
   return index;
 }

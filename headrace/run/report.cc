@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace headrace {
 namespace {
@@ -10,6 +11,7 @@ double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 struct Sum {
   uint64_t calls = 0, timed_calls = 0, timed_ns = 0, bytes = 0;
+  std::map<std::string_view, uint64_t> decoders;  // images each took
   // CPU time of all calls from those that were timed.
   double cpu_s() const {
     return timed_calls == 0
@@ -78,6 +80,7 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i].calls += w->ops[i].calls.get(), sums[i].timed_calls += w->ops[i].timed_calls.get();
       sums[i].timed_ns += w->ops[i].timed_ns.get(), sums[i].bytes += w->ops[i].bytes.get();
+      w->ops[i].decoders.each([&](const char* name, uint64_t images) { sums[i].decoders[name] += images; });
     }
     busy += w->busy_ns.get(), core_wait_ns += w->core_wait_ns.get(), io_reads += w->io_reads.get(),
         io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
@@ -90,6 +93,11 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
     Value op{Value::Object()};
     op.set("name", operators[i].name), op.set("calls", sums[i].calls), op.set("cpu_s", sums[i].cpu_s());
     op.set("bytes", sums[i].bytes);
+    if (!sums[i].decoders.empty()) {
+      Value decoders{Value::Object()};
+      for (const auto& [name, images] : sums[i].decoders) decoders.set(name, images);
+      op.set("decoders", std::move(decoders));
+    }
     if (!operators[i].within.empty()) op.set("within", operators[i].within);
     if (sums[i].cpu_s() > most) most = sums[i].cpu_s(), slowest = operators[i].name;
     ops.push_back(std::move(op));
@@ -141,6 +149,12 @@ std::string report_text(const Value& r) {
                   real(op, "cpu_s"), 1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
                   bytes_text(real(op, "bytes")).c_str());
     out += line;
+    if (const Value* decoders = op.find("decoders"))
+      for (const auto& [decoder, images] : *decoders->object()) {
+        std::snprintf(line, sizeof line, "    %-22s %9lld\n", decoder.c_str(),
+                      static_cast<long long>(*images.integer()));
+        out += line;
+      }
   }
   const Value& io = *r.find("io");
   const Value& memory = *r.find("memory");

@@ -212,7 +212,28 @@ def test_names_of_broken_files_can_be_pasted(damaged, tmp_path):
 
 def test_verify_is_silent_about_good_files(photos):
     done = headrace("verify", photos)
-    assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 1, "")
+    assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 2, "")
+
+
+def test_verify_says_which_decoders_took_the_images(tmp_path):
+    image = Image.new("RGB", (40, 30), (200, 100, 50))
+    for name, options in {"a.jpg": {}, "b.jpg": {}, "c.jpg": {"progressive": True}, "d.png": {}}.items():
+        image.save(tmp_path / name, **options)
+    (tmp_path / "e.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:300])
+    assert headrace("verify", tmp_path).stdout.splitlines()[-1] == (
+        "decoded by headrace (baseline JPEG): 2, libjpeg-turbo: 1, libspng: 1"
+    )
+    told = json.loads(headrace("verify", tmp_path, "--json").stdout)
+    assert told["decoders"] == {"headrace (baseline JPEG)": 2, "libjpeg-turbo": 1, "libspng": 1}
+
+
+def test_verify_takes_one_image(photos, damaged):
+    good, broken = next(iter(photos.rglob("*.jpg"))), damaged / "cat" / "0.jpg"
+    done = headrace("verify", good)
+    assert done.returncode == 0 and done.stdout.startswith(f"{good}: 0 of 1 sample broken")
+    done = headrace("verify", broken)
+    assert done.returncode == 1 and done.stdout.startswith(f"{broken}: ")
+    assert json.loads(headrace("verify", broken, "--json").stdout)["broken"][0]["file"] == str(broken)
 
 
 def hash_of(done):

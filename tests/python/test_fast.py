@@ -1,6 +1,7 @@
 """decode_image(match="fast"): one result, however the chain of geometry is spread and whatever runs it."""
 
 import io
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from headrace import ops
 from .pictures import picture
 
 Plan = Callable[[hr.Dataset], hr.Dataset]
-CHAIN = "only the pixels needed are decoded, and resampled plane by plane"
+CHAIN = 'one step: a plain JPEG is decoded only where needed and resampled plane by plane, any other file as with match="exact"'
 FUSION = "fuse_decode_crop_resize_flip_normalize"
 SIZES = [(60, 80), (75, 41), (33, 33), (90, 64)]
 
@@ -385,6 +386,27 @@ def test_a_report_counts_the_operators_of_the_user(folder: str) -> None:
     assert len(list(loader)) == 8 * len(SIZES)
     calls = {row["name"]: row["calls"] for row in loader.report()["operators"]}
     assert calls == dict.fromkeys(["decode_image", "random_resized_crop", "random_flip"], 8 * len(SIZES))
+
+
+@pytest.mark.parametrize("decode", ["fast", "exact"])
+def test_a_report_says_which_decoders_took_the_images(folder: str, decode: str) -> None:
+    data = hr.read(folder, format="images").map(
+        lambda s: {"x": ops.resize(ops.decode_image(s.image, match=decode), size=(20, 20)), "i": s.image}
+    )
+    loader = data.options(workers=2).numpy()
+    assert len(list(loader)) == 8 * len(SIZES)
+    report = loader.report()
+    (row,) = [row for row in report["operators"] if row["name"] == "decode_image"]
+    kinds = {
+        "headrace (baseline JPEG)": 4,
+        "libjpeg-turbo": 2,
+        "libspng": 2,
+    }  # turned ones are plain as stored
+    assert row["decoders"] == {name: count * len(SIZES) for name, count in kinds.items()}
+    assert all("decoders" not in other for other in report["operators"] if other["name"] != "decode_image")
+    lines = [line.split() for line in str(report).splitlines()]
+    assert ["headrace", "(baseline", "JPEG)", str(4 * len(SIZES))] in lines
+    assert json.loads(json.dumps(report.dict()))["operators"][0]["decoders"] == row["decoders"]
 
 
 def test_a_report_counts_an_image_and_its_mask_once(folder: str) -> None:

@@ -121,6 +121,7 @@ Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Bo
 }
 
 const CodecRegistration registered({.name = "AVIF",
+                                    .library = "libavif",
                                     .endings = {".avif"},
                                     .recognise = is_avif,
                                     .read_header = read_avif_header,

@@ -197,6 +197,7 @@ Status decode_bmp(Bytes bytes, const ImageHeader& header, Color color, const Box
 }
 
 const CodecRegistration registered({.name = "BMP",
+                                    .library = "headrace (BMP)",
                                     .endings = {".bmp"},
                                     .recognise = is_bmp,
                                     .read_header = read_bmp_header,

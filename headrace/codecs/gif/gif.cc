@@ -231,6 +231,7 @@ Status decode_gif(Bytes bytes, const ImageHeader& header, Color color, const Box
 }
 
 const CodecRegistration registered({.name = "GIF",
+                                    .library = "giflib",
                                     .endings = {".gif"},
                                     .recognise = is_gif,
                                     .read_header = read_gif_header,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
@@ -12,6 +13,8 @@
 
 namespace headrace {
 namespace {
+
+constexpr std::string_view kOwnDecoder = "headrace (baseline JPEG)";
 
 // Whether the end marker is there: at the end of the file, or before what cameras and phones append. Within
 // entropy-coded data nothing looks like it; the end of a thumbnail in the headers does.
@@ -37,7 +40,10 @@ bool is_planar(const Resampled& picture) {
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                    uint8_t* out, size_t row_stride, Scratch& scratch) {
   const Box needed = has_end(bytes) ? part : header.whole();
-  if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) return {};
+  if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) {
+    set_decoded_by(kOwnDecoder);
+    return {};
+  }
   return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
 }
 
@@ -46,6 +52,7 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
                            PointStore* store, Scratch& scratch) {
   if (!std::all_of(pictures.begin(), pictures.end(), is_planar) || !has_end(bytes)) return false;
   const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
+    set_decoded_by(kOwnDecoder);
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
   };
   if (!store) return resample({}, nullptr);
@@ -66,6 +73,7 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
 
 namespace {
 const CodecRegistration registered({.name = "JPEG",
+                                    .library = "libjpeg-turbo",
                                     .endings = {".jpg", ".jpeg"},
                                     .recognise = is_jpeg,
                                     .read_header = read_jpeg_header,

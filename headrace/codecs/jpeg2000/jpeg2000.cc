@@ -308,6 +308,7 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
 }
 
 const CodecRegistration registered({.name = "JPEG 2000",
+                                    .library = "openjpeg",
                                     .endings = {".jp2", ".j2k", ".jpx", ".jpf"},
                                     .recognise = is_jpeg2000,
                                     .read_header = read_jpeg2000_header,

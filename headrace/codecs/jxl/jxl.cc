@@ -185,6 +185,7 @@ Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box
 }
 
 const CodecRegistration registered({.name = "JPEG XL",
+                                    .library = "libjxl",
                                     .endings = {".jxl"},
                                     .recognise = is_jxl,
                                     .read_header = read_jxl_header,

@@ -129,6 +129,7 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
 
 namespace {
 const CodecRegistration registered({.name = "PNG",
+                                    .library = "libspng",
                                     .endings = {".png"},
                                     .recognise = is_png,
                                     .read_header = read_png_header,

@@ -352,6 +352,7 @@ Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Bo
 }
 
 const CodecRegistration registered({.name = "TIFF",
+                                    .library = "libtiff",
                                     .endings = {".tif", ".tiff"},
                                     .recognise = is_tiff,
                                     .read_header = read_tiff_header,

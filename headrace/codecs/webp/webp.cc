@@ -215,6 +215,7 @@ Status decode_webp(Bytes bytes, const ImageHeader& header, Color color, const Bo
 }
 
 const CodecRegistration registered({.name = "WebP",
+                                    .library = "libwebp",
                                     .endings = {".webp"},
                                     .recognise = is_webp,
                                     .read_header = read_webp_header,
