@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "headrace/codecs/image.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/patterns.h"
 
 namespace headrace::cli {
 namespace {
@@ -37,6 +38,7 @@ bool looks_like_plan(std::string_view text) {
 Result<std::string> plan_text(const InputArguments& arguments) {
   if (!arguments.format.empty() || !arguments.options.empty()) return std::string();
   auto info = file_store()->info(arguments.path);
+  if (!info.ok() && is_pattern(arguments.path)) return std::string();
   if (!info.ok()) return info.status();
   if (info->is_directory || info->size > kLargestPlan) return std::string();
   HEADRACE_ASSIGN(std::string text, read_text_file(arguments.path));
@@ -84,7 +86,10 @@ Status no_data(const std::string& path, std::string_view text) {
 }  // namespace
 
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
-  command.add_option("PATH", arguments.path, plan ? "Data, or a saved pipeline" : "Data: a file or a folder")
+  command
+      .add_option(
+          "PATH", arguments.path,
+          plan ? "Data, or a saved pipeline" : "Data: a file, a folder or a pattern of files in quotes")
       ->required()
       ->option_text(" ");
   command

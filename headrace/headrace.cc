@@ -118,6 +118,11 @@ Dataset read(const std::string& path, std::string_view format, const Value& opti
   return source.ok() ? from_source(*source) : Dataset(source.status());
 }
 
+Dataset read(const std::vector<std::string>& paths, std::string_view format, const Value& options) {
+  auto source = open_source(*file_store(), paths, format, options);
+  return source.ok() ? from_source(*source) : Dataset(source.status());
+}
+
 Dataset from_source(SourcePtr source) { return Dataset(make_node(Read{std::move(source)}, {})); }
 Dataset range(int64_t stop) { return range(0, stop); }
 Dataset range(int64_t start, int64_t stop, int64_t step) {

@@ -96,6 +96,7 @@ class Dataset {
 };
 
 Dataset read(const std::string& path, std::string_view format = "", const Value& options = {});
+Dataset read(const std::vector<std::string>& paths, std::string_view format = "", const Value& options = {});
 Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
 Dataset from_source(SourcePtr source);

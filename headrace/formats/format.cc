@@ -73,6 +73,21 @@ SourceOpening ready(SourcePtr source) {
   return {std::make_unique<Ready<SourcePtr>>(std::move(source)), [](uint64_t) { return std::string(); }};
 }
 
+SourceOpening from_records(RecordOpening records) {
+  SourceOpening out;
+  out.records = std::move(records);
+  return out;
+}
+
+Value describe_opening(std::string_view format, const OpenRequest& request) {
+  Value out;
+  out.set("format", format);
+  out.set("path", request.given.is_null() ? Value(request.path().path) : request.given);
+  if (const auto* options = request.options.object())
+    for (const auto& [name, value] : *options) out.set(name, value);
+  return out;
+}
+
 std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block) {
   return std::make_unique<Ready<BlockPtr>>(std::move(block));
 }

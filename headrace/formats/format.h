@@ -18,9 +18,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "headrace/formats/records/file_index.h"
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 
@@ -32,6 +34,10 @@ struct Probe {
   FileInfo info;
   BufferPtr head;                          // of a file: its first kProbeBytes, or all there are
   std::shared_ptr<const Listing> listing;  // of a folder
+  // The file, or all that a pattern, a list or a folder of shards stands for; `head` and `info` are then the
+  // first one's. None of a folder that is no set of shards.
+  std::vector<SourceFile> files = {};
+  Value left_out = {};  // of a folder of shards: what Shards::left_out says
 
   std::string_view text() const {  // the head as characters
     return head ? std::string_view(reinterpret_cast<const char*>(head->data()), head->size())
@@ -44,6 +50,7 @@ struct OpenRequest {
   std::vector<Probe> probes;  // the path first, then what FormatInfo::places named
   Value options;              // an object; its names are known to be the format's
   bool recognised = false;    // the format was found by content, not named by the user
+  Value given = {};           // the path, or the list of paths, as the user gave it; for describe()
 
   const Probe& path() const { return probes[0]; }
   // An option of the right type, or `fallback` when it is not given or null. The message names the option.
@@ -56,11 +63,27 @@ struct OpenRequest {
 // Where the files are that an Opening's extents name: a path the Store understands for each ordinal.
 using FilePaths = std::function<std::string(uint64_t ordinal)>;
 
-// A source on its way. `steps` may extend what `files` answers while it learns of more files.
+// Record files on their way: an opening for each file, so that many are under way at once and what was found
+// of one is kept (formats/record_indexes.h). `index` and `finish` may be called from any thread.
+struct RecordOpening {
+  std::string kind;  // of index, with a version: "tfrecord 1". What was kept under another is not used.
+  std::vector<SourceFile> files;
+  // In its extents 0 is the file and n the n-th that lies beside it. Errors name the byte; the file's name is
+  // added.
+  std::function<std::unique_ptr<Opening<FileIndex>>(uint64_t file)> index;
+  std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)> finish;  // one a file
+};
+
+// A source on its way, in one of two forms. `steps` may extend what `files` answers while it learns of more
+// files.
 struct SourceOpening {
   std::unique_ptr<Opening<SourcePtr>> steps;
   FilePaths files;
+  std::optional<RecordOpening> records = std::nullopt;  // instead of both
 };
+SourceOpening from_records(RecordOpening records);
+// {"format", "path", the options given}: Source::describe() of most.
+Value describe_opening(std::string_view format, const OpenRequest& request);
 // The source is there already, or comes from all bytes of one file.
 SourceOpening ready(SourcePtr source);
 std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block);
@@ -82,6 +105,10 @@ struct FormatInfo {
   Result<SourceOpening> (*open)(const OpenRequest&) = nullptr;
   // For a source without a path (a range): `open` is null then.
   Result<SourcePtr> (*make)(const Value& options) = nullptr;
+  // Several files make one source: patterns, lists and folders of shards are asked of these formats only.
+  bool takes_files = false;
+  // Names of further files that may lie beside one: indexes of other tools. Optional.
+  std::vector<std::string> (*beside)(const std::string& path) = nullptr;
 };
 
 using FormatRegistry = std::map<std::string, FormatInfo, std::less<>>;

@@ -1,20 +1,50 @@
 #include "headrace/formats/open.h"
 
 #include <algorithm>
+#include <set>
 
 #include "headrace/formats/endings.h"
+#include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
+#include "headrace/formats/shards.h"
 
 namespace headrace {
 namespace {
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-std::string known_formats() {
+std::string names_of(bool (*wanted)(const FormatInfo&)) {
   std::string out;
   for (const auto& [name, info] : formats())
-    if (info.open) out += (out.empty() ? "" : ", ") + name;
+    if (wanted(info)) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "none" : out;
+}
+
+std::string known_formats() {
+  return names_of([](const FormatInfo& info) { return info.open != nullptr; });
+}
+
+// What a user gave: one path or several, each of which may be a pattern.
+struct Given {
+  std::vector<std::string> paths;
+  bool is_list = false;
+
+  std::string text() const {  // for messages
+    if (!is_list) return quoted(paths[0]);
+    constexpr size_t kShown = 3;
+    std::string out = "[";
+    for (size_t i = 0; i < std::min(paths.size(), kShown); ++i)
+      out += (i == 0 ? "" : ", ") + quoted(paths[i]);
+    return out + (paths.size() > kShown ? ", …]" : "]");
+  }
+  Value value() const { return is_list ? Value(Value::List(paths.begin(), paths.end())) : Value(paths[0]); }
+};
+
+Status read_head(Store& store, Probe& out) {
+  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(out.files[0].path));
+  HEADRACE_ASSIGN(const uint64_t size, file->size());
+  HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
+  return {};
 }
 
 Result<Probe> probe(Store& store, const std::string& path) {
@@ -25,10 +55,46 @@ Result<Probe> probe(Store& store, const std::string& path) {
     HEADRACE_ASSIGN(out.listing, remembered_listing(store, path));
     return out;
   }
-  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(path));
-  HEADRACE_ASSIGN(const uint64_t size, file->size());
-  HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
+  out.files.push_back({path, out.info.size, out.info.mtime_ns});
+  HEADRACE_TRY(read_head(store, out));
   return out;
+}
+
+// Several files as one.
+Result<Probe> probe_files(Store& store, std::string path, const std::vector<std::string>& names) {
+  Probe out;
+  out.path = std::move(path);
+  for (const std::string& name : names) {
+    HEADRACE_ASSIGN(const FileInfo info, store.info(name));
+    if (info.is_directory) return invalid("wants files, got the folder " + quoted(name));
+    if (out.files.empty()) out.info = info;
+    out.files.push_back({name, info.size, info.mtime_ns});
+  }
+  HEADRACE_TRY(read_head(store, out));
+  return out;
+}
+
+Result<Probe> probe_shards(Store& store, const Probe& folder) {
+  HEADRACE_ASSIGN(const Shards shards, shards_of(*folder.listing));
+  std::vector<std::string> names;
+  for (const std::string& name : shards.names)
+    names.push_back(folder.path + (folder.path.ends_with('/') ? "" : "/") + name);
+  HEADRACE_ASSIGN(Probe out, probe_files(store, folder.path, names));
+  out.left_out = shards.left_out;
+  return out;
+}
+
+Result<Probe> probe(Store& store, const Given& given) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const std::string& path : given.paths) {
+    HEADRACE_ASSIGN(const std::vector<std::string> some, expand(store, path));
+    for (const std::string& name : some)
+      if (seen.insert(name).second) names.push_back(name);
+  }
+  if (names.empty()) return invalid("wants at least one path, got none");
+  if (names.size() == 1) return probe(store, names[0]);
+  return probe_files(store, given.text(), names);
 }
 
 // What was looked at, for the message that nothing was recognised.
@@ -42,7 +108,11 @@ std::string seen(const Probe& probe) {
     for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
     return files.empty() ? out : out + "; endings " + endings_text(endings.value());
   }
-  std::string out = "a file of " + std::to_string(probe.info.size) + " bytes";
+  std::string out = probe.files.size() > 1
+                        ? std::to_string(probe.files.size()) + " files, the first of them " +
+                              quoted(probe.files[0].path) + ", one"
+                        : "a file";
+  out += " of " + std::to_string(probe.info.size) + " bytes";
   constexpr std::string_view digits = "0123456789abcdef";
   const std::string_view head = probe.text().substr(0, 8);
   if (!head.empty()) out += " that begins with";
@@ -54,14 +124,55 @@ std::string seen(const Probe& probe) {
   return out;
 }
 
-Result<const FormatInfo*> recognise(const Probe& probe) {
+// The format that is surest; null when none knows it. One that reads one file is not asked of several.
+const FormatInfo* surest(const Probe& probe) {
   const FormatInfo* best = nullptr;
   int score = 0;
-  for (const auto& [name, info] : formats())
-    if (const int s = info.recognise ? info.recognise(probe) : 0; s > score) best = &info, score = s;
-  if (best) return best;
+  const bool needs_files = probe.files.size() > 1 || !probe.left_out.is_null();
+  for (const auto& [name, info] : formats()) {
+    if (!info.recognise || (needs_files && !info.takes_files)) continue;
+    if (const int s = info.recognise(probe); s > score) best = &info, score = s;
+  }
+  return best;
+}
+
+Status not_recognised(const Probe& probe) {
   return invalid("read: wants data of a known format, got " + quoted(probe.path) + ", " + seen(probe) +
                  "; name one with format=: " + known_formats());
+}
+
+// The format that knows what lies there. A folder that none knows is looked at as a set of shards.
+Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
+  if (const FormatInfo* known = surest(looked)) return known;
+  if (!looked.listing) return not_recognised(looked);
+  auto shards = probe_shards(store, looked);
+  if (!shards.ok()) return not_recognised(looked);
+  const FormatInfo* known = surest(*shards);
+  if (!known || !known->takes_files) return not_recognised(looked);
+  looked = *std::move(shards);
+  return known;
+}
+
+// The same for a format that the user names.
+Status fit(const FormatInfo& info, Store& store, Probe& looked) {
+  if (!info.takes_files) {
+    if (looked.files.size() < 2) return {};
+    return invalid("reads one path, got " + std::to_string(looked.files.size()) +
+                   " files; several are read by " +
+                   names_of([](const FormatInfo& other) { return other.takes_files; }));
+  }
+  if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
+  HEADRACE_ASSIGN(looked, probe_shards(store, looked));
+  return {};
+}
+
+void look_beside(const FormatInfo& info, Store& store, Probe& looked) {
+  if (!info.beside) return;
+  for (SourceFile& file : looked.files)
+    for (std::string& path : info.beside(file.path)) {
+      const auto found = store.info(path);
+      file.beside.push_back(found.ok() && !found->is_directory ? std::move(path) : std::string());
+    }
 }
 
 Status check_options(const FormatInfo& info, const Value& options) {
@@ -77,7 +188,8 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
-Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store) {
+Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
+                          const IndexingOptions& indexing) {
   HEADRACE_TRY(check_options(info, request.options));
   const std::string& path = request.path().path;
   if (info.places) {
@@ -88,31 +200,55 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     }
   }
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
-  return drive(*opening.steps, opening.files, store);
+  if (!opening.records) return drive(*opening.steps, opening.files, store);
+  HEADRACE_ASSIGN(std::vector<FileIndex> indexes, record_indexes(*opening.records, store, indexing));
+  return opening.records->finish(std::move(indexes));
 }
 
-}  // namespace
+// What is said of one file names it already.
+Status named(Status status, const FormatInfo& info, const Given& given) {
+  const bool names_file = !given.is_list && status.text().starts_with(quoted(given.paths[0]));
+  return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
+}
 
-Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
-                              const Value& options) {
+Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view format, const Value& options,
+                             const IndexingOptions& indexing) {
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
     if (!info) return invalid("read: no format named " + quoted(format) + "; there are " + known_formats());
     if (!info->open) return invalid("read: " + info->name + " is made, not read from a path");
   }
-  auto looked = probe(store, path);
+  auto looked = probe(store, given);
   if (!looked.ok()) return looked.status().before("read: ");
   OpenRequest request;
-  request.probes.push_back(*std::move(looked));
   request.options = options;
   request.recognised = !info;
-  if (!info) {
-    HEADRACE_ASSIGN(info, recognise(request.path()));
+  request.given = given.value();
+  if (info) {
+    if (Status status = fit(*info, store, *looked); !status.ok())
+      return named(std::move(status), *info, given);
+  } else {
+    HEADRACE_ASSIGN(info, recognise(store, *looked));
   }
-  auto source = open_as(*info, std::move(request), store);
-  if (!source.ok()) return source.status().before(info->name + ": " + quoted(path) + ": ");
+  look_beside(*info, store, *looked);
+  request.probes.push_back(*std::move(looked));
+  auto source = open_as(*info, std::move(request), store, indexing);
+  if (!source.ok()) return named(source.status(), *info, given);
   return source;
+}
+
+}  // namespace
+
+Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
+                              const Value& options, const IndexingOptions& indexing) {
+  return open_given(store, {{path}, false}, format, options, indexing);
+}
+
+Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
+                              const Value& options, const IndexingOptions& indexing) {
+  if (paths.empty()) return invalid("read: wants at least one path, got an empty list");
+  return open_given(store, {paths, true}, format, options, indexing);
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description) {
@@ -125,6 +261,14 @@ Result<SourcePtr> open_described(Store& store, const Value& description) {
     auto made = info->make(options);
     if (!made.ok()) return made.status().before(format + ": ");
     return made;
+  }
+  if (const Value* path = description.find("path"); path && path->list()) {
+    std::vector<std::string> paths;
+    for (const Value& one : *path->list()) {
+      if (!one.text()) return invalid("plan: path wants texts, got " + one.dump());
+      paths.push_back(*one.text());
+    }
+    return open_source(store, paths, format, options);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
   return open_source(store, path, format, options);

@@ -4,13 +4,19 @@
 // own loop. The functions may be called from several threads at once.
 #pragma once
 #include "headrace/formats/format.h"
+#include "headrace/formats/record_indexes.h"
 
 namespace headrace {
 
-// The data at `path`. An empty `format` is recognised by content. Unknown options are errors that list the
-// known ones.
+// The data at `path`: a file, a folder, or a pattern (patterns.h) of files that are one data set. A folder
+// that no format knows as such is one of shards (shards.h). An empty `format` is recognised by content.
+// Unknown options are errors that list the known ones. `indexing` is for formats whose files are walked once.
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format = {},
-                              const Value& options = {});
+                              const Value& options = {}, const IndexingOptions& indexing = {});
+// Several paths or patterns as one source, in their order; a file named twice counts once.
+Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths,
+                              std::string_view format = {}, const Value& options = {},
+                              const IndexingOptions& indexing = {});
 
 // What Source::describe() wrote, opened again. Arrays cannot be: the error names their slot.
 Result<SourcePtr> open_described(Store& store, const Value& description);

@@ -27,6 +27,8 @@ inline constexpr uint64_t kToEnd = ~uint64_t{0};
 struct SourceFile {
   std::string path;  // one the Store understands
   uint64_t size = 0;
+  int64_t mtime_ns = 0;             // makes an index stale, nothing else
+  std::vector<std::string> beside;  // where FormatInfo::beside says and a file is; "" where none is
 };
 
 // Answered with exactly these bytes, or the opening is dropped with an error: never with fewer. A length of 0

@@ -96,6 +96,11 @@ class FileStore final : public Store {
     return walk(root);
   }
 
+  Result<Entries> entries(const std::string& folder) override {
+    HEADRACE_TRY(check_path(folder));
+    return look_into(folder);
+  }
+
   bool persistent() const override { return true; }
 };
 

@@ -10,6 +10,20 @@ Status too_short(uint64_t wanted, uint64_t offset, uint64_t size) {
 
 }  // namespace
 
+Result<Entries> Store::entries(const std::string& folder) {
+  HEADRACE_ASSIGN(const Listing listing, list(folder));
+  Entries out;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos)
+      out.files.add(name);
+    else if (out.folders.empty() || out.folders[out.folders.size() - 1] != name.substr(0, slash))
+      out.folders.add(name.substr(0, slash));
+  }
+  return out;
+}
+
 Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out) {
   if (offset > ~uint64_t{0} - out.size())
     return corrupt("wanted " + std::to_string(out.size()) + " bytes at " + std::to_string(offset) +

@@ -48,12 +48,19 @@ struct Listing {
   std::vector<Problem> problems;
 };
 
+// What lies directly in a folder: bare names, sorted by bytes; links are followed.
+struct Entries {
+  Names files, folders;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
   virtual Result<std::unique_ptr<OpenFile>> open(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;
   virtual Result<Listing> list(const std::string& root) = 0;
+  // As list, of the folder alone. Taken from list() where a store has nothing quicker.
+  virtual Result<Entries> entries(const std::string& folder);
   // Whether a path means the same file to another process: what a sidecar index may remember.
   virtual bool persistent() const { return false; }
 };

@@ -56,6 +56,23 @@ class Walk {
     return std::move(listing_);
   }
 
+  Result<Entries> only_here() {
+    const std::string folder = path_.empty() ? "/" : path_;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(folder), ::closedir);
+    if (!directory) return refused().before("cannot list '" + folder + "': ");
+    Names children;
+    HEADRACE_TRY(read(*directory, children).before("cannot list '" + folder + "': "));
+    Entries out;
+    for (const uint32_t i : in_order(children)) {
+      const std::string_view name = children[i].substr(1);
+      if (children[i][0] == 'f')
+        out.files.add(name);
+      else
+        out.folders.add(name.substr(0, name.size() - 1));
+    }
+    return out;
+  }
+
  private:
   std::string_view relative() const {
     return path_.size() <= root_length_ ? std::string_view()
@@ -135,12 +152,16 @@ class Walk {
 
   // Children in the order of their full paths: a directory sorts as its name and '/', so no sort over all is
   // needed.
-  Status below(const Names& children) {
+  static std::vector<uint32_t> in_order(const Names& children) {
     std::vector<uint32_t> order(children.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(),
               [&](uint32_t a, uint32_t b) { return children[a].substr(1) < children[b].substr(1); });
-    for (const uint32_t i : order) {
+    return order;
+  }
+
+  Status below(const Names& children) {
+    for (const uint32_t i : in_order(children)) {
       const char kind = children[i][0];
       const std::string_view name = children[i].substr(1);
       if (kind == 'f') {
@@ -176,5 +197,6 @@ class Walk {
 }  // namespace
 
 Result<Listing> walk(const std::string& root) { return Walk(root).run(); }
+Result<Entries> look_into(const std::string& folder) { return Walk(folder).only_here(); }
 
 }  // namespace headrace

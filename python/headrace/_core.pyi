@@ -18,8 +18,10 @@ class Source:
     def metadata(self) -> object:
         """What the format says of the whole: a dict."""
 
-def open_source(path: str, format: str, options: object) -> Source:
-    """Open the data at a path; an empty format is recognised by content."""
+def open_source(path: str | Sequence[str], format: str, options: object) -> Source:
+    """
+    Open the data at a path, or at several; an empty format is recognised by content.
+    """
 
 def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""

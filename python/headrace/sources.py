@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,34 +26,44 @@ class MapStyle(Protocol):
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Dataset:  # noqa: A002
+def read(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> Dataset:
     """Read the data at a path, whatever its format.
 
+    Several files that are one data set are one source: a pattern (`"train-?????-of-01024"`, `"{000..127}.tar"`), a list of paths or
+    patterns, or the folder of the shards. Samples come in the order of the files, a pattern's sorted by name. `*`, `?` and `[a-c]` match
+    within a name, braces are written out first; a path that exists is taken as it is, whatever characters it holds.
+
     Args:
-        path: A file or folder.
+        path: A file, a folder, a pattern of files, or a list of files and patterns.
         format: The name of a format, see `formats()`; recognised by content when not given.
         options: Of the format; `formats()` lists them.
 
     Raises:
-        FileNotFoundError: there is nothing at the path.
-        ValueError: the format is not recognised, or has no such option.
+        FileNotFoundError: there is nothing at the path, or a pattern matches no file.
+        ValueError: the format is not recognised, or has no such option, or reads one file and was given several.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"read: wants one path, got {path!r}; concatenate() joins datasets")
-    place = os.fspath(path)
     try:
-        source = _core.open_source(place, format or "", {key: plain(value) for key, value in options.items()})
+        source = _core.open_source(
+            _places(path), format or "", {key: plain(value) for key, value in options.items()}
+        )
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}{_unexpanded(place)}") from None
+        home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
+        hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""
+        raise FileNotFoundError(f"{error}{hint}") from None
     return Dataset(_core.read(source, users_line()))
 
 
-def _unexpanded(path: str) -> str:
-    if path.startswith("~"):
-        return "; ~ is the shell's: give Path(path).expanduser()"
-    if any(sign in path for sign in "*?"):
-        return "; patterns are the shell's: give the folder, or the names to from_dataset()"
-    return ""
+def _places(path: object) -> str | list[str]:
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    if isinstance(path, Sequence) and all(isinstance(one, (str, os.PathLike)) for one in path):
+        return [os.fspath(one) for one in path]
+    raise TypeError(f"read: wants a path or a list of paths, got {path!r}; concatenate() joins datasets")
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001

@@ -1,6 +1,7 @@
 // formats/: opening and making sources.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
@@ -14,13 +15,25 @@
 namespace headrace::python {
 namespace {
 
-SourceHandle open(const std::string& path, const std::string& format, nb::handle options) {
+SourceHandle open(const std::variant<std::string, std::vector<std::string>>& path, const std::string& format,
+                  nb::handle options) {
   const Value wanted = to_value(options);
+  bool interrupted = false;
+  IndexingOptions indexing;
+  indexing.watch = [&](uint64_t, uint64_t) {
+    nb::gil_scoped_acquire gil;
+    interrupted = PyErr_CheckSignals() != 0;
+    return !interrupted;
+  };
   Result<SourcePtr> source = internal_error("");
   {
     nb::gil_scoped_release nogil;
-    source = open_source(*file_store(), path, format, wanted);
+    const auto read = [&](const auto& given) {
+      return open_source(*file_store(), given, format, wanted, indexing);
+    };
+    source = std::visit(read, path);
   }
+  if (interrupted) throw nb::python_error();
   return {unwrap(std::move(source))};
 }
 
@@ -75,7 +88,7 @@ void bind_formats(nb::module_& m) {
           "metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
           "What the format says of the whole: a dict.");
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
-        "Open the data at a path; an empty format is recognised by content.");
+        "Open the data at a path, or at several; an empty format is recognised by content.");
   m.def(
       "range_source",
       [](int64_t start, int64_t stop, int64_t step) {

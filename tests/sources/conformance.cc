@@ -20,16 +20,59 @@ class NamingItsFile final : public Opening<SourcePtr> {
   SourceOpeningPtr steps_;
 };
 
+// Record files as one opening: the walks over all files are under way at once, in the same steps.
+class AllFiles final : public Opening<SourcePtr> {
+ public:
+  explicit AllFiles(RecordOpening records)
+      : records_(std::move(records)), indexes_(records_.files.size()), asked_(records_.files.size()) {
+    for (uint64_t i = 0; i < records_.files.size(); ++i) walks_.push_back(records_.index(i));
+  }
+
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    std::vector<Extent> extents;
+    for (uint64_t i = 0; i < walks_.size(); ++i) {
+      if (!walks_[i]) continue;
+      auto step = walks_[i]->advance(bytes.first(asked_[i]));
+      bytes = bytes.subspan(asked_[i]);
+      if (!step.ok()) return step.status().before("'" + records_.files[i].path + "': ");
+      asked_[i] = 0;
+      if (auto* index = std::get_if<FileIndex>(&*step)) {
+        indexes_[i] = std::move(*index);
+        walks_[i].reset();
+        continue;
+      }
+      for (Extent extent : std::get<std::vector<Extent>>(*step)) {
+        extent.file = i;
+        extents.push_back(extent);
+        ++asked_[i];
+      }
+    }
+    if (!extents.empty()) return Step<SourcePtr>(std::move(extents));
+    HEADRACE_ASSIGN(SourcePtr source, records_.finish(std::move(indexes_)));
+    return Step<SourcePtr>(std::move(source));
+  }
+
+ private:
+  RecordOpening records_;
+  std::vector<std::unique_ptr<Opening<FileIndex>>> walks_;
+  std::vector<FileIndex> indexes_;
+  std::vector<size_t> asked_;  // extents of each walk's last step
+};
+
 }  // namespace
 
-std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
-    std::string name) {
-  return [name = std::move(name)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name,
+                                                                                            Value options) {
+  return [name = std::move(name),
+          options = std::move(options)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
     OpenRequest request;
     request.probes.resize(1);
     request.probes[0].path = files[0].path;
     request.probes[0].info.size = files[0].size;
+    request.options = options;
+    request.probes[0].files = files;
     HEADRACE_ASSIGN(SourceOpening opening, find_format(name)->open(request));
+    if (opening.records) return SourceOpeningPtr(std::make_unique<AllFiles>(*std::move(opening.records)));
     return SourceOpeningPtr(std::make_unique<NamingItsFile>(files[0].path, std::move(opening.steps)));
   };
 }

@@ -41,9 +41,10 @@ struct SourceCase {
 std::string field_text(DType dtype, const Shape& shape, std::string_view bytes);
 std::string sample_text(const std::vector<Tensor>& fields);
 
-// The `open` of a format that is registered and reads one file. Its errors name the file, as open_source has
-// them.
-std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name);
+// The `open` of a format that is registered and reads one file, or record files. Its errors name the file, as
+// open_source has them.
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
+    std::string name, Value options = {});
 
 // Sizes as the store has them now.
 std::vector<SourceFile> sized(Store& store, const SourceCase& source_case);

@@ -118,15 +118,6 @@ std::string parent_of(std::string_view path) {
   return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
-Value describe_opening(std::string_view format, const OpenRequest& request) {
-  Value out;
-  out.set("format", format);
-  out.set("path", request.path().path);
-  if (const auto* options = request.options.object())
-    for (const auto& [name, value] : *options) out.set(name, value);
-  return out;
-}
-
 void LeftOut::add(std::string_view path) {
   if (is_hidden(path)) return;
   endings.add(path);

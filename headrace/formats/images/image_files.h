@@ -38,8 +38,7 @@ std::string parent_of(std::string_view path);                         // "." for
 // {"files": 12, "endings": {".heic": 10, "none": 2}, "folders": ["eel"]}.
 Value left_out_value(const LeftOut& left_out);
 
-// {"format", "path", the options given}, and the problems of a listing (at most 100) in the same spirit.
-Value describe_opening(std::string_view format, const OpenRequest& request);
+// The problems of a listing, at most 100: [{"path", "reason"}].
 Value problems_value(const std::vector<Listing::Problem>& problems);
 
 }  // namespace headrace

@@ -34,7 +34,7 @@ class MemoryStore final : public Store {
 
   Result<Listing> list(const std::string& root) override {
     Listing out;
-    const std::string prefix = root + "/";
+    const std::string prefix = root == "." ? "" : root + "/";
     for (auto it = files_.lower_bound(prefix); it != files_.end() && it->first.starts_with(prefix); ++it)
       out.files.add(std::string_view(it->first).substr(prefix.size()));
     if (out.files.empty()) return missing(root);

@@ -1,0 +1,268 @@
+#include "headrace/formats/record_indexes.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "headrace/core/stop_flag.h"
+#include "headrace/formats/sidecar.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kWorthKeeping = std::chrono::milliseconds(1);
+constexpr auto kWatchEvery = std::chrono::milliseconds(50);
+constexpr uint64_t kWorthWaiting = uint64_t{64}
+                                   << 20;  // bytes of files; below, two processes may do it twice
+constexpr uint64_t kSampleBytes = 4096;    // at the head, the middle and the tail
+constexpr size_t kMostWorkers = 16;
+
+// The same file under any working directory. Empty when there is no such thing.
+std::string key_of(std::string_view kind, const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  return error ? "" : "records " + std::string(kind) + " " + canonical.string();
+}
+
+Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about) {
+  FileStamp out{about.size, about.mtime_ns, 0};
+  const uint64_t count = std::min(about.size, kSampleBytes);
+  std::vector<std::byte> bytes(3 * count);
+  uint64_t part = 0;
+  for (const uint64_t offset : {uint64_t{0}, (about.size - count) / 2, about.size - count})
+    HEADRACE_TRY(read_exactly(file, offset, std::span(bytes).subspan(count * part++, count)));
+  out.sample = XXH3_64bits(bytes.data(), bytes.size());
+  return out;
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::optional<FileIndex> load(const std::string& key, const FileStamp& stamp) {
+  const auto sidecar = load_sidecar(key);
+  if (!sidecar) return std::nullopt;
+  const auto made_for = sidecar->find("file"), records = sidecar->find("records"),
+             extra = sidecar->find("extra");
+  FileStamp then;
+  if (!made_for || made_for->size() != sizeof then || !records || !extra) return std::nullopt;
+  std::memcpy(&then, made_for->data(), sizeof then);
+  if (then != stamp) return std::nullopt;
+  auto unpacked = unpack_records(*records);
+  if (!unpacked) return std::nullopt;
+  FileIndex out{*std::move(unpacked), {}};
+  out.extra.assign(reinterpret_cast<const char*>(extra->data()), extra->size());
+  return out;
+}
+
+void keep(const std::string& key, const FileStamp& stamp, const FileIndex& index) {
+  const std::string records = pack_records(index);
+  const auto section = [](std::string name, std::span<const std::byte> bytes) {
+    return MadeSection{std::move(name), [bytes](const MadeSection::Write& write) { return write(bytes); }};
+  };
+  const MadeSection sections[] = {section("file", std::as_bytes(std::span(&stamp, 1))),
+                                  section("records", bytes_of(records)),
+                                  section("extra", bytes_of(index.extra))};
+  (void)store_made_sidecar(key, sections);  // without it the next run walks the file again, no more
+}
+
+// Feeds one file's opening. The file stays open and its size is known, so a step of twelve bytes costs one
+// pread.
+class Feeder {
+ public:
+  Feeder(const SourceFile& file, OpenFile& opened, Store& store, const StopFlag& stop)
+      : about_(file), opened_(opened), store_(store), stop_(stop) {}
+
+  Result<FileIndex> run(Opening<FileIndex>& opening) {
+    std::vector<BufferPtr> bytes;
+    while (true) {
+      if (stop_.raised()) return stopped();
+      HEADRACE_ASSIGN(Step<FileIndex> step, opening.advance(bytes));
+      if (auto* index = std::get_if<FileIndex>(&step)) return std::move(*index);
+      bytes.clear();
+      for (const Extent& extent : *std::get_if<std::vector<Extent>>(&step)) {
+        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : of_beside(extent));
+        bytes.push_back(std::move(read));
+      }
+    }
+  }
+
+ private:
+  Result<BufferPtr> of_file(const Extent& extent) {
+    const uint64_t left = extent.offset <= about_.size ? about_.size - extent.offset : 0;
+    const uint64_t length = extent.length == kToEnd ? left : extent.length;
+    if (length > left)
+      return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(extent.offset) +
+                     ", the file has " + std::to_string(about_.size));
+    MutableBufferPtr buffer = HeapBuffer::make(length);
+    Status status = read_exactly(opened_, extent.offset, {buffer->mutable_data(), length});
+    if (!status.ok())
+      return std::move(status).after(" (reading " + std::to_string(length) + " bytes at byte " +
+                                     std::to_string(extent.offset) + ")");
+    return BufferPtr(std::move(buffer));
+  }
+
+  Result<BufferPtr> of_beside(const Extent& extent) {
+    const std::string& path = about_.beside.at(extent.file - 1);
+    HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store_.open(path));
+    auto bytes = read_bytes(*file, extent.offset, extent.length);
+    if (!bytes.ok())
+      return bytes.status().before("'" + path + "' at byte " + std::to_string(extent.offset) + ": ");
+    return bytes;
+  }
+
+  const SourceFile& about_;
+  OpenFile& opened_;
+  Store& store_;
+  const StopFlag& stop_;
+};
+
+class Indexing {
+ public:
+  Indexing(const RecordOpening& records, Store& store, const IndexingOptions& options)
+      : records_(records),
+        store_(store),
+        options_(options),
+        indexes_(records.files.size()),
+        done_(records.files.size()),
+        errors_(records.files.size()) {
+    for (const SourceFile& file : records_.files) total_ += file.size;
+  }
+
+  Result<std::vector<FileIndex>> run() {
+    std::optional<SidecarLock> lock;
+    if (store_.persistent() && total_ >= kWorthWaiting) {
+      HEADRACE_TRY(on_all([this](size_t file) { return recall(file); }));
+      if (!std::ranges::all_of(done_, [](char done) { return done; })) {
+        HEADRACE_TRY(watched(1, [&] {
+          auto taken = SidecarLock::take("indexing " + key_of(records_.kind, records_.files[0].path), &stop_);
+          if (taken.ok()) lock.emplace(*std::move(taken));  // without one it is only made twice
+        }));
+      }
+    }
+    HEADRACE_TRY(on_all([this](size_t file) { return index(file); }));
+    return std::move(indexes_);
+  }
+
+ private:
+  // `work` on threads of its own, to its end; this one watches.
+  template <class Work> Status watched(size_t workers, const Work& work) {
+    std::mutex mutex;
+    std::condition_variable ended;
+    size_t running = workers;  // guarded by mutex
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < workers; ++i)
+      threads.emplace_back([&] {
+        work();
+        const std::lock_guard guard(mutex);
+        --running;
+        ended.notify_one();
+      });
+    std::unique_lock guard(mutex);
+    while (!ended.wait_for(guard, kWatchEvery, [&] { return running == 0; })) {
+      if (!options_.watch || stop_.raised()) continue;
+      guard.unlock();  // the watch is foreign code
+      if (!options_.watch(bytes_done_, total_)) stop_.raise();
+      guard.lock();
+    }
+    return stop_.raised() ? stopped() : Status();
+  }
+
+  // `work` for each file that is not done.
+  template <class Work> Status on_all(const Work& work) {
+    std::atomic<size_t> next{0};
+    bytes_done_ = 0;
+    const size_t cores = options_.workers ? options_.workers : std::thread::hardware_concurrency();
+    HEADRACE_TRY(watched(std::clamp<size_t>(cores, 1, std::min(done_.size(), kMostWorkers)), [&] {
+      for (size_t i = next++; i < done_.size() && !stop_.raised(); i = next++) {
+        if (!done_[i]) errors_[i] = work(i);
+        bytes_done_ += records_.files[i].size;
+        if (!errors_[i].ok()) next = done_.size();
+      }
+    }));
+    for (Status& status : errors_)  // files are taken in order, so the first that fails is always reached
+      if (!status.ok()) return std::move(status);
+    return {};
+  }
+
+  Result<std::unique_ptr<OpenFile>> open(const SourceFile& file) {
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_.open(file.path));
+    HEADRACE_ASSIGN(const uint64_t size, opened->size());
+    if (size != file.size)
+      return corrupt("wants " + std::to_string(file.size) + " bytes as when it was looked at, got " +
+                     std::to_string(size));
+    return opened;
+  }
+
+  std::string key(size_t file) const {
+    return store_.persistent() ? key_of(records_.kind, records_.files[file].path) : "";
+  }
+
+  // Take what is remembered; that there is nothing is no error.
+  Status recall(size_t i) {
+    const SourceFile& file = records_.files[i];
+    auto opened = open(file);
+    if (!opened.ok()) return {};
+    const auto stamp = stamp_of(**opened, file);
+    if (stamp.ok()) take(i, *stamp);
+    return {};
+  }
+
+  void take(size_t i, const FileStamp& stamp) {
+    auto index = load(key(i), stamp);
+    if (!index) return;
+    indexes_[i] = *std::move(index);
+    done_[i] = true;
+  }
+
+  Status index(size_t i) {
+    const SourceFile& file = records_.files[i];
+    Status status = make(i, file);
+    return std::move(status).before("'" + file.path + "': ");
+  }
+
+  Status make(size_t i, const SourceFile& file) {
+    HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> opened, open(file));
+    const std::string name = key(i);
+    FileStamp stamp;
+    if (!name.empty()) {
+      HEADRACE_ASSIGN(stamp, stamp_of(*opened, file));
+      take(i, stamp);
+      if (done_[i]) return {};
+    }
+    const auto begin = Clock::now();
+    const auto opening = records_.index(i);
+    HEADRACE_ASSIGN(indexes_[i], Feeder(file, *opened, store_, stop_).run(*opening));
+    if (!name.empty() && Clock::now() - begin >= kWorthKeeping) keep(name, stamp, indexes_[i]);
+    done_[i] = true;
+    return {};
+  }
+
+  const RecordOpening& records_;
+  Store& store_;
+  const IndexingOptions& options_;
+  uint64_t total_ = 0;
+  StopFlag stop_;
+  std::atomic<uint64_t> bytes_done_{0};
+  // One a file, each written by the thread that has the file.
+  std::vector<FileIndex> indexes_;
+  std::vector<char> done_;
+  std::vector<Status> errors_;
+};
+
+}  // namespace
+
+Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Store& store,
+                                              const IndexingOptions& options) {
+  if (records.files.empty()) return std::vector<FileIndex>();
+  return Indexing(records, store, options).run();
+}
+
+}  // namespace headrace

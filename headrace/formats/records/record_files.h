@@ -1,0 +1,40 @@
+// The Source of formats whose files are records one after the other: TFRecord, RecordIO, tar.
+//
+// A format says where the records lie (FileIndex, made by its RecordOpening) and what fields the bytes of one
+// are; this is the rest. Samples are the records of the first file, then those of the second, and so on.
+//
+// A block is one record, or a run of neighbours: those below 4 KiB that begin in the same 4 KiB of a file.
+// One read then brings 40 records of 100 bytes, so reading in order costs a read for 40, and a sample drawn
+// at random reads a page of the file, which is what a disk and the page cache give anyway.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/format.h"
+
+namespace headrace {
+
+inline constexpr uint64_t kRunBytes = 4096;
+
+// The bytes of one record, framing included, inside a buffer that its fields may share.
+struct Record {
+  const BufferPtr& buffer;
+  size_t offset = 0, length = 0;
+  std::span<const std::byte> bytes() const { return buffer->bytes().subspan(offset, length); }
+};
+
+struct RecordFormat {
+  std::string name;
+  Schema schema;
+  // The fields of a record. Any thread. What it refuses is said without file and byte, which the source adds.
+  // The file may have changed since it was indexed: nothing about the bytes is certain but their number.
+  std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
+};
+
+// `indexes`: one for each of the request's files, in their order.
+Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
+                               std::vector<FileIndex> indexes);
+
+}  // namespace headrace

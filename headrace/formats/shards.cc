@@ -1,0 +1,112 @@
+#include "headrace/formats/shards.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "headrace/formats/endings.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kShownFolders = 3;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "train-00012-of-00100.x" without "-00012-of-00100"; the same when it has none.
+std::string without_number(const std::string& name) {
+  for (size_t of = name.rfind("-of-"); of != std::string::npos && of > 0; of = name.rfind("-of-", of - 1)) {
+    const size_t dash = name.rfind('-', of - 1);
+    const size_t end = std::min(name.find_first_not_of("0123456789", of + 4), name.size());
+    if (dash == std::string::npos || !is_digits(std::string_view(name).substr(dash + 1, of - dash - 1)) ||
+        end == of + 4)
+      continue;
+    return name.substr(0, dash) + name.substr(end);
+  }
+  return name;
+}
+
+std::string ending_of(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 || dot + 1 == name.size() ? "" : name.substr(dot);
+}
+
+template <size_t n> bool is_one_of(std::string_view ending, const std::array<std::string_view, n>& list) {
+  return std::find(list.begin(), list.end(), ending) != list.end();
+}
+
+bool is_beside_data(std::string_view kind) {
+  constexpr std::array<std::string_view, 5> kinds{".idx", ".index", ".json", ".txt", ".md"};
+  return is_one_of(kind, kinds);
+}
+
+std::string folders_text(const std::set<std::string_view>& folders) {
+  std::string out;
+  size_t shown = 0;
+  for (const std::string_view folder : folders) {
+    if (++shown > kShownFolders) return out + ", …";
+    out += (out.empty() ? "'" : ", '") + std::string(folder) + "'";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string shard_kind(std::string_view name) {
+  constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
+  std::string left = without_number(lower(name));
+  std::string ending = ending_of(left);
+  if (is_one_of(ending, packed)) {
+    left = without_number(left.substr(0, left.size() - ending.size()));
+    if (const std::string inner = ending_of(left); !inner.empty())
+      ending = inner;
+    else
+      ending = "";
+  }
+  return ending;
+}
+
+Result<Shards> shards_of(const Listing& listing) {
+  std::map<std::string, uint64_t> kinds;
+  std::set<std::string_view> folders;
+  std::vector<std::string_view> here;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    const size_t slash = name.find('/');
+    if (slash != std::string_view::npos) folders.insert(name.substr(0, slash));
+    if (slash != std::string_view::npos || name.starts_with('.') || name.starts_with('_')) continue;
+    here.push_back(name);
+    if (const std::string kind = shard_kind(name); !is_beside_data(kind)) ++kinds[kind];
+  }
+  if (kinds.empty())
+    return invalid("wants a folder of data" + (folders.empty()
+                                                   ? std::string(", it has none")
+                                                   : ", it has only folders: give one of them, such as " +
+                                                         folders_text(folders) + ", or a pattern"));
+  const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::string& kind = std::max_element(kinds.begin(), kinds.end(), by_count)->first;
+  Shards out;
+  Endings others;
+  for (const std::string_view name : here) {
+    if (shard_kind(name) == kind)
+      out.names.emplace_back(name);
+    else
+      others.add(name);
+  }
+  for (size_t i = 0; i < listing.files.size(); ++i)
+    if (listing.files[i].find('/') != std::string_view::npos) others.add(listing.files[i]);
+  if (others.files() > 0)
+    out.left_out = Value::Object{{"files", others.files()}, {"endings", others.value()}};
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,25 @@
+// Which files of a folder are the shards of one data set. Pure; any thread.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/io/store.h"
+
+namespace headrace {
+
+// What kind of shard a name speaks of: its ending without that of a compression and without
+// "-00012-of-00100", in lower case; "" when there is none. ".tfrecord" of "x.tfrecord-00000-of-00010",
+// "train-00001-of-00002.tfrecord.gz".
+std::string shard_kind(std::string_view name);
+
+struct Shards {
+  std::vector<std::string> names;  // relative to the folder, sorted
+  Value left_out;                  // {"files": 2, "endings": {".txt": 2}}; null when there is none
+};
+// The files of the commonest kind in the folder itself, not below it. Left out, and counted, are those of
+// other kinds and what lies beside data: indexes (.idx, .index) and descriptions (.json, .txt, .md). Names
+// that begin with a dot or an underscore are not counted either.
+Result<Shards> shards_of(const Listing& listing);
+
+}  // namespace headrace

@@ -1,0 +1,46 @@
+#include "headrace/formats/shards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Listing listing(std::initializer_list<const char*> names) {
+  Listing out;
+  for (const char* name : names) out.files.add(name);
+  return out;
+}
+
+TEST(Shards, AreOfTheKindTheirNamesSay) {
+  for (const auto& [name, kind] : {std::pair{"train-00012-of-00100", ""},
+                                   {"train-00012-of-00100.gz", ""},
+                                   {"train-00012-of-00100.tfrecord", ".tfrecord"},
+                                   {"mnist-train.tfrecord-00000-of-00001", ".tfrecord"},
+                                   {"a.TAR.gz", ".tar"},
+                                   {"a.tar", ".tar"},
+                                   {"x-of-y.rec", ".rec"},
+                                   {".hidden", ""}})
+    EXPECT_EQ(shard_kind(name), kind) << name;
+}
+
+TEST(Shards, TheCommonestKindIsTakenAndTheRestIsCounted) {
+  const auto shards = shards_of(listing({".cache", "_SUCCESS", "a.idx", "a.tar", "b.idx", "b.idx2", "b.tar",
+                                         "deep/c.tar", "notes.txt", "x.json", "y.json", "z.json"}));
+  ASSERT_TRUE(shards.ok()) << shards.status().text();
+  EXPECT_THAT(shards->names, ElementsAre("a.tar", "b.tar"));
+  EXPECT_EQ(shards->left_out.dump(),
+            R"({"files":8,"endings":{".json":3,".idx":2,".idx2":1,".tar":1,".txt":1}})");
+}
+
+TEST(Shards, AFolderOfFoldersIsRefusedByTheirNames) {
+  const auto shards = shards_of(listing({"readme.md", "train/a.tar", "val/a.tar"}));
+  EXPECT_THAT(std::string(shards.status().text()), HasSubstr("give one of them, such as 'train', 'val'"));
+  EXPECT_FALSE(shards_of(listing({"readme.md"})).ok());
+}
+
+}  // namespace
+}  // namespace headrace
