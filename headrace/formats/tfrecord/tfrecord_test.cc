@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headrace/formats/open.h"
+#include "headrace/formats/tfrecord/testing.h"
+#include "headrace/io/testing/memory_store.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> numbered(int first, int count, size_t size) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    std::string record = std::to_string(first + i);
+    record.resize(std::max(size, record.size()), '.');
+    out.push_back(std::move(record));
+  }
+  return out;
+}
+
+std::string record_of(const Source& source, uint64_t index, Store& store) {
+  const auto fields = read_sample(source, index, store);
+  if (!fields.ok()) return std::string(fields.status().text());
+  const auto bytes = (*fields)[0].view().bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> all_of(const Source& source, Store& store) {
+  std::vector<std::string> out;
+  for (uint64_t i = 0; i < source.size(); ++i) out.push_back(record_of(source, i, store));
+  return out;
+}
+
+TEST(TfrecordFraming, IsThatOfTheSpecification) {
+  EXPECT_EQ(framed(""), std::string("\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xd8\xea\x82\xa2", 16));
+}
+
+TEST(Tfrecord, ReadsRecordsOfEverySize) {
+  std::vector<std::string> records;
+  for (const size_t size : {0, 1, 100, 4079, 4080, 4081, 5000, 8192, 40'000, 3, 3, 3, 300'000})
+    for (int i = 0; i < 40; ++i) records.push_back(numbered(i, 1, size)[0]);
+  MemoryStore store;
+  store.add("x", framed(records));
+  const auto source = open_source(store, "x");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "record: bytes");
+  EXPECT_EQ(all_of(**source, store), records);
+}
+
+TEST(Tfrecord, ManyFilesAreOneSource) {
+  MemoryStore store;
+  store.add("d/train-00000-of-00002", framed(numbered(0, 3, 10)));
+  store.add("d/train-00001-of-00002", framed(numbered(3, 2, 10)));
+  store.add("d/checkpoint.json", "{}");
+  const Value list = Value::List{"d/train-00000-of-00002", "d/train-00001-of-00002"};
+  const std::string kPattern = "d/train-\?\?\?\?\?-of-00002";
+  const auto by_pattern = open_source(store, kPattern);
+  const auto by_folder = open_source(store, "d");
+  const auto by_list = open_source(store, std::vector<std::string>{"d/train-00000-of-00002", kPattern});
+  ASSERT_TRUE(by_pattern.ok()) << by_pattern.status().text();
+  ASSERT_TRUE(by_folder.ok()) << by_folder.status().text();
+  ASSERT_TRUE(by_list.ok()) << by_list.status().text();
+  for (const auto& source : {*by_pattern, *by_folder, *by_list}) {
+    EXPECT_THAT(all_of(*source, store),
+                ElementsAre("0.........", "1.........", "2.........", "3.........", "4........."));
+    EXPECT_EQ(source->fingerprint(), (*by_pattern)->fingerprint());
+    EXPECT_EQ(source->where(4), "d/train-00001-of-00002, record 1 at byte 26");
+    const auto again = open_described(store, source->describe());
+    ASSERT_TRUE(again.ok()) << again.status().text();
+    EXPECT_EQ((*again)->fingerprint(), source->fingerprint());
+  }
+  EXPECT_EQ((*by_pattern)->describe().dump(), R"({"format":"tfrecord","path":")" + kPattern + R"("})");
+  EXPECT_EQ((*by_list)->describe().find("path")->list()->size(), 2u);
+  EXPECT_EQ((*by_folder)->metadata().dump(), R"({"files":2,"left_out":{"files":1,"endings":{".json":1}}})");
+}
+
+TEST(Tfrecord, TheFingerprintHoldsNamesBelowTheCommonFolderSizesAndCounts) {
+  MemoryStore store;
+  for (const char* folder : {"a", "elsewhere/b"}) {
+    store.add(std::string(folder) + "/1/x", framed(numbered(0, 3, 10)));
+    store.add(std::string(folder) + "/2/x", framed(numbered(0, 3, 10)));
+  }
+  store.add("c/1/x", framed(numbered(0, 3, 10)));
+  store.add("c/3/x", framed(numbered(0, 3, 10)));
+  const auto fingerprint = [&](const char* pattern) { return (*open_source(store, pattern))->fingerprint(); };
+  EXPECT_EQ(fingerprint("a/*/x"), fingerprint("elsewhere/b/*/x"));
+  EXPECT_NE(fingerprint("a/*/x"), fingerprint("c/*/x"));
+}
+
+TEST(Tfrecord, ADamagedRecordCostsItselfOnly) {
+  std::string bytes = framed(numbered(0, 5, 50));
+  bytes[2 * 66 + 20] ^= 1;
+  MemoryStore store;
+  store.add("x", bytes);
+  const auto source = open_source(store, "x");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ(record_of(**source, 2, store),
+            "wants data and their checksum, which do not match: x, record 2 at byte 132");
+  for (const uint64_t i : {0, 1, 3, 4})
+    EXPECT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 50)[0]);
+  Value options;
+  options.set("verify", false);
+  EXPECT_EQ(record_of(**open_source(store, "x", "", options), 2, store).size(), 50u);
+}
+
+TEST(Tfrecord, ADamagedLengthIsAnErrorOfTheFileAtItsByte) {
+  std::string bytes = framed(numbered(0, 5, 50));
+  bytes[2 * 66] ^= 1;
+  MemoryStore store;
+  store.add("d/a", framed(numbered(0, 5, 50)));
+  store.add("d/b", bytes);
+  EXPECT_EQ(
+      open_source(store, "d/b").status().text(),
+      "tfrecord: 'd/b': wants a record's length and its checksum, which do not match (record 2 at byte 132: "
+      "what follows cannot be found without its length)");
+  EXPECT_THAT(std::string(open_source(store, "d/?").status().text()),
+              HasSubstr("tfrecord: 'd/?': 'd/b': wants a record's length"));
+}
+
+TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
+  const std::string length = as_bytes(uint64_t{1} << 40);
+  const std::string header = length + as_bytes(masked_crc32c(std::as_bytes(std::span(length))));
+  MemoryStore store;
+  store.add("x", framed("first") + header + std::string(8, '\0'));
+  EXPECT_THAT(std::string(open_source(store, "x").status().text()),
+              HasSubstr("wants a record of 1099511627776 bytes, only 4 are left (record 1 at byte 21"));
+}
+
+TEST(Tfrecord, WhatIsNoneIsNotRecognised) {
+  MemoryStore store;
+  store.add("x", "no records here");
+  store.add("a.jpg", "\xff\xd8\xff");
+  store.add("b.jpg", "\xff\xd8\xff");
+  EXPECT_FALSE(open_source(store, "x").ok());
+  EXPECT_THAT(std::string(open_source(store, "?.jpg").status().text()),
+              HasSubstr("2 files, the first of them 'a.jpg', one of 3 bytes that begins with ff d8 ff"));
+  EXPECT_THAT(std::string(open_source(store, "?.jpg", "file_list").status().text()),
+              HasSubstr("file_list: '?.jpg': reads one path, got 2 files; several are read by "));
+}
+
+}  // namespace
+}  // namespace headrace
