@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "headrace/codecs/jpeg/picture.h"
@@ -21,7 +22,7 @@ class Decoder {
  public:
   // `side` samples of a block: 8, or 4, 2 and 1 for a smaller image.
   Decoder(const Scan& scan, const Tables& tables, int side, Form form)
-      : scan_(scan), reader_(scan, tables), side_(side), form_(form) {
+      : scan_(scan), tables_(tables), side_(side), form_(form), run_(scan, tables) {
     for (int c = 0; c < planes_of(form); ++c)
       quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
@@ -37,10 +38,9 @@ class Decoder {
       window = std::max({window, fine.across.window, coarse.across.window});
     }
     const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
-    if (!take_strip(strips_[0], blocks, window, memory)) return false;
-    if (form_ == Form::coarse) return take_strip(strips_[1], columns_, window, memory);
-    for (int p = 1; p < planes_of(form_); ++p)
-      if (!take_strip(strips_[p], blocks, window, memory)) return false;
+    for (int p = 0; p < (form_ == Form::coarse ? 2 : planes_of(form_)); ++p)
+      for (int i = 0; i < (beside_ && rows_in_strip(p) == 1 ? 2 : 1); ++i)
+        if (!take_strip(strips_[i][p], is_chroma_strip(p) ? columns_ : blocks, window, memory)) return false;
     return true;
   }
 
@@ -51,20 +51,23 @@ class Decoder {
     step_ = step > 0 ? std::min(step, scan_.mcus_across()) : scan_.mcus_across();
     per_row_ = (scan_.mcus_across() + step_ - 1) / step_;
     known_rows_ = std::min(static_cast<int64_t>(known.points.size()) / per_row_, scan_.mcus_down());
+    if (known_rows_ > 1) beside_.emplace(scan_, tables_);
   }
 
   // Finds points and makes nothing.
   bool pass_over_all(const Scratch& scratch) {
+    rows_ = {scan_.mcus_down(), scan_.mcus_down()};
     for (int64_t row = 0; row < scan_.mcus_down(); ++row)
-      if (scratch.is_stopped() || !pass_over(row, 0, scan_.mcus_across()) || !reader_.is_in_order())
-        return false;
+      if (scratch.is_stopped() || !decode_row(row)) return false;
     return true;
   }
 
   bool run(Scratch& scratch) {
-    for (int64_t row = std::min(rows_.begin, std::max<int64_t>(known_rows_ - 1, 0)); row < rows_.end; ++row) {
-      if (scratch.is_stopped() || !decode_row(row)) return false;
-      if (row >= rows_.begin) feed(row);
+    for (int64_t row = std::min(rows_.begin, std::max<int64_t>(known_rows_ - 1, 0)); row < rows_.end;) {
+      const int64_t end = row + (are_independent(row) ? 2 : 1);
+      if (scratch.is_stopped() || !(end - row == 2 ? decode_two_rows(row) : decode_row(row))) return false;
+      for (; row < end; ++row)
+        if (row >= rows_.begin) feed(row);
     }
     if (found_)
       found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) *
@@ -77,6 +80,18 @@ class Decoder {
     int16_t* data = nullptr;
     int64_t origin = 0, columns = 0;  // its first one, and how many
     int16_t* column(int64_t x) const { return data + (x - origin) * kStripRows; }
+  };
+
+  // The way through a row of MCUs, piece by piece.
+  struct Run {
+    Run(const Scan& scan, const Tables& tables) : reader(scan, tables) {}
+    bool is_over() const { return piece.is_empty(); }
+
+    EntropyReader reader;
+    Coefficients coefficients;
+    int64_t row = 0, end = 0;  // up to which column
+    Range piece;               // what the reader has set out for
+    bool is_wanted = false;    // that piece is transformed; others are passed over
   };
 
   // Widens a range of MCUs so that these samples are within it.
@@ -95,83 +110,106 @@ class Decoder {
     return true;
   }
 
-  bool decode_row(int64_t row) {
+  bool decode_row(int64_t row) { return begin(run_, row) && finish(run_); }
+
+  // Two independent rows side by side, which takes less time than one after the other (blocks.h).
+  bool decode_two_rows(int64_t row) {
+    if (!begin(run_, row) || !begin(*beside_, row + 1)) return false;
+    while (!run_.is_over() && !beside_->is_over())
+      if (!EntropyReader::go_on(run_.reader, beside_->reader) || !arrive(run_) || !arrive(*beside_))
+        return false;
+    return finish(run_) && finish(*beside_);
+  }
+  // Whether this row and the next may be decoded in any order.
+  bool are_independent(int64_t row) const {
+    return row >= rows_.begin && row + 1 < std::min(rows_.end, known_rows_) && !is_read_on(row + 1) &&
+           have_room(row, 0) && have_room(row, 1);
+  }
+  // What is right of the pictures is read only to come to the next row.
+  bool is_read_on(int64_t row) const { return row + 1 < rows_.end && row + 1 >= known_rows_; }
+
+  bool begin(Run& run, int64_t row) {
     const bool is_wanted = row >= rows_.begin;
-    const Range wanted = is_wanted ? columns_ : Range{scan_.mcus_across(), scan_.mcus_across()};
+    run.row = row;
+    run.end = is_wanted && !is_read_on(row) ? columns_.end : scan_.mcus_across();
     int64_t column = 0;
     if (row < known_rows_) {
-      column = is_wanted ? wanted.begin / step_ * step_ : 0;
-      if (!start_at(row, column)) return false;
+      if (is_wanted) column = columns_.begin / step_ * step_;
+      const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
+      const Checkpoint at{point.offset, point.bit, point.dc};
+      if (!run.reader.start_at(at, row * scan_.mcus_across() + column)) return false;
     }
-    if (!pass_over(row, column, wanted.begin)) return false;
-    for (column = wanted.begin; column < wanted.end;) {
-      const int64_t end = std::min(stop_before(row, column, wanted.end), column + Coefficients::kMostMcus);
-      if (!keep_point(row, column) || !decode_mcus(row, column, end - column)) return false;
-      column = end;
-    }
-    // What is right of the pictures is read only to come to the next row.
-    const bool goes_on = row + 1 < rows_.end && row + 1 >= known_rows_;
-    return (!goes_on || pass_over(row, column, scan_.mcus_across())) && reader_.is_in_order();
+    return set_out(run, column);
   }
 
-  bool start_at(int64_t row, int64_t column) {
-    const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
-    return reader_.start_at({point.offset, point.bit, point.dc}, row * scan_.mcus_across() + column);
+  bool finish(Run& run) {
+    while (!run.is_over())
+      if (!run.reader.go_on() || !arrive(run)) return false;
+    return true;
+  }
+
+  // Sets out for what begins at `column`.
+  bool set_out(Run& run, int64_t column) {
+    run.piece = {column, run.end};
+    if (run.is_over()) return run.reader.is_in_order();
+    run.is_wanted = run.row >= rows_.begin && column >= columns_.begin && column < columns_.end;
+    if (run.is_wanted)
+      run.piece.end = std::min(columns_.end, column + Coefficients::kMostMcus);
+    else if (run.row >= rows_.begin && column < columns_.begin)
+      run.piece.end = columns_.begin;
+    if (keeps_points(run.row)) {
+      run.piece.end = std::min(run.piece.end, (column / step_ + 1) * step_);
+      if (column % step_ == 0 && !keep_point(run.reader)) return false;
+    }
+    return run.reader.set_out(run.piece.end - column, run.is_wanted ? &run.coefficients : nullptr);
+  }
+
+  // Goes on to the next piece when this one is there.
+  bool arrive(Run& run) {
+    if (!run.reader.has_arrived()) return true;
+    return (!run.is_wanted || transform_piece(run)) && set_out(run, run.piece.end);
   }
 
   // Points that are found, of rows that are not known.
   bool keeps_points(int64_t row) const { return found_ && row >= known_rows_; }
-  bool keep_point(int64_t row, int64_t column) {
-    if (!keeps_points(row) || column % step_ != 0) return true;
+  bool keep_point(EntropyReader& reader) {
     Checkpoint at;
-    if (!reader_.checkpoint(at)) return false;
+    if (!reader.checkpoint(at)) return false;
     found_->points.push_back({static_cast<uint32_t>(at.offset), static_cast<uint16_t>(at.bit), at.dc});
     return true;
   }
-  // The next place of a point, `end` at most.
-  int64_t stop_before(int64_t row, int64_t column, int64_t end) const {
-    return keeps_points(row) ? std::min(end, (column / step_ + 1) * step_) : end;
-  }
 
-  bool pass_over(int64_t row, int64_t column, int64_t end) {
-    while (column < end) {
-      const int64_t next = stop_before(row, column, end);
-      if (!keep_point(row, column) || !reader_.pass_over(next - column)) return false;
-      column = next;
-    }
-    return true;
-  }
-
-  bool decode_mcus(int64_t row, int64_t column, int64_t mcus) {
-    if (!reader_.read(mcus, coefficients_)) return false;
+  bool transform_piece(const Run& run) {
     int16_t* out[4 * Coefficients::kMostMcus];
     int blocks = 0;
-    for (int64_t mcu = column; mcu < column + mcus; ++mcu)
+    const Strip& luma = strip(run.row, 0);
+    for (int64_t mcu = run.piece.begin; mcu < run.piece.end; ++mcu)
       for (int v = 0; v < scan_.v_most; ++v)
         for (int h = 0; h < scan_.h_most; ++h)
-          out[blocks++] = strips_[0].column((mcu * scan_.h_most + h) * side_) + row_of_luma(row, v);
-    if (!transform_blocks(0, out, blocks)) return false;
+          out[blocks++] = luma.column((mcu * scan_.h_most + h) * side_) + row_of_luma(run.row, v);
+    if (!transform_blocks(run.coefficients, 0, out, blocks)) return false;
+    const auto mcus = static_cast<int>(run.piece.end - run.piece.begin);
     for (int c = 1; c < planes_of(form_); ++c) {
       const bool is_rgb = form_ == Form::rgb;
-      for (int64_t mcu = 0; mcu < mcus; ++mcu)
-        out[mcu] = strips_[is_rgb ? c : 1].column((column + mcu) * side_) +
-                   (is_rgb ? row_of_luma(row, 0) : row_of_chroma(row, c));
-      if (!transform_blocks(c, out, static_cast<int>(mcus))) return false;
+      const Strip& plane = strip(run.row, is_rgb ? c : 1);
+      const int64_t y = is_rgb ? row_of_luma(run.row, 0) : row_of_chroma(run.row, c);
+      for (int mcu = 0; mcu < mcus; ++mcu) out[mcu] = plane.column((run.piece.begin + mcu) * side_) + y;
+      if (!transform_blocks(run.coefficients, c, out, mcus)) return false;
     }
     return true;
   }
 
-  bool transform_blocks(int c, int16_t* const* out, int blocks) {
+  bool transform_blocks(const Coefficients& from, int c, int16_t* const* out, int blocks) {
     const uint16_t* const quant = quant_[c].data();
-    if (side_ < kSide) return transform_reduced(c, out, blocks);
+    if (side_ < kSide) return transform_reduced(from, c, out, blocks);
     const auto flat = [&](int16_t dc, int16_t* to) { return kernels::idct_dc_columns(dc, quant[0], to); };
     const auto pair = [&](const int16_t* coefficients, int16_t* out0, int16_t* out1) {
       return kernels::idct_pair_columns(coefficients, quant, out0, out1 ? out1 : spare_);
     };
-    return transform(coefficients_, c, out, blocks, flat, pair);
+    return transform(from, c, out, blocks, flat, pair);
   }
 
-  bool transform_reduced(int c, int16_t* const* out, int blocks) {
+  bool transform_reduced(const Coefficients& from, int c, int16_t* const* out, int blocks) {
     const uint16_t* const quant = quant_[c].data();
     const auto flat = [&](int16_t dc, int16_t* to) {
       kernels::idct_dc_reduced(side_, dc, quant[0], to);
@@ -181,9 +219,22 @@ class Decoder {
       kernels::idct_pair_reduced(side_, coefficients, quant, out0, out1 ? out1 : spare_);
       return true;
     };
-    return transform(coefficients_, c, out, blocks, flat, pair);
+    return transform(from, c, out, blocks, flat, pair);
   }
 
+  bool is_chroma_strip(int plane) const { return form_ == Form::coarse && plane > 0; }
+  // Rows of MCUs that fill a strip.
+  int64_t rows_in_strip(int plane) const {
+    return is_chroma_strip(plane) ? kSide / side_ : kStripRows / (scan_.v_most * side_);
+  }
+  // Whether a row and the next go to different places: of one strip, or of two that take turns.
+  bool have_room(int64_t row, int plane) const {
+    const int64_t rows = rows_in_strip(plane);
+    return rows == 1 || (row + 1) % rows != 0;
+  }
+  const Strip& strip(int64_t row, int plane) const {
+    return strips_[beside_ && rows_in_strip(plane) == 1 ? row % 2 : 0][plane];
+  }
   // Where in their strips the blocks of a row of MCUs go.
   int64_t row_of_luma(int64_t row, int v) const { return (row * scan_.v_most + v) * side_ % kStripRows; }
   int64_t row_of_chroma(int64_t row, int c) const { return (c - 1) * kSide + row * side_ % kSide; }
@@ -198,22 +249,24 @@ class Decoder {
     const Fill luma((row + 1) * scan_.v_most * side_, kStripRows), chroma((row + 1) * side_, kSide);
     const bool is_last = row + 1 == rows_.end;
     const bool is_whole = is_last || luma.count == kStripRows;
+    const auto data = [&](int p) { return strip(row, p).data; };
     if (is_whole && form_ == Form::rgb)
-      kernels::strips_to_rgb(strips_[0].data, strips_[1].data, strips_[2].data, strips_[0].columns);
+      kernels::strips_to_rgb(data(0), data(1), data(2), strip(row, 0).columns);
     for (Picture& picture : pictures_) {
       for (int p = 0; is_whole && p < (form_ == Form::rgb ? 3 : 1); ++p)
-        picture.feed(p, strips_[p].data, strips_[p].origin, luma.y, luma.count);
+        picture.feed(p, data(p), strip(row, p).origin, luma.y, luma.count);
       if (form_ == Form::coarse && (is_last || chroma.count == kSide))
-        picture.feed_chroma(strips_[1].data, strips_[1].origin, chroma.y, chroma.count);
+        picture.feed_chroma(data(1), strip(row, 1).origin, chroma.y, chroma.count);
       picture.emit();
     }
   }
 
   const Scan& scan_;
-  EntropyReader reader_;
-  Coefficients coefficients_;
+  const Tables& tables_;
   int side_;
   Form form_;
+  Run run_;
+  std::optional<Run> beside_;  // where points are known
   PairTable quant_[3];
   int16_t spare_[kSide * kStripRows];
   std::vector<Picture> pictures_;
@@ -222,7 +275,7 @@ class Decoder {
   EntropyPoints* found_ = nullptr;
   int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
   int64_t known_rows_ = 0;
-  Strip strips_[3];  // of luma, and one with both of chroma; or of all three planes
+  Strip strips_[2][3];  // of luma, and one with both of chroma; or of all three planes
 };
 
 // Samples of a block: as few as leave every picture to be shrunk.
