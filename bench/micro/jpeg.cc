@@ -88,17 +88,23 @@ class Nothing : public RowSink {
   void take(int64_t, const uint8_t* const*) override {}
 };
 
-void resample_all(benchmark::State& state, bool eval, bool normalise) {
+// `step`: MCUs from entropy point to entropy point, 0 for one a row; -1: no points.
+void resample_all(benchmark::State& state, bool eval, bool normalise, int64_t step) {
   static const std::vector<Photograph> photographs = read_photographs();
   if (photographs.empty()) return state.SkipWithError("wants HEADRACE_DATA with imagenet1k");
   Scratch scratch;
+  std::vector<EntropyPoints> points;
+  for (const Photograph& p : photographs)
+    points.push_back(step < 0 ? EntropyPoints{}
+                              : jpeg::find_points(std::as_bytes(std::span(p.bytes)), step, scratch));
   std::vector<float> out(3 * FloatPlanes::kSide * FloatPlanes::kSide);
   FloatPlanes floats(out.data());
   Nothing nothing;
   RowSink* const sink = normalise ? static_cast<RowSink*>(&floats) : &nothing;
   size_t left = 0;
   for (auto _ : state)
-    for (const Photograph& p : photographs) {
+    for (size_t i = 0; i < photographs.size(); ++i) {
+      const Photograph& p = photographs[i];
       Resampled picture{p.crop, 224, 224, {0, 0, 224, 224}};
       if (eval) {
         const int64_t shorter = std::min(p.header.height, p.header.width);
@@ -107,8 +113,8 @@ void resample_all(benchmark::State& state, bool eval, bool normalise) {
         picture.window = {(picture.height - 224) / 2, (picture.width - 224) / 2, 224, 224};
       }
       const auto bytes = std::as_bytes(std::span(p.bytes));
-      left += !*jpeg::resample_planes(bytes, p.header, Color::rgb, {&picture, 1}, {&sink, 1}, {}, nullptr,
-                                      scratch);
+      left += !*jpeg::resample_planes(bytes, p.header, Color::rgb, {&picture, 1}, {&sink, 1}, points[i],
+                                      nullptr, scratch);
       benchmark::DoNotOptimize(out.data());
     }
   const auto images = static_cast<double>(state.iterations()) * static_cast<double>(photographs.size());
@@ -120,10 +126,13 @@ void resample_all(benchmark::State& state, bool eval, bool normalise) {
 const bool registered = [] {
   for (const bool eval : {false, true})
     for (const bool normalise : {false, true})
-      benchmark::RegisterBenchmark(
-          (std::string("jpeg/") + (eval ? "eval" : "train") + (normalise ? "/f32" : "/rows")).c_str(),
-          [=](benchmark::State& state) { resample_all(state, eval, normalise); })
-          ->Unit(benchmark::kMillisecond);
+      for (const auto& [points, step] :
+           {std::pair("", -1), std::pair("/row_points", 0), std::pair("/8_mcu_points", 8)})
+        benchmark::RegisterBenchmark(
+            (std::string("jpeg/") + (eval ? "eval" : "train") + (normalise ? "/f32" : "/rows") + points)
+                .c_str(),
+            [=](benchmark::State& state) { resample_all(state, eval, normalise, step); })
+            ->Unit(benchmark::kMillisecond);
   for (const bool whole : {true, false})
     for (const bool ours : {false, true})
       benchmark::RegisterBenchmark(

@@ -25,6 +25,20 @@ static constexpr auto kPlaces = [] {
   return places;
 }();
 
+// The next symbol of a block that has begun, the long way. False when there is none.
+inline bool decode_symbol(const Codes& codes, Bits& bits, size_t& k, int& value) {
+  const int symbol = next_symbol(codes, bits);
+  if (symbol < 0) return false;
+  const int size = symbol & 15, run = symbol >> 4;
+  value = next_value(bits, size);
+  if (size == 0) {
+    k = run == 15 ? std::min(k + 16, kFull) : k + 1 + Entry::kEnd;
+    return true;
+  }
+  k += static_cast<size_t>(run + 1);
+  return k <= kFull;
+}
+
 }  // namespace headrace::jpeg
 #endif
 
@@ -32,49 +46,147 @@ HWY_BEFORE_NAMESPACE();
 namespace headrace::jpeg {
 namespace HWY_NAMESPACE {
 
-// Blocks follow each other without leaving the loop, for setting out anew cost as much as half a block.
-template <bool kStore> HWY_INLINE Stop decode(Progress& progress, const Turn* end, const uint8_t* limit) {
-  Bits bits = progress.bits;  // in registers
-  const Turn* turn = progress.turn;
-  size_t k = progress.k;
-  int16_t* values = progress.values;
-  uint8_t* const ends = progress.ends;
-  const auto stop = [&](Stop why) {
-    progress = {bits, turn, k, values, ends};
-    return why;
-  };
-  while (!bits.is_behind(limit)) {
-    bits.refill();
-#pragma GCC unroll 3
-    for (int i = 0; i < kLookUps; ++i) {
-      const uint32_t index = bits.peek(kLookBits);
-      Entry found;
-      if (k == 0) {
-        if (turn == end) return stop(Stop::complete);
-        found = turn->dc->look[index];
-        ++turn;
-        if constexpr (!kStore) *values++ = found.last(bits.behind(kLookBits));
-      } else {
-        found = turn[-1].ac->look[index];
-      }
-      const size_t next = k + found.steps();
-      if (!Entry::is_plain(next)) [[unlikely]]
-        return stop(Stop::symbol);
-      if constexpr (kStore) {
-        int16_t* const block = values + turn[-1].place;
-        block[kPlaces[k + found.to_first()]] = found.first();
-        block[kPlaces[next]] = found.last(bits.behind(kLookBits));
-        ends[turn[-1].number()] = static_cast<uint8_t>(next);
-      }
-      bits.skip(found.used());
-      k = next < kFull ? next : 0;
-    }
+// Where decoding stands, in registers.
+template <bool kStore> class Stream {
+ public:
+  explicit HWY_INLINE Stream(const Progress& from)
+      : bits_(from.bits),
+        turn_(from.turn),
+        end_(from.end),
+        k_(from.k),
+        values_(from.values),
+        ends_(from.ends),
+        limit_(from.limit) {
+    if (!is_complete()) open_block();
   }
-  return stop(Stop::data);
+  HWY_INLINE void leave(Progress& to) const { to = {bits_, turn_, end_, k_, values_, ends_, limit_}; }
+
+  HWY_INLINE bool is_complete() const { return turn_ == end_; }
+  HWY_INLINE bool is_behind() const { return bits_.is_behind(limit_); }
+  HWY_INLINE void refill() { bits_.refill(); }
+
+  // Comes to stand within a block. This and look_up answer false where all is complete, or where no code
+  // fits.
+  HWY_INLINE bool enter() {
+    if (is_complete()) return false;
+    bits_.refill();
+    return k_ > 0 || begin_block();
+  }
+  // May be called kLookUps times after each refill.
+  HWY_INLINE bool look_up() {
+    const Entry found = ac_[bits_.peek(kLookBits)];
+    const size_t next = k_ + found.steps();
+    if (!Entry::is_plain(next)) [[unlikely]]
+      return look_long();
+    if constexpr (kStore) {
+      block_[kPlaces[k_ + found.to_first()]] = found.first();
+      block_[kPlaces[next]] = found.last(bits_.behind(kLookBits));
+    }
+    bits_.skip(found.used());
+    k_ = next;
+    if (next >= kFull) [[unlikely]]  // keeps it out of the loop's way: 3 %
+      return end_block();
+    return true;
+  }
+
+ private:
+  // One symbol of any length.
+  HWY_INLINE bool look_long() {
+    int value;
+    bits_.refill();
+    if (!decode_symbol(turn_->ac->codes, bits_, k_, value)) return false;
+    if constexpr (kStore) block_[kPlaces[k_]] = static_cast<int16_t>(value);
+    if (k_ >= kFull) return end_block();
+    bits_.refill();
+    return true;
+  }
+  // Blocks follow each other without leaving the loop, for setting out anew costs as much as half a block.
+  HWY_INLINE bool end_block() {
+    if constexpr (kStore) ends_[turn_->number()] = static_cast<uint8_t>(k_);
+    k_ = 0;
+    ++turn_;
+    if (is_complete()) return false;
+    bits_.refill();
+    open_block();
+    return begin_block();
+  }
+  HWY_INLINE void open_block() {
+    ac_ = turn_->ac->look.data();
+    if constexpr (kStore) block_ = values_ + turn_->place;
+  }
+  // The first coefficient.
+  HWY_INLINE bool begin_block() {
+    const Entry found = turn_->dc->look[bits_.peek(kLookBits)];
+    int16_t value = found.last(bits_.behind(kLookBits));
+    if (found.used() == 0) [[unlikely]] {
+      const int size = next_symbol(turn_->dc->codes, bits_);
+      if (size < 0) return false;
+      value = static_cast<int16_t>(next_value(bits_, size));
+      bits_.refill();
+    }
+    if constexpr (kStore)
+      block_[0] = value;
+    else
+      *values_++ = value;
+    bits_.skip(found.used());
+    k_ = 1;
+    return true;
+  }
+
+  Bits bits_;
+  const Turn* turn_;
+  const Turn* end_;
+  size_t k_;
+  int16_t* values_;
+  uint8_t* ends_;
+  const uint8_t* limit_;
+  const Entry* ac_ = nullptr;  // of the block
+  int16_t* block_ = nullptr;
+};
+
+// Says where a stream stands and, unless it could go on, why it stops.
+template <bool kStore> HWY_INLINE Stop leave(const Stream<kStore>& stream, bool goes_on, Progress& to) {
+  stream.leave(to);
+  if (stream.is_complete()) return Stop::complete;
+  if (!goes_on) return Stop::damage;
+  return stream.is_behind() ? Stop::data : Stop::none;
 }
 
-Stop decode_blocks(Progress& progress, const Turn* end, const uint8_t* limit) {
-  return progress.ends ? decode<true>(progress, end, limit) : decode<false>(progress, end, limit);
+template <bool kStore> HWY_NOINLINE Stop decode_one(Progress& progress) {
+  Stream<kStore> stream(progress);
+  bool goes_on = stream.is_behind() || stream.enter();
+  while (goes_on && !stream.is_behind()) {
+    stream.refill();
+#pragma GCC unroll 3
+    for (int i = 0; i < kLookUps && goes_on; ++i) goes_on = stream.look_up();
+  }
+  return leave(stream, goes_on, progress);
+}
+
+template <bool kStore, bool kStoreOther>
+HWY_NOINLINE std::pair<Stop, Stop> decode_two(Progress& a, Progress& b) {
+  Stream<kStore> one(a);
+  Stream<kStoreOther> other(b);
+  bool goes_on = one.is_behind() || one.enter(), other_goes_on = other.is_behind() || other.enter();
+  while (goes_on && other_goes_on && !one.is_behind() && !other.is_behind()) {
+    one.refill();
+    other.refill();
+#pragma GCC unroll 3
+    for (int i = 0; i < kLookUps && goes_on && other_goes_on; ++i) {
+      goes_on = one.look_up();
+      if (goes_on) other_goes_on = other.look_up();
+    }
+  }
+  return {leave(one, goes_on, a), leave(other, other_goes_on, b)};
+}
+
+Stop decode_blocks(Progress& progress) {
+  return progress.ends ? decode_one<true>(progress) : decode_one<false>(progress);
+}
+
+std::pair<Stop, Stop> decode_two_blocks(Progress& one, Progress& other) {
+  if (one.ends) return other.ends ? decode_two<true, true>(one, other) : decode_two<true, false>(one, other);
+  return other.ends ? decode_two<false, true>(one, other) : decode_two<false, false>(one, other);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -86,46 +198,14 @@ namespace headrace::jpeg {
 namespace {
 
 HWY_EXPORT(decode_blocks);
-
-bool decode_first(const Codes& codes, Progress& progress) {
-  const int size = next_symbol(codes, progress.bits);
-  if (size < 0) return false;
-  int16_t* const to = progress.ends ? progress.values + progress.turn[-1].place : progress.values - 1;
-  *to = static_cast<int16_t>(next_value(progress.bits, size));
-  progress.k = 1;
-  return true;
-}
-
-bool decode_other(const Codes& codes, Progress& progress) {
-  const int symbol = next_symbol(codes, progress.bits);
-  if (symbol < 0) return false;
-  const auto size = static_cast<int>(symbol & 15), run = static_cast<int>(symbol >> 4);
-  if (size == 0) {
-    progress.k = run == 15 ? std::min(progress.k + 16, kFull) : progress.k + 1 + Entry::kEnd;
-    return true;
-  }
-  progress.k += static_cast<size_t>(run + 1);
-  if (progress.k > kFull) return false;
-  const int value = next_value(progress.bits, size);
-  if (progress.ends)
-    progress.values[progress.turn[-1].place + kPlaces[progress.k]] = static_cast<int16_t>(value);
-  return true;
-}
+HWY_EXPORT(decode_two_blocks);
 
 }  // namespace
 
-Stop decode_blocks(Progress& progress, const Turn* end, const uint8_t* limit) {
-  return HWY_DYNAMIC_DISPATCH(decode_blocks)(progress, end, limit);
-}
+Stop decode_blocks(Progress& progress) { return HWY_DYNAMIC_DISPATCH(decode_blocks)(progress); }
 
-bool decode_symbol(Progress& progress) {
-  const Turn& turn = progress.turn[-1];
-  progress.bits.refill();
-  if (!(progress.k == 0 ? decode_first(turn.dc->codes, progress) : decode_other(turn.ac->codes, progress)))
-    return false;
-  if (progress.ends) progress.ends[turn.number()] = static_cast<uint8_t>(progress.k);
-  if (progress.k >= kFull) progress.k = 0;
-  return true;
+std::pair<Stop, Stop> decode_blocks(Progress& one, Progress& other) {
+  return HWY_DYNAMIC_DISPATCH(decode_two_blocks)(one, other);
 }
 
 }  // namespace headrace::jpeg

@@ -1,6 +1,7 @@
 #include "headrace/codecs/jpeg/entropy.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "headrace/codecs/jpeg/markers.h"
@@ -13,19 +14,36 @@ struct Copied {
   bool stopped = false;  // at a marker, or at the end
 };
 
-// Copies data without its stuffing, until `room` bytes are written.
+// Copies 16 bytes. Answers how many stand before the first 0xFF, 16 when there is none.
+size_t copy_plain(const uint8_t* from, uint8_t* to) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t bytes[2], found[2];
+  std::memcpy(bytes, from, 16);
+  std::memcpy(to, bytes, 16);
+  for (int i = 0; i < 2; ++i) {
+    if constexpr (std::endian::native == std::endian::big) bytes[i] = __builtin_bswap64(bytes[i]);
+    found[i] = (~bytes[i] - kOnes) & bytes[i] & (kOnes << 7);
+  }
+  if ((found[0] | found[1]) == 0) [[likely]]
+    return 16;
+  return static_cast<size_t>(found[0] != 0 ? std::countr_zero(found[0]) : 64 + std::countr_zero(found[1])) /
+         8;
+}
+
+// Copies data without its stuffing, until `room` bytes are written, or up to 16 more.
 Copied unstuff(Bytes data, uint8_t* to, size_t room) {
-  const auto* const begin = reinterpret_cast<const uint8_t*>(data.data());
+  const auto* const from = reinterpret_cast<const uint8_t*>(data.data());
   Copied copied;
   while (copied.written < room && copied.read < data.size()) {
-    const uint8_t* const from = begin + copied.read;
-    const size_t most = std::min(room - copied.written, data.size() - copied.read);
-    const auto* const stuffed = static_cast<const uint8_t*>(std::memchr(from, 0xFF, most));
-    const size_t plain = stuffed ? static_cast<size_t>(stuffed - from) : most;
-    std::memcpy(to + copied.written, from, plain);
-    copied.read += plain, copied.written += plain;
-    if (!stuffed) continue;
-    if (copied.read + 1 >= data.size() || stuffed[1] != 0) {
+    if (data.size() - copied.read >= 16) {  // most stuffing is some hundred bytes from the next
+      const size_t plain = copy_plain(from + copied.read, to + copied.written);
+      copied.read += plain, copied.written += plain;
+      if (plain == 16) continue;
+    } else if (from[copied.read] != 0xFF) {
+      to[copied.written++] = from[copied.read++];
+      continue;
+    }
+    if (copied.read + 1 >= data.size() || from[copied.read + 1] != 0) {
       copied.stopped = true;
       return copied;
     }
@@ -69,8 +87,8 @@ bool EntropyReader::start_at(const Checkpoint& checkpoint, int64_t mcu) {
   mcu_ = mcu, restart_at_ = interval > 0 ? (mcu / interval + 1) * interval : 0;
   std::copy(checkpoint.dc.begin(), checkpoint.dc.end(), dc_.begin());
   start_interval(checkpoint.offset);
-  bits_.refill();
-  bits_.skip(checkpoint.bit);
+  at_.bits.refill();
+  at_.bits.skip(checkpoint.bit);
   return true;
 }
 
@@ -78,25 +96,26 @@ void EntropyReader::start_interval(size_t offset) {
   next_ = known_offset_ = offset;
   before_ = known_byte_ = 0;
   end_ = 0, is_last_ = false;
-  bits_.seek(window_.data());
+  at_.bits.seek(window_.data());
   fill();
 }
 
-// More of the data. REQUIRES: there is more, and up to 8 bytes are left.
+// More of the data. REQUIRES: there is more, and up to kReadBehind bytes are left.
 void EntropyReader::fill() {
-  const int64_t used = bits_.rebase(window_.data());
+  const int64_t used = at_.bits.rebase(window_.data());
   std::memmove(window_.data(), window_.data() + used, static_cast<size_t>(end_ - used));
   before_ += used, end_ -= used;
   const Copied copied = unstuff(scan_.data.subspan(next_), window_.data() + end_, kPiece);
   next_ += copied.read, end_ += static_cast<int64_t>(copied.written), is_last_ = copied.stopped;
   if (is_last_) std::memset(window_.data() + end_, 0, kAhead);
+  at_.limit = window_.data() + (is_last_ ? end_ + 16 : end_ - kReadBehind);
 }
 
 // An interval must end within its last byte, and its marker must be there.
 bool EntropyReader::restart_if_due() {
   if (mcu_ != restart_at_ || mcu_ == 0) return true;
-  if (!is_last_ && bits_.is_behind(limit())) fill();
-  const bool at_end = is_last_ && is_in_order() && bits_.position(window_.data()) > (end_ - 1) * 8;
+  if (!is_last_ && at_.bits.is_behind(at_.limit)) fill();
+  const bool at_end = is_last_ && is_in_order() && at_.bits.position(window_.data()) > (end_ - 1) * 8;
   if (!at_end || scan_.data.size() - next_ < 2) return false;
   const int64_t interval = scan_.restart_interval;
   if (word_at(scan_.data, next_) != 0xFF00 + kRst0 + (mcu_ / interval - 1) % 8) return false;
@@ -108,7 +127,7 @@ bool EntropyReader::restart_if_due() {
 
 bool EntropyReader::checkpoint(Checkpoint& out) {
   if (!restart_if_due() || !is_in_order()) return false;
-  const int64_t at = bits_.position(window_.data());
+  const int64_t at = at_.bits.position(window_.data());
   const int64_t byte = before_ + (at >> 3);
   const auto* const data = reinterpret_cast<const uint8_t*>(scan_.data.data());
   while (known_byte_ < byte) {
@@ -124,61 +143,77 @@ bool EntropyReader::checkpoint(Checkpoint& out) {
   return true;
 }
 
-bool EntropyReader::decode(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends) {
-  Progress progress{bits_, turn, 0, values, ends};
-  while (true) {
-    const Stop stop = decode_blocks(progress, end, limit());
-    if (stop == Stop::complete) break;
-    if (progress.bits.is_behind(limit())) {
-      if (is_last_) return false;
-      bits_ = progress.bits;
-      fill();
-      progress.bits = bits_;
+bool EntropyReader::set_out(int64_t mcus, Coefficients* out) {
+  left_ = mcus, out_ = out;
+  at_.end = turns_.data();
+  if (out) {
+    out->first_ = first_;
+    for (size_t c = 0; c < static_cast<size_t>(scan_.components); ++c) {
+      const auto blocks = static_cast<size_t>(mcus * scan_.blocks_of(static_cast<int>(c)));
+      std::memset(out->values_.data() + first_[c], 0, (blocks + 1) / 2 * 128 * sizeof(int16_t));
     }
-    if (stop == Stop::symbol && !decode_symbol(progress)) return false;
   }
-  bits_ = progress.bits;
+  return left_ == 0 || begin_stretch();
+}
+
+bool EntropyReader::begin_stretch() {
+  if (!restart_if_due()) return false;
+  stretch_ = until_restart(std::min<int64_t>(left_, Coefficients::kMostMcus));
+  begin_ = at_.turn = out_ ? at_.end : turns_.data();
+  at_.end = begin_ + static_cast<size_t>(stretch_) * blocks_;
+  at_.k = 0;
+  at_.values = out_ ? out_->values_.data() : differences_.data();
+  at_.ends = out_ ? out_->ends_.data() : nullptr;
   return true;
 }
 
-// From a difference to the value itself.
-bool EntropyReader::add_up(const Turn& turn, int16_t& difference) {
-  int& dc = dc_[turn.component];
-  dc += difference;
-  difference = static_cast<int16_t>(dc);
-  return dc == difference;
+// From differences to the values themselves.
+bool EntropyReader::end_stretch() {
+  std::array<int, 3> dc = dc_;
+  bool fit = true;
+  int16_t* difference = differences_.data();
+  for (const Turn* turn = begin_; turn < at_.end; ++turn) {
+    int16_t& value = out_ ? out_->values_[turn->place] : *difference++;
+    int& sum = dc[turn->component];
+    sum += value;
+    value = static_cast<int16_t>(sum);
+    fit = fit && value == sum;
+  }
+  dc_ = dc;
+  mcu_ += stretch_, left_ -= stretch_;
+  return fit && (left_ == 0 || begin_stretch());
+}
+
+// Does what decoding stopped for.
+bool EntropyReader::heed(Stop stop) {
+  switch (stop) {
+    case Stop::none: return true;
+    case Stop::complete: return end_stretch();
+    case Stop::data:
+      if (is_last_) return false;
+      fill();
+      return true;
+    case Stop::damage: break;
+  }
+  return false;
+}
+
+bool EntropyReader::go_on(EntropyReader& one, EntropyReader& other) {
+  const auto [stop, other_stop] = decode_blocks(one.at_, other.at_);
+  return one.heed(stop) && other.heed(other_stop);
 }
 
 bool EntropyReader::read(int64_t mcus, Coefficients& out) {
-  out.first_ = first_;
-  for (size_t c = 0; c < static_cast<size_t>(scan_.components); ++c) {
-    const auto blocks = static_cast<size_t>(mcus * scan_.blocks_of(static_cast<int>(c)));
-    std::memset(out.values_.data() + first_[c], 0, (blocks + 1) / 2 * 128 * sizeof(int16_t));
-  }
-  const Turn* turn = turns_.data();
-  while (mcus > 0) {
-    if (!restart_if_due()) return false;
-    const int64_t now = until_restart(mcus);
-    const Turn* const end = turn + static_cast<size_t>(now) * blocks_;
-    if (!decode(turn, end, out.values_.data(), out.ends_.data())) return false;
-    for (; turn < end; ++turn)
-      if (!add_up(*turn, out.values_[turn->place])) return false;
-    mcu_ += now, mcus -= now;
-  }
+  if (!set_out(mcus, &out)) return false;
+  while (!has_arrived())
+    if (!go_on()) return false;
   return true;
 }
 
 bool EntropyReader::pass_over(int64_t mcus) {
-  std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences;
-  while (mcus > 0) {
-    if (!restart_if_due()) return false;
-    const int64_t now = until_restart(std::min<int64_t>(mcus, Coefficients::kMostMcus));
-    const Turn* const end = turns_.data() + static_cast<size_t>(now) * blocks_;
-    if (!decode(turns_.data(), end, differences.data(), nullptr)) return false;
-    for (const Turn* turn = turns_.data(); turn < end; ++turn)
-      if (!add_up(*turn, differences[static_cast<size_t>(turn - turns_.data())])) return false;
-    mcu_ += now, mcus -= now;
-  }
+  if (!set_out(mcus, nullptr)) return false;
+  while (!has_arrived())
+    if (!go_on()) return false;
   return true;
 }
 

@@ -67,14 +67,23 @@ class EntropyReader {
   bool read(int64_t mcus, Coefficients& out);
   // Go over the next MCUs.
   bool pass_over(int64_t mcus);
+
+  // The same in steps, for two readers that go side by side: set out for the next MCUs, which are passed over
+  // without `out`, and until they are there go on, with one reader or with two of whom neither has arrived.
+  bool set_out(int64_t mcus, Coefficients* out);
+  bool has_arrived() const { return left_ == 0; }
+  bool go_on() { return heed(decode_blocks(at_)); }
+  static bool go_on(EntropyReader& one, EntropyReader& other);
+
   // The checkpoint of the next MCU.
   bool checkpoint(Checkpoint& out);
   // Whether what was read is there: the last MCU may have gone on where no data is.
-  bool is_in_order() const { return !is_last_ || bits_.position(window_.data()) <= end_ * 8; }
+  bool is_in_order() const { return !is_last_ || at_.bits.position(window_.data()) <= end_ * 8; }
 
  private:
   static constexpr size_t kPiece = 4096;
-  static constexpr size_t kAhead = 64;  // zeros behind the last of the data: what is read before anyone looks
+  static constexpr size_t kMore = 16;    // bytes that unstuffing may write beyond a piece
+  static constexpr size_t kAhead = 128;  // zeros behind the last of the data; read before anyone looks
 
   void start_interval(size_t offset);
   void fill();
@@ -82,21 +91,27 @@ class EntropyReader {
   int64_t until_restart(int64_t mcus) const {
     return restart_at_ > 0 ? std::min(mcus, restart_at_ - mcu_) : mcus;
   }
-  bool decode(const Turn* turn, const Turn* end, int16_t* values, uint8_t* ends);
-  bool add_up(const Turn& turn, int16_t& difference);
-  // Where reading must stop for more data; or because there is none.
-  const uint8_t* limit() const { return window_.data() + (is_last_ ? end_ + 16 : end_ - 8); }
+  bool begin_stretch();
+  bool end_stretch();
+  bool heed(Stop stop);
 
   const Scan& scan_;
   int64_t mcu_ = 0, restart_at_ = 0;  // the next MCU, and the one before which a restart marker is due
   std::array<int, 3> dc_{};           // predictors
-  Bits bits_;
-  size_t blocks_ = 0;  // of an MCU
+  size_t blocks_ = 0;                 // of an MCU
   std::array<Turn, Coefficients::kMostBlocks * Coefficients::kMostMcus> turns_;
   std::array<size_t, 3> first_{};
 
+  // On the way: MCUs are decoded in stretches that no restart marker is in.
+  Progress at_;
+  Coefficients* out_ = nullptr;  // none: passed over
+  int64_t left_ = 0;             // MCUs, with those of the stretch
+  int64_t stretch_ = 0;
+  const Turn* begin_ = nullptr;                                                           // of the stretch
+  std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences_;  // passed over
+
   // The data between two restart markers, without stuffing: what of it is at hand. Zeros follow the last.
-  std::array<uint8_t, 8 + kPiece + kAhead> window_;
+  std::array<uint8_t, kReadBehind + kPiece + kMore + kAhead> window_;
   int64_t end_ = 0;      // of what is at hand
   bool is_last_ = true;  // no more to come before a marker
   size_t next_ = 0;      // the offset in the file's data where the window ends

@@ -5,215 +5,24 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
+#include "headrace/codecs/jpeg/picture.h"
 #include "headrace/codecs/jpeg/transform.h"
-#include "headrace/core/saturate.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/kernels/idct_reduced.h"
-#include "headrace/kernels/resample_planes.h"
 
 namespace headrace::jpeg {
 namespace {
 
 using kernels::kStripRows;
-using kernels::MixedRow;
-using kernels::padded;
-using kernels::PlaneAxis;
-using kernels::PlaneTaps;
-
-constexpr int kSide = 8;  // of a block
-
-// What the planes are when they are resampled.
-enum class Form : uint8_t {
-  gray,    // luma alone
-  rgb,     // made of planes that are equally fine
-  coarse,  // luma, and chroma at a lower resolution
-};
-constexpr int planes_of(Form form) { return form == Form::gray ? 1 : 3; }
-
-struct Range {
-  int64_t begin = 0, end = 0;
-  bool is_empty() const { return begin >= end; }
-  Range around(Range other) const {
-    if (is_empty()) return other;
-    return {std::min(begin, other.begin), std::max(end, other.end)};
-  }
-};
-
-// The samples that the taps look at.
-Range reach(const PlaneAxis& axis, const PlaneTaps& taps) {
-  const auto [least, most] = std::minmax_element(taps.first, taps.first + taps.count);
-  return {*least, std::min<int64_t>(*most + taps.window, axis.high)};
-}
-
-// `size` samples of luma from `begin` on, where a sample of the plane stands for `factor` of them; the plane
-// has `samples`.
-PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64_t samples) {
-  PlaneAxis axis;
-  axis.begin = static_cast<double>(begin) / factor;
-  axis.size = static_cast<double>(size) / factor;
-  axis.low = begin / factor;
-  axis.high = std::min((begin + size + factor - 1) / factor, samples);
-  return axis;
-}
-
-// Scratch that remembers what it refused.
-class Memory {
- public:
-  explicit Memory(Scratch& scratch) : scratch_(scratch) {}
-  template <class T> std::span<T> take(size_t count) {
-    const auto taken = scratch_.take<T>(count);
-    if (taken.empty()) refused_ = saturating_mul(count, sizeof(T));
-    return taken;
-  }
-  Status over_budget() const { return scratch_.over_budget(refused_, "strips and rows of an image"); }
-
- private:
-  Scratch& scratch_;
-  size_t refused_ = 0;
-};
-
-// The rows of one plane that are resampled across and wait to be mixed.
-class Ring {
- public:
-  bool take(int64_t rows, int64_t width, Memory& memory) {
-    rows_ = rows, stride_ = padded(width);
-    const auto room =
-        memory.take<int16_t>(saturating_mul(static_cast<size_t>(rows), static_cast<size_t>(stride_)));
-    data_ = room.data();
-    return !room.empty();
-  }
-  int16_t* row(int64_t y) const { return data_ + y % rows_ * stride_; }
-
- private:
-  int16_t* data_ = nullptr;
-  int64_t rows_ = 0, stride_ = 0;
-};
-
-// A plane of luma, or the two of chroma, on the way to one picture.
-struct Path {
-  PlaneTaps across, down;
-  Range columns, rows;  // of samples that are looked at
-  int64_t fed = 0;      // rows before are in the ring
-
-  bool make(const PlaneAxis& x, const PlaneAxis& y, Memory& memory) {
-    return make(x, across, columns, memory) && make(y, down, rows, memory);
-  }
-  // Rows for output row `y` are there.
-  bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
-  // More than a window and what two strips bring: planes do not wait for each other longer than that.
-  int64_t ring_rows() const { return down.window + 4 * kStripRows; }
-
-  // The rows of `ring` that make output row `y`; those beyond the last stand for themselves with weight zero.
-  MixedRow mixed(const Ring& ring, int64_t y, const int16_t** pointers) const {
-    for (int32_t k = 0; k < down.window; ++k)
-      pointers[k] = ring.row(std::min<int64_t>(down.first[y] + k, rows.end - 1));
-    return {pointers, down.weights_of(y), down.window};
-  }
-
- private:
-  static bool make(const PlaneAxis& axis, PlaneTaps& taps, Range& range, Memory& memory) {
-    const auto room = memory.take<std::byte>(kernels::plane_taps_bytes(axis));
-    if (room.empty()) return false;
-    taps = kernels::plane_taps(axis, room.data());
-    range = reach(axis, taps);
-    return true;
-  }
-};
-
-// One picture in the making.
-class Picture {
- public:
-  // `side` samples of a block. False without memory.
-  bool make(const Scan& scan, int side, Form form, const Resampled& wanted, RowSink& sink, Memory& memory) {
-    wanted_ = &wanted, sink_ = &sink, side_ = side, form_ = form;
-    if (!make_path(scan, 0, fine_, memory)) return false;
-    if (form == Form::coarse && !make_path(scan, 1, coarse_, memory)) return false;
-    const int64_t width = wanted.window.w;
-    for (int p = 0; p < planes_of(form); ++p)
-      if (!ring_[p].take(path_of(p).ring_rows(), width, memory)) return false;
-    window_ = std::max(fine_.down.window, coarse_.down.window);
-    const auto pointers = memory.take<const int16_t*>(static_cast<size_t>(3 * window_));
-    const auto pixels = memory.take<uint8_t>(static_cast<size_t>(planes_of(form) * padded(width)));
-    if (pointers.empty() || pixels.empty()) return false;
-    pointers_ = pointers.data();
-    for (int c = 0; c < 3; ++c) pixels_[c] = pixels.data() + (form == Form::gray ? 0 : c) * padded(width);
-    return true;
-  }
-
-  const Path& fine() const { return fine_; }
-  const Path& coarse() const { return coarse_; }
-
-  // A strip of `plane`, of which `count` rows from row `y` of the image on are there.
-  void feed(int plane, const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
-    const bool rounded = form_ != Form::coarse;
-    feed(fine_, strip, origin, y, count, rounded, [&](int r) { return ring_[plane].row(y + r); });
-  }
-  // A strip of eight rows of Cb and eight of Cr.
-  void feed_chroma(const int16_t* strip, int64_t origin, int64_t y, int64_t count) {
-    feed(coarse_, strip, origin, y, count, false,
-         [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
-  }
-
-  // Hands on the rows that are complete.
-  void emit() {
-    for (; next_ < wanted_->window.h && fine_.is_ready(next_) &&
-           (form_ != Form::coarse || coarse_.is_ready(next_));
-         ++next_) {
-      const auto mixed = [&](int p) { return path_of(p).mixed(ring_[p], next_, pointers_ + p * window_); };
-      if (form_ == Form::coarse)
-        kernels::mix_to_rgb(mixed(0), mixed(1), mixed(2), wanted_->window.w, pixels_);
-      else
-        for (int p = 0; p < planes_of(form_); ++p)
-          kernels::mix_to_bytes(mixed(p), wanted_->window.w, pixels_[p]);
-      sink_->take(next_, pixels_);
-    }
-  }
-
- private:
-  const Path& path_of(int plane) const { return plane > 0 && form_ == Form::coarse ? coarse_ : fine_; }
-
-  bool make_path(const Scan& scan, int component, Path& path, Memory& memory) const {
-    const int reduction = kSide / side_;
-    const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
-    const auto samples = [&](int64_t whole) { return (whole + reduction - 1) / reduction; };
-    PlaneAxis x = axis_of(wanted_->from.x, wanted_->from.w, h * reduction, samples(scan.width_of(component)));
-    PlaneAxis y =
-        axis_of(wanted_->from.y, wanted_->from.h, v * reduction, samples(scan.height_of(component)));
-    x.grid = wanted_->width, x.first = wanted_->window.x, x.count = wanted_->window.w;
-    y.grid = wanted_->height, y.first = wanted_->window.y, y.count = wanted_->window.h;
-    x.reversed = wanted_->mirrored;
-    x.interpolation = y.interpolation = wanted_->interpolation;
-    x.antialias = y.antialias = wanted_->antialias;
-    return path.make(x, y, memory);
-  }
-
-  template <class RowOf> static void feed(Path& path, const int16_t* strip, int64_t origin, int64_t y,
-                                          int64_t count, bool rounded, RowOf&& row_of) {
-    if (y + count <= path.rows.begin || y >= path.rows.end) return;
-    int16_t* rows[kStripRows];
-    for (int r = 0; r < kStripRows; ++r) rows[r] = row_of(r);
-    kernels::resample_strip(strip, origin, path.across, rounded, rows);
-    path.fed = y + count;
-  }
-
-  const Resampled* wanted_ = nullptr;
-  RowSink* sink_ = nullptr;
-  int side_ = kSide;
-  Form form_ = Form::gray;
-  Path fine_, coarse_;
-  Ring ring_[3];
-  const int16_t** pointers_ = nullptr;
-  int64_t window_ = 0, next_ = 0;
-  uint8_t* pixels_[3] = {};
-};
 
 class Decoder {
  public:
   // `side` samples of a block: 8, or 4, 2 and 1 for a smaller image.
   Decoder(const Scan& scan, const Tables& tables, int side, Form form)
-      : scan_(scan), reader_(scan, tables), side_(side), form_(form) {
+      : scan_(scan), tables_(tables), side_(side), form_(form), run_(scan, tables) {
     for (int c = 0; c < planes_of(form); ++c)
       quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
   }
@@ -229,10 +38,9 @@ class Decoder {
       window = std::max({window, fine.across.window, coarse.across.window});
     }
     const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
-    if (!take_strip(strips_[0], blocks, window, memory)) return false;
-    if (form_ == Form::coarse) return take_strip(strips_[1], columns_, window, memory);
-    for (int p = 1; p < planes_of(form_); ++p)
-      if (!take_strip(strips_[p], blocks, window, memory)) return false;
+    for (int p = 0; p < (form_ == Form::coarse ? 2 : planes_of(form_)); ++p)
+      for (int i = 0; i < (beside_ && rows_in_strip(p) == 1 ? 2 : 1); ++i)
+        if (!take_strip(strips_[i][p], is_chroma_strip(p) ? columns_ : blocks, window, memory)) return false;
     return true;
   }
 
@@ -243,20 +51,23 @@ class Decoder {
     step_ = step > 0 ? std::min(step, scan_.mcus_across()) : scan_.mcus_across();
     per_row_ = (scan_.mcus_across() + step_ - 1) / step_;
     known_rows_ = std::min(static_cast<int64_t>(known.points.size()) / per_row_, scan_.mcus_down());
+    if (known_rows_ > 1) beside_.emplace(scan_, tables_);
   }
 
   // Finds points and makes nothing.
   bool pass_over_all(const Scratch& scratch) {
+    rows_ = {scan_.mcus_down(), scan_.mcus_down()};
     for (int64_t row = 0; row < scan_.mcus_down(); ++row)
-      if (scratch.is_stopped() || !pass_over(row, 0, scan_.mcus_across()) || !reader_.is_in_order())
-        return false;
+      if (scratch.is_stopped() || !decode_row(row)) return false;
     return true;
   }
 
   bool run(Scratch& scratch) {
-    for (int64_t row = std::min(rows_.begin, std::max<int64_t>(known_rows_ - 1, 0)); row < rows_.end; ++row) {
-      if (scratch.is_stopped() || !decode_row(row)) return false;
-      if (row >= rows_.begin) feed(row);
+    for (int64_t row = std::min(rows_.begin, std::max<int64_t>(known_rows_ - 1, 0)); row < rows_.end;) {
+      const int64_t end = row + (are_independent(row) ? 2 : 1);
+      if (scratch.is_stopped() || !(end - row == 2 ? decode_two_rows(row) : decode_row(row))) return false;
+      for (; row < end; ++row)
+        if (row >= rows_.begin) feed(row);
     }
     if (found_)
       found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) *
@@ -269,6 +80,18 @@ class Decoder {
     int16_t* data = nullptr;
     int64_t origin = 0, columns = 0;  // its first one, and how many
     int16_t* column(int64_t x) const { return data + (x - origin) * kStripRows; }
+  };
+
+  // The way through a row of MCUs, piece by piece.
+  struct Run {
+    Run(const Scan& scan, const Tables& tables) : reader(scan, tables) {}
+    bool is_over() const { return piece.is_empty(); }
+
+    EntropyReader reader;
+    Coefficients coefficients;
+    int64_t row = 0, end = 0;  // up to which column
+    Range piece;               // what the reader has set out for
+    bool is_wanted = false;    // that piece is transformed; others are passed over
   };
 
   // Widens a range of MCUs so that these samples are within it.
@@ -287,83 +110,106 @@ class Decoder {
     return true;
   }
 
-  bool decode_row(int64_t row) {
+  bool decode_row(int64_t row) { return begin(run_, row) && finish(run_); }
+
+  // Two independent rows side by side, which takes less time than one after the other (blocks.h).
+  bool decode_two_rows(int64_t row) {
+    if (!begin(run_, row) || !begin(*beside_, row + 1)) return false;
+    while (!run_.is_over() && !beside_->is_over())
+      if (!EntropyReader::go_on(run_.reader, beside_->reader) || !arrive(run_) || !arrive(*beside_))
+        return false;
+    return finish(run_) && finish(*beside_);
+  }
+  // Whether this row and the next may be decoded in any order.
+  bool are_independent(int64_t row) const {
+    return row >= rows_.begin && row + 1 < std::min(rows_.end, known_rows_) && !is_read_on(row + 1) &&
+           have_room(row, 0) && have_room(row, 1);
+  }
+  // What is right of the pictures is read only to come to the next row.
+  bool is_read_on(int64_t row) const { return row + 1 < rows_.end && row + 1 >= known_rows_; }
+
+  bool begin(Run& run, int64_t row) {
     const bool is_wanted = row >= rows_.begin;
-    const Range wanted = is_wanted ? columns_ : Range{scan_.mcus_across(), scan_.mcus_across()};
+    run.row = row;
+    run.end = is_wanted && !is_read_on(row) ? columns_.end : scan_.mcus_across();
     int64_t column = 0;
     if (row < known_rows_) {
-      column = is_wanted ? wanted.begin / step_ * step_ : 0;
-      if (!start_at(row, column)) return false;
+      if (is_wanted) column = columns_.begin / step_ * step_;
+      const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
+      const Checkpoint at{point.offset, point.bit, point.dc};
+      if (!run.reader.start_at(at, row * scan_.mcus_across() + column)) return false;
     }
-    if (!pass_over(row, column, wanted.begin)) return false;
-    for (column = wanted.begin; column < wanted.end;) {
-      const int64_t end = std::min(stop_before(row, column, wanted.end), column + Coefficients::kMostMcus);
-      if (!keep_point(row, column) || !decode_mcus(row, column, end - column)) return false;
-      column = end;
-    }
-    // What is right of the pictures is read only to come to the next row.
-    const bool goes_on = row + 1 < rows_.end && row + 1 >= known_rows_;
-    return (!goes_on || pass_over(row, column, scan_.mcus_across())) && reader_.is_in_order();
+    return set_out(run, column);
   }
 
-  bool start_at(int64_t row, int64_t column) {
-    const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
-    return reader_.start_at({point.offset, point.bit, point.dc}, row * scan_.mcus_across() + column);
+  bool finish(Run& run) {
+    while (!run.is_over())
+      if (!run.reader.go_on() || !arrive(run)) return false;
+    return true;
+  }
+
+  // Sets out for what begins at `column`.
+  bool set_out(Run& run, int64_t column) {
+    run.piece = {column, run.end};
+    if (run.is_over()) return run.reader.is_in_order();
+    run.is_wanted = run.row >= rows_.begin && column >= columns_.begin && column < columns_.end;
+    if (run.is_wanted)
+      run.piece.end = std::min(columns_.end, column + Coefficients::kMostMcus);
+    else if (run.row >= rows_.begin && column < columns_.begin)
+      run.piece.end = columns_.begin;
+    if (keeps_points(run.row)) {
+      run.piece.end = std::min(run.piece.end, (column / step_ + 1) * step_);
+      if (column % step_ == 0 && !keep_point(run.reader)) return false;
+    }
+    return run.reader.set_out(run.piece.end - column, run.is_wanted ? &run.coefficients : nullptr);
+  }
+
+  // Goes on to the next piece when this one is there.
+  bool arrive(Run& run) {
+    if (!run.reader.has_arrived()) return true;
+    return (!run.is_wanted || transform_piece(run)) && set_out(run, run.piece.end);
   }
 
   // Points that are found, of rows that are not known.
   bool keeps_points(int64_t row) const { return found_ && row >= known_rows_; }
-  bool keep_point(int64_t row, int64_t column) {
-    if (!keeps_points(row) || column % step_ != 0) return true;
+  bool keep_point(EntropyReader& reader) {
     Checkpoint at;
-    if (!reader_.checkpoint(at)) return false;
+    if (!reader.checkpoint(at)) return false;
     found_->points.push_back({static_cast<uint32_t>(at.offset), static_cast<uint16_t>(at.bit), at.dc});
     return true;
   }
-  // The next place of a point, `end` at most.
-  int64_t stop_before(int64_t row, int64_t column, int64_t end) const {
-    return keeps_points(row) ? std::min(end, (column / step_ + 1) * step_) : end;
-  }
 
-  bool pass_over(int64_t row, int64_t column, int64_t end) {
-    while (column < end) {
-      const int64_t next = stop_before(row, column, end);
-      if (!keep_point(row, column) || !reader_.pass_over(next - column)) return false;
-      column = next;
-    }
-    return true;
-  }
-
-  bool decode_mcus(int64_t row, int64_t column, int64_t mcus) {
-    if (!reader_.read(mcus, coefficients_)) return false;
+  bool transform_piece(const Run& run) {
     int16_t* out[4 * Coefficients::kMostMcus];
     int blocks = 0;
-    for (int64_t mcu = column; mcu < column + mcus; ++mcu)
+    const Strip& luma = strip(run.row, 0);
+    for (int64_t mcu = run.piece.begin; mcu < run.piece.end; ++mcu)
       for (int v = 0; v < scan_.v_most; ++v)
         for (int h = 0; h < scan_.h_most; ++h)
-          out[blocks++] = strips_[0].column((mcu * scan_.h_most + h) * side_) + row_of_luma(row, v);
-    if (!transform_blocks(0, out, blocks)) return false;
+          out[blocks++] = luma.column((mcu * scan_.h_most + h) * side_) + row_of_luma(run.row, v);
+    if (!transform_blocks(run.coefficients, 0, out, blocks)) return false;
+    const auto mcus = static_cast<int>(run.piece.end - run.piece.begin);
     for (int c = 1; c < planes_of(form_); ++c) {
       const bool is_rgb = form_ == Form::rgb;
-      for (int64_t mcu = 0; mcu < mcus; ++mcu)
-        out[mcu] = strips_[is_rgb ? c : 1].column((column + mcu) * side_) +
-                   (is_rgb ? row_of_luma(row, 0) : row_of_chroma(row, c));
-      if (!transform_blocks(c, out, static_cast<int>(mcus))) return false;
+      const Strip& plane = strip(run.row, is_rgb ? c : 1);
+      const int64_t y = is_rgb ? row_of_luma(run.row, 0) : row_of_chroma(run.row, c);
+      for (int mcu = 0; mcu < mcus; ++mcu) out[mcu] = plane.column((run.piece.begin + mcu) * side_) + y;
+      if (!transform_blocks(run.coefficients, c, out, mcus)) return false;
     }
     return true;
   }
 
-  bool transform_blocks(int c, int16_t* const* out, int blocks) {
+  bool transform_blocks(const Coefficients& from, int c, int16_t* const* out, int blocks) {
     const uint16_t* const quant = quant_[c].data();
-    if (side_ < kSide) return transform_reduced(c, out, blocks);
+    if (side_ < kSide) return transform_reduced(from, c, out, blocks);
     const auto flat = [&](int16_t dc, int16_t* to) { return kernels::idct_dc_columns(dc, quant[0], to); };
     const auto pair = [&](const int16_t* coefficients, int16_t* out0, int16_t* out1) {
       return kernels::idct_pair_columns(coefficients, quant, out0, out1 ? out1 : spare_);
     };
-    return transform(coefficients_, c, out, blocks, flat, pair);
+    return transform(from, c, out, blocks, flat, pair);
   }
 
-  bool transform_reduced(int c, int16_t* const* out, int blocks) {
+  bool transform_reduced(const Coefficients& from, int c, int16_t* const* out, int blocks) {
     const uint16_t* const quant = quant_[c].data();
     const auto flat = [&](int16_t dc, int16_t* to) {
       kernels::idct_dc_reduced(side_, dc, quant[0], to);
@@ -373,9 +219,22 @@ class Decoder {
       kernels::idct_pair_reduced(side_, coefficients, quant, out0, out1 ? out1 : spare_);
       return true;
     };
-    return transform(coefficients_, c, out, blocks, flat, pair);
+    return transform(from, c, out, blocks, flat, pair);
   }
 
+  bool is_chroma_strip(int plane) const { return form_ == Form::coarse && plane > 0; }
+  // Rows of MCUs that fill a strip.
+  int64_t rows_in_strip(int plane) const {
+    return is_chroma_strip(plane) ? kSide / side_ : kStripRows / (scan_.v_most * side_);
+  }
+  // Whether a row and the next go to different places: of one strip, or of two that take turns.
+  bool have_room(int64_t row, int plane) const {
+    const int64_t rows = rows_in_strip(plane);
+    return rows == 1 || (row + 1) % rows != 0;
+  }
+  const Strip& strip(int64_t row, int plane) const {
+    return strips_[beside_ && rows_in_strip(plane) == 1 ? row % 2 : 0][plane];
+  }
   // Where in their strips the blocks of a row of MCUs go.
   int64_t row_of_luma(int64_t row, int v) const { return (row * scan_.v_most + v) * side_ % kStripRows; }
   int64_t row_of_chroma(int64_t row, int c) const { return (c - 1) * kSide + row * side_ % kSide; }
@@ -390,22 +249,24 @@ class Decoder {
     const Fill luma((row + 1) * scan_.v_most * side_, kStripRows), chroma((row + 1) * side_, kSide);
     const bool is_last = row + 1 == rows_.end;
     const bool is_whole = is_last || luma.count == kStripRows;
+    const auto data = [&](int p) { return strip(row, p).data; };
     if (is_whole && form_ == Form::rgb)
-      kernels::strips_to_rgb(strips_[0].data, strips_[1].data, strips_[2].data, strips_[0].columns);
+      kernels::strips_to_rgb(data(0), data(1), data(2), strip(row, 0).columns);
     for (Picture& picture : pictures_) {
       for (int p = 0; is_whole && p < (form_ == Form::rgb ? 3 : 1); ++p)
-        picture.feed(p, strips_[p].data, strips_[p].origin, luma.y, luma.count);
+        picture.feed(p, data(p), strip(row, p).origin, luma.y, luma.count);
       if (form_ == Form::coarse && (is_last || chroma.count == kSide))
-        picture.feed_chroma(strips_[1].data, strips_[1].origin, chroma.y, chroma.count);
+        picture.feed_chroma(data(1), strip(row, 1).origin, chroma.y, chroma.count);
       picture.emit();
     }
   }
 
   const Scan& scan_;
-  EntropyReader reader_;
-  Coefficients coefficients_;
+  const Tables& tables_;
   int side_;
   Form form_;
+  Run run_;
+  std::optional<Run> beside_;  // where points are known
   PairTable quant_[3];
   int16_t spare_[kSide * kStripRows];
   std::vector<Picture> pictures_;
@@ -414,7 +275,7 @@ class Decoder {
   EntropyPoints* found_ = nullptr;
   int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
   int64_t known_rows_ = 0;
-  Strip strips_[3];  // of luma, and one with both of chroma; or of all three planes
+  Strip strips_[2][3];  // of luma, and one with both of chroma; or of all three planes
 };
 
 // Samples of a block: as few as leave every picture to be shrunk.
