@@ -28,6 +28,9 @@ struct Record {
 struct RecordFormat {
   std::string name;
   Schema schema;
+  // FileIndex::extra holds pack_points() of files that are compressed as a whole (codecs/deflate/inflate.h),
+  // and their records lie in what these inflate to. A run is then what begins between two points.
+  bool inflates = false;
   // The fields of a record. Any thread. What it refuses is said without file and byte, which the source adds.
   // The file may have changed since it was indexed: nothing about the bytes is certain but their number.
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
