@@ -12,7 +12,7 @@ namespace {
 
 // Below a mean of this many bytes a record, reading what lies between two headers costs less than a read for
 // each.
-constexpr uint64_t kMostBetween = 8192;  // bench/micro/tfrecord_index
+constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 
 // Where a walk stands, for its messages.
