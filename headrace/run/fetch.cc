@@ -10,7 +10,9 @@ namespace {
 
 constexpr size_t kKeptBlocks =
     16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
-constexpr size_t kOpenFiles = 64;           // of sources with fewer files than samples
+constexpr uint64_t kLittle =
+    256 << 10;                     // bytes: taken from the budget before it is known that they are there
+constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
 constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
 
 uint64_t now_ns() {
@@ -104,8 +106,14 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
 Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Counters& counters) {
   const uint64_t begin = now_ns();
   HEADRACE_ASSIGN(const std::shared_ptr<OpenFile> opened, file(source, extent.file));
-  HEADRACE_ASSIGN(const uint64_t size, opened->size());
-  if (extent.offset > size || (extent.length != kToEnd && extent.length > size - extent.offset))
+  // Little that ends beyond the file is told by the read itself, which saves a look at the file for each
+  // record.
+  const bool little = extent.length <= kLittle;
+  uint64_t size = 0;
+  if (!little) {
+    HEADRACE_ASSIGN(size, opened->size());
+  }
+  if (!little && (extent.offset > size || (extent.length != kToEnd && extent.length > size - extent.offset)))
     return corrupt("wanted " + std::to_string(extent.length) + " bytes at " + std::to_string(extent.offset) +
                    ", the file has " + std::to_string(size));
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;

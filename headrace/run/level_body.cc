@@ -139,10 +139,18 @@ Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) co
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   part.blocks.assign(part.count, nullptr);
   part.failures.assign(part.count, Status());
+  const LeafPlan* last = nullptr;
+  uint64_t last_block = 0;
   for (size_t i = 0; i < part.count; ++i) {
     const LeafPlan& leaf = level.leaves[part.at[i].leaf];
     if (!leaf.source || leaf.source->resident()) continue;
-    auto block = fetcher_->block(*leaf.source, leaf.source->place(part.at[i].index).block, counters);
+    const uint64_t wanted = leaf.source->place(part.at[i].index).block;
+    if (&leaf == last && wanted == last_block && part.blocks[i - 1] && leaf.source->num_files() > 0) {
+      part.blocks[i] = part.blocks[i - 1];  // neighbours in order: the rows of one block
+      continue;
+    }
+    last = &leaf, last_block = wanted;
+    auto block = fetcher_->block(*leaf.source, wanted, counters);
     if (block.ok())
       part.blocks[i] = *std::move(block);
     else if (block.status().code() == Code::exhausted)

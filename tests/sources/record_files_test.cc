@@ -1,3 +1,4 @@
+#include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "tests/sources/conformance.h"
 
@@ -19,6 +20,15 @@ SourceCase tfrecord_files() {
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(TfrecordFiles, SourceConformance, testing::Values(tfrecord_files));
+
+// One file is gzip, the other zlib.
+SourceCase deflated_tfrecord_files() {
+  SourceCase out = tfrecord_files();
+  out.files[0].second = deflated(out.files[0].second, Wrap::gzip);
+  out.files[1].second = deflated(out.files[1].second, Wrap::zlib);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(DeflatedTfrecordFiles, SourceConformance, testing::Values(deflated_tfrecord_files));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/codecs/deflate/inflate.h"
+
 namespace headrace {
 namespace {
 
@@ -10,7 +12,8 @@ struct Records {
   RecordFormat format;
   std::vector<SourceFile> files;
   std::vector<FileIndex> indexes;
-  std::vector<uint64_t> first;  // number of records in the files before; the number of all at its end
+  std::vector<uint64_t> first = {0};  // number of records in the files before; the number of all at its end
+  std::vector<std::unique_ptr<const InflatePoints>> inflated = {};  // null of a plain file
 };
 
 struct Spot {
@@ -24,65 +27,118 @@ Spot spot_of(const Records& records, uint64_t index) {
   return {file, index - records.first[file]};
 }
 
-// The first record of the run that record `i` is in.
-uint64_t run_begin(const std::vector<RecordExtent>& records, uint64_t i) {
-  if (records[i].length >= kRunBytes) return i;
-  const uint64_t page = records[i].offset / kRunBytes * kRunBytes;
-  // The records of a page are few and side by side in memory: steps that double, then halves.
-  uint64_t low = i, step = 1;
-  while (low > 0 && records[low - 1].offset >= page) {
-    const uint64_t next = low - std::min(low, step);
-    if (records[next].offset < page) break;
-    low = next, step *= 2;
+// The bytes of a file whose records, by where they begin, make a run.
+struct Window {
+  uint64_t begin = 0, end = 0;
+  uint64_t longest = 0;  // a record of this length or more stands alone
+};
+
+Window window_of(const Records& records, const Spot& spot) {
+  const uint64_t offset = records.indexes[spot.file].records[spot.record].offset;
+  if (!records.inflated[spot.file]) {
+    const uint64_t page = offset / kRunBytes * kRunBytes;
+    return {page, page + kRunBytes, kRunBytes};
   }
-  const auto begin = records.begin();
-  const auto from = begin + static_cast<ptrdiff_t>(low - std::min(low, step));
-  return static_cast<uint64_t>(std::partition_point(from, begin + static_cast<ptrdiff_t>(low),
-                                                    [&](const RecordExtent& r) { return r.offset < page; }) -
-                               begin);
+  const InflatePoints& all = *records.inflated[spot.file];
+  const size_t point = all.before(offset);
+  const bool is_last = point + 1 == all.points.size();
+  return {all.points[point].unpacked, is_last ? kToEnd : all.points[point + 1].unpacked, kToEnd};
 }
 
-// Behind the last record of the run that begins at `i`.
-uint64_t run_end(const std::vector<RecordExtent>& records, uint64_t i) {
-  if (records[i].length >= kRunBytes) return i + 1;
-  const uint64_t page_end = (records[i].offset / kRunBytes + 1) * kRunBytes;
-  uint64_t end = i + 1;
-  while (end < records.size() && records[end].offset < page_end && records[end].length < kRunBytes) ++end;
+// The first record of the run that `spot` is in.
+uint64_t run_begin(const Records& records, const Spot& spot) {
+  const std::vector<RecordExtent>& all = records.indexes[spot.file].records;
+  const Window window = window_of(records, spot);
+  if (all[spot.record].length >= window.longest) return spot.record;
+  // The records of a window are few and side by side in memory: steps back that double, then halves.
+  uint64_t inside = spot.record, step = 1;
+  while (inside >= step && all[inside - step].offset >= window.begin) inside -= step, step *= 2;
+  const auto from = all.begin() + static_cast<ptrdiff_t>(inside - std::min(inside, step));
+  const auto to = all.begin() + static_cast<ptrdiff_t>(inside);
+  const auto is_before = [&](const RecordExtent& record) { return record.offset < window.begin; };
+  return static_cast<uint64_t>(std::partition_point(from, to, is_before) - all.begin());
+}
+
+// Behind the last record of the run that begins with `spot`.
+uint64_t run_end(const Records& records, const Spot& spot) {
+  const std::vector<RecordExtent>& all = records.indexes[spot.file].records;
+  const Window window = window_of(records, spot);
+  if (all[spot.record].length >= window.longest) return spot.record + 1;
+  uint64_t end = spot.record + 1;
+  while (end < all.size() && all[end].offset < window.end && all[end].length < window.longest) ++end;
   return end;
 }
 
 class Run final : public Block {
  public:
-  Run(BufferPtr bytes, std::shared_ptr<const Records> records, std::span<const RecordExtent> run)
-      : bytes_(std::move(bytes)), records_(std::move(records)), run_(run) {}
+  // `base`: where `bytes` begin, in the file or in what it inflates to.
+  Run(BufferPtr bytes, uint64_t base, size_t held, std::shared_ptr<const Records> records,
+      std::span<const RecordExtent> run)
+      : bytes_(std::move(bytes)), base_(base), held_(held), records_(std::move(records)), run_(run) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= run_.size())
       return invalid(records_->format.name + ": wants a row below " + std::to_string(run_.size()) + ", got " +
                      std::to_string(row));
     const RecordExtent& record = run_[row];
-    return records_->format.read({bytes_, record.offset - run_[0].offset, record.length}, fields);
+    return records_->format.read({bytes_, record.offset - base_, record.length}, fields);
   }
+  size_t held_bytes() const override { return held_; }
 
  private:
   BufferPtr bytes_;
+  uint64_t base_;
+  size_t held_;
   std::shared_ptr<const Records> records_;
   std::span<const RecordExtent> run_;  // of records_
 };
 
-class OpenRun final : public Opening<BlockPtr> {
+// A record that is a block of its own, made into fields as soon as it is read: its checksum costs half as
+// much while its bytes are in the cache as when a batch of others came in between.
+class Alone final : public Block {
  public:
-  OpenRun(std::shared_ptr<const Records> records, uint64_t file, std::span<const RecordExtent> run)
-      : records_(std::move(records)), file_(file), run_(run) {}
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    const uint64_t begin = run_.front().offset, end = run_.back().offset + run_.back().length;
-    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin}});
-    return Step<BlockPtr>(std::make_shared<Run>(bytes[0], std::move(records_), run_));
+  explicit Alone(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row != 0) return invalid("wants row 0 of a record, got " + std::to_string(row));
+    fields = fields_;
+    return {};
   }
 
  private:
+  std::vector<Tensor> fields_;
+};
+
+class OpenRun final : public Opening<BlockPtr> {
+ public:
+  OpenRun(std::shared_ptr<const Records> records, size_t file, std::span<const RecordExtent> run)
+      : records_(std::move(records)), file_(file), run_(run) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    const uint64_t begin = run_.front().offset, end = run_.back().offset + run_.back().length;
+    if (records_->inflated[file_]) return inflate(*records_->inflated[file_], begin, end, bytes);
+    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin}});
+    if (run_.size() > 1)
+      return Step<BlockPtr>(std::make_shared<Run>(bytes[0], begin, 0, std::move(records_), run_));
+    std::vector<Tensor> fields;
+    HEADRACE_TRY(records_->format.read({bytes[0], 0, end - begin}, fields));
+    return Step<BlockPtr>(std::make_shared<Alone>(std::move(fields)));
+  }
+
+ private:
+  Result<Step<BlockPtr>> inflate(const InflatePoints& all, uint64_t begin, uint64_t end,
+                                 std::span<const BufferPtr> bytes) {
+    const InflatePoint& point = all.points[all.before(begin)];
+    const uint64_t first = point.packed - (point.bits > 0 ? 1 : 0);
+    if (bytes.empty())
+      return Step<BlockPtr>(std::vector<Extent>{{file_, first, all.packed_end(end) - first}});
+    const size_t size = end - point.unpacked;
+    const MutableBufferPtr out = HeapBuffer::make(size);
+    HEADRACE_TRY(inflate_from(point, bytes[0]->bytes(), {out->mutable_data(), size}));
+    return Step<BlockPtr>(std::make_shared<Run>(out, point.unpacked, size, std::move(records_), run_));
+  }
+
   std::shared_ptr<const Records> records_;
-  uint64_t file_;
+  size_t file_;
   std::span<const RecordExtent> run_;
 };
 
@@ -109,16 +165,15 @@ class RecordFilesSource final : public Source {
 
   Place place(uint64_t index) const override {
     const Spot spot = spot_of(*records_, index);
-    const uint64_t begin = run_begin(records_->indexes[spot.file].records, spot.record);
+    const uint64_t begin = run_begin(*records_, spot);
     return {records_->first[spot.file] + begin, spot.record - begin};
   }
 
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     const Spot spot = spot_of(*records_, block);
-    const std::vector<RecordExtent>& all = records_->indexes[spot.file].records;
-    const uint64_t end = run_end(all, spot.record);
-    return std::make_unique<OpenRun>(records_, spot.file,
-                                     std::span(all).subspan(spot.record, end - spot.record));
+    const std::span<const RecordExtent> all = records_->indexes[spot.file].records;
+    const uint64_t end = run_end(*records_, spot);
+    return std::make_unique<OpenRun>(records_, spot.file, all.subspan(spot.record, end - spot.record));
   }
 
   uint64_t num_files() const override { return records_->files.size(); }
@@ -154,6 +209,24 @@ class RecordFilesSource final : public Source {
   Value description_, left_out_;
 };
 
+// File `i` of `records`, whose index is there: checked, and counted.
+Status add_file(Records& records, size_t i) {
+  FileIndex& index = records.indexes[i];
+  uint64_t size = records.files[i].size;
+  records.inflated.emplace_back();
+  if (records.format.inflates && !index.extra.empty()) {
+    auto points = unpack_points(index.extra);
+    if (!points || points->packed_size != size)
+      return internal_error("wants the points of the file's deflated data");
+    index.extra.clear();
+    size = points->unpacked_size;
+    records.inflated.back() = std::make_unique<const InflatePoints>(*std::move(points));
+  }
+  if (!is_in_order(index, size)) return corrupt("wants records in the order of the file and inside it");
+  records.first.push_back(records.first.back() + index.records.size());
+  return {};
+}
+
 }  // namespace
 
 Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
@@ -162,12 +235,10 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
   if (path.files.empty() || indexes.size() != path.files.size())
     return internal_error("record files: wants an index for each file");
   Value description = describe_opening(format.name, request);
-  auto records = std::make_shared<Records>(Records{std::move(format), path.files, std::move(indexes), {0}});
+  auto records = std::make_shared<Records>();
+  records->format = std::move(format), records->files = path.files, records->indexes = std::move(indexes);
   for (size_t i = 0; i < records->files.size(); ++i) {
-    if (!is_in_order(records->indexes[i], records->files[i].size))
-      return corrupt("'" + records->files[i].path +
-                     "': wants records in the order of the file and inside it");
-    records->first.push_back(records->first.back() + records->indexes[i].records.size());
+    HEADRACE_TRY(add_file(*records, i).before("'" + records->files[i].path + "': "));
   }
   return SourcePtr(
       std::make_shared<RecordFilesSource>(std::move(records), std::move(description), path.left_out));

@@ -1,7 +1,4 @@
 // TFRecord: see README.md beside this file.
-#include <algorithm>
-#include <cstring>
-
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/tfrecord/framing.h"
 #include "headrace/formats/tfrecord/walk.h"
@@ -19,11 +16,11 @@ Status read(const Record& record, bool verify, std::vector<Tensor>& fields) {
   return {};
 }
 
+// A checksum of four bytes matches by chance once in 2^32.
 int recognise(const Probe& probe) {
-  if (!probe.head || probe.head->size() < kTfrecordHeader) return 0;
-  return framed_length(probe.head->bytes(), probe.info.size).ok()
-             ? 95
-             : 0;  // a checksum matches by chance in 2^32
+  if (!probe.head) return 0;
+  const auto head = probe.head->bytes();
+  return begins_tfrecord(head, probe.info.size) || begins_deflated_tfrecord(head) ? 95 : 0;
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
@@ -35,6 +32,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   out.finish = [request, verify](std::vector<FileIndex> indexes) {
     RecordFormat format;
     format.name = "tfrecord";
+    format.inflates = true;
     format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
     format.read = [verify](const Record& record, std::vector<Tensor>& fields) {
       return read(record, verify, fields);
@@ -46,7 +44,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "tfrecord",
-    .doc = "TensorFlow's records: the bytes of each, from one file or many.",
+    .doc = "TensorFlow's records: the bytes of each, from one file or many, plain, gzip or zlib.",
     .options = {{"verify", "bool", "Check each record's checksum; lengths are checked always.", true}},
     .recognise = recognise,
     .open = open,

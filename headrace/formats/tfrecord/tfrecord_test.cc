@@ -1,15 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/io/testing/memory_store.h"
+#include "tests/real_files.h"
 
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::string> numbered(int first, int count, size_t size) {
   std::vector<std::string> out;
@@ -129,6 +131,36 @@ TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
               HasSubstr("wants a record of 1099511627776 bytes, only 4 are left (record 1 at byte 21"));
 }
 
+TEST(Tfrecord, CompressedFilesAreReadInAnyOrder) {
+  const std::vector<std::string> records = numbered(0, 30, 300'000);
+  MemoryStore store;
+  store.add("x", framed(records));
+  store.add("x.gz", deflated(framed(records), Wrap::gzip));
+  store.add("x.zlib", deflated(framed(records), Wrap::zlib));
+  for (const char* path : {"x.gz", "x.zlib"}) {
+    const auto source = open_source(store, path);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    ASSERT_EQ((*source)->size(), records.size());
+    EXPECT_GT((*source)->place(29).block, 0u);  // inflated from a point in the middle
+    for (const uint64_t i : {29, 0, 15, 7, 8, 9, 28})
+      EXPECT_EQ(record_of(**source, i, store), records[i]) << i;
+    EXPECT_EQ((*source)->where(1), std::string(path) + ", record 1 at byte 300016");
+  }
+  EXPECT_EQ((*open_source(store, "x{.gz,,.zlib}"))->size(), 90u);  // a mixed set is one source
+}
+
+TEST(Tfrecord, ACompressedFileThatIsCutOrHoldsSomethingElseIsAnError) {
+  MemoryStore store;
+  store.add("cut.gz", deflated(framed(numbered(0, 3, 50)).substr(0, 150), Wrap::gzip));
+  store.add("text.gz", deflated("a text that is no record", Wrap::gzip));
+  EXPECT_THAT(std::string(open_source(store, "cut.gz").status().text()),
+              HasSubstr("'cut.gz': wants 48 more bytes, the file ends (record 2 at byte 132"));
+  EXPECT_THAT(std::string(open_source(store, "text.gz").status().text()),
+              HasSubstr("wants data of a known format"));
+  EXPECT_THAT(std::string(open_source(store, "text.gz", "tfrecord").status().text()),
+              HasSubstr("wants a record's length and its checksum"));
+}
+
 TEST(Tfrecord, WhatIsNoneIsNotRecognised) {
   MemoryStore store;
   store.add("x", "no records here");
@@ -139,6 +171,25 @@ TEST(Tfrecord, WhatIsNoneIsNotRecognised) {
               HasSubstr("2 files, the first of them 'a.jpg', one of 3 bytes that begins with ff d8 ff"));
   EXPECT_THAT(std::string(open_source(store, "?.jpg", "file_list").status().text()),
               HasSubstr("file_list: '?.jpg': reads one path, got 2 files; several are read by "));
+}
+
+// TensorFlow 2.21's own files: the first of two plain ones, gzip and zlib hold the same ten records.
+TEST(Tfrecord, ReadsWhatTensorFlowWrote) {
+  const std::string data = testing::data_folder();
+  if (data.empty()) GTEST_SKIP() << "HEADRACE_DATA is not set";
+  const std::string folder = data + "/official_writers/tfrecord_imagenet/";
+  const std::shared_ptr<Store> store = file_store();
+  const auto plain = open_source(*store, folder + "train-00000-of-00002");
+  ASSERT_TRUE(plain.ok()) << plain.status().text();
+  const auto records = all_of(**plain, *store);
+  EXPECT_EQ(records.size(), 10u);
+  EXPECT_THAT(records[0], HasSubstr("image/"));
+  for (const char* name : {"train-00000-of-00001.gz", "train-00000-of-00001.zlib"}) {
+    const auto same = open_source(*store, folder + name);
+    ASSERT_TRUE(same.ok()) << same.status().text();
+    EXPECT_EQ(all_of(**same, *store), records) << name;
+  }
+  EXPECT_EQ((*open_source(*store, folder + "train-*-of-00002"))->size(), 20u);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "headrace/formats/tfrecord/walk.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/stop_flag.h"
 #include "headrace/formats/tfrecord/framing.h"
 
 namespace headrace {
@@ -9,8 +12,18 @@ namespace {
 
 // Below a mean of this many bytes a record, reading what lies between two headers costs less than a read for
 // each.
-constexpr uint64_t kMostBetween = 8192;  // bench/micro/tfrecord_index
+constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
+
+// Where a walk stands, for its messages.
+Status at(Status status, size_t record, uint64_t byte) {
+  return std::move(status).after(" (record " + std::to_string(record) + " at byte " + std::to_string(byte) +
+                                 ": what follows cannot be found without its length)");
+}
+
+Status cut(uint64_t left) {
+  return corrupt("wants a record's header of 12 bytes, only " + std::to_string(left) + " bytes are left");
+}
 
 class Walk final : public Opening<FileIndex> {
  public:
@@ -27,21 +40,17 @@ class Walk final : public Opening<FileIndex> {
   // Every record whose header is in `window`, which begins with one.
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
-    size_t records = 0;
-    uint64_t used = 0;
-    while (used < window.size() && position_ < file_.size) {
+    const size_t before = index_.records.size();
+    for (uint64_t used = 0; used < window.size(); used = position_ - begin) {
       const uint64_t left = file_.size - position_;
-      if (left < kTfrecordHeader)
-        return at_byte(
-            corrupt("wants a record's header of 12 bytes, only " + std::to_string(left) + " bytes are left"));
+      if (left < kTfrecordHeader) return at(cut(left), index_.records.size(), position_);
       if (window.size() - used < kTfrecordHeader) break;
-      auto length = framed_length(window.subspan(used), left);
-      if (!length.ok()) return at_byte(length.status());
+      const auto length = framed_length(window.subspan(used), left);
+      if (!length.ok()) return at(length.status(), index_.records.size(), position_);
       index_.records.push_back({position_, *length});
-      position_ += *length, used += *length;
-      ++records;
+      position_ += *length;
     }
-    if (records > 0) adapt((position_ - begin) / records);
+    if (const size_t found = index_.records.size() - before; found > 0) adapt((position_ - begin) / found);
     return {};
   }
 
@@ -51,22 +60,108 @@ class Walk final : public Opening<FileIndex> {
                                            : std::min(2 * window_, kMostWindow);
   }
 
-  Status at_byte(Status status) const {
-    return std::move(status).after(" (record " + std::to_string(index_.records.size()) + " at byte " +
-                                   std::to_string(position_) +
-                                   ": what follows cannot be found without its length)");
-  }
-
   SourceFile file_;
   uint64_t position_ = 0;  // of the next header
   uint64_t window_ = kFirstWindow;
   FileIndex index_;
 };
 
+// A file that is compressed as a whole is inflated once, window by window, and forgotten but for its points.
+class InflatingWalk final : public Opening<FileIndex> {
+ public:
+  explicit InflatingWalk(SourceFile file) : file_(std::move(file)) {}
+
+  Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    if (!bytes.empty()) {
+      HEADRACE_TRY(inflater_.feed(bytes[0]->bytes(), [this](auto piece) { return scan(piece); }));
+      done_ += bytes[0]->size();
+    }
+    const uint64_t left = file_.size - done_;
+    if (left > 0) return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kPackedWindow, left)}});
+    HEADRACE_TRY(inflater_.finish());
+    if (!header_.empty()) return at(cut(header_.size()), index_.records.size(), position_);
+    if (to_skip_ > 0)
+      return at(corrupt("wants " + std::to_string(to_skip_) + " more bytes, the file ends"),
+                index_.records.size() - 1, index_.records.back().offset);
+    index_.extra = pack_points(inflater_.points());
+    return Step<FileIndex>(std::move(index_));
+  }
+
+ private:
+  static constexpr uint64_t kPackedWindow = uint64_t{1} << 20;
+
+  Status scan(std::span<const std::byte> piece) {
+    while (!piece.empty()) {
+      if (const auto skipped = std::min<uint64_t>(to_skip_, piece.size()); skipped > 0) {
+        to_skip_ -= skipped;
+        piece = piece.subspan(skipped);
+        continue;
+      }
+      const size_t taken = std::min<size_t>(kTfrecordHeader - header_.size(), piece.size());
+      header_.insert(header_.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(taken));
+      piece = piece.subspan(taken);
+      if (header_.size() < kTfrecordHeader) return {};
+      const auto length = framed_length(header_, std::numeric_limits<uint64_t>::max());
+      if (!length.ok()) return at(length.status(), index_.records.size(), position_);
+      index_.records.push_back({position_, *length});
+      position_ += *length;
+      to_skip_ = *length - kTfrecordHeader;
+      header_.clear();
+    }
+    return {};
+  }
+
+  SourceFile file_;
+  uint64_t done_ = 0;      // packed bytes
+  uint64_t position_ = 0;  // of the next header, unpacked
+  uint64_t to_skip_ = 0;   // of the record that the header before began
+  std::vector<std::byte> header_;
+  Inflater inflater_;
+  FileIndex index_;
+};
+
+// Which of the two, by the first bytes.
+class Look final : public Opening<FileIndex> {
+ public:
+  explicit Look(SourceFile file) : file_(std::move(file)) {}
+
+  Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    if (walk_) return walk_->advance(bytes);
+    if (bytes.empty() && file_.size > 0)
+      return Step<FileIndex>(std::vector<Extent>{{0, 0, std::min(file_.size, kTfrecordHeader)}});
+    const auto head = bytes.empty() ? std::span<const std::byte>() : bytes[0]->bytes();
+    if (!begins_tfrecord(head, file_.size) && looks_deflated(head))
+      walk_ = std::make_unique<InflatingWalk>(std::move(file_));
+    else
+      walk_ = std::make_unique<Walk>(std::move(file_));
+    return walk_->advance({});
+  }
+
+ private:
+  SourceFile file_;
+  std::unique_ptr<Opening<FileIndex>> walk_;
+};
+
 }  // namespace
 
+bool begins_tfrecord(std::span<const std::byte> head, uint64_t size) {
+  return head.size() >= kTfrecordHeader && framed_length(head, size).ok();
+}
+
+bool begins_deflated_tfrecord(std::span<const std::byte> head) {
+  if (!looks_deflated(head)) return false;
+  std::vector<std::byte> first;
+  Inflater inflater;
+  const Status status = inflater.feed(head, [&](std::span<const std::byte> piece) -> Status {
+    first.insert(first.end(), piece.begin(), piece.end());
+    return first.size() < kTfrecordHeader ? Status() : stopped();
+  });
+  (void)status;  // the head may end in the middle of anything
+  return begins_tfrecord(first, std::numeric_limits<uint64_t>::max());
+}
+
 std::unique_ptr<Opening<FileIndex>> walk_tfrecord(SourceFile file) {
-  return std::make_unique<Walk>(std::move(file));
+  return std::make_unique<Look>(std::move(file));
 }
 
 }  // namespace headrace

@@ -1,0 +1,92 @@
+"""TFRecord files as a user reads them: one, a pattern, a list, a folder of shards."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+
+DATA = Path(os.environ.get("HEADRACE_DATA") or "/nowhere")
+
+
+def masked_crc32c(data: bytes) -> bytes:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return (((crc >> 15 | crc << 17) & 0xFFFFFFFF) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def framed(*records: bytes) -> bytes:
+    out = b""
+    for record in records:
+        length = len(record).to_bytes(8, "little")
+        out += length + masked_crc32c(length) + record + masked_crc32c(record)
+    return out
+
+
+def records_of(dataset: hr.Dataset) -> list[bytes]:
+    return [bytes(sample["record"]) for sample in dataset]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train-0-of-2").write_bytes(framed(b"a", b"bb"))
+    (tmp_path / "train-1-of-2").write_bytes(framed(b"ccc"))
+    (tmp_path / "notes.txt").write_text("left out")
+    return tmp_path
+
+
+def test_several_files_are_one_dataset(folder: Path) -> None:
+    whole = [b"a", b"bb", b"ccc"]
+    assert records_of(hr.read(folder)) == whole
+    assert records_of(hr.read(folder / "train-?-of-2")) == whole
+    assert records_of(hr.read(f"{folder}/train-{{0..1}}-of-2")) == whole
+    assert records_of(hr.read([folder / "train-1-of-2", folder / "train-0-of-2"])) == [b"ccc", b"a", b"bb"]
+    assert hr.read(folder).metadata["left_out"] == {"files": 1, "endings": {".txt": 1}}
+
+
+def test_the_pattern_is_in_the_plan(folder: Path, tmp_path: Path) -> None:
+    hr.read(folder / "train-*").shuffle(seed=3).save_plan(tmp_path / "plan.json")
+    assert "train-*" in (tmp_path / "plan.json").read_text()
+    again = hr.load_plan(tmp_path / "plan.json")
+    assert sorted(records_of(again)) == [b"a", b"bb", b"ccc"]
+
+
+def test_what_is_missing_is_said(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"wants 3 names to match, 1 do not"):
+        hr.read(f"{folder}/train-{{0..2}}-of-2")
+    with pytest.raises(FileNotFoundError, match=r"has 3 files: 'notes.txt'"):
+        hr.read(folder / "test-*")
+    with pytest.raises(ValueError, match="empty list"):
+        hr.read([])
+    with pytest.raises(TypeError, match="a path or a list of paths"):
+        hr.read(3)  # type: ignore[arg-type]
+
+
+def test_a_damaged_record_costs_itself_only(folder: Path) -> None:
+    path = folder / "train-0-of-2"
+    path.write_bytes(path.read_bytes()[:-5] + b"XX" + path.read_bytes()[-3:])
+    with pytest.raises(hr.CorruptSample, match=r"sample 1 of .*train-0-of-2, record 1 at byte 17"):
+        records_of(hr.read(folder))
+    assert records_of(hr.read(folder).on_error("skip")) == [b"a", b"ccc"]
+
+
+def truths() -> list[dict[str, object]]:
+    if not (DATA / "truth.jsonl").is_file():
+        return []
+    lines = (json.loads(line) for line in (DATA / "truth.jsonl").read_text().splitlines())
+    return [line for line in lines if line.get("kind") == "tfrecord"]
+
+
+@pytest.mark.skipif(not truths(), reason="HEADRACE_DATA has no truth.jsonl")
+@pytest.mark.parametrize("truth", truths(), ids=lambda truth: truth["path"])
+def test_real_files_hold_what_other_readers_say(truth: dict[str, object]) -> None:
+    records = records_of(hr.read(DATA / str(truth["path"])))
+    assert len(records) == truth["records"]
+    assert hashlib.sha1(b"".join(records)).hexdigest() == truth["records_sha1"]
