@@ -78,10 +78,8 @@ Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
   return not_readable(bytes);
 }
 
-}  // namespace
-
-namespace {
 thread_local std::string_view decoded_by;
+
 }  // namespace
 
 void set_decoded_by(std::string_view decoder) { decoded_by = decoder; }
@@ -94,22 +92,18 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
   if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
   if (std::max(header.height, header.width) > kMaxImageSide)
-    return Status(Code::exhausted,
-                  "wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
+    return corrupt("wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
   if (header.height * header.width > kMaxImagePixels)
-    return Status(Code::exhausted,
-                  "wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
+    return corrupt("wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
   return header;
 }
 
 Status check_color(const ImageHeader& header, Color color) {
-  constexpr int kPlainGray = 1;
   if (color != Color::index || header.has_indexes) return {};
-  if (header.channels == kPlainGray && header.bit_depth == 8) return {};
   constexpr std::array<std::string_view, 5> kinds{"", "grey", "grey and alpha", "RGB", "RGBA"};
   const auto channels = static_cast<size_t>(header.channels);
   return {Code::unavailable,
-          "color=\"index\" wants an image with a palette, or a grey one of up to 8 bits, got " +
+          "color=\"index\" wants an image with a palette, or a grey PNG or TIFF of up to 8 bits, got " +
               std::string(image_format_name(header)) + " of " +
               std::string(header.is_cmyk ? "CMYK" : kinds[channels]) + " with " +
               std::to_string(header.bit_depth) + " bits a channel"};
@@ -118,8 +112,6 @@ Status check_color(const ImageHeader& header, Color color) {
 Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                     size_t row_stride, Scratch& scratch) {
   HEADRACE_TRY(check_color(header, color));
-  // Plain grey of 8 bits is what is stored.
-  if (color == Color::index && !header.has_indexes) color = Color::gray;
   set_decoded_by(header.codec->library);
   return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
 }

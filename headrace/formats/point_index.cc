@@ -99,7 +99,6 @@ PointIndex::PointIndex(const std::vector<std::string>& sources, Options options)
 }
 
 PointStore::Known PointIndex::find(std::span<const std::byte> file) {
-  asked_.fetch_add(1, std::memory_order_relaxed);
   Known known{key_of(file), {}};
   std::shared_ptr<const EntropyPoints> found;
   std::shared_ptr<const Stored> stored;

@@ -27,7 +27,6 @@ class PointIndex final : public PointStore {
     size_t memory = 0;                           // bytes of points found, from which on no more are wanted
     uint64_t most_files = ~uint64_t{0};  // the same of files in the sidecar: data may never be the same twice
     Prefer prefer = Prefer::more;
-    uint64_t pass = 0;  // files that a run asks for until it has seen all; 0: not known
   };
   // `sources`: the fingerprints of the data. An index made for one of several sources is read as well.
   PointIndex(const std::vector<std::string>& sources, Options options);
@@ -36,13 +35,9 @@ class PointIndex final : public PointStore {
   std::optional<int64_t> wanted_step() const override;
   void keep(const FileKey& key, EntropyPoints points) override;
 
-  // How often a run has begun with all of the files again.
-  uint64_t passes() const {
-    const uint64_t asked = asked_.load(std::memory_order_relaxed);
-    return options_.pass > 0 && asked > 0 ? (asked - 1) / options_.pass : 0;
-  }
-  size_t files() const;        // in the sidecar
-  size_t found() const;        // files since the last save()
+  size_t files() const;  // in the sidecar
+  size_t found() const;  // files since the last save()
+  bool is_full() const { return bytes_.load(std::memory_order_relaxed) >= options_.memory; }  // until then
   size_t found_bytes() const;  // the memory these take
   std::string path() const;    // of the sidecar; empty when this user has no folder for it
 
@@ -64,7 +59,6 @@ class PointIndex final : public PointStore {
   const Options options_;
   std::vector<std::shared_ptr<const Stored>> others_;  // of single sources; never written
   std::atomic<size_t> bytes_ = 0;
-  std::atomic<uint64_t> asked_ = 0;
   std::atomic<bool> is_full_ = false;
 
   std::mutex saving_;         // held by the one who saves

@@ -98,10 +98,6 @@ RowNormalizer::RowNormalizer(const Normalize& n)
       by_inverse_(find_inverses({n.mean, n.std, n.channels, n.scale}, inverse_)),
       streams_(n.dtype == DType::f32 && n.height * n.width * n.channels >= kStreamFrom) {}
 
-RowNormalizer::~RowNormalizer() {
-  if (streams_) finish_streaming();
-}
-
 void RowNormalizer::row(const uint8_t* const* planes, int64_t y, std::byte* out) const {
   const Plan n{normalize_, by_inverse_ ? inverse_ : nullptr, streams_};
   const int64_t first = y * n.width;

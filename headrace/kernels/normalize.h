@@ -31,11 +31,8 @@ void normalize(const Normalize& normalize, const float* in, int64_t in_stride, s
 class RowNormalizer {
  public:
   explicit RowNormalizer(const Normalize& normalize);
-  ~RowNormalizer();  // only then do other threads see all of `out`
-  RowNormalizer(const RowNormalizer&) = delete;
-  RowNormalizer& operator=(const RowNormalizer&) = delete;
   // Row `y` of `out`. planes[c] holds the values of channel c in the order of the output: `mirrored` is not
-  // looked at.
+  // looked at. Other threads see all of `out` after finish_streaming() (affine.h).
   void row(const uint8_t* const* planes, int64_t y, std::byte* out) const;
 
  private:

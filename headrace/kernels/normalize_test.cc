@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "headrace/kernels/affine.h"
 #include "headrace/kernels/planes.h"
 #include "headrace/kernels/targets.h"
 
@@ -79,11 +80,9 @@ TEST(Normalize, ARowOfPlanesIsThatRowOfTheImage) {
           on_each_simd_target([&](const std::string& target) {
             std::vector<std::byte> room(expected.size() + 64);
             std::byte* const out = room.data() + 64 - reinterpret_cast<uintptr_t>(room.data()) % 64;
-            {
-              const RowNormalizer normalizer(n);
-              for (int64_t y = 0; y < height; ++y)
-                normalizer.row(rows[static_cast<size_t>(y)].data(), y, out);
-            }
+            const RowNormalizer normalizer(n);
+            for (int64_t y = 0; y < height; ++y) normalizer.row(rows[static_cast<size_t>(y)].data(), y, out);
+            finish_streaming();
             EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out))
                 << target << dtype_name(dtype) << channels << planar << height;
           });

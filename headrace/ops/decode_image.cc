@@ -33,7 +33,9 @@ struct DecodeImage {
       Field{"color", &DecodeImage::color,
             "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the "
             "file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a "
-            "palette, or grey of up to 8 bits, neither scaled nor looked up. Other files are an error then."},
+            "palette, or the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other "
+            "files are "
+            "an error then."},
       Field{"exif_orientation", &DecodeImage::exif_orientation,
             "Turn the image upright as its EXIF tag says."},
       Field{"match", &DecodeImage::match,
@@ -50,6 +52,8 @@ struct DecodeImage {
     if (max_pixels < 1) return invalid("max_pixels wants at least 1, got " + std::to_string(max_pixels));
     if (scale_in_dct && match != DecodeMatch::fast)
       return invalid("scale_in_dct wants match=\"fast\", got match=\"exact\"");
+    if (scale_in_dct && color == Color::index)
+      return invalid("scale_in_dct wants colours, which color=\"index\" does not give");
     return {};
   }
 
@@ -102,8 +106,8 @@ Result<ImageHeader> ImageDecoding::header(std::span<const std::byte> bytes) cons
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
   HEADRACE_TRY(check_color(header, color));
   if (header.height * header.width <= max_pixels) return header;
-  return Status(Code::exhausted, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
-                                     std::to_string(header.height) + " x " + std::to_string(header.width));
+  return Status(Code::corrupt, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
+                                   std::to_string(header.height) + " x " + std::to_string(header.width));
 }
 
 Shape ImageDecoding::shape(const ImageHeader& header) const {

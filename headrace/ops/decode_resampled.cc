@@ -4,6 +4,7 @@
 #include <new>
 #include <type_traits>
 
+#include "headrace/kernels/affine.h"
 #include "headrace/ops/decode_image.h"
 #include "headrace/ops/geometry.h"
 #include "headrace/ops/normalize.h"
@@ -196,8 +197,10 @@ class DecodeResampled final : public AnyOp {
       else
         sinks[i] = new (at) PixelSink(image[1], image[2], out[i].as<uint8_t>());
     }
-    return decode_resampled(in[0].bytes(), header, decoding_.color, decoding_.upright, pictures, sinks,
-                            scratch, store_.get());
+    Status status = decode_resampled(in[0].bytes(), header, decoding_.color, decoding_.upright, pictures,
+                                     sinks, scratch, store_.get());
+    kernels::finish_streaming();  // of the sinks that normalise
+    return status;
   }
 
   OpPtr decode_;

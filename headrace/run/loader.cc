@@ -311,7 +311,7 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
   count(pulled, out);
   if (pulled == Pull::wait) return std::optional<bool>();
   if (pulled == Pull::item) {
-    if (saver_.sees_another_pass()) save_points_of(crew);
+    if (saver_.is_due()) save_points_of(crew);
     return std::optional(true);
   }
   const bool was_stopped = failure.code() == Code::cancelled;

@@ -41,10 +41,6 @@ void PointSaver::give_up_after(uint64_t milliseconds) {
   save_ = nullptr;
 }
 
-bool PointSaver::sees_another_pass() {
-  if (!points_) return false;
-  const uint64_t passes = points_->passes();
-  return passes_.exchange(passes, std::memory_order_relaxed) != passes;
-}
+bool PointSaver::is_due() const { return points_ && headrace::is_due(*points_); }
 
 }  // namespace headrace

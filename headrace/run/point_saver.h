@@ -1,7 +1,6 @@
 // Writes the entropy points that a run has found, by a thread of its own: nobody waits for it who does not
 // want to. An index that cannot be kept is found again.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -22,8 +21,8 @@ class PointSaver {
   void start();
   // Give what is under way so long, then give it up. Nothing of what was found is lost by that.
   void give_up_after(uint64_t milliseconds);
-  // Whether another pass over the data has begun since this was last asked. Any thread.
-  bool sees_another_pass();
+  // Whether so much was found that it should be written while the run goes on. Any thread.
+  bool is_due() const;
 
   class Save;
   std::shared_ptr<const Save> under_way() const { return save_; }  // null when nothing was begun
@@ -32,7 +31,6 @@ class PointSaver {
 
  private:
   const std::shared_ptr<PointIndex> points_;
-  std::atomic<uint64_t> passes_ = 0;
   StopFlag stop_;
   std::shared_ptr<const Save> save_;
 };

@@ -45,14 +45,6 @@ NodePtr with_index(const NodePtr& node, const std::shared_ptr<PointIndex>& index
   return made.ok() ? *made : node;
 }
 
-// How many ranks share the samples.
-uint64_t world_of(const Node& node) {
-  if (const auto* shard = node.as<Shard>()) return std::max<uint64_t>(shard->world, 1);
-  uint64_t most = 1;
-  for (const NodePtr& input : node.inputs) most = std::max(most, world_of(*input));
-  return most;
-}
-
 }  // namespace
 
 std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options options) {
@@ -65,9 +57,7 @@ std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options op
 
 std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {
   if (!uses_points(*plan)) return nullptr;
-  Reads reads;
-  collect(*plan, reads);
-  auto index = open_points(*plan, {.step = 0, .memory = memory, .pass = reads.samples / world_of(*plan)});
+  auto index = open_points(*plan, {.step = 0, .memory = memory});
   plan = with_index(plan, index);
   return index;
 }
@@ -75,6 +65,10 @@ std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {
 bool is_worth_saving(const PointIndex& index) {
   constexpr size_t kShare = 16;  // of what is there already
   return index.found() >= std::max(kWorthSaving, index.files() / kShare);
+}
+
+bool is_due(const PointIndex& index) {
+  return index.is_full() || index.found() >= std::max(kWorthSaving, index.files());
 }
 
 }  // namespace headrace

@@ -17,5 +17,7 @@ std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options op
 
 // Whether so many files are new that writing the sidecar again costs less than finding their points again.
 bool is_worth_saving(const PointIndex& index);
+// Whether it is while a run goes on: the index is written anew each time, so as many as are kept must be new.
+bool is_due(const PointIndex& index);
 
 }  // namespace headrace

@@ -218,7 +218,8 @@ def decode_image(
         image: The field to work on.
         color: 'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the
             file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a
-            palette, or grey of up to 8 bits, neither scaled nor looked up. Other files are an error then.
+            palette, or the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other files
+            are an error then.
         exif_orientation: Turn the image upright as its EXIF tag says.
         match: 'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, but where crops, flips
             and one resize follow in a pipeline, a JPEG's planes are resized before they become RGB.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "headrace/codecs/decoded_by.h"
 
 namespace headrace::python {
 namespace {
@@ -118,6 +119,7 @@ class FunctionOp final : public AnyOp {
     } catch (const std::exception& error) {  // a result that no tensor can hold
       return invalid(info_.label + ": " + error.what());
     }
+    (void)take_decoded_by();  // what the function decodes is not counted as the chain's
     if (results.size() != info_.outputs.size())
       return invalid(info_.label + ": wants " + std::to_string(info_.outputs.size()) + " results, got " +
                      std::to_string(results.size()));

@@ -281,6 +281,19 @@ def test_where_a_chain_ends(chain: bool, plan: Plan, folder: str, monkeypatch: p
     assert delivered(plan, folder) == got
 
 
+def test_the_scale_of_a_picture_does_not_depend_on_others(folder: str) -> None:
+    def both(s: Any) -> Any:
+        image = fast(s.image, scale_in_dct=True)
+        return {"small": ops.resize(image, size=(6, 5)), "large": ops.resize(image, size=(40, 40))}
+
+    def one(s: Any) -> Any:
+        return {"small": ops.resize(fast(s.image, scale_in_dct=True), size=(6, 5))}
+
+    data = hr.read(folder, format="images")
+    for beside, alone in zip(data.map(both).numpy(), data.map(one).numpy(), strict=True):
+        assert beside["small"].tobytes() == alone["small"].tobytes()
+
+
 def test_scaling_in_the_dct_is_chosen_and_part_of_the_plan(folder: str) -> None:
     def job(**options: Any) -> hr.Dataset:
         data = hr.read(folder, format="images")

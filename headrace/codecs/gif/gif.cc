@@ -99,11 +99,10 @@ Result<FrameInfo> read_frame_info(Bytes bytes) {
 
 Result<ImageHeader> read_gif_header(Bytes bytes) {
   HEADRACE_ASSIGN(const FrameInfo frame, read_frame_info(bytes));
-  // Also the canvas: a file that could not fill it with all of its frames is not honest about it.
-  if (static_cast<uint64_t>(frame.canvas_height * frame.canvas_width) / kPixelsPerByte > bytes.size())
+  // Not the canvas, which a small frame may leave empty.
+  if (static_cast<uint64_t>(frame.place.h * frame.place.w) / kPixelsPerByte > bytes.size())
     return corrupt("truncated GIF: " + std::to_string(bytes.size()) + " bytes cannot hold " +
-                   std::to_string(frame.canvas_height) + " x " + std::to_string(frame.canvas_width) +
-                   " pixels");
+                   std::to_string(frame.place.h) + " x " + std::to_string(frame.place.w) + " pixels");
   return ImageHeader{.height = frame.canvas_height,
                      .width = frame.canvas_width,
                      .channels = (frame.is_gray ? 1 : 3) + (frame.transparent >= 0 ? 1 : 0),

@@ -278,18 +278,16 @@ class Decoder {
   Strip strips_[2][3];  // of luma, and one with both of chroma; or of all three planes
 };
 
-// Samples of a block: as few as leave every picture to be shrunk.
-int side_for(std::span<const Resampled> pictures) {
+// Samples of a block: as few as leave the picture to be shrunk.
+int side_for(const Resampled& picture) {
+  if (!picture.scale_in_dct || !picture.antialias) return kSide;
   int side = 1;
-  for (const Resampled& picture : pictures) {
-    if (!picture.scale_in_dct || !picture.antialias) return kSide;
-    const auto leaves_enough = [&](int64_t from, int64_t to) {
-      return from * side >= kLeastShrinking * to * kSide;
-    };
-    while (side < kSide &&
-           !(leaves_enough(picture.from.h, picture.height) && leaves_enough(picture.from.w, picture.width)))
-      side *= 2;
-  }
+  const auto leaves_enough = [&](int64_t from, int64_t to) {
+    return from * side >= kLeastShrinking * to * kSide;
+  };
+  while (side < kSide &&
+         !(leaves_enough(picture.from.h, picture.height) && leaves_enough(picture.from.w, picture.width)))
+    side *= 2;
   return side;
 }
 
@@ -306,16 +304,26 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
   const Form form = scan->components == 1 || color == Color::gray ? Form::gray
                     : is_fine                                     ? Form::rgb
                                                                   : Form::coarse;
-  const Scratch::Mark mark = scratch.mark();
-  Memory memory(scratch);
-  Decoder decoder(*scan, *tables, side_for(pictures), form);
-  decoder.use(known, found);
-  const bool made = decoder.make(pictures, sinks, memory);
-  const bool done = made && decoder.run(scratch);
-  scratch.reset(mark);
-  if (!made) return memory.over_budget();
-  if (!done && scratch.is_stopped()) return stopped();
-  return done;
+  // Pictures of one scale are made in one pass. What else is wanted of an image changes no picture's bytes.
+  std::vector<Resampled> alike;
+  std::vector<RowSink*> their_sinks;
+  for (int side = 1; side <= kSide; side *= 2) {
+    alike.clear(), their_sinks.clear();
+    for (size_t i = 0; i < pictures.size(); ++i)
+      if (side_for(pictures[i]) == side) alike.push_back(pictures[i]), their_sinks.push_back(sinks[i]);
+    if (alike.empty()) continue;
+    const Scratch::Mark mark = scratch.mark();
+    Memory memory(scratch);
+    Decoder decoder(*scan, *tables, side, form);
+    decoder.use(known, found);
+    const bool made = decoder.make(alike, their_sinks, memory);
+    const bool done = made && decoder.run(scratch);
+    scratch.reset(mark);
+    if (!made) return memory.over_budget();
+    if (!done) return scratch.is_stopped() ? Result<bool>(stopped()) : Result<bool>(false);
+    found = nullptr;  // the first pass has found them
+  }
+  return true;
 }
 
 EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {

@@ -143,10 +143,11 @@ class Reader {
   std::unique_ptr<opj_image_t, FreeImage> image_;
 };
 
-bool has_palette(Bytes bytes) {
+// Whether the header of the container has a box of this kind.
+bool has_box(Bytes bytes, std::string_view kind) {
   const std::string_view text = characters_of(bytes);
   const size_t header = text.find("jp2h");
-  return text.starts_with(kJp2) && header != text.npos && text.substr(header, 1024).find("pclr") != text.npos;
+  return text.starts_with(kJp2) && header != text.npos && text.substr(header, 1024).find(kind) != text.npos;
 }
 
 // The image lies at x0, y0 of a grid; a component has every dx-th sample of it.
@@ -174,7 +175,7 @@ Status check_kind(const opj_image_t& image) {
 }
 
 Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
-  if (has_palette(bytes)) return Status(Code::unavailable, "wants a JPEG 2000 without a palette");
+  if (has_box(bytes, "pclr")) return Status(Code::unavailable, "wants a JPEG 2000 without a palette");
   Reader reader(bytes);
   HEADRACE_TRY(reader.read_header());
   const opj_image_t& image = reader.image();
@@ -271,15 +272,18 @@ Status decode_tiles(Reader& reader, const Reader::Tiles& tiles, const Box& part,
   return {};
 }
 
-Status decode_samples(Reader& reader, size_t file, const Box& part, const Pixels& pixels, Scratch& scratch) {
+Status decode_samples(Reader& reader, Bytes file, const Box& part, const Pixels& pixels, Scratch& scratch) {
   const opj_image_t& image = reader.image();
   const auto area = static_cast<size_t>(pixels.header.height * pixels.header.width);
   const Reader::Tiles tiles = reader.tiles();
-  // Samples of several sizes belong to pixels of two tiles where a tile begins between them.
-  const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image);
-  const size_t tile = by_tiles ? std::min(static_cast<size_t>(tiles.height * tiles.width), area) : area;
+  // Samples of several sizes belong to pixels of two tiles where a tile begins between them; and openjpeg
+  // puts channels in the order that the container says (cdef) in the first tile alone.
+  const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image) && !has_box(file, "cdef");
+  const int64_t tile_height = std::min(tiles.height, pixels.header.height),
+                tile_width = std::min(tiles.width, pixels.header.width);
+  const size_t tile = by_tiles ? static_cast<size_t>(tile_height * tile_width) : area;
   LibraryMemory memory(scratch);
-  if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file)))
+  if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file.size())))
     return memory.over_budget("a decoder of JPEG 2000");
   if (by_tiles) return decode_tiles(reader, tiles, part, pixels, scratch);
   HEADRACE_TRY(reader.decode());
@@ -302,7 +306,7 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
   const auto row = scratch.take<uint8_t>(width * 4), rgb = scratch.take<uint8_t>(width * 3);
   if (row.empty() || rgb.empty()) return scratch.over_budget(width * 7, "a row of a JPEG 2000");
   const Pixels pixels{header, row, rgb, out, row_stride, decoded_channels(header, color), is_ycc(image)};
-  const Status status = decode_samples(reader, bytes.size(), part, pixels, scratch);
+  const Status status = decode_samples(reader, bytes, part, pixels, scratch);
   scratch.reset(mark);
   return status;
 }

@@ -1,6 +1,7 @@
 // The libspng path: all PNG files.
 #include <spng.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -115,6 +116,8 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
     const size_t wanted = row_size * (interlaced ? ihdr.height : 1);
     uint8_t* const rows = scratch.take<uint8_t>(wanted).data();
     if (!rows) return scratch.over_budget(wanted, "rows of a PNG");
+    // The passes of an interlaced image are ORed together where samples share a byte.
+    if (interlaced && recipe.pixel_bits < 8) std::memset(rows, 0, wanted);
     const auto row_of = [&](size_t row) { return interlaced ? rows + row * row_size : rows; };
     const Status status = decode_rows(context.get(), row_size, scratch, row_of, [&](size_t row) {
       recipe.convert(row_of(row), width, out + row * row_stride);

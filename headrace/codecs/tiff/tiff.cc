@@ -48,7 +48,8 @@ Result<ImageHeader> read_tiff_header(Bytes bytes) {
                      .is_cmyk = layout.kind == Kind::cmyk,
                      .bit_depth = layout.bits,
                      .orientation = layout.orientation,
-                     .has_indexes = layout.kind == Kind::palette};
+                     .has_indexes = layout.kind == Kind::palette ||
+                                    (layout.kind == Kind::gray && layout.samples == 1 && layout.bits <= 8)};
 }
 
 // Samples of all pixels, one byte each, plane by plane or pixel by pixel as the file has them.
@@ -105,7 +106,9 @@ Result<Grid> grid_of(TIFF* tiff, const Layout& layout) {
 bool decodes_rows(TIFF* tiff) {
   uint16_t compression = COMPRESSION_NONE;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
-  constexpr std::array whole{COMPRESSION_JBIG, COMPRESSION_LERC, COMPRESSION_WEBP, COMPRESSION_PIXARLOG};
+  // Runs of PackBits may go on from row to row, which libtiff cuts off when it is asked for rows.
+  constexpr std::array whole{COMPRESSION_PACKBITS, COMPRESSION_JBIG, COMPRESSION_LERC, COMPRESSION_WEBP,
+                             COMPRESSION_PIXARLOG};
   return std::find(whole.begin(), whole.end(), compression) == whole.end();
 }
 
@@ -342,9 +345,26 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
                  : decode_by_samples(file, layout, pixels, by_libtiff, scratch);
 }
 
+// What is not compressed must all be there, also when none of the missing is wanted; other codecs say so
+// themselves when they come to it, and files whose counts are too large are common.
+Status check_is_whole(TIFF* tiff, uint64_t size) {
+  uint16_t compression = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+  const uint32_t blocks = TIFFIsTiled(tiff) ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+  for (uint32_t i = 0; i < blocks; ++i) {
+    const uint64_t begin = TIFFGetStrileOffset(tiff, i);
+    const uint64_t length = compression == COMPRESSION_NONE ? TIFFGetStrileByteCount(tiff, i) : 0;
+    if (begin > size || length > size - begin)
+      return corrupt("truncated TIFF: " + std::to_string(size) + " bytes, and a part of " +
+                     std::to_string(length) + " begins at byte " + std::to_string(begin));
+  }
+  return {};
+}
+
 Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                    size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const std::unique_ptr<File> file, File::open(bytes));
+  HEADRACE_TRY(check_is_whole(file->get(), bytes.size()));
   const Scratch::Mark mark = scratch.mark();
   const Status status = decode_opened(*file, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
