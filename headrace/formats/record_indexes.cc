@@ -101,12 +101,14 @@ class Feeder {
     if (length > left)
       return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(extent.offset) +
                      ", the file has " + std::to_string(about_.size));
-    MutableBufferPtr buffer = HeapBuffer::make(length);
+    // A walk from header to header asks for as many bytes each time, and keeps none of them.
+    if (!last_ || last_.use_count() > 1 || last_->size() != length) last_ = HeapBuffer::make(length);
+    const MutableBufferPtr& buffer = last_;
     Status status = read_exactly(opened_, extent.offset, {buffer->mutable_data(), length});
     if (!status.ok())
       return std::move(status).after(" (reading " + std::to_string(length) + " bytes at byte " +
                                      std::to_string(extent.offset) + ")");
-    return BufferPtr(std::move(buffer));
+    return BufferPtr(buffer);
   }
 
   Result<BufferPtr> of_beside(const Extent& extent) {
@@ -122,6 +124,7 @@ class Feeder {
   OpenFile& opened_;
   Store& store_;
   const StopFlag& stop_;
+  MutableBufferPtr last_;
 };
 
 class Indexing {

@@ -27,6 +27,7 @@ __all__ = [
     "divide_into",
     "equal",
     "equal_fields",
+    "example_feature",
     "greater",
     "greater_equal",
     "greater_equal_fields",
@@ -311,6 +312,38 @@ def equal_fields(x: Data, y: Data) -> Data:
         The result.
     """
     return apply("equal_fields", [x, y], {})[0]
+
+
+@names_checked
+def example_feature(
+    example: Data,
+    *,
+    key: str,
+    dtype: DTypeLike = "bytes",
+    shape: int | Sequence[int] | None = (),
+    default_value: float | None = None,
+) -> Data:
+    """Take one feature out of a serialised tf.train.Example.
+
+    Of several features each costs a look through the message, and those that are not used cost nothing.
+
+    Args:
+        example: The field to work on.
+        key: Name of the feature, as "image/encoded".
+        dtype: What its list holds: bytes, i64 or f32.
+        shape: Shape of its values, () for one; of bytes, which hold one value, always (). None: any number of
+            them, as a tensor of rank 1, which is empty when there is no such feature.
+        default_value: Every value where there is no such feature; an error when not given. For numbers of a
+            known shape.
+
+    Returns:
+        The result.
+    """
+    return apply(
+        "example_feature",
+        [example],
+        {"key": key, "dtype": dtype, "shape": shape, "default_value": default_value},
+    )[0]
 
 
 @names_checked

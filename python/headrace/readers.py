@@ -13,9 +13,10 @@ from .dataset import Dataset
 from .sources import read
 
 Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
 
 
-def _read(path: Path, format: str, **options: Any) -> Dataset:  # noqa: A002
+def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
@@ -62,6 +63,18 @@ def read_json_map(path: Path, *, root: str | None = None) -> Dataset:
         root: Folder the paths are relative to; the map's own when not given.
     """
     return _read(path, "json_map", root=root)
+
+
+def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
+    """Read TFRecord files, plain, gzip or zlib: field `record` (bytes), one a record.
+
+    `ops.example_feature` takes the features out of records that are a tf.train.Example.
+
+    Args:
+        path: A file, a folder of shards, a pattern such as "train-?????-of-01024", or a list of these.
+        verify: Check each record's checksum; lengths are checked always.
+    """
+    return _read(path, "tfrecord", verify=verify)
 
 
 def read_voc_xml(

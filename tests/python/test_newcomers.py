@@ -195,7 +195,7 @@ def test_a_list_of_columns_makes_tuples_and_says_so() -> None:
         (lambda: ops.resize(np.zeros((4, 4), np.uint8), 8), "by name, as size=8"),
         (lambda: ops.resize(b"", width=8), "resize: has no argument 'width'; it has image, size"),
         (lambda: ops.resize(b"", sizes=8), "resize: has no argument 'sizes'; did you mean 'size'?"),
-        (lambda: hr.read(["a", "b"]), "read: wants one path, got ['a', 'b']; concatenate() joins datasets"),
+        (lambda: hr.read({"a"}), "read: wants a path or a list of paths, got {'a'}; concatenate() joins datasets"),
         (lambda: RANGE.take(n=4), "take: has no argument 'n'; it has count"),
     ],
 )  # fmt: skip

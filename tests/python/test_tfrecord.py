@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,3 +91,24 @@ def test_real_files_hold_what_other_readers_say(truth: dict[str, object]) -> Non
     records = records_of(hr.read(DATA / str(truth["path"])))
     assert len(records) == truth["records"]
     assert hashlib.sha1(b"".join(records)).hexdigest() == truth["records_sha1"]
+
+
+def test_features_of_an_example_train_a_model(folder: Path) -> None:
+    """Label 7 and two floats, as TensorFlow serialises them."""
+    label, floats = (
+        b"\n\x05label\x12\x05\x1a\x03\n\x01\x07",
+        b"\n\x01x\x12\x0c\x12\n\n\x08\x00\x00\x80?\x00\x00\x00@",
+    )
+    features = b"".join(b"\n" + bytes([len(entry)]) + entry for entry in (label, floats))
+    (folder / "train-0-of-2").write_bytes(framed(*[b"\n" + bytes([len(features)]) + features] * 3))
+
+    def parse(sample: Any) -> dict[str, Any]:
+        take = hr.ops.example_feature
+        return {
+            "label": take(sample["record"], key="label", dtype="i64"),
+            "x": take(sample["record"], key="x", dtype="f32", shape=2),
+        }
+
+    batch = next(iter(hr.read(folder / "train-0-of-2").map(parse).batch(3)))
+    assert batch["label"].tolist() == [7, 7, 7]
+    assert batch["x"].tolist() == [[1.0, 2.0]] * 3

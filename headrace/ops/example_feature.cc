@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/ops/example.h"
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+struct ExampleFeature {
+  static constexpr std::string_view name = "example_feature";
+  static constexpr std::string_view doc =
+      "Take one feature out of a serialised tf.train.Example. Of several features each costs a look through "
+      "the "
+      "message, and those that are not used cost nothing.";
+  std::string key;
+  DType dtype = DType::bytes;
+  std::optional<std::vector<int64_t>> shape = std::vector<int64_t>{};
+  std::optional<double> default_value;
+  static constexpr std::tuple fields{
+      Field{"key", &ExampleFeature::key, "Name of the feature, as \"image/encoded\"."},
+      Field{"dtype", &ExampleFeature::dtype, "What its list holds: bytes, i64 or f32."},
+      Field{"shape", &ExampleFeature::shape,
+            "Shape of its values, () for one; of bytes, which hold one value, always (). None: any number of "
+            "them, as a "
+            "tensor of rank 1, which is empty when there is no such feature."},
+      Field{"default_value", &ExampleFeature::default_value,
+            "Every value where there is no such feature; an error when not given. For numbers of a known "
+            "shape."}};
+  static constexpr std::array inputs{std::string_view("example")};
+  static constexpr std::array required{std::string_view("key")};
+
+  Status check() const {
+    if (dtype != DType::bytes && dtype != DType::i64 && dtype != DType::f32)
+      return invalid("dtype wants bytes, i64 or f32, which an Example holds, got " +
+                     std::string(dtype_name(dtype)) + "; cast() makes others");
+    const bool is_scalar = shape && shape->empty();
+    if (dtype == DType::bytes && !is_scalar) return invalid("shape of bytes wants (), one value");
+    if (default_value && (dtype == DType::bytes || !shape))
+      return invalid("default_value wants numbers of a known shape");
+    if (shape && shape->size() > static_cast<size_t>(kMaxRank))
+      return invalid("shape wants at most 8 dimensions, got " + std::to_string(shape->size()));
+    if (shape && std::ranges::any_of(*shape, [](int64_t d) { return d < 0; }))
+      return invalid("shape wants no negative dimension; None is any number of values");
+    return {};
+  }
+
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    if (in.shape.rank() != 1 || (in.dtype != DType::bytes && in.dtype != DType::u8))
+      return invalid("wants the bytes of a tf.train.Example, got " + in.text());
+    if (dtype == DType::bytes || !shape) return TensorSpec{dtype, {kAny}};
+    return TensorSpec{dtype, Shape(*shape)};
+  }
+
+  Result<Shape> measure(View in, const Key&) const {
+    if (dtype != DType::bytes && shape) return Shape(*shape);
+    HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
+    if (!feature) return Shape{0};
+    if (dtype == DType::bytes) {
+      HEADRACE_ASSIGN(const auto bytes, only_bytes(*feature));
+      return Shape{static_cast<int64_t>(bytes.size())};
+    }
+    HEADRACE_ASSIGN(const uint64_t count, count_values(*feature));
+    return Shape{static_cast<int64_t>(count)};
+  }
+
+  Status run(View in, const Key&, MutView out, Scratch&) const {
+    HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
+    if (!feature) return fill(out);
+    if (dtype == DType::bytes) {
+      HEADRACE_ASSIGN(const auto bytes, only_bytes(*feature));
+      if (!bytes.empty()) std::memcpy(out.data, bytes.data(), bytes.size());
+      return {};
+    }
+    return dtype == DType::f32 ? copy_floats(*feature, out.as<float>())
+                               : copy_ints(*feature, out.as<int64_t>());
+  }
+
+ private:
+  // The feature, of the right kind and with as many values as are wanted. Nothing: it is missing and may be.
+  Result<std::optional<Feature>> find(View in) const {
+    HEADRACE_ASSIGN(std::optional<Feature> feature, find_feature(in.bytes(), key));
+    if (!feature || feature->kind == FeatureKind::none) {
+      if (!shape || default_value) return std::optional<Feature>();
+      return corrupt("wants the feature '" + key + "', the example has none of this name");
+    }
+    const FeatureKind wanted = dtype == DType::bytes ? FeatureKind::bytes
+                               : dtype == DType::f32 ? FeatureKind::floats
+                                                     : FeatureKind::ints;
+    if (feature->kind != wanted)
+      return corrupt("wants '" + key + "' of " + std::string(feature_kind_name(wanted)) + ", got " +
+                     std::string(feature_kind_name(feature->kind)));
+    if (!shape) return feature;
+    HEADRACE_ASSIGN(const uint64_t count, count_values(*feature));
+    const Shape fixed(*shape);
+    if (count != static_cast<uint64_t>(fixed.count()))
+      return corrupt("wants " + std::to_string(fixed.count()) + " values of '" + key + "' for shape " +
+                     fixed.text() + ", got " + std::to_string(count));
+    return feature;
+  }
+
+  Status fill(MutView out) const {
+    const auto count = out.shape.count();
+    if (!default_value) return {};  // any number of values, and there are none
+    if (dtype == DType::f32)
+      std::fill_n(out.as<float>(), count, static_cast<float>(*default_value));
+    else
+      std::fill_n(out.as<int64_t>(), count, static_cast<int64_t>(*default_value));
+    return {};
+  }
+};
+
+const Registered<ExampleFeature> registered;
+
+}  // namespace
+}  // namespace headrace
