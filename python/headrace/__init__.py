@@ -25,6 +25,7 @@ from .readers import (
     read_json_map,
     read_tfrecord,
     read_voc_xml,
+    read_webdataset,
 )
 from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
 
@@ -57,6 +58,7 @@ __all__ = [
     "read_json_map",
     "read_tfrecord",
     "read_voc_xml",
+    "read_webdataset",
 ]
 
 
