@@ -15,7 +15,7 @@ from .sources import read
 Path = str | os.PathLike[str]
 
 
-def _read(path: Path, format: str, **options: Any) -> Dataset:  # noqa: A002
+def _read(path: Path | Sequence[Path], format: str, **options: Any) -> Dataset:  # noqa: A002
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
@@ -62,6 +62,25 @@ def read_json_map(path: Path, *, root: str | None = None) -> Dataset:
         root: Folder the paths are relative to; the map's own when not given.
     """
     return _read(path, "json_map", root=root)
+
+
+def read_recordio(
+    path: Path | Sequence[Path], *, header: bool | None = None, label_width: int | None = None
+) -> Dataset:
+    """Read RecordIO files (.rec) of MXNet, dmlc or SageMaker.
+
+    With MXNet's header: fields `image` (encoded, bytes), `label` (f32, a scalar or (n)) and `id` (i64). Without: `record` (bytes).
+    An `.idx` beside a file is used when it is that of the file.
+
+    Args:
+        path: A file, a pattern, a folder of shards, or a list of these.
+        header: Whether records begin with MXNet's IRHeader; as the first record looks when not given.
+        label_width: Labels of each record, 0 for any number; when not given one, or any number where the first record has several.
+
+    Raises:
+        CorruptSample: The parts of a file do not follow each other. Names file, record and byte.
+    """
+    return _read(path, "recordio", header=header, label_width=label_width)
 
 
 def read_voc_xml(
