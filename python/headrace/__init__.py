@@ -23,6 +23,7 @@ from .readers import (
     read_image_folder,
     read_images,
     read_json_map,
+    read_lmdb,
     read_recordio,
     read_voc_xml,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "read_image_folder",
     "read_images",
     "read_json_map",
+    "read_lmdb",
     "read_recordio",
     "read_voc_xml",
 ]

@@ -64,6 +64,23 @@ def read_json_map(path: Path, *, root: str | None = None) -> Dataset:
     return _read(path, "json_map", root=root)
 
 
+def read_lmdb(path: Path | Sequence[Path], *, values: Literal["bytes", "datum"] | None = None) -> Dataset:
+    """Read LMDB databases, in the order of their keys: fields `key` and `value` (bytes).
+
+    With `values="datum"`, Caffe's: `image` and `label` (i64). The image is encoded (bytes), or u8 (height, width, 3) in RGB from raw planes
+    in BGR, or u8 (height, width, 1), as the first value has it. No lock file is made or looked at.
+
+    Args:
+        path: The folder of a database, its data file, a pattern of these files, or a list.
+        values: What values are; "bytes" when not given.
+
+    Raises:
+        CorruptSample: The tree is damaged. Names file, page and byte.
+        NotImplementedError: Several values a key, or named databases.
+    """
+    return _read(path, "lmdb", values=values)
+
+
 def read_recordio(
     path: Path | Sequence[Path], *, header: bool | None = None, label_width: int | None = None
 ) -> Dataset:
