@@ -18,9 +18,7 @@ class Source:
         """What the format says of the whole: a dict."""
 
 def open_source(path: str | Sequence[str], format: str, options: object) -> Source:
-    """
-    Open the data at a path, or at several; an empty format is recognised by content.
-    """
+    """Open the data at a path, or at several; an empty format is recognised by content."""
 
 def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
@@ -37,9 +35,7 @@ def format_table() -> list:
     """The formats and their options, as the C++ sources describe them."""
 
 def op_table() -> list:
-    """
-    The operators, their inputs and parameters, as the C++ sources describe them.
-    """
+    """The operators, their inputs and parameters, as the C++ sources describe them."""
 
 def compute(op: str, params: object, data: list) -> list:
     """Run one operator on arrays, bytes or str, now."""
@@ -50,9 +46,7 @@ class Function:
 def make_function(
     slot: str, label: str, input: str, output: str, outputs: list, random: bool, call: object
 ) -> Function:
-    """
-    An operator from a function that takes a list of leaves and random words and gives a list of leaves.
-    """
+    """An operator from a function that takes a list of leaves and random words and gives a list of leaves."""
 
 def call_once(call: object, leaves: object, words: object | None) -> object:
     """Call such a function outside of any run, to see what it returns."""
@@ -116,9 +110,7 @@ class Node:
         """One line a node, deepest first."""
 
     def without_order(self) -> Node:
-        """
-        The same elements without shuffle, shard, repeat, take, skip and on_error.
-        """
+        """The same elements without shuffle, shard, repeat, take, skip and on_error."""
 
     def plan(self, seed: int) -> str:
         """The plan as JSON."""

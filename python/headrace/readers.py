@@ -77,6 +77,40 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
     return _read(path, "tfrecord", verify=verify)
 
 
+def read_lmdb(path: Paths, *, values: Literal["bytes", "datum"] | None = None) -> Dataset:
+    """Read LMDB databases, in the order of their keys: fields `key` and `value` (bytes).
+
+    With `values="datum"`, Caffe's: `image` and `label` (i64). The image is encoded (bytes), or u8 (height, width, 3) in RGB from raw planes
+    in BGR, or u8 (height, width, 1), as the first value has it. No lock file is made or looked at.
+
+    Args:
+        path: The folder of a database, its data file, a pattern of these files, or a list.
+        values: What values are; "bytes" when not given.
+
+    Raises:
+        CorruptSample: The tree is damaged. Names file, page and byte.
+        NotImplementedError: Several values a key, or named databases.
+    """
+    return _read(path, "lmdb", values=values)
+
+
+def read_recordio(path: Paths, *, header: bool | None = None, label_width: int | None = None) -> Dataset:
+    """Read RecordIO files (.rec) of MXNet, dmlc or SageMaker.
+
+    With MXNet's header: fields `image` (encoded, bytes), `label` (f32, a scalar or (n)) and `id` (i64). Without: `record` (bytes).
+    An `.idx` beside a file is used when it is that of the file.
+
+    Args:
+        path: A file, a pattern, a folder of shards, or a list of these.
+        header: Whether records begin with MXNet's IRHeader; as the first record looks when not given.
+        label_width: Labels of each record, 0 for any number; when not given one, or any number where the first record has several.
+
+    Raises:
+        CorruptSample: The parts of a file do not follow each other. Names file, record and byte.
+    """
+    return _read(path, "recordio", header=header, label_width=label_width)
+
+
 def read_voc_xml(
     path: Path,
     *,
@@ -108,7 +142,7 @@ def read_voc_xml(
 
 
 def read_webdataset(
-    path: Path | Sequence[Path],
+    path: Paths,
     *,
     fields: Sequence[str] | None = None,
     missing: Literal["error", "empty"] | None = None,

@@ -1,6 +1,7 @@
 #include "headrace/formats/records/record_files.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "headrace/codecs/deflate/inflate.h"
 
@@ -187,14 +188,9 @@ class RecordFilesSource final : public Source {
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {
-    std::string text = records_->format.name + " " + std::to_string(size());
-    const size_t folder = common_folder(records_->files);
-    for (size_t i = 0; i < records_->files.size(); ++i) {
-      const SourceFile& file = records_->files[i];
-      text += '\n' + file.path.substr(folder) + ' ' + std::to_string(file.size) + ' ' +
-              std::to_string(records_->indexes[i].records.size());
-    }
-    return hash_text(text);
+    std::vector<uint64_t> sizes;
+    for (const FileIndex& index : records_->indexes) sizes.push_back(index.records.size());
+    return files_fingerprint(records_->format.name, records_->files, sizes);
   }
 
   Value metadata() const override {
@@ -228,6 +224,17 @@ Status add_file(Records& records, size_t i) {
 }
 
 }  // namespace
+
+std::string files_fingerprint(std::string_view format, const std::vector<SourceFile>& files,
+                              std::span<const uint64_t> records) {
+  std::string text = std::string(format) + " " +
+                     std::to_string(std::accumulate(records.begin(), records.end(), uint64_t{0}));
+  const size_t folder = common_folder(files);
+  for (size_t i = 0; i < files.size(); ++i)
+    text += '\n' + files[i].path.substr(folder) + ' ' + std::to_string(files[i].size) + ' ' +
+            std::to_string(records[i]);
+  return hash_text(text);
+}
 
 Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
                                std::vector<FileIndex> indexes) {

@@ -42,4 +42,8 @@ struct RecordFormat {
 Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
                                std::vector<FileIndex> indexes);
 
+// Source::fingerprint() of record files: the names below their common folder, sizes and numbers of records.
+std::string files_fingerprint(std::string_view format, const std::vector<SourceFile>& files,
+                              std::span<const uint64_t> records);
+
 }  // namespace headrace

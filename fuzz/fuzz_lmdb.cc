@@ -1,0 +1,58 @@
+// Any bytes as an LMDB file, its values as bytes and as Caffe's Datum: records are read or refused with a
+// reason, and each lies in a block that has it. The numbers of pages are mended so that what is behind them
+// is reached; the first byte chooses whether. Any bytes as the kept index of such a file.
+#include <cstdlib>
+#include <cstring>
+
+#include "headrace/formats/lmdb/index.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+
+using namespace headrace;
+
+namespace {
+
+constexpr size_t kPage = 512;
+
+// Two metas, and pages that say who they are.
+void mend(std::string& bytes) {
+  const auto put = [&](size_t at, auto value) {
+    if (at + sizeof value <= bytes.size()) std::memcpy(bytes.data() + at, &value, sizeof value);
+  };
+  for (size_t page = 0; page * kPage < bytes.size(); ++page) put(page * kPage, uint64_t{page});
+  for (const size_t meta : {size_t{0}, kPage}) {
+    put(meta + 10, uint16_t{8});
+    put(meta + 16, uint32_t{0xbeefc0de}), put(meta + 20, uint32_t{1});
+  }
+  put(40, static_cast<uint32_t>(kPage));
+}
+
+void read_all(MemoryStore& store, const char* values) {
+  Value options;
+  options.set("values", values);
+  const auto source = open_source(store, "x", "lmdb", options);
+  if (!source.ok()) return source.status().text().empty() ? std::abort() : void();
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < (*source)->size(); ++i) {
+    const Place place = (*source)->place(i);
+    if (place.block < before || place.row > i) std::abort();
+    before = place.block;
+    const auto fields = read_sample(**source, i, store);
+    if (!fields.ok()) continue;
+    for (const Tensor& field : *fields) (void)make_tensor(field.view());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (const auto index = unpack_lmdb(bytes, data[0] % 4); index && pack_lmdb(*index) != bytes) std::abort();
+  if (data[0] % 2 == 1) mend(bytes);
+  MemoryStore store;
+  store.add("x", std::move(bytes));
+  read_all(store, "bytes");
+  read_all(store, "datum");
+  return 0;
+}

@@ -1,0 +1,152 @@
+#include "headrace/formats/lmdb/datum.h"
+
+#include <string>
+
+namespace headrace {
+namespace {
+
+enum Wire : uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+class Wires {
+ public:
+  explicit Wires(std::span<const std::byte> left) : left_(left) {}
+  bool done() const { return left_.empty(); }
+
+  Result<uint64_t> varint() {
+    uint64_t out = 0;
+    for (unsigned shift = 0; shift < 70 && !left_.empty(); shift += 7) {
+      const auto byte = std::to_integer<uint64_t>(left_[0]);
+      left_ = left_.subspan(1);
+      if (shift == 63 && byte > 1) break;
+      out |= (byte & 127) << shift;
+      if (byte < 128) return out;
+    }
+    return corrupt("wants a Datum, got a number that does not end or is too large");
+  }
+
+  Result<std::span<const std::byte>> take(uint64_t count) {
+    if (count > left_.size())
+      return corrupt("wants a Datum with a field of " + std::to_string(count) + " bytes, only " +
+                     std::to_string(left_.size()) + " are left");
+    const auto out = left_.first(count);
+    left_ = left_.subspan(count);
+    return out;
+  }
+
+  Result<std::span<const std::byte>> field(uint64_t wire) {
+    if (wire == kFixed64) return take(8);
+    if (wire == kFixed32) return take(4);
+    if (wire != kBytes) return corrupt("wants a Datum, got wire type " + std::to_string(wire));
+    HEADRACE_ASSIGN(const uint64_t count, varint());
+    return take(count);
+  }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
+int64_t* number_of(Datum& datum, uint64_t field, int64_t& encoded) {
+  switch (field) {
+    case 1: return &datum.channels;
+    case 2: return &datum.height;
+    case 3: return &datum.width;
+    case 5: return &datum.label;
+    case 7: return &encoded;
+    default: return nullptr;
+  }
+}
+
+std::string dims(const Datum& datum) {
+  return std::to_string(datum.channels) + " x " + std::to_string(datum.height) + " x " +
+         std::to_string(datum.width);
+}
+
+// Whether the sides of a raw image say how many bytes it has; products that overflow do not.
+bool has_its_bytes(const Datum& datum) {
+  const auto size = static_cast<int64_t>(datum.data.size());
+  if (datum.height <= 0 || datum.width <= 0 || datum.height > size || datum.width > size / datum.height)
+    return false;
+  const int64_t plane = datum.height * datum.width;
+  return size % plane == 0 && size / plane == datum.channels;
+}
+
+Tensor bgr_planes_to_rgb(const Datum& datum) {
+  const size_t plane = static_cast<size_t>(datum.height * datum.width);
+  MutableBufferPtr buffer = HeapBuffer::make(3 * plane);
+  std::byte* out = buffer->mutable_data();
+  const std::byte *blue = datum.data.data(), *green = blue + plane, *red = green + plane;
+  for (size_t i = 0; i < plane; ++i) {
+    out[3 * i] = red[i];
+    out[3 * i + 1] = green[i];
+    out[3 * i + 2] = blue[i];
+  }
+  return {std::move(buffer), 0, DType::u8, {datum.height, datum.width, 3}, nullptr};
+}
+
+Status check_raw(const Datum& datum, int64_t channels) {
+  if (datum.has_floats) return {Code::unavailable, "wants a Datum with bytes, got one with float_data"};
+  if (!has_its_bytes(datum))
+    return corrupt("wants as many bytes as the sides of a Datum say, " + dims(datum) + ", got " +
+                   std::to_string(datum.data.size()));
+  if (datum.channels != channels)
+    return corrupt("wants " + std::to_string(channels) + " channels as the first has, got " +
+                   std::to_string(datum.channels));
+  return {};
+}
+
+}  // namespace
+
+Result<Datum> parse_datum(std::span<const std::byte> message) {
+  Datum out;
+  Wires wires(message);
+  while (!wires.done()) {
+    HEADRACE_ASSIGN(const uint64_t tag, wires.varint());
+    const uint64_t field = tag >> 3, wire = tag & 7;
+    if (field == 0) return corrupt("wants a Datum, got a field of number 0");
+    if (wire == kVarint) {
+      HEADRACE_ASSIGN(const uint64_t value, wires.varint());
+      int64_t encoded = out.encoded;
+      if (int64_t* number = number_of(out, field, encoded)) *number = static_cast<int64_t>(value);
+      out.encoded = encoded != 0;
+      continue;
+    }
+    HEADRACE_ASSIGN(const auto bytes, wires.field(wire));
+    if (field == 4 && wire == kBytes) out.data = bytes;
+    out.has_floats |= field == 6;
+  }
+  return out;
+}
+
+DatumKind datum_kind(std::span<const std::byte> message) {
+  const auto datum = parse_datum(message);
+  if (!datum.ok() || datum->data.empty()) return {};
+  if (datum->encoded) return {DatumKind::encoded, 0};
+  if ((datum->channels != 1 && datum->channels != 3) || !check_raw(*datum, datum->channels).ok()) return {};
+  return {DatumKind::raw, static_cast<uint32_t>(datum->channels)};
+}
+
+Schema datum_schema(DatumKind kind) {
+  const TensorSpec raw{DType::u8, {kAny, kAny, kind.channels}}, encoded{DType::bytes, {kAny}};
+  return Schema::of({"image", "label"}, {kind.form == DatumKind::raw ? raw : encoded, {DType::i64, {}}});
+}
+
+Status read_datum(const Tensor& value, DatumKind kind, std::vector<Tensor>& fields) {
+  const auto message = value.view().bytes();
+  HEADRACE_ASSIGN(const Datum datum, parse_datum(message));
+  if (datum.encoded != (kind.form == DatumKind::encoded))
+    return corrupt(datum.encoded ? "wants raw pixels as the first value has, got an encoded image"
+                                 : "wants an encoded image as the first value has, got raw pixels");
+  if (!datum.encoded) HEADRACE_TRY(check_raw(datum, kind.channels));
+  fields.resize(2);
+  fields[1] = scalar(datum.label);
+  if (!datum.encoded && datum.channels == 3) {
+    fields[0] = bgr_planes_to_rgb(datum);
+    return {};
+  }
+  fields[0] = {value.buffer, value.offset, DType::bytes, {static_cast<int64_t>(datum.data.size())}, nullptr};
+  if (!datum.data.empty()) fields[0].offset += static_cast<size_t>(datum.data.data() - message.data());
+  if (!datum.encoded) fields[0].dtype = DType::u8, fields[0].shape = {datum.height, datum.width, 1};
+  return {};
+}
+
+}  // namespace headrace

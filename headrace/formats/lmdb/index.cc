@@ -1,0 +1,54 @@
+#include "headrace/formats/lmdb/index.h"
+
+#include <cstring>
+#include <type_traits>
+
+namespace headrace {
+namespace {
+
+struct Head {
+  uint64_t page_size, size, blocks;
+  DatumKind datum;
+};
+static_assert(std::has_unique_object_representations_v<Head> &&
+              std::has_unique_object_representations_v<LmdbBlock>);
+
+bool is_sound(const LmdbIndex& index) {
+  uint64_t next = 0;
+  for (size_t i = 0; i < index.blocks.size(); ++i) {
+    const LmdbBlock& block = index.blocks[i];
+    const uint64_t end = i + 1 < index.blocks.size() ? index.blocks[i + 1].first : index.size;
+    if (block.first != next || end <= block.first) return false;
+    if (block.is_big && (end != block.first + 1 || block.key > index.keys.size() ||
+                         block.key_size > index.keys.size() - block.key))
+      return false;
+    next = end;
+  }
+  return next == index.size && index.page_size > 0;
+}
+
+}  // namespace
+
+std::string pack_lmdb(const LmdbIndex& index) {
+  const Head head{index.page_size, index.size, index.blocks.size(), index.datum};
+  const size_t blocks = index.blocks.size() * sizeof(LmdbBlock);
+  std::string out(sizeof head + blocks, '\0');
+  std::memcpy(out.data(), &head, sizeof head);
+  if (blocks > 0) std::memcpy(out.data() + sizeof head, index.blocks.data(), blocks);
+  return out + index.keys;
+}
+
+std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks) {
+  Head head;
+  if (extra.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, extra.data(), sizeof head);
+  extra.remove_prefix(sizeof head);
+  if (head.blocks != blocks || blocks > extra.size() / sizeof(LmdbBlock)) return std::nullopt;
+  LmdbIndex out{head.page_size, head.size, head.datum, std::vector<LmdbBlock>(blocks), {}};
+  if (blocks > 0) std::memcpy(out.blocks.data(), extra.data(), blocks * sizeof(LmdbBlock));
+  out.keys = extra.substr(blocks * sizeof(LmdbBlock));
+  if (!is_sound(out)) return std::nullopt;
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,38 @@
+// The index of an LMDB file: its blocks in the order of the keys, found by walking the tree once.
+//
+// A block is a run of values inside one leaf page, or one big value in pages of its own. FileIndex::records
+// are the blocks' extents, which are in no order, and `extra` is the rest: where a block's records begin and
+// the keys of big values, so that reading one needs one read.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/format.h"
+#include "headrace/formats/lmdb/datum.h"
+
+namespace headrace {
+
+struct LmdbBlock {
+  uint64_t first = 0;     // record of the file
+  uint64_t key = 0;       // of a big value: where its key begins in `keys`
+  uint32_t node = 0;      // of a leaf: the first record's node
+  uint16_t key_size = 0;  // of a big value
+  uint16_t is_big = 0;
+};
+
+struct LmdbIndex {
+  uint64_t page_size = 0, size = 0;  // size: records in all
+  DatumKind datum;                   // what the first value is as a Datum
+  std::vector<LmdbBlock> blocks;
+  std::string keys;
+};
+
+// As FileIndex::extra has it. Back: nothing when it is not that of `blocks` blocks.
+std::string pack_lmdb(const LmdbIndex& index);
+std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks);
+
+std::unique_ptr<Opening<FileIndex>> walk_lmdb(SourceFile file);
+
+}  // namespace headrace

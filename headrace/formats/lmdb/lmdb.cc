@@ -1,0 +1,236 @@
+// LMDB: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/formats/lmdb/index.h"
+#include "headrace/formats/lmdb/page.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+namespace {
+
+struct LmdbFile {
+  SourceFile file;
+  uint64_t page_size = 0, size = 0;  // size: records
+  std::vector<RecordExtent> extents;
+  std::vector<LmdbBlock> blocks;  // as many
+  BufferPtr keys;                 // of big values
+
+  // The block that record `i` is in. Blocks are of about the same size, so a look at where it would then be
+  // comes close, and steps that double do the rest.
+  uint64_t block_of(uint64_t i) const {
+    const auto begins_after = [&](uint64_t block) { return blocks[block].first > i; };
+    uint64_t low = std::min<uint64_t>(
+        blocks.size() - 1, static_cast<uint64_t>(static_cast<double>(i) / static_cast<double>(size) *
+                                                 static_cast<double>(blocks.size())));
+    uint64_t high = low + 1, step = 1;  // the answer is in [low, high)
+    while (begins_after(low)) high = low, low -= std::min(low, step), step *= 2;
+    while (high < blocks.size() && !begins_after(high))
+      low = high, high = std::min<uint64_t>(blocks.size(), high + step), step *= 2;
+    while (high - low > 1) {
+      const uint64_t middle = low + (high - low) / 2;
+      (begins_after(middle) ? high : low) = middle;
+    }
+    return low;
+  }
+  uint64_t records_of(uint64_t block) const {
+    return (block + 1 < blocks.size() ? blocks[block + 1].first : size) - blocks[block].first;
+  }
+};
+
+// What source and blocks share: blocks may outlive their source.
+struct Lmdb {
+  Schema schema;
+  bool is_datum = false;
+  DatumKind datum;
+  std::vector<LmdbFile> files;
+  std::vector<uint64_t> first_record, first_block;  // of each file; of all at the end
+
+  Status fields(Tensor key, Tensor value, std::vector<Tensor>& out) const {
+    if (is_datum) return read_datum(value, datum, out);
+    out.resize(2);
+    out[0] = std::move(key), out[1] = std::move(value);
+    return {};
+  }
+};
+
+Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
+  return {buffer, offset, DType::bytes, {static_cast<int64_t>(size)}, nullptr};
+}
+
+class Values final : public Block {
+ public:
+  Values(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block, BufferPtr bytes)
+      : lmdb_(std::move(lmdb)), file_(lmdb_->files[file]), block_(block), bytes_(std::move(bytes)) {}
+
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= file_.records_of(block_))
+      return invalid("lmdb: wants a row below " + std::to_string(file_.records_of(block_)) + ", got " +
+                     std::to_string(row));
+    return file_.blocks[block_].is_big ? big(fields) : small(row, fields);
+  }
+
+ private:
+  uint64_t page() const { return file_.extents[block_].offset / file_.page_size; }
+
+  Status big(std::vector<Tensor>& fields) const {
+    HEADRACE_ASSIGN(const auto value, lmdb_big_value(bytes_->bytes(), page(), file_.page_size));
+    const LmdbBlock& block = file_.blocks[block_];
+    return lmdb_->fields(bytes_at(file_.keys, block.key, block.key_size),
+                         bytes_at(bytes_, kLmdbPageHeader, value.size()), fields);
+  }
+
+  Status small(uint64_t row, std::vector<Tensor>& fields) const {
+    HEADRACE_ASSIGN(const LmdbPage leaf, LmdbPage::parse(bytes_->bytes(), page(), LmdbPage::Kind::leaf));
+    HEADRACE_ASSIGN(const LmdbNode node, leaf.node(file_.blocks[block_].node + row));
+    if (node.is_big) return corrupt("wants a value inside its page as when it was indexed, got another page");
+    const auto shared = [&](std::span<const std::byte> part) {
+      return bytes_at(bytes_, static_cast<size_t>(part.data() - bytes_->data()), part.size());
+    };
+    return lmdb_->fields(shared(node.key), shared(node.value), fields);
+  }
+
+  std::shared_ptr<const Lmdb> lmdb_;
+  const LmdbFile& file_;  // of lmdb_
+  uint64_t block_;
+  BufferPtr bytes_;
+};
+
+class OpenValues final : public Opening<BlockPtr> {
+ public:
+  OpenValues(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block)
+      : lmdb_(std::move(lmdb)), file_(file), block_(block) {}
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    const RecordExtent& extent = lmdb_->files[file_].extents[block_];
+    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, extent.offset, extent.length}});
+    return Step<BlockPtr>(std::make_shared<Values>(std::move(lmdb_), file_, block_, bytes[0]));
+  }
+
+ private:
+  std::shared_ptr<const Lmdb> lmdb_;
+  size_t file_;
+  uint64_t block_;
+};
+
+class LmdbSource final : public Source {
+ public:
+  LmdbSource(std::shared_ptr<const Lmdb> lmdb, Value description)
+      : lmdb_(std::move(lmdb)), description_(std::move(description)) {}
+
+  const Schema& schema() const override { return lmdb_->schema; }
+  uint64_t size() const override { return lmdb_->first_record.back(); }
+
+  Place place(uint64_t index) const override {
+    const Spot spot = spot_of(lmdb_->first_record, index);
+    const LmdbFile& file = lmdb_->files[spot.file];
+    const uint64_t block = file.block_of(spot.i);
+    return {lmdb_->first_block[spot.file] + block, spot.i - file.blocks[block].first};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    const Spot spot = spot_of(lmdb_->first_block, block);
+    return std::make_unique<OpenValues>(lmdb_, spot.file, spot.i);
+  }
+
+  uint64_t num_files() const override { return lmdb_->files.size(); }
+  std::string file(uint64_t ordinal) const override { return lmdb_->files[ordinal].file.path; }
+  std::string where(uint64_t index) const override {
+    const Spot spot = spot_of(lmdb_->first_record, index);
+    const LmdbFile& file = lmdb_->files[spot.file];
+    const uint64_t offset = file.extents[file.block_of(spot.i)].offset;
+    return file.file.path + ", record " + std::to_string(spot.i) + " in page " +
+           std::to_string(offset / file.page_size) + " at byte " + std::to_string(offset);
+  }
+  Value describe() const override { return description_; }
+  std::string fingerprint() const override {
+    std::vector<SourceFile> files;
+    std::vector<uint64_t> sizes;
+    for (const LmdbFile& file : lmdb_->files) files.push_back(file.file), sizes.push_back(file.size);
+    return files_fingerprint("lmdb", files, sizes);
+  }
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("files", lmdb_->files.size());
+    return out;
+  }
+
+ private:
+  struct Spot {
+    size_t file;
+    uint64_t i;  // in the file
+  };
+  // Of what is numbered through all files; `first` holds where each file begins, and the end.
+  static Spot spot_of(const std::vector<uint64_t>& first, uint64_t i) {
+    const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
+    return {file, i - first[file]};
+  }
+
+  std::shared_ptr<const Lmdb> lmdb_;
+  Value description_;
+};
+
+Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
+  auto unpacked = unpack_lmdb(index.extra, index.records.size());
+  if (!unpacked) return corrupt("'" + file.path + "': wants the index of an LMDB file");
+  if (out.datum == DatumKind{}) out.datum = unpacked->datum;
+  out.first_record.push_back(out.first_record.back() + unpacked->size);
+  out.first_block.push_back(out.first_block.back() + unpacked->blocks.size());
+  const Tensor keys = text_tensor(unpacked->keys, DType::bytes);
+  out.files.push_back({std::move(file), unpacked->page_size, unpacked->size, std::move(index.records),
+                       std::move(unpacked->blocks), keys.buffer});
+  return {};
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> files,
+                         std::vector<FileIndex> indexes) {
+  HEADRACE_ASSIGN(const std::string values, request.text("values", "bytes"));
+  if (values != "bytes" && values != "datum")
+    return invalid("option 'values' wants \"bytes\" or \"datum\", got \"" + values + "\"");
+  auto lmdb = std::make_shared<Lmdb>();
+  lmdb->first_record = lmdb->first_block = {0};
+  for (size_t i = 0; i < files.size(); ++i)
+    HEADRACE_TRY(add_file(*lmdb, std::move(files[i]), std::move(indexes[i])));
+  lmdb->is_datum = values == "datum";
+  if (lmdb->is_datum && lmdb->datum.form == DatumKind::none && lmdb->first_record.back() > 0)
+    return corrupt(
+        "wants values that are a Datum with an encoded image or 1 or 3 planes of bytes, "
+        "the first is none");
+  const TensorSpec bytes{DType::bytes, {kAny}};
+  lmdb->schema = lmdb->is_datum ? datum_schema(lmdb->datum) : Schema::of({"key", "value"}, {bytes, bytes});
+  return SourcePtr(std::make_shared<LmdbSource>(std::move(lmdb), describe_opening("lmdb", request)));
+}
+
+// Without the lock file that lies in the folder of a database.
+std::vector<SourceFile> data_files(const Probe& probe) {
+  std::vector<SourceFile> out = probe.files;
+  std::erase_if(out, [](const SourceFile& file) {
+    return file.path.ends_with("lock.mdb") || file.path.ends_with("-lock");
+  });
+  return out.empty() ? probe.files : out;
+}
+
+int recognise(const Probe& probe) { return probe.head && is_lmdb(probe.head->bytes()) ? 100 : 0; }
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  RecordOpening out;
+  out.kind = "lmdb 1";
+  out.files = data_files(request.path());
+  out.index = [files = out.files](uint64_t file) { return walk_lmdb(files[file]); };
+  out.finish = [request, files = out.files](std::vector<FileIndex> indexes) {
+    return finish(request, files, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "lmdb",
+    .doc =
+        "LMDB databases: key and value in the order of the keys, or the images of Caffe; one file or many.",
+    .options = {{"values", "str",
+                 "\"bytes\": fields key and value; \"datum\": Caffe's Datum, fields image and label.",
+                 "bytes"}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

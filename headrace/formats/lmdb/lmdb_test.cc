@@ -1,0 +1,275 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headrace/formats/lmdb/index.h"
+#include "headrace/formats/lmdb/testing.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+using Pairs = LmdbMaker::Pairs;
+
+std::string text_of(const Tensor& field) {
+  const auto bytes = field.view().bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string sample_of(const Source& source, uint64_t index, Store& store) {
+  const auto fields = read_sample(source, index, store);
+  if (!fields.ok()) return std::string(fields.status().text());
+  return text_of((*fields)[0]) + "=" + text_of((*fields)[1]);
+}
+
+std::string failure(const std::string& bytes) {
+  MemoryStore store;
+  store.add("x", bytes);
+  const auto source = open_source(store, "x", "lmdb");
+  return source.ok() ? "opened" : std::string(source.status().text());
+}
+
+std::string key(size_t i) {
+  std::string out = std::to_string(i);
+  return std::string(6 - out.size(), '0') + out;
+}
+
+Pairs numbered(size_t count) {
+  Pairs out;
+  for (size_t i = 0; i < count; ++i)
+    out.emplace_back(key(i),
+                     std::string(i % 7 == 3 ? 300 * (i % 5) : i % 50, static_cast<char>('a' + i % 26)));
+  return out;
+}
+
+void expect_reads(const Source& source, Store& store, const Pairs& pairs) {
+  ASSERT_EQ(source.size(), pairs.size());
+  for (size_t i = 0; i < pairs.size(); ++i)
+    ASSERT_EQ(sample_of(source, i, store), pairs[i].first + "=" + pairs[i].second) << i;
+}
+
+TEST(Lmdb, ReadsTreesOfEveryDepthInTheOrderOfTheKeys) {
+  for (const size_t count : {1, 3, 40, 2000, 20'000}) {
+    const Pairs pairs = numbered(count);
+    MemoryStore store;
+    store.add("x", LmdbMaker().make(pairs));
+    const auto source = open_source(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    EXPECT_EQ((*source)->schema().text(), "key: bytes, value: bytes");
+    expect_reads(**source, store, pairs);
+  }
+}
+
+TEST(Lmdb, ReadsPagesOfOtherSizes) {
+  for (const size_t size : {4096, 16384, 32768}) {
+    const Pairs pairs = numbered(300);
+    MemoryStore store;
+    store.add("x", LmdbMaker(size).make(pairs));
+    const auto source = open_source(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    expect_reads(**source, store, pairs);
+  }
+}
+
+TEST(Lmdb, AnEmptyDatabaseHasNoSamples) {
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({}));
+  const auto source = open_source(store, "x");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->size(), 0u);
+}
+
+TEST(Lmdb, AFolderIsItsDataFileAndSeveralAreOneSource) {
+  MemoryStore store;
+  store.add("d/data.mdb", LmdbMaker().make({{"a", "1"}, {"b", "2"}})), store.add("d/lock.mdb", "lock");
+  store.add("d/meta_info.txt", "text");
+  store.add("e/data.mdb", LmdbMaker().make({{"a", "3"}}));
+  const auto folder = open_source(store, "d"), named = open_source(store, "d", "lmdb"),
+             file = open_source(store, "d/data.mdb"), both = open_source(store, "{d,e}/data.mdb");
+  for (const auto* source : {&folder, &named, &file}) {
+    ASSERT_TRUE(source->ok()) << source->status().text();
+    expect_reads(***source, store, {{"a", "1"}, {"b", "2"}});
+    EXPECT_EQ((**source)->fingerprint(), (*folder)->fingerprint());
+  }
+  ASSERT_TRUE(both.ok()) << both.status().text();
+  expect_reads(**both, store, {{"a", "1"}, {"b", "2"}, {"a", "3"}});
+  EXPECT_EQ((*both)->where(2), "e/data.mdb, record 0 in page 2 at byte 1024");
+}
+
+TEST(Lmdb, TheLaterTransactionCounts) {
+  std::string bytes = LmdbMaker().make({{"a", "1"}});
+  EXPECT_EQ(failure(bytes), "opened");
+  LmdbMaker::put(bytes, 144, uint64_t{2});  // of page 0, which knows an empty tree
+  MemoryStore store;
+  store.add("x", bytes);
+  EXPECT_EQ((*open_source(store, "x"))->size(), 0u);
+}
+
+// Damage of a file of three leaves below a root: metas 0 and 1, the big value 2, leaves 3 to 5, the root 6.
+class HostileLmdb : public testing::Test {
+ protected:
+  static std::string make() {
+    Pairs pairs = {{"a", std::string(300, 'x')}};
+    for (size_t i = 0; i < 12; ++i) pairs.emplace_back("k" + key(i), std::string(100, 'y'));
+    return LmdbMaker().make(pairs);
+  }
+  template <class T> std::string with(size_t at, T value) const {
+    std::string out = bytes_;
+    LmdbMaker::put(out, at, value);
+    return failure(out);
+  }
+  static constexpr size_t kMeta = 512, kBig = 2 * 512, kLeaf = 3 * 512;
+  std::string bytes_ = make();
+  size_t root_ = bytes_.size() - 512;
+};
+
+TEST_F(HostileLmdb, OpensUndamaged) { EXPECT_EQ(failure(bytes_), "opened"); }
+
+TEST_F(HostileLmdb, Metas) {
+  EXPECT_THAT(with(kMeta + 16, uint32_t{1}),
+              HasSubstr("lmdb: 'x': wants a meta page and its magic word (page 1 at byte 512)"));
+  EXPECT_THAT(with(kMeta + 20, uint32_t{999}), HasSubstr("wants LMDB's data version 1, got 999"));
+  for (const uint32_t size : {0u, 511u, 1000u, 1u << 17})
+    EXPECT_THAT(with(40, size), HasSubstr("wants pages of 512 to 65536 bytes"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{33}), HasSubstr("at most 32 levels, got 33"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{0}), HasSubstr("as many levels as its root says"));
+  EXPECT_THAT(with(kMeta + 120, uint64_t{14}), HasSubstr("wants 14 records, got 13"));
+  EXPECT_THAT(failure(bytes_.substr(0, 100)), HasSubstr("wants two meta pages"));
+  EXPECT_THAT(failure(bytes_.substr(0, 600)), HasSubstr("wants a second meta page"));
+}
+
+TEST_F(HostileLmdb, PageNumbers) {
+  for (const uint64_t page : {uint64_t{1} << 20, ~uint64_t{1}, uint64_t{1} << 55})
+    EXPECT_THAT(with(kMeta + 128, page), HasSubstr("wants 512 bytes in a page up to"));
+  EXPECT_THAT(with(kMeta + 136, uint64_t{3}), HasSubstr("in a page up to 3 and inside the file"));
+  EXPECT_THAT(failure(bytes_.substr(0, bytes_.size() - 1)), HasSubstr("inside the file"));
+  EXPECT_THAT(with(kMeta + 128, uint64_t{0}), HasSubstr("wants each page of the tree once"));
+  EXPECT_THAT(with(kLeaf, uint64_t{4}), HasSubstr("wants a page that says it is 3, got 4"));
+}
+
+TEST_F(HostileLmdb, PagesThatAreMetTwice) {
+  uint16_t first = 0, second = 0;
+  std::memcpy(&first, bytes_.data() + root_ + 16, 2), std::memcpy(&second, bytes_.data() + root_ + 18, 2);
+  EXPECT_THAT(with(root_ + second, uint16_t{3}),
+              HasSubstr("wants each page of the tree once, got it again (page 3"));
+  EXPECT_THAT(with(root_ + first, static_cast<uint16_t>(root_ / 512)),
+              HasSubstr("each page of the tree once"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{3}), HasSubstr("wants a branch page"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{1}), HasSubstr("wants a leaf page"));
+}
+
+TEST_F(HostileLmdb, Nodes) {
+  for (const uint16_t lower : {0, 15, 17, 514})
+    EXPECT_THAT(with(kLeaf + 12, lower), HasSubstr("wants pointers to nodes that end inside the page"));
+  for (const uint16_t pointer : {0, 16, 505, 512, 65535})
+    EXPECT_THAT(with(kLeaf + 16, pointer), HasSubstr("wants a node inside the page"));
+  uint16_t node = 0;
+  std::memcpy(&node, bytes_.data() + kLeaf + 18, 2);  // the second, a value inside the page
+  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}), HasSubstr("wants a node of"));
+  EXPECT_THAT(with(kLeaf + node + 6, uint16_t{0xffff}), HasSubstr("wants a node of"));
+}
+
+TEST_F(HostileLmdb, BigValues) {
+  uint16_t node = 0;
+  std::memcpy(&node, bytes_.data() + kLeaf + 16, 2);
+  const size_t page = kLeaf + node + 8 + 1;
+  for (const uint64_t number : {uint64_t{1} << 40, ~uint64_t{0}})
+    EXPECT_THAT(with(page, number), HasSubstr("wants 316 bytes in a page up to"));
+  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}), HasSubstr("wants 4294967311 bytes in a page up to"));
+  // Damage of one value costs that value only.
+  for (const size_t at : {kBig, kBig + 10, kBig + 12}) {
+    std::string damaged = bytes_;
+    damaged[at] = '\0';
+    MemoryStore store;
+    store.add("x", damaged);
+    const auto source = open_source(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    EXPECT_THAT(sample_of(**source, 0, store), HasSubstr("x, record 0 in page 2 at byte 1024")) << at;
+    EXPECT_EQ(sample_of(**source, 1, store), "k000000=" + std::string(100, 'y'));
+  }
+}
+
+TEST_F(HostileLmdb, WhatIsNotReadIsRefusedByName) {
+  EXPECT_THAT(with(kMeta + 92, uint16_t{4}), HasSubstr("MDB_DUPSORT"));
+  uint16_t node = 0;
+  std::memcpy(&node, bytes_.data() + kLeaf + 18, 2);
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("got the named database 'k000000' (node 1)"));
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{4}), HasSubstr("wants one value a key"));
+}
+
+TEST(LmdbIndex, ComesBackAsItWasAndIsChecked) {
+  LmdbIndex index{4096, 5, {DatumKind::raw, 3}, {{0, 0, 2, 0, 0}, {4, 0, 0, 3, 1}}, "key"};
+  const auto back = unpack_lmdb(pack_lmdb(index), 2);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(pack_lmdb(*back), pack_lmdb(index));
+  EXPECT_FALSE(unpack_lmdb(pack_lmdb(index), 1));
+  EXPECT_FALSE(unpack_lmdb(pack_lmdb(index).substr(0, 60), 2));
+  index.blocks[1].key_size = 4;
+  EXPECT_FALSE(unpack_lmdb(pack_lmdb(index), 2));
+  index.blocks[1].key_size = 3, index.blocks[1].first = 5;
+  EXPECT_FALSE(unpack_lmdb(pack_lmdb(index), 2));
+}
+
+Result<SourcePtr> open_datum(Store& store) {
+  Value options;
+  options.set("values", "datum");
+  return open_source(store, "x", "", options);
+}
+
+TEST(LmdbDatum, EncodedImagesAreSharedAndLabelsSigned) {
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({{"0", datum_bytes(3, 9, 9, "jpeg", -5, true)},
+                                   {"1", datum_bytes(0, 0, 0, std::string(900, 'j'), 1 << 20, true)}}));
+  const auto source = open_datum(store);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
+  const auto first = read_sample(**source, 0, store), second = read_sample(**source, 1, store);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(text_of((*first)[0]), "jpeg");
+  EXPECT_EQ(*(*first)[1].view().as<int64_t>(), -5);
+  EXPECT_EQ(text_of((*second)[0]), std::string(900, 'j'));
+  EXPECT_EQ(*(*second)[1].view().as<int64_t>(), 1 << 20);
+}
+
+TEST(LmdbDatum, RawPlanesOfBgrBecomeRgb) {
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({{"0", datum_bytes(3, 1, 2, "bBgGrR", 7, false)}}));
+  const auto source = open_datum(store);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "image: u8 (?, ?, 3), label: i64 ()");
+  const auto fields = read_sample(**source, 0, store);
+  ASSERT_TRUE(fields.ok()) << fields.status().text();
+  EXPECT_EQ((*fields)[0].view().shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(text_of((*fields)[0]), "rgbRGB");
+  MemoryStore gray;
+  gray.add("x", LmdbMaker().make({{"0", datum_bytes(1, 2, 1, "ab", 7, false)}}));
+  EXPECT_EQ(text_of((*read_sample(**open_datum(gray), 0, gray))[0]), "ab");
+}
+
+TEST(LmdbDatum, OneKindASource) {
+  const std::string raw = datum_bytes(3, 1, 2, "bBgGrR", 7, false);
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({{"0", raw},
+                                   {"1", datum_bytes(3, 1, 2, "jpeg", 7, true)},
+                                   {"2", datum_bytes(1, 1, 2, "gG", 7, false)},
+                                   {"3", datum_bytes(3, 1, 3, "bBgGrR", 7, false)},
+                                   {"4", datum_bytes(3, int64_t{1} << 62, 4, "bBgGrR", 7, false)},
+                                   {"5", datum_bytes(-3, -1, -2, "bBgGrR", 7, false)},
+                                   {"6", "\x22\x7f"},
+                                   {"7", std::string(1, '\x28') + std::string(10, '\xff') + "\x01"}}));
+  const auto source = open_datum(store);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("wants raw pixels as the first value has"));
+  EXPECT_THAT(sample_of(**source, 2, store), HasSubstr("wants 3 channels as the first has, got 1"));
+  for (const uint64_t i : {3, 4, 5})
+    EXPECT_THAT(sample_of(**source, i, store), HasSubstr("wants as many bytes as the sides")) << i;
+  EXPECT_THAT(sample_of(**source, 6, store), HasSubstr("a field of 127 bytes, only 0 are left"));
+  EXPECT_THAT(sample_of(**source, 7, store), HasSubstr("a number that does not end"));
+  MemoryStore none;
+  none.add("x", LmdbMaker().make({{"0", "no datum"}}));
+  EXPECT_THAT(std::string(open_datum(none).status().text()), HasSubstr("the first is none"));
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,117 @@
+#include "headrace/formats/lmdb/page.h"
+
+#include <cstring>
+#include <string>
+
+namespace headrace {
+namespace {
+
+constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
+enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20 };
+enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
+constexpr uint64_t kNodeHeader = 8;
+
+template <class T> T load(std::span<const std::byte> bytes, size_t offset) {
+  T out;
+  std::memcpy(&out, bytes.data() + offset, sizeof out);
+  return out;
+}
+
+Status wants(const std::string& what, uint64_t got) {
+  return corrupt("wants " + what + ", got " + std::to_string(got));
+}
+
+Status check_number(std::span<const std::byte> page, uint64_t number) {
+  const auto got = load<uint64_t>(page, 0);
+  return got == number ? Status() : wants("a page that says it is " + std::to_string(number), got);
+}
+
+}  // namespace
+
+bool is_lmdb(std::span<const std::byte> head) {
+  return head.size() >= kLmdbMetaBytes && load<uint64_t>(head, 0) == 0 &&
+         (load<uint16_t>(head, 10) & kMeta) != 0 && load<uint32_t>(head, 16) == kMagic;
+}
+
+Result<LmdbMeta> lmdb_meta(std::span<const std::byte> page, uint64_t number) {
+  if (page.size() < kLmdbMetaBytes) return wants("a meta page of at least 152 bytes", page.size());
+  HEADRACE_TRY(check_number(page, number));
+  if ((load<uint16_t>(page, 10) & kMeta) == 0 || load<uint32_t>(page, 16) != kMagic)
+    return corrupt("wants a meta page and its magic word");
+  if (const auto version = load<uint32_t>(page, 20); version != kVersion)
+    return wants("LMDB's data version 1", version);
+  LmdbMeta out;
+  out.page_size = load<uint32_t>(page, 40);
+  out.flags = load<uint16_t>(page, 92);
+  out.depth = load<uint16_t>(page, 94);
+  out.entries = load<uint64_t>(page, 120);
+  out.root = load<uint64_t>(page, 128);
+  out.last_page = load<uint64_t>(page, 136);
+  out.transaction = load<uint64_t>(page, 144);
+  if (number == 0 && (out.page_size < 512 || out.page_size > 65536 || (out.page_size & (out.page_size - 1))))
+    return wants("pages of 512 to 65536 bytes", out.page_size);
+  if (out.depth > kMostLmdbDepth) return wants("a tree of at most 32 levels", out.depth);
+  return out;
+}
+
+Result<LmdbPage> LmdbPage::parse(std::span<const std::byte> bytes, uint64_t number, Kind kind) {
+  if (bytes.size() < kLmdbPageHeader) return wants("a page of at least 16 bytes", bytes.size());
+  HEADRACE_TRY(check_number(bytes, number));
+  const auto flags = load<uint16_t>(bytes, 10);
+  const uint16_t tree = flags & (kBranch | kLeaf | kOverflow | kMeta | kLeaf2);
+  if (tree != (kind == Kind::branch ? kBranch : kLeaf))
+    return wants(kind == Kind::branch ? "a branch page" : "a leaf page", flags);
+  const auto lower = load<uint16_t>(bytes, 12);
+  if (lower < kLmdbPageHeader || lower > bytes.size() || lower % 2 != 0)
+    return wants("pointers to nodes that end inside the page", lower);
+  return LmdbPage(bytes, (lower - kLmdbPageHeader) / 2);
+}
+
+Result<std::span<const std::byte>> LmdbPage::node_bytes(size_t i) const {
+  if (i >= nodes_) return wants("a node below " + std::to_string(nodes_), i);
+  const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+  if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader)
+    return wants("a node inside the page", begin);
+  return bytes_.subspan(begin);
+}
+
+Result<uint64_t> LmdbPage::child(size_t i) const {
+  HEADRACE_ASSIGN(const auto node, node_bytes(i));
+  return uint64_t{load<uint16_t>(node, 0)} | uint64_t{load<uint16_t>(node, 2)} << 16 |
+         uint64_t{load<uint16_t>(node, 4)} << 32;
+}
+
+Result<LmdbNode> LmdbPage::node(size_t i) const {
+  HEADRACE_ASSIGN(const auto node, node_bytes(i));
+  const auto flags = load<uint16_t>(node, 4), key = load<uint16_t>(node, 6);
+  LmdbNode out;
+  out.size = load<uint32_t>(node, 0);
+  out.is_big = flags & kBigData;
+  const uint64_t room = node.size() - kNodeHeader, value = out.is_big ? sizeof(uint64_t) : out.size;
+  if (key > room || value > room - key)
+    return wants("a node of " + std::to_string(room) + " bytes at most", key + value);
+  out.key = node.subspan(kNodeHeader, key);
+  if (flags & kDupData) return Status(Code::unavailable, "wants one value a key, got several (MDB_DUPSORT)");
+  if (flags & kSubData)
+    return Status(Code::unavailable, "wants records in the main database, got the named database '" +
+                                         std::string(reinterpret_cast<const char*>(out.key.data()), key) +
+                                         "'");
+  if (out.is_big)
+    out.page = load<uint64_t>(node, kNodeHeader + key);
+  else
+    out.value = node.subspan(kNodeHeader + key, value);
+  return out;
+}
+
+Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> bytes, uint64_t number,
+                                                  uint64_t page_size) {
+  if (bytes.size() < kLmdbPageHeader) return wants("a page of at least 16 bytes", bytes.size());
+  HEADRACE_TRY(check_number(bytes, number));
+  if (const auto flags = load<uint16_t>(bytes, 10); (flags & kOverflow) == 0)
+    return wants("an overflow page", flags);
+  if (const auto pages = load<uint32_t>(bytes, 12); pages * page_size < bytes.size())
+    return wants(std::to_string(bytes.size() - kLmdbPageHeader) + " bytes in overflow pages", pages);
+  return bytes.subspan(kLmdbPageHeader);
+}
+
+}  // namespace headrace

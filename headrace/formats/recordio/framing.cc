@@ -1,0 +1,111 @@
+#include "headrace/formats/recordio/framing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace headrace {
+namespace {
+
+uint32_t load(const std::byte* bytes) {
+  uint32_t out;
+  std::memcpy(&out, bytes, sizeof out);
+  return out;
+}
+
+std::string hex(const std::byte* bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (int i = 0; i < 4; ++i) {
+    const auto byte = std::to_integer<unsigned>(bytes[i]);
+    out += i == 0 ? "" : " ";
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
+// Calls `take(data)` for each part of a record. Where parts do not fill the bytes exactly, it says why.
+template <class Take> Status each_part(std::span<const std::byte> bytes, const Take& take) {
+  bool inside = false;
+  do {
+    if (bytes.size() < kRecordioHeader) return corrupt("wants the last part of the record, its bytes end");
+    HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
+    HEADRACE_TRY(follows(part, inside));
+    take(bytes.subspan(kRecordioHeader, part.length));
+    bytes = bytes.subspan(part.framed());
+    inside = !part.ends();
+  } while (inside);
+  if (!bytes.empty())
+    return corrupt("wants a record as long as when it was indexed, got one that ends " +
+                   std::to_string(bytes.size()) + " bytes before");
+  return {};
+}
+
+Result<Tensor> joined(std::span<const std::byte> bytes) {
+  size_t parts = 0, length = 0;
+  HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) { ++parts, length += data.size(); }));
+  length += (parts - 1) * sizeof kRecordioMagic;
+  const MutableBufferPtr buffer = HeapBuffer::make(length);
+  std::byte* out = buffer->mutable_data();
+  bool is_first = true;
+  HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) {
+    if (!is_first) {
+      std::memcpy(out, &kRecordioMagic, sizeof kRecordioMagic);
+      out += sizeof kRecordioMagic;
+    }
+    if (!data.empty()) std::memcpy(out, data.data(), data.size());
+    out += data.size();
+    is_first = false;
+  }));
+  return Tensor{buffer, 0, DType::bytes, {static_cast<int64_t>(length)}, nullptr};
+}
+
+}  // namespace
+
+Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left) {
+  if (load(header.data()) != kRecordioMagic)
+    return corrupt("wants the magic word 0a 23 d7 ce, got " + hex(header.data()));
+  const uint32_t word = load(header.data() + 4);
+  if (word >> 29 > 3) return corrupt("wants a part of kind 0 to 3, got " + std::to_string(word >> 29));
+  const RecordioPart part{static_cast<PartKind>(word >> 29), word & ((uint32_t{1} << 29) - 1)};
+  if (part.framed() > left)
+    return corrupt("wants a part of " + std::to_string(part.length) + " bytes, only " +
+                   std::to_string(left - std::min(left, kRecordioHeader)) + " are left");
+  return part;
+}
+
+Status follows(const RecordioPart& part, bool inside) {
+  if (part.begins() != inside) return {};
+  return corrupt(inside ? "wants the next part of the record, got the first of another"
+                        : "wants the first part of a record, got one from the middle");
+}
+
+Result<Tensor> recordio_data(const Record& record) {
+  const auto bytes = record.bytes();
+  if (bytes.size() < kRecordioHeader)
+    return corrupt("wants a record of at least 8 bytes, got " + std::to_string(bytes.size()));
+  HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
+  if (part.kind != PartKind::whole || part.framed() != bytes.size()) return joined(bytes);
+  return Tensor{record.buffer,
+                record.offset + kRecordioHeader,
+                DType::bytes,
+                {static_cast<int64_t>(part.length)},
+                nullptr};
+}
+
+std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {
+  std::string out;
+  while (out.size() < count && bytes.size() >= kRecordioHeader && load(bytes.data()) == kRecordioMagic) {
+    const uint32_t word = load(bytes.data() + 4);
+    const RecordioPart part{static_cast<PartKind>(word >> 29 & 3), word & ((uint32_t{1} << 29) - 1)};
+    const auto data = bytes.subspan(kRecordioHeader);
+    out.append(reinterpret_cast<const char*>(data.data()), std::min<uint64_t>(part.length, data.size()));
+    if (part.ends() || part.framed() > bytes.size()) break;
+    bytes = bytes.subspan(part.framed());
+    out.append(reinterpret_cast<const char*>(&kRecordioMagic), sizeof kRecordioMagic);
+  }
+  out.resize(std::min(out.size(), count));
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,44 @@
+// The frame of a RecordIO record: one part or several, each u32 magic, u32 kind << 29 | length, the data,
+// zeros up to a multiple of four; all little-endian. Pure functions; any thread.
+//
+// A writer cuts a record at every magic word that lies at a multiple of four in it and drops that word, so
+// the magic word at such a place always begins a part.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "headrace/core/status.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+
+inline constexpr uint32_t kRecordioMagic = 0xced7230a;
+inline constexpr uint64_t kRecordioHeader = 8;
+inline constexpr uint64_t kMostRecordio = uint64_t{1} << 31;  // bytes of a record, all its parts together
+
+enum class PartKind : uint8_t { whole, first, middle, last };
+
+struct RecordioPart {
+  PartKind kind = PartKind::whole;
+  uint64_t length = 0;  // of the data
+  uint64_t framed() const { return kRecordioHeader + (length + 3) / 4 * 4; }
+  bool begins() const { return kind == PartKind::whole || kind == PartKind::first; }
+  bool ends() const { return kind == PartKind::whole || kind == PartKind::last; }
+};
+
+// The part that begins with `header`, when `left` bytes are left from its first byte on.
+// REQUIRES: header.size() >= kRecordioHeader.
+Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left);
+
+// Whether `part` may come now; `inside`: a record is begun and not ended.
+Status follows(const RecordioPart& part, bool inside);
+
+// The data of a record, which its bytes must be in full. Of one part they are shared; of several they are put
+// together in memory of their own.
+Result<Tensor> recordio_data(const Record& record);
+
+// The first bytes of a record's data, at most `count`, as far as its own first bytes hold them.
+std::string recordio_prefix(std::span<const std::byte> bytes, size_t count);
+
+}  // namespace headrace

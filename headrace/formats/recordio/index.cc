@@ -1,0 +1,169 @@
+#include "headrace/formats/recordio/index.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "headrace/formats/recordio/framing.h"
+
+namespace headrace {
+namespace {
+
+// Below a mean of this many bytes a part, reading what lies between two headers costs less than a read for
+// each.
+constexpr uint64_t kMostBetween = 8192;
+constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
+constexpr uint64_t kChecked = 64;  // records of an .idx
+
+class Indexing final : public Opening<FileIndex> {
+ public:
+  explicit Indexing(SourceFile file) : file_(std::move(file)) {
+    for (size_t i = 0; i < file_.beside.size() && idx_ == 0; ++i)
+      if (!file_.beside[i].empty()) idx_ = i + 1;
+  }
+
+  Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    switch (stage_) {
+      case Stage::begin: return begin();
+      case Stage::idx: return take_idx(bytes);
+      case Stage::check: return check(bytes);
+      case Stage::walk: break;
+    }
+    HEADRACE_TRY(scan(bytes[0]->bytes()));
+    return walk();
+  }
+
+ private:
+  enum class Stage : uint8_t { begin, idx, check, walk };
+
+  Step<FileIndex> begin() {
+    if (idx_ == 0 || file_.size == 0) return walk();
+    stage_ = Stage::idx;
+    return std::vector<Extent>{{0, 0, std::min(window_, file_.size)}, {idx_, 0, kToEnd}};
+  }
+
+  Step<FileIndex> take_idx(std::span<const BufferPtr> bytes) {
+    const auto text = bytes[1]->bytes();
+    auto records = parse_recordio_idx({reinterpret_cast<const char*>(text.data()), text.size()}, file_.size);
+    if (!records) return walk();
+    index_.records = *std::move(records);
+    index_.extra = recordio_prefix(bytes[0]->bytes(), kRecordioExtra);
+    std::vector<Extent> headers;
+    const uint64_t count = index_.records.size(), checked = std::min(count, kChecked);
+    for (uint64_t i = 0; i < checked; ++i) {
+      checked_.push_back(checked == 1 ? 0 : i * (count - 1) / (checked - 1));
+      headers.push_back({0, index_.records[checked_.back()].offset, kRecordioHeader});
+    }
+    stage_ = Stage::check;
+    return headers;
+  }
+
+  Step<FileIndex> check(std::span<const BufferPtr> bytes) {
+    for (size_t i = 0; i < checked_.size(); ++i) {
+      const uint64_t length = index_.records[checked_[i]].length;
+      const auto part = recordio_part(bytes[i]->bytes(), length);
+      const bool agrees = part.ok() && (part->kind == PartKind::whole   ? part->framed() == length
+                                        : part->kind == PartKind::first ? part->framed() < length
+                                                                        : false);
+      if (agrees) continue;
+      index_ = {};
+      return walk();
+    }
+    return std::move(index_);
+  }
+
+  Step<FileIndex> walk() {
+    stage_ = Stage::walk;
+    const uint64_t left = file_.size - position_;
+    if (left == 0) return std::move(index_);
+    return std::vector<Extent>{{0, position_, std::min(window_, left)}};
+  }
+
+  // Every part whose header is in `window`, which begins with one.
+  Status scan(std::span<const std::byte> window) {
+    if (position_ == 0) index_.extra = recordio_prefix(window, kRecordioExtra);
+    const uint64_t begin = position_;
+    size_t parts = 0;
+    for (uint64_t used = 0; used < window.size() && position_ < file_.size; used = position_ - begin) {
+      const uint64_t left = file_.size - position_;
+      if (left < kRecordioHeader)
+        return here(corrupt("wants a header of 8 bytes, only " + std::to_string(left) + " are left"));
+      if (window.size() - used < kRecordioHeader) break;
+      HEADRACE_TRY(accept(window.subspan(used), left));
+      ++parts;
+    }
+    if (inside_ && position_ == file_.size)
+      return here(corrupt("wants the next part of the record, the file ends"));
+    if (parts > 0) adapt((position_ - begin) / parts);
+    return {};
+  }
+
+  Status accept(std::span<const std::byte> header, uint64_t left) {
+    auto part = recordio_part(header, left);
+    Status status = part.ok() ? follows(*part, inside_) : part.status();
+    if (!status.ok()) return here(std::move(status));
+    if (part->begins()) record_ = position_;
+    if (position_ + part->framed() - record_ > kMostRecordio)
+      return here(Status(Code::exhausted,
+                         "wants a record of at most " + std::to_string(kMostRecordio) + " bytes, got more"));
+    position_ += part->framed();
+    inside_ = !part->ends();
+    if (!inside_) index_.records.push_back({record_, position_ - record_});
+    return {};
+  }
+
+  void adapt(uint64_t mean) {
+    window_ = mean > kMostBetween          ? kRecordioHeader
+              : window_ == kRecordioHeader ? kFirstWindow
+                                           : std::min(2 * window_, kMostWindow);
+  }
+
+  Status here(Status status) const {
+    return std::move(status).after(" (record " + std::to_string(index_.records.size()) + " at byte " +
+                                   std::to_string(position_) + ": what follows cannot be found without it)");
+  }
+
+  SourceFile file_;
+  uint64_t idx_ = 0;  // its ordinal among the files of the extents; 0: there is none
+  Stage stage_ = Stage::begin;
+  std::vector<uint64_t> checked_;
+  uint64_t position_ = 0, record_ = 0;  // of the next part, of the record it is in
+  bool inside_ = false;                 // of a record that is not ended
+  uint64_t window_ = kFirstWindow;
+  FileIndex index_;
+};
+
+}  // namespace
+
+std::optional<std::vector<RecordExtent>> parse_recordio_idx(std::string_view text, uint64_t size) {
+  std::vector<uint64_t> offsets;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    const size_t tab = line.find_last_of("\t ");
+    if (tab == std::string_view::npos) return std::nullopt;
+    uint64_t offset = 0;
+    const auto [stopped, error] = std::from_chars(line.data() + tab + 1, line.data() + line.size(), offset);
+    if (error != std::errc() || stopped != line.data() + line.size()) return std::nullopt;
+    offsets.push_back(offset);
+  }
+  std::ranges::sort(offsets);
+  if (offsets.empty() || offsets[0] != 0) return std::nullopt;
+  std::vector<RecordExtent> records;
+  records.reserve(offsets.size());
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const uint64_t end = i + 1 < offsets.size() ? offsets[i + 1] : size;
+    if (end > size || offsets[i] % 4 != 0 || end < offsets[i] || end - offsets[i] < kRecordioHeader)
+      return std::nullopt;
+    records.push_back({offsets[i], end - offsets[i]});
+  }
+  return records;
+}
+
+std::unique_ptr<Opening<FileIndex>> index_recordio(SourceFile file) {
+  return std::make_unique<Indexing>(std::move(file));
+}
+
+}  // namespace headrace

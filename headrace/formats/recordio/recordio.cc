@@ -1,0 +1,134 @@
+// RecordIO: see README.md beside this file.
+#include <cstring>
+
+#include "headrace/formats/recordio/framing.h"
+#include "headrace/formats/recordio/index.h"
+
+namespace headrace {
+namespace {
+
+// At the start of an image record, before the labels when there are more than one.
+struct IrHeader {
+  uint32_t flag;  // how many labels follow; 0: the one in the header
+  float label;
+  uint64_t id, id2;
+};
+static_assert(sizeof(IrHeader) == 24 && sizeof(IrHeader) == kRecordioExtra);
+
+// What the fields of a record are.
+struct Fields {
+  bool has_header = false;
+  int64_t labels = kAny;  // of each record; 1: a scalar
+  Schema schema() const {
+    if (!has_header) return Schema::of({"record"}, {{DType::bytes, {kAny}}});
+    const Shape label = labels == 1 ? Shape() : Shape{labels};
+    return Schema::of({"image", "label", "id"},
+                      {{DType::bytes, {kAny}}, {DType::f32, label}, {DType::i64, {}}});
+  }
+};
+
+// Some of the bytes of `data`, which are copied where they are not aligned.
+Tensor part_of(const Tensor& data, size_t begin, DType dtype, const Shape& shape) {
+  const std::byte* bytes = data.view().data + begin;
+  if (reinterpret_cast<uintptr_t>(bytes) % size_of(dtype) == 0)
+    return Tensor{data.buffer, data.offset + begin, dtype, shape, nullptr};
+  return make_tensor({dtype, shape, bytes});
+}
+
+Status read_image(const Tensor& data, int64_t wanted, std::vector<Tensor>& fields) {
+  const auto bytes = data.view().bytes();
+  if (bytes.size() < sizeof(IrHeader))
+    return corrupt("wants an IRHeader of 24 bytes, got a record of " + std::to_string(bytes.size()) +
+                   "; header=False reads records without one");
+  IrHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const size_t room = bytes.size() - sizeof header;
+  if (header.flag > room / sizeof(float))
+    return corrupt("wants " + std::to_string(header.flag) + " labels, only " + std::to_string(room) +
+                   " bytes are left; header=False reads records without an IRHeader");
+  const int64_t labels = header.flag == 0 ? 1 : header.flag;
+  if (wanted != kAny && labels != wanted)
+    return corrupt("wants " + std::to_string(wanted) + " label" + (wanted == 1 ? "" : "s") + ", got " +
+                   std::to_string(labels) + "; label_width=0 reads any number");
+  const size_t image = sizeof header + header.flag * sizeof(float);
+  fields.resize(3);
+  fields[0] = part_of(data, image, DType::bytes, {static_cast<int64_t>(bytes.size() - image)});
+  fields[1] = part_of(data, header.flag == 0 ? offsetof(IrHeader, label) : sizeof header, DType::f32,
+                      wanted == 1 ? Shape() : Shape{labels});
+  fields[2] = part_of(data, offsetof(IrHeader, id), DType::i64, {});
+  return {};
+}
+
+Status read(const Record& record, const Fields& what, std::vector<Tensor>& fields) {
+  HEADRACE_ASSIGN(const Tensor data, recordio_data(record));
+  if (what.has_header) return read_image(data, what.labels, fields);
+  fields.assign(1, data);
+  return {};
+}
+
+// What is not said by options is said by the first record.
+Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex>& indexes) {
+  Fields out;
+  IrHeader header{};
+  for (const FileIndex& index : indexes) {
+    if (index.records.empty()) continue;
+    if (index.extra.size() == sizeof header) {
+      std::memcpy(&header, index.extra.data(), sizeof header);
+      const uint64_t rest = index.records[0].length - kRecordioHeader;
+      out.has_header = rest >= sizeof header && header.flag <= (rest - sizeof header) / sizeof(float);
+    }
+    break;
+  }
+  HEADRACE_ASSIGN(out.has_header, request.flag("header", out.has_header));
+  HEADRACE_ASSIGN(out.labels, request.integer("label_width", header.flag == 0 ? 1 : 0));
+  if (out.labels < 0)
+    return invalid("option 'label_width' wants 0 or more, got " + std::to_string(out.labels));
+  if (out.labels == 0) out.labels = kAny;
+  return out;
+}
+
+int recognise(const Probe& probe) {
+  if (!probe.head || probe.head->size() < kRecordioHeader) return 0;
+  const auto part = recordio_part(probe.head->bytes(), probe.info.size);
+  return part.ok() && part->begins() ? 90 : 0;
+}
+
+std::vector<std::string> beside(const std::string& path) {
+  const size_t stem = path.ends_with(".rec") ? path.size() - 4 : path.size();
+  return {path.substr(0, stem) + ".idx", path + ".idx"};
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  RecordOpening out;
+  out.kind = "recordio 1";
+  out.files = request.path().files;
+  out.index = [files = out.files](uint64_t file) { return index_recordio(files[file]); };
+  out.finish = [request](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(const Fields what, fields_of(request, indexes));
+    RecordFormat format;
+    format.name = "recordio";
+    format.schema = what.schema();
+    format.read = [what](const Record& record, std::vector<Tensor>& fields) {
+      return read(record, what, fields);
+    };
+    return record_files(std::move(format), request, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "recordio",
+    .doc = "MXNet's and dmlc's records (.rec): image, label and id, or the bytes of each; one file or many.",
+    .options = {{"header", "bool | None",
+                 "Whether records begin with MXNet's IRHeader; as the first looks when not given.", Value()},
+                {"label_width", "int | None",
+                 "Labels of each record, 0 for any number; one or any, as the first has, when not given.",
+                 Value()}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+    .beside = beside,
+});
+
+}  // namespace
+}  // namespace headrace
