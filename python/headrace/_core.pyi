@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence, Set
 
+
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
 
@@ -18,7 +19,9 @@ class Source:
         """What the format says of the whole: a dict."""
 
 def open_source(path: str | Sequence[str], format: str, options: object) -> Source:
-    """Open the data at a path, or at several; an empty format is recognised by content."""
+    """
+    Open the data at a path, or at several; an empty format is recognised by content.
+    """
 
 def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
@@ -26,16 +29,16 @@ def range_source(start: int, stop: int, step: int) -> Source:
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists of one leaf a row."""
 
-def sequence_source(
-    names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object
-) -> Source:
+def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
     """Items that a function gives as lists of leaves."""
 
 def format_table() -> list:
     """The formats and their options, as the C++ sources describe them."""
 
 def op_table() -> list:
-    """The operators, their inputs and parameters, as the C++ sources describe them."""
+    """
+    The operators, their inputs and parameters, as the C++ sources describe them.
+    """
 
 def compute(op: str, params: object, data: list) -> list:
     """Run one operator on arrays, bytes or str, now."""
@@ -43,10 +46,10 @@ def compute(op: str, params: object, data: list) -> list:
 class Function:
     """A Python function as an operator."""
 
-def make_function(
-    slot: str, label: str, input: str, output: str, outputs: list, random: bool, call: object
-) -> Function:
-    """An operator from a function that takes a list of leaves and random words and gives a list of leaves."""
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, call: object) -> Function:
+    """
+    An operator from a function that takes a list of leaves and random words and gives a list of leaves.
+    """
 
 def call_once(call: object, leaves: object, words: object | None) -> object:
     """Call such a function outside of any run, to see what it returns."""
@@ -61,12 +64,15 @@ class Tracer:
     """Builds a Program; values 0 to n - 1 are the fields."""
 
     def __init__(self, node: Node, made_at: str) -> None: ...
+
     def engine_field(self, name: str) -> int: ...
-    def add(
-        self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]
-    ) -> list[int]: ...
+
+    def add(self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]) -> list[int]: ...
+
     def add_function(self, function: Function, inputs: Sequence[int]) -> list[int]: ...
+
     def spec(self, value: int) -> tuple: ...
+
     def finish(self, names: Sequence[str], outputs: Sequence[int], structure: str) -> Program: ...
 
 class Node:
@@ -110,7 +116,9 @@ class Node:
         """One line a node, deepest first."""
 
     def without_order(self) -> Node:
-        """The same elements without shuffle, shard, repeat, take, skip and on_error."""
+        """
+        The same elements without shuffle, shard, repeat, take, skip and on_error.
+        """
 
     def plan(self, seed: int) -> str:
         """The plan as JSON."""
@@ -119,17 +127,29 @@ class Node:
         """What a state must agree with."""
 
 def read(source: Source, at: str) -> Node: ...
+
 def map(node: Node, program: Program, at: str) -> Node: ...
+
 def filter(node: Node, program: Program, at: str) -> Node: ...
+
 def unbatch(node: Node, at: str) -> Node: ...
+
 def shuffle(node: Node, seed: int, window: int, at: str) -> Node: ...
+
 def shard(node: Node, rank: int, world: int, even: str, steps: int | None, at: str) -> Node: ...
+
 def repeat(node: Node, times: int, at: str) -> Node: ...
+
 def take(node: Node, count: int, at: str) -> Node: ...
+
 def skip(node: Node, count: int, at: str) -> Node: ...
+
 def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
+
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
+
 def on_error(node: Node, policy: str, at: str) -> Node: ...
+
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """Every field, and one that the engine knows: 'id' or 'valid'."""
 
@@ -152,6 +172,7 @@ class Loader:
     """Runs a plan on threads of its own."""
 
     def __init__(self, node: Node, options: dict) -> None: ...
+
     def begin(self) -> None:
         """Begin the next epoch, or continue a loaded state."""
 
@@ -191,5 +212,6 @@ class Elements:
     """One element by position, here and now."""
 
     def __init__(self, node: Node, seed: int, memory_budget: int) -> None: ...
+
     def at(self, position: int, epoch: int) -> list:
         """The leaves of an element."""

@@ -31,10 +31,8 @@ bool is_sound(const LmdbIndex& index) {
 
 std::string pack_lmdb(const LmdbIndex& index) {
   const Head head{index.page_size, index.size, index.blocks.size(), index.datum};
-  const size_t blocks = index.blocks.size() * sizeof(LmdbBlock);
-  std::string out(sizeof head + blocks, '\0');
-  std::memcpy(out.data(), &head, sizeof head);
-  if (blocks > 0) std::memcpy(out.data() + sizeof head, index.blocks.data(), blocks);
+  std::string out(reinterpret_cast<const char*>(&head), sizeof head);
+  out.append(reinterpret_cast<const char*>(index.blocks.data()), index.blocks.size() * sizeof(LmdbBlock));
   return out + index.keys;
 }
 
