@@ -88,7 +88,7 @@ class Feeder {
       if (auto* index = std::get_if<FileIndex>(&step)) return std::move(*index);
       bytes.clear();
       for (const Extent& extent : *std::get_if<std::vector<Extent>>(&step)) {
-        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : of_beside(extent));
+        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : Result(of_beside(extent)));
         bytes.push_back(std::move(read));
       }
     }
@@ -111,13 +111,12 @@ class Feeder {
     return BufferPtr(buffer);
   }
 
-  Result<BufferPtr> of_beside(const Extent& extent) {
-    const std::string& path = about_.beside.at(extent.file - 1);
-    HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store_.open(path));
-    auto bytes = read_bytes(*file, extent.offset, extent.length);
-    if (!bytes.ok())
-      return bytes.status().before("'" + path + "' at byte " + std::to_string(extent.offset) + ": ");
-    return bytes;
+  // What cannot be read is empty: an index of another tool is a help and no part of the data.
+  BufferPtr of_beside(const Extent& extent) {
+    const auto file = store_.open(about_.beside.at(extent.file - 1));
+    if (!file.ok()) return HeapBuffer::make(0);
+    auto bytes = read_bytes(**file, extent.offset, extent.length);
+    return bytes.ok() ? *std::move(bytes) : BufferPtr(HeapBuffer::make(0));
   }
 
   const SourceFile& about_;

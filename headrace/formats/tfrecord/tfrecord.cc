@@ -23,6 +23,15 @@ int recognise(const Probe& probe) {
   return begins_tfrecord(head, probe.info.size) || begins_deflated_tfrecord(head) ? 95 : 0;
 }
 
+// Where DALI's tfrecord2idx is told to write, most often.
+std::vector<std::string> beside(const std::string& path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  std::vector<std::string> out{path + ".idx"};
+  if (dot != std::string::npos && (slash == std::string::npos || dot > slash + 1))
+    out.push_back(path.substr(0, dot) + ".idx");
+  return out;
+}
+
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const bool verify, request.flag("verify", true));
   RecordOpening out;
@@ -49,6 +58,7 @@ const FormatRegistration registered({
     .recognise = recognise,
     .open = open,
     .takes_files = true,
+    .beside = beside,
 });
 
 }  // namespace

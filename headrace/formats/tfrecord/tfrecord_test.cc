@@ -131,6 +131,61 @@ TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
               HasSubstr("wants a record of 1099511627776 bytes, only 4 are left (record 1 at byte 21"));
 }
 
+// The number of reads of the data that opening took.
+class CountingStore final : public Store {
+ public:
+  explicit CountingStore(MemoryStore& below) : below_(below) {}
+  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
+    HEADRACE_ASSIGN(auto file, below_.open(path));
+    return std::unique_ptr<OpenFile>(std::make_unique<File>(std::move(file), reads));
+  }
+  Result<FileInfo> info(const std::string& path) override { return below_.info(path); }
+  Result<Listing> list(const std::string& root) override { return below_.list(root); }
+  int reads = 0;
+
+ private:
+  struct File final : OpenFile {
+    File(std::unique_ptr<OpenFile> file, int& count) : below(std::move(file)), reads(count) {}
+    Result<uint64_t> size() override { return below->size(); }
+    Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
+      ++reads;
+      return below->read(offset, out);
+    }
+    std::unique_ptr<OpenFile> below;
+    int& reads;
+  };
+  MemoryStore& below_;
+};
+
+TEST(Tfrecord, AnIndexOfDaliSavesTheWalkWhenItAgreesAndIsIgnoredElse) {
+  const auto records = numbered(0, 50, 20'000);
+  std::string index;
+  for (int i = 0; i < 50; ++i) index += std::to_string(i * 20'016) + " 20016\n";
+  MemoryStore memory;
+  memory.add("x.tfrecord", framed(records));
+  CountingStore store(memory);
+  const auto reads = [&] {
+    store.reads = 0;
+    const auto source = open_source(store, "x.tfrecord");
+    EXPECT_TRUE(source.ok()) << source.status().text();
+    EXPECT_EQ((*source)->size(), 50u);
+    EXPECT_EQ(record_of(**source, 33, store), records[33]);
+    return store.reads;
+  };
+  EXPECT_GT(reads(), 50);
+  for (const char* name : {"x.idx", "x.tfrecord.idx"}) {
+    memory.add(name, index);
+    EXPECT_LT(reads(), 10) << name;
+    std::string wrong = index;
+    wrong.replace(wrong.find("20016 20016"), 11, "20016 20017");
+    for (const std::string& bad :
+         {wrong, index + "x", std::string(), index.substr(0, 300), "0 1000800\n" + std::string()}) {
+      memory.add(name, bad);
+      EXPECT_GT(reads(), 50) << bad;
+    }
+  }
+}
+
 TEST(Tfrecord, CompressedFilesAreReadInAnyOrder) {
   const std::vector<std::string> records = numbered(0, 30, 300'000);
   MemoryStore store;

@@ -1,7 +1,10 @@
 #include "headrace/formats/tfrecord/walk.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
+#include <optional>
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/stop_flag.h"
@@ -120,16 +123,46 @@ class InflatingWalk final : public Opening<FileIndex> {
   FileIndex index_;
 };
 
-// Which of the two, by the first bytes.
+// The lines "offset length" of DALI's tfrecord2idx, when they say of every byte of the file which record it
+// is in.
+std::optional<FileIndex> read_dali_index(std::string_view text, uint64_t size) {
+  FileIndex out;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  const auto number = [&](char closed_by, uint64_t& value) {
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || next == end || *next != closed_by) return false;
+    at = next + 1;
+    return true;
+  };
+  uint64_t expected = 0;
+  while (at != end) {
+    RecordExtent record;
+    if (!number(' ', record.offset) || !number('\n', record.length)) return std::nullopt;
+    if (record.offset != expected || record.length < kTfrecordFrame || record.length > size - expected)
+      return std::nullopt;
+    expected += record.length;
+    out.records.push_back(record);
+  }
+  if (expected != size || out.records.empty()) return std::nullopt;
+  return out;
+}
+
+// Which walk, by the first bytes; none where DALI's index beside the file covers it and some headers agree.
+// Else the index is as if it were not there.
 class Look final : public Opening<FileIndex> {
  public:
   explicit Look(SourceFile file) : file_(std::move(file)) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (walk_) return walk_->advance(bytes);
-    if (bytes.empty() && file_.size > 0)
-      return Step<FileIndex>(std::vector<Extent>{{0, 0, std::min(file_.size, kTfrecordHeader)}});
+    if (bytes.empty() && file_.size > 0) return Step<FileIndex>(first_look());
+    if (bytes.size() == 3 && agrees(bytes)) return Step<FileIndex>(*std::move(claimed_));
     const auto head = bytes.empty() ? std::span<const std::byte>() : bytes[0]->bytes();
+    if (bytes.size() == 2 && begins_tfrecord(head, file_.size)) {
+      const std::string_view text(reinterpret_cast<const char*>(bytes[1]->data()), bytes[1]->size());
+      if ((claimed_ = read_dali_index(text, file_.size))) return Step<FileIndex>(some_headers());
+    }
     if (!begins_tfrecord(head, file_.size) && looks_deflated(head))
       walk_ = std::make_unique<InflatingWalk>(std::move(file_));
     else
@@ -138,7 +171,34 @@ class Look final : public Opening<FileIndex> {
   }
 
  private:
+  std::vector<Extent> first_look() const {
+    std::vector<Extent> out{{0, 0, std::min(file_.size, kTfrecordHeader)}};
+    for (size_t i = 0; i < file_.beside.size() && out.size() == 1; ++i)
+      if (!file_.beside[i].empty()) out.push_back({i + 1, 0, kToEnd});
+    return out;
+  }
+
+  // The first, the middle and the last of the records that are claimed.
+  std::array<RecordExtent, 3> some_records() const {
+    const std::vector<RecordExtent>& all = claimed_->records;
+    return {all.front(), all[all.size() / 2], all.back()};
+  }
+  std::vector<Extent> some_headers() const {
+    std::vector<Extent> out;
+    for (const RecordExtent& record : some_records()) out.push_back({0, record.offset, kTfrecordHeader});
+    return out;
+  }
+  bool agrees(std::span<const BufferPtr> headers) const {
+    const auto records = some_records();
+    for (size_t i = 0; i < records.size(); ++i) {
+      const auto length = framed_length(headers[i]->bytes(), file_.size - records[i].offset);
+      if (!length.ok() || *length != records[i].length) return false;
+    }
+    return true;
+  }
+
   SourceFile file_;
+  std::optional<FileIndex> claimed_;
   std::unique_ptr<Opening<FileIndex>> walk_;
 };
 
