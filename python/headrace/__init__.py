@@ -18,7 +18,14 @@ from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from .dataset import Dataset, EpochView, FieldSpec
 from .loaders.loader import merge_states
-from .readers import read_file_list, read_image_folder, read_images, read_json_map, read_voc_xml
+from .readers import (
+    read_file_list,
+    read_image_folder,
+    read_images,
+    read_json_map,
+    read_voc_xml,
+    read_webdataset,
+)
 from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -49,6 +56,7 @@ __all__ = [
     "read_images",
     "read_json_map",
     "read_voc_xml",
+    "read_webdataset",
 ]
 
 

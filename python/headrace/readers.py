@@ -15,7 +15,7 @@ from .sources import read
 Path = str | os.PathLike[str]
 
 
-def _read(path: Path, format: str, **options: Any) -> Dataset:  # noqa: A002
+def _read(path: Path | Sequence[Path], format: str, **options: Any) -> Dataset:  # noqa: A002
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
@@ -92,3 +92,31 @@ def read_voc_xml(
         first=first,
         difficult=difficult,
     )
+
+
+def read_webdataset(
+    path: Path | Sequence[Path],
+    *,
+    fields: Sequence[str] | None = None,
+    missing: Literal["error", "empty"] | None = None,
+    decode: bool | None = None,
+    unfinished: bool | None = None,
+) -> Dataset:
+    """Read WebDataset's tars: members that share a name up to its first dot are one sample, in any order and at random.
+
+    Fields are named like the members' suffixes, in lower case: `jpg`, `cls`, `seg.png`; `__key__` (str) is the name in front of them.
+    `cls`, `cls2`, `id`, `index` and `inx` are i64 scalars, everything else is bytes as they are. Nothing is ever unpickled.
+
+    Args:
+        path: A tar, a pattern (`"train-{000000..000999}.tar"`), a list of these, or the folder of the tars.
+        fields: Suffixes to give, and `"__key__"`; the key and the suffixes of the first sample when not given.
+        missing: What a sample without one of the fields is: an error, or empty bytes.
+        decode: False gives bytes for the numbers, too, and for pickles.
+        unfinished: Take the whole members of tars that were cut or not closed; their last sample may lack fields.
+
+    Raises:
+        FileNotFoundError: there is nothing at the path, or a pattern matches no file.
+        ValueError: a field would have to be unpickled.
+        CorruptSample: a tar is cut, or a header of it is damaged.
+    """
+    return _read(path, "webdataset", fields=fields, missing=missing, decode=decode, unfinished=unfinished)

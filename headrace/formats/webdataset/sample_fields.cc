@@ -1,0 +1,201 @@
+#include "headrace/formats/webdataset/sample_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "headrace/formats/webdataset/sample_name.h"
+#include "headrace/formats/webdataset/tar_head.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kShown = 40;
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
+  const size_t dot = suffix.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? suffix : suffix.substr(dot + 1);
+  return std::ranges::find(kinds, last) != kinds.end();
+}
+
+bool is_number(std::string_view suffix) {
+  return ends_as(suffix, std::array<std::string_view, 5>{"cls", "cls2", "id", "index", "inx"});
+}
+
+bool is_pickle(std::string_view suffix) {
+  return ends_as(suffix, std::array<std::string_view, 4>{"pkl", "pickle", "pyd", "pth"});
+}
+
+Result<Tensor> whole_number(std::string_view text, std::string_view suffix) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  std::string_view digits = text;
+  digits.remove_prefix(std::min(digits.find_first_not_of(kBlanks), digits.size()));
+  digits.remove_suffix(digits.size() - (digits.find_last_not_of(kBlanks) + 1));
+  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+  int64_t value = 0;
+  const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
+    return corrupt(quoted(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
+                   "; decode=False gives its bytes");
+  return scalar(value);
+}
+
+// One member after the other of a sample's bytes.
+class Members {
+ public:
+  explicit Members(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  struct Member {
+    SampleName name;
+    size_t offset = 0, size = 0;  // of its data
+    bool is_joined = false;       // its name is not in the bytes, and lives until the next call
+  };
+  // Nothing when there are no more. What is no member of a sample is passed over.
+  Result<std::optional<Member>> next() {
+    while (at_ < bytes_.size()) {
+      HEADRACE_ASSIGN(const TarHead head, read_tar_head(bytes_.subspan(at_), bytes_.size() - at_, joined_));
+      if (!head.cut.ok()) return head.cut;
+      if (head.is_end || head.needed > 0)
+        return corrupt("wants a sample of " + std::to_string(bytes_.size()) +
+                       " bytes as when it was indexed, got the end of the archive at its byte " +
+                       std::to_string(at_));
+      const size_t data = at_ + head.data;
+      at_ += std::min<uint64_t>(head.next(), bytes_.size() - at_);
+      const auto name = head.is_file ? sample_name(head.name) : std::nullopt;
+      if (name) return std::optional(Member{*name, data, head.size, head.name.data() == joined_.data()});
+    }
+    return std::optional<Member>();
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  size_t at_ = 0;
+  std::string joined_;
+};
+
+// For messages.
+std::string suffixes_of(std::span<const std::byte> bytes) {
+  Members members(bytes);
+  std::string out;
+  for (auto member = members.next(); member.ok() && *member; member = members.next())
+    out += (out.empty() ? "" : ", ") + quoted(lower_suffix((**member).name.suffix));
+  return out;
+}
+
+Tensor part(const Record& record, size_t offset, size_t size, DType dtype) {
+  return {record.buffer, record.offset + offset, dtype, {static_cast<int64_t>(size)}, nullptr};
+}
+
+// Fills `fields` from members, one call each.
+class Filling {
+ public:
+  Filling(const SampleFields& wanted, const Record& record, std::vector<Tensor>& fields)
+      : wanted_(wanted), record_(record), fields_(fields) {
+    fields_.assign(wanted.names.size(), Tensor{});
+  }
+
+  Status take(const Members::Member& member) {
+    if (!began_) {
+      began_ = true;
+      key_ = member.name.key;
+      if (Tensor* field = find(kSampleKey)) *field = key_tensor(member);
+    } else if (key_ != member.name.key) {
+      return corrupt("wants members of the sample " + quoted(key_) + " as when it was indexed, got one of " +
+                     quoted(member.name.key));
+    }
+    Tensor* field = find(member.name.suffix);
+    if (!field) return {};
+    const std::string_view suffix = wanted_.names[static_cast<size_t>(field - fields_.data())];
+    if (suffix == kSampleKey) return {};
+    if (field->buffer) return corrupt("the sample " + quoted(key_) + " has " + quoted(suffix) + " twice");
+    *field = part(record_, member.offset, member.size, DType::bytes);
+    if (!wanted_.decode || !is_number(suffix)) return {};
+    const auto bytes = field->view().bytes();
+    auto number = whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix);
+    if (!number.ok()) return number.status();
+    *field = *std::move(number);
+    return {};
+  }
+
+  Status finish() {
+    if (!began_) return corrupt("wants members of a sample as when it was indexed, got none");
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].buffer) continue;
+      const std::string& name = wanted_.names[i];
+      if (!wanted_.may_be_missing || (wanted_.decode && is_number(name)))
+        return corrupt("the sample " + quoted(key_) + " has no " + quoted(name) + ", it has " +
+                       suffixes_of(record_.bytes()) + advice(name));
+      fields_[i] = part(record_, 0, 0, DType::bytes);
+    }
+    return {};
+  }
+
+ private:
+  Tensor* find(std::string_view suffix) {
+    for (size_t i = 0; i < wanted_.names.size(); ++i)
+      if (is_suffix(suffix, wanted_.names[i])) return &fields_[i];
+    return nullptr;
+  }
+
+  Tensor key_tensor(const Members::Member& member) const {
+    if (member.is_joined) return text_tensor(member.name.key);
+    const auto* begin = reinterpret_cast<const std::byte*>(member.name.key.data());
+    return part(record_, static_cast<size_t>(begin - record_.bytes().data()), member.name.key.size(),
+                DType::str);
+  }
+
+  std::string advice(const std::string& name) const {
+    if (!wanted_.may_be_missing) return "; missing=\"empty\" gives empty bytes";
+    return "; no number is empty: decode=False gives bytes for " + quoted(name);
+  }
+
+  const SampleFields& wanted_;
+  const Record& record_;
+  std::vector<Tensor>& fields_;
+  bool began_ = false;
+  std::string key_;
+};
+
+}  // namespace
+
+Status SampleFields::check() const {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (name.empty()) return invalid("wants the suffixes of members, got an empty one");
+    if (!seen.insert(name).second) return invalid("wants each field once, got " + quoted(name) + " twice");
+    if (decode && is_pickle(name))
+      return invalid("has the field " + quoted(name) +
+                     ", which only unpickling could decode, and that runs code from the file: leave it out "
+                     "with fields=[…], or take its bytes with decode=False");
+  }
+  return {};
+}
+
+Schema SampleFields::schema() const {
+  std::vector<TensorSpec> specs;
+  for (const std::string& name : names) {
+    if (name == kSampleKey)
+      specs.push_back({DType::str, {kAny}});
+    else if (decode && is_number(name))
+      specs.push_back({DType::i64, {}});
+    else
+      specs.push_back({DType::bytes, {kAny}});
+  }
+  return Schema::of(names, std::move(specs));
+}
+
+Status SampleFields::read(const Record& record, std::vector<Tensor>& fields) const {
+  Members members(record.bytes());
+  Filling filling(*this, record, fields);
+  while (true) {
+    HEADRACE_ASSIGN(const auto member, members.next());
+    if (!member) return filling.finish();
+    HEADRACE_TRY(filling.take(*member));
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,36 @@
+#include "headrace/formats/webdataset/sample_name.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool is_about_the_shard(std::string_view member) {
+  const std::string_view top = member.substr(0, member.find('/'));
+  return top.size() >= 4 && top.starts_with("__") && top.ends_with("__");
+}
+
+}  // namespace
+
+std::optional<SampleName> sample_name(std::string_view member) {
+  const size_t slash = member.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = member.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == member.size() || is_about_the_shard(member))
+    return std::nullopt;
+  return SampleName{member.substr(0, dot), member.substr(dot + 1)};
+}
+
+std::string lower_suffix(std::string_view suffix) {
+  std::string out(suffix);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
+}
+
+bool is_suffix(std::string_view written, std::string_view lower_case) {
+  return std::ranges::equal(written, lower_case, {}, lower);
+}
+
+}  // namespace headrace

@@ -1,0 +1,21 @@
+// WebDataset's rule for the names of members: "train/0001.seg.png" is the member "seg.png" of the sample
+// "train/0001".
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+struct SampleName {
+  std::string_view key, suffix;  // the suffix as it is written; it is compared in lower case
+};
+
+// Nothing when the member belongs to no sample: without a dot, hidden, or below a `__name__` at the top.
+std::optional<SampleName> sample_name(std::string_view member);
+
+std::string lower_suffix(std::string_view suffix);  // ASCII letters only
+// Whether `written` is `lower`, which is in lower case, in any case.
+bool is_suffix(std::string_view written, std::string_view lower);
+
+}  // namespace headrace

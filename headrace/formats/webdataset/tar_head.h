@@ -1,0 +1,37 @@
+// What stands in front of a member's data in a tar: its ustar header, and the headers before it that say a
+// longer name or size (PAX `x`, GNU `L` and `K`). Pure functions; any thread.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headrace/core/status.h"
+
+namespace headrace {
+
+inline constexpr uint64_t kTarBlock = 512;
+inline constexpr uint64_t kMostTarHead = 1 << 20;  // bytes of all headers of one member
+inline constexpr size_t kMostTarName = 4096;
+
+// Offsets count from the first byte of the member's first header.
+struct TarHead {
+  uint64_t needed = 0;     // not 0: so many bytes are needed to say more, and nothing else is said
+  bool is_end = false;     // no member: zeros, or the bytes that are left are none or too few
+  bool is_closed = false;  // at the end: the two blocks of zeros that a writer puts there when it is closed
+  Status cut;              // at the end: what is missing of a member that began
+  bool is_file = false;    // regular; everything else (folders, links, devices) is not for us
+  std::string_view name;   // as stored, in the bytes or in `joined`
+  uint64_t data = 0, size = 0;
+  uint64_t end() const { return data + size; }
+  uint64_t next() const { return data + (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
+};
+
+// `bytes`: from the first header on; the archive has `left` bytes from there. `joined` keeps a name that is
+// stored in two parts. REQUIRES: bytes.size() <= left. All `left` bytes given, nothing is needed.
+Result<TarHead> read_tar_head(std::span<const std::byte> bytes, uint64_t left, std::string& joined);
+
+// Whether these are a header, by its checksum. False of fewer bytes than a block, and of zeros.
+bool is_tar_header(std::span<const std::byte> bytes);
+
+}  // namespace headrace

@@ -1,0 +1,93 @@
+// WebDataset's tars: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/formats/records/record_files.h"
+#include "headrace/formats/webdataset/sample_fields.h"
+#include "headrace/formats/webdataset/tar_head.h"
+#include "headrace/formats/webdataset/walk.h"
+
+namespace headrace {
+namespace {
+
+int recognise(const Probe& probe) {
+  if (!probe.head) return 0;
+  // A compressed tar is recognised to be refused in words: what is inside cannot be seen from here.
+  const std::string& name = probe.files.empty() ? probe.path : probe.files[0].path;
+  if (probe.text().starts_with("\x1f\x8b") && (name.ends_with(".tar.gz") || name.ends_with(".tgz")))
+    return 60;
+  if (!is_tar_header(probe.head->bytes())) return 0;
+  return probe.text().substr(257, 5) == "ustar" ? 95 : 70;  // the oldest tars have a checksum only
+}
+
+// The suffixes of the first sample, and its key. What the walk kept of them may be an old sidecar's, so
+// nothing but their form is believed.
+Result<std::vector<std::string>> first_fields(const std::vector<FileIndex>& indexes) {
+  const auto filled = std::ranges::find_if(indexes, [](const FileIndex& i) { return !i.records.empty(); });
+  if (filled == indexes.end())
+    return invalid("wants samples, members with names like key.jpg and key.cls, got none");
+  std::vector<std::string> out{std::string(kSampleKey)};
+  std::string_view kept = filled->extra;
+  while (!kept.empty()) {
+    const size_t end = std::min(kept.find('\0'), kept.size());
+    if (std::ranges::find(out, kept.substr(0, end)) == out.end()) out.emplace_back(kept.substr(0, end));
+    kept.remove_prefix(std::min(end + 1, kept.size()));
+  }
+  return out;
+}
+
+Result<SampleFields> wanted(const OpenRequest& request) {
+  SampleFields out;
+  HEADRACE_ASSIGN(out.names, request.texts("fields"));
+  HEADRACE_ASSIGN(out.decode, request.flag("decode", true));
+  HEADRACE_ASSIGN(const std::string missing, request.text("missing", "error"));
+  if (missing != "error" && missing != "empty")
+    return invalid("missing wants 'error' or 'empty', got '" + missing + "'");
+  out.may_be_missing = missing == "empty";
+  HEADRACE_TRY(out.check());
+  return out;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const SampleFields fields, wanted(request));
+  HEADRACE_ASSIGN(const bool unfinished, request.flag("unfinished", false));
+  RecordOpening out;
+  out.kind = unfinished ? "webdataset 1 unfinished" : "webdataset 1";
+  out.files = request.path().files;
+  out.index = [files = out.files, unfinished](uint64_t file) {
+    return walk_webdataset(files[file], unfinished);
+  };
+  out.finish = [request, fields](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    auto chosen = std::make_shared<SampleFields>(fields);
+    if (chosen->names.empty()) {
+      HEADRACE_ASSIGN(chosen->names, first_fields(indexes));
+      HEADRACE_TRY(chosen->check());
+    }
+    RecordFormat format;
+    format.name = "webdataset";
+    format.schema = chosen->schema();
+    format.read = [chosen](const Record& record, std::vector<Tensor>& out_fields) {
+      return chosen->read(record, out_fields);
+    };
+    return record_files(std::move(format), request, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "webdataset",
+    .doc = "WebDataset's tars: members that share a name up to its first dot are one sample.",
+    .options = {{"fields", "list[str] | None",
+                 "Suffixes to give, and \"__key__\"; the key and those of the first sample when not given.",
+                 Value()},
+                {"missing", "str", "A sample without one of the fields: \"error\", or \"empty\" bytes.",
+                 "error"},
+                {"decode", "bool", "Give cls, cls2, id, index and inx as numbers; without, as bytes.", true},
+                {"unfinished", "bool",
+                 "Take the whole members of tars that have no end; the last sample may lack fields.", false}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace
