@@ -23,12 +23,9 @@ from .readers import (
     read_image_folder,
     read_images,
     read_json_map,
-<<<<<<< HEAD
     read_lmdb,
     read_recordio,
     read_tfrecord,
-=======
->>>>>>> a6
     read_voc_xml,
     read_webdataset,
 )

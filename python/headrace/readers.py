@@ -16,11 +16,7 @@ Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
 
 
-<<<<<<< HEAD
 def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
-=======
-def _read(path: Path | Sequence[Path], format: str, **options: Any) -> Dataset:  # noqa: A002
->>>>>>> a6
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
@@ -146,11 +142,7 @@ def read_voc_xml(
 
 
 def read_webdataset(
-<<<<<<< HEAD
     path: Paths,
-=======
-    path: Path | Sequence[Path],
->>>>>>> a6
     *,
     fields: Sequence[str] | None = None,
     missing: Literal["error", "empty"] | None = None,
