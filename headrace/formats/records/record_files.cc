@@ -142,19 +142,6 @@ class OpenRun final : public Opening<BlockPtr> {
   std::span<const RecordExtent> run_;
 };
 
-// The folder that all files lie in, with its slash: what a fingerprint leaves out.
-size_t common_folder(const std::vector<SourceFile>& files) {
-  size_t length = files[0].path.rfind('/') + 1;  // 0 when there is no slash
-  for (const SourceFile& file : files) {
-    const std::string& first = files[0].path;
-    while (length > 0 && file.path.compare(0, length, first, 0, length) != 0) {
-      const size_t slash = length < 2 ? std::string::npos : first.rfind('/', length - 2);
-      length = slash == std::string::npos ? 0 : slash + 1;
-    }
-  }
-  return length;
-}
-
 class RecordFilesSource final : public Source {
  public:
   RecordFilesSource(std::shared_ptr<const Records> records, Value description, Value left_out)
@@ -228,6 +215,18 @@ Status add_file(Records& records, size_t i) {
 }
 
 }  // namespace
+
+size_t common_folder(const std::vector<SourceFile>& files) {
+  size_t length = files[0].path.rfind('/') + 1;  // 0 when there is no slash
+  for (const SourceFile& file : files) {
+    const std::string& first = files[0].path;
+    while (length > 0 && file.path.compare(0, length, first, 0, length) != 0) {
+      const size_t slash = length < 2 ? std::string::npos : first.rfind('/', length - 2);
+      length = slash == std::string::npos ? 0 : slash + 1;
+    }
+  }
+  return length;
+}
 
 Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
                                std::vector<FileIndex> indexes) {

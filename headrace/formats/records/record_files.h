@@ -38,6 +38,9 @@ struct RecordFormat {
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
 };
 
+// The length of the folder that all files lie in, with its slash: what fingerprints leave out.
+size_t common_folder(const std::vector<SourceFile>& files);
+
 // `indexes`: one for each of the request's files, in their order.
 Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
                                std::vector<FileIndex> indexes);
