@@ -18,6 +18,8 @@ for source in "$root"/fuzz/fuzz_*.cc; do
   case $target in
     *image*)
       if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images"); fi ;;
+    arrow)
+      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/arrow"); fi ;;
   esac
   mkdir -p "$build/corpus/$target"
   echo "== $name, $seconds s"

@@ -111,6 +111,29 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
     return _read(path, "recordio", header=header, label_width=label_width)
 
 
+def read_arrow(
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    nulls: Literal["error", "zero"] | None = None,
+) -> Dataset:
+    """Read tables in Arrow IPC files or streams (also Feather V2): a field for each column, a sample for each row.
+
+    Numbers are scalars, fixed-size lists of them arrays, other lists of them arrays whose length differs, text `str` and binary
+    `bytes`; members of structs are named by their path, `image/bytes`. Dates and times are i64 as they are stored.
+
+    Args:
+        path: A file, a pattern, a folder of shards, or a list of these. All have the same columns.
+        columns: These columns, in this order; a struct's name stands for its members. All when not given.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+
+    Raises:
+        NotImplementedError: A chosen column has a type that is not read (maps, unions, decimals, lists of lists), or a file is Feather V1.
+        ValueError: A column is not there, or a file's columns are not those of the first.
+    """
+    return _read(path, "arrow", columns=columns, nulls=nulls)
+
+
 def read_voc_xml(
     path: Path,
     *,

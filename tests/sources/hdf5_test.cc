@@ -5,10 +5,6 @@
 #include "tests/sources/small_files.h"
 #include "tests/sources/witness.h"
 
-#if HEADRACE_TEST_HAS_ARROW_CODECS
-#include "tests/sources/arrow_file.h"
-#endif
-
 namespace headrace::trial {
 namespace {
 
@@ -65,13 +61,13 @@ TEST(Hdf5Vlen, ReadsWhatH5pyWrote) {
   });
   ASSERT_TRUE(samples.ok()) << samples.status().text();
   EXPECT_EQ(samples->size(), 20u);
-#if HEADRACE_TEST_HAS_ARROW_CODECS
-  const auto same = read_witness(folder + "/parquet_arrow/hf_image.arrow", [](SourceFile file) {
-    return open_arrow(std::move(file), {.columns = {"image/bytes", "label"}});
+  Value options{Value::Object()};
+  options.set("columns", Value::List{"image/bytes", "label"});
+  const auto same = read_witness(folder + "/parquet_arrow/hf_image.arrow", [&](SourceFile file) {
+    return by_registered_format("arrow", options)({std::move(file)});
   });
   ASSERT_TRUE(same.ok()) << same.status().text();
   EXPECT_EQ(*samples, *same);
-#endif
 }
 
 }  // namespace

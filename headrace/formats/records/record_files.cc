@@ -143,19 +143,6 @@ class OpenRun final : public Opening<BlockPtr> {
   std::span<const RecordExtent> run_;
 };
 
-// The folder that all files lie in, with its slash: what a fingerprint leaves out.
-size_t common_folder(const std::vector<SourceFile>& files) {
-  size_t length = files[0].path.rfind('/') + 1;  // 0 when there is no slash
-  for (const SourceFile& file : files) {
-    const std::string& first = files[0].path;
-    while (length > 0 && file.path.compare(0, length, first, 0, length) != 0) {
-      const size_t slash = length < 2 ? std::string::npos : first.rfind('/', length - 2);
-      length = slash == std::string::npos ? 0 : slash + 1;
-    }
-  }
-  return length;
-}
-
 class RecordFilesSource final : public Source {
  public:
   RecordFilesSource(std::shared_ptr<const Records> records, Value description, Value left_out)
@@ -221,6 +208,19 @@ Status add_file(Records& records, size_t i) {
   if (!is_in_order(index, size)) return corrupt("wants records in the order of the file and inside it");
   records.first.push_back(records.first.back() + index.records.size());
   return {};
+}
+
+// How many bytes of the paths are a folder that all of them share.
+size_t common_folder(const std::vector<SourceFile>& files) {
+  size_t length = files[0].path.rfind('/') + 1;  // 0 when there is no slash
+  for (const SourceFile& file : files) {
+    const std::string& first = files[0].path;
+    while (length > 0 && file.path.compare(0, length, first, 0, length) != 0) {
+      const size_t slash = length < 2 ? std::string::npos : first.rfind('/', length - 2);
+      length = slash == std::string::npos ? 0 : slash + 1;
+    }
+  }
+  return length;
 }
 
 }  // namespace

@@ -29,6 +29,24 @@ for codec in (None, "lz4", "zstd"):
     with pyarrow.ipc.new_file(f"table_{codec or 'plain'}.arrow", TABLE.schema, options=options) as writer:
         writer.write_table(TABLE, max_chunksize=4)
 
+# One row a batch, as in courses on large image sets; a stream with nulls; rows whose batch is read in parts.
+with pyarrow.ipc.new_file("rows.arrow", TABLE.schema) as writer:
+    writer.write_table(TABLE, max_chunksize=1)
+NULLS = pyarrow.table(
+    {
+        "n": pyarrow.array([1, None, 3, None], pyarrow.int32()),
+        "text": pyarrow.array(["a", "bc", None, ""]),
+        "list": pyarrow.array([[1.0, None], None, [], [2.0]], pyarrow.list_(pyarrow.float64())),
+        "flags": pyarrow.array(
+            [[True, None], [False, True], None, [True, True]], pyarrow.list_(pyarrow.bool_(), 2)
+        ),
+        "kind": pyarrow.array(["x", None, "y", "x"]).dictionary_encode(),
+        "whole": pyarrow.array([7, 8, 9, 10], pyarrow.int64()),
+    }
+)
+with pyarrow.ipc.new_stream("nulls.arrows", NULLS.schema) as writer:
+    writer.write_table(NULLS, max_chunksize=3)
+
 with h5py.File("vlen.h5", "w", libver=("v110", "v110")) as file:
     images = file.create_dataset("image", (ROWS,), h5py.vlen_dtype(numpy.uint8))
     for row, data in enumerate(IMAGES):

@@ -4,15 +4,31 @@
 // A Table borrows its bytes; it is a value and safe from any thread. An absent field is its default, as the
 // format has it; a damaged one is an error.
 #pragma once
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "headrace/core/status.h"
-#include "tests/sources/little_endian.h"
 
-namespace headrace::trial {
+namespace headrace::arrow {
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in the file");
+
+// A number of unknown alignment. REQUIRES: the caller has checked that its bytes are there.
+template <class T> T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+// Whether [offset, offset + length) lies within `size`; the sum cannot overflow.
+inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
+  return offset <= size && length <= size - offset;
+}
 
 // `count` things of a vector that lie one after the other from `bytes.data()` on.
 struct FlatVector {
@@ -49,4 +65,4 @@ class FlatTable {
   uint16_t vtable_size_, size_;
 };
 
-}  // namespace headrace::trial
+}  // namespace headrace::arrow

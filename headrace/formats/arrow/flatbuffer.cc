@@ -1,8 +1,8 @@
-#include "tests/sources/flatbuffer.h"
+#include "headrace/formats/arrow/flatbuffer.h"
 
 #include <string>
 
-namespace headrace::trial {
+namespace headrace::arrow {
 namespace {
 
 Status damaged(std::string_view what, uint64_t position) {
@@ -70,4 +70,4 @@ Result<FlatTable> FlatTable::element(const FlatVector& vector, uint32_t i) const
   return at(buffer_, position + load<uint32_t>(buffer_.data() + position));
 }
 
-}  // namespace headrace::trial
+}  // namespace headrace::arrow

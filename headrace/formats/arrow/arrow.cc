@@ -1,0 +1,126 @@
+// Arrow IPC files and streams, Feather V2: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/formats/arrow/group.h"
+#include "headrace/formats/arrow/message.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+namespace {
+
+using arrow::Form;
+using arrow::Group;
+using arrow::Table;
+
+// A block is known by its first row.
+class ArrowSource final : public Source {
+ public:
+  ArrowSource(Table table, Value description, Value left_out)
+      : table_(std::make_shared<const Table>(std::move(table))),
+        description_(std::move(description)),
+        left_out_(std::move(left_out)) {}
+
+  const Schema& schema() const override { return table_->schema; }
+  uint64_t size() const override { return table_->first.back(); }
+  Place place(uint64_t index) const override {
+    const uint64_t first = table_->first_row(table_->group_of(index));
+    return {first, index - first};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return arrow::open_group(table_, table_->group_of(block));
+  }
+  uint64_t num_files() const override { return table_->files.size(); }
+  std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+
+  std::string where(uint64_t index) const override {
+    const auto after = std::ranges::upper_bound(table_->first, index);
+    const auto at = static_cast<size_t>(after - table_->first.begin() - 1);
+    const arrow::TableFile& file = table_->files[at];
+    const uint64_t row = index - table_->first[at], batch = file.contents.batch_of(row);
+    return file.file.path + ", row " + std::to_string(row - file.contents.rows_before(batch)) +
+           " of record batch " + std::to_string(batch) + " at byte " +
+           std::to_string(file.batches[batch].offset);
+  }
+  Value describe() const override { return description_; }
+
+  std::string fingerprint() const override {
+    std::vector<SourceFile> files;
+    std::vector<uint64_t> rows;
+    for (const arrow::TableFile& file : table_->files)
+      files.push_back(file.file), rows.push_back(file.contents.num_rows);
+    return files_fingerprint("arrow " + schema().text(), files, rows);
+  }
+
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("files", table_->files.size());
+    uint64_t batches = 0;
+    for (const arrow::TableFile& file : table_->files) batches += file.batches.size();
+    out.set("batches", batches);
+    if (!left_out_.is_null()) out.set("left_out", left_out_);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  Value description_, left_out_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.head) return 0;
+  const auto head = probe.head->bytes();
+  switch (arrow::form_of(head)) {
+    case Form::file:
+    case Form::feather1: return 95;  // the latter for its message
+    case Form::none: return 0;
+    case Form::stream: break;
+  }
+  const uint64_t metadata = arrow::metadata_length(head);
+  if (metadata > probe.info.size) return 0;
+  // A schema of many columns is longer than the head; its marker is then all there is to go by.
+  const bool is_marked = arrow::load<uint32_t>(head.data()) == 0xffffffffu;
+  if (metadata > head.size()) return is_marked && metadata % 8 == 0 ? 60 : 0;
+  const auto message = arrow::Message::read(head);
+  return message.ok() && message->kind == arrow::Message::schema ? 90 : 0;
+}
+
+Result<arrow::Nulls> nulls_of(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
+  if (text == "error") return arrow::Nulls::error;
+  if (text == "zero") return arrow::Nulls::zero;
+  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
+  HEADRACE_ASSIGN(const arrow::Nulls nulls, nulls_of(request));
+  RecordOpening out;
+  out.kind = arrow::kIndexKind;
+  out.files = request.path().files;
+  if (out.files.empty()) return invalid("wants files, got none");
+  out.index = [files = out.files](uint64_t file) { return arrow::index_arrow(files[file]); };
+  out.finish = [request, columns, nulls](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls));
+    return SourcePtr(std::make_shared<ArrowSource>(std::move(table), describe_opening("arrow", request),
+                                                   request.path().left_out));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "arrow",
+    .doc = "Tables in Arrow IPC files and streams, and Feather V2: a field for each column.",
+    .options = {{"columns", "Sequence[str] | None",
+                 "These columns, in this order; a struct's name stands for its members. All when not given.",
+                 Value()},
+                {"nulls", "str",
+                 "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
+                 "is free.",
+                 "error"}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "headrace/formats/arrow/compression.h"
+#include "headrace/formats/arrow/index.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+// What tests/sources/data/make.py wrote.
+std::string small(const std::string& name) {
+  std::ifstream in(std::string(HEADRACE_TEST_SOURCES_DATA) + "/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+Value columns(std::initializer_list<const char*> names) {
+  Value out{Value::Object()};
+  out.set("columns", Value::List(names.begin(), names.end()));
+  return out;
+}
+
+Result<SourcePtr> open_one(Store& store, const std::string& path, const Value& options = {}) {
+  return open_source(store, path, {}, options);
+}
+
+MemoryStore store_of(const std::string& name, std::string bytes) {
+  MemoryStore store;
+  store.add(name, std::move(bytes));
+  return store;
+}
+
+std::string error_of(const std::string& bytes, const Value& options = {}) {
+  MemoryStore store = store_of("x", bytes);
+  const auto source = open_source(store, "x", "arrow", options);
+  return source.ok() ? "" : std::string(source.status().text());
+}
+
+TEST(Arrow, IsRecognisedByItsFirstBytes) {
+  for (const char* name : {"table_plain.arrow", "rows.arrow", "nulls.arrows"}) {
+    MemoryStore store = store_of("x", small(name));
+    const auto source = open_one(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    EXPECT_EQ((*source)->describe().find("format")->dump(), "\"arrow\"");
+  }
+  EXPECT_EQ(arrow::form_of({}), arrow::Form::none);
+  EXPECT_THAT(error_of("no arrow"), HasSubstr("wants ARROW1 or a schema's message at byte 0"));
+}
+
+TEST(Arrow, RowsOfASmallBatchShareItsBytes) {
+  MemoryStore store = store_of("x", small("table_lz4.arrow"));
+  const auto source = open_one(store, "x");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const Place third = (*source)->place(6), fourth = (*source)->place(7);
+  EXPECT_EQ(third.block, fourth.block);
+  EXPECT_EQ(third.row + 1, fourth.row);
+  const auto block = drive_block(**source, third.block, store);
+  ASSERT_TRUE(block.ok()) << block.status().text();
+  EXPECT_GT((*block)->held_bytes(), 0u);
+  std::vector<Tensor> first, second;
+  ASSERT_TRUE((*block)->get(0, first).ok() && (*block)->get(1, second).ok());
+  EXPECT_EQ(first[0].buffer, second[0].buffer);
+}
+
+TEST(Arrow, NeighbouringBatchesOfOneRowAreOneRead) {
+  MemoryStore store = store_of("x", small("rows.arrow"));
+  const auto source = open_one(store, "x", columns({"class"}));
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 11u);
+  std::vector<uint64_t> blocks;
+  for (uint64_t i = 0; i < 11; ++i) {
+    const Place place = (*source)->place(i);
+    if (blocks.empty() || blocks.back() != place.block) blocks.push_back(place.block);
+    EXPECT_EQ(place.block + place.row, i);
+    const auto fields = read_sample(**source, i, store);
+    ASSERT_TRUE(fields.ok()) << fields.status().text();
+    EXPECT_EQ(*(*fields)[0].view().as<uint16_t>(), i * 6007 % 65536);
+  }
+  EXPECT_LT(blocks.size(), 5u);
+  for (const uint64_t block : blocks) {
+    const auto step = (*source)->open(block)->advance({});
+    ASSERT_TRUE(step.ok());
+    EXPECT_EQ(std::get<std::vector<Extent>>(*step).size(), 1u);
+  }
+}
+
+TEST(Arrow, GatherEqualsGet) {
+  MemoryStore store = store_of("x", small("table_zstd.arrow"));
+  const auto source = open_one(store, "x", columns({"class", "image/bytes"}));
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const auto block = drive_block(**source, (*source)->place(4).block, store);
+  ASSERT_TRUE(block.ok()) << block.status().text();
+  const uint64_t rows[] = {3, 0, 2}, beyond[] = {4};
+  uint16_t gathered[3] = {};
+  auto* out = reinterpret_cast<std::byte*>(gathered);
+  ASSERT_TRUE((*block)->gather(rows, 0, out));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(gathered[i], (4 + rows[i]) * 6007 % 65536);
+  EXPECT_FALSE((*block)->gather(rows, 1, out));  // of different lengths
+  EXPECT_FALSE((*block)->gather(beyond, 0, out));
+}
+
+TEST(Arrow, TheIndexIsTheSameHoweverMuchOfTheTailIsAskedFor) {
+  for (const char* name : {"table_plain.arrow", "rows.arrow", "nulls.arrows"}) {
+    const std::string bytes = small(name);
+    MemoryStore store = store_of("x", bytes);
+    std::vector<FileIndex> found;
+    for (const uint64_t tail : {10, 64, 1 << 16}) {
+      const auto opening = arrow::index_arrow({"x", bytes.size()}, tail);
+      auto index = drive(*opening, [](uint64_t) { return "x"; }, store);
+      ASSERT_TRUE(index.ok()) << index.status().text();
+      found.push_back(*std::move(index));
+    }
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_EQ(found[0], found[2]);
+  }
+}
+
+TEST(Arrow, AKeptIndexIsNotBelieved) {
+  const std::string bytes = small("table_plain.arrow");
+  MemoryStore store = store_of("x", bytes);
+  const auto opening = arrow::index_arrow({"x", bytes.size()});
+  const auto index = drive(*opening, [](uint64_t) { return "x"; }, store);
+  ASSERT_TRUE(index.ok() && arrow::unpack(*index).ok());
+  EXPECT_EQ(arrow::unpack(*index)->num_rows, 11u);
+  for (size_t length = 0; length < index->extra.size(); ++length)
+    EXPECT_FALSE(arrow::unpack({index->records, index->extra.substr(0, length)}).ok()) << length;
+  EXPECT_FALSE(arrow::unpack({{}, index->extra}).ok());  // offsets for batches that are not there
+}
+
+TEST(Arrow, WhatIsNotInTheFileIsNamed) {
+  const std::string bytes = small("table_plain.arrow");
+  EXPECT_THAT(error_of(bytes, columns({"nowhere"})),
+              HasSubstr("has no column 'nowhere'; it has image/bytes"));
+  EXPECT_THAT(error_of(bytes.substr(0, 17)), HasSubstr("wants at least 18 bytes, got 17"));
+  EXPECT_THAT(error_of(bytes.substr(0, bytes.size() - 1)), HasSubstr("wants ARROW1 at its end"));
+}
+
+arrow::Bytes stored(uint64_t length, std::string_view packed) {
+  std::string text(reinterpret_cast<const char*>(&length), sizeof length);
+  text += packed;
+  const MutableBufferPtr buffer = HeapBuffer::make(text.size());
+  std::memcpy(buffer->mutable_data(), text.data(), text.size());
+  return {buffer, 0, text.size()};
+}
+
+TEST(ArrowCompression, NoMemoryIsTakenForWhatCannotBe) {
+  using arrow::Codec;
+  const auto status = [](Codec codec, std::vector<arrow::Bytes> bytes) {
+    return inflate(codec, std::move(bytes)).status();
+  };
+  for (const Codec codec : {Codec::lz4, Codec::zstd}) {
+    EXPECT_EQ(status(codec, {stored(uint64_t{1} << 62, "x")}).code(), Code::exhausted);
+    const uint64_t half = uint64_t{160} << 20;  // each may be, both may not
+    EXPECT_EQ(status(codec, {stored(half, "x"), stored(half, "x")}).code(), Code::exhausted);
+    EXPECT_EQ(status(codec, {stored(10, "damaged")}).code(), Code::corrupt);
+    const auto kept = inflate(codec, {stored(~uint64_t{0}, "as it is")});
+    ASSERT_TRUE(kept.ok());
+    EXPECT_EQ((*kept)[0].size, 8u);
+  }
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,84 @@
+#include "headrace/formats/arrow/compression.h"
+
+#include <lz4frame.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace headrace::arrow {
+namespace {
+
+// A column of equal values shrinks by far more than 1000:1, so up to kFree no ratio is asked for.
+constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20, kMost = uint64_t{1} << 31;
+
+Status inflate_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
+  LZ4F_dctx* raw = nullptr;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)))
+    return Status(Code::exhausted, "no memory for LZ4");
+  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> context(raw,
+                                                                             LZ4F_freeDecompressionContext);
+  size_t used = 0, made = 0;
+  while (true) {
+    size_t input = in.size() - used, room = out.size() - made;
+    const size_t hint =
+        LZ4F_decompress(context.get(), out.data() + made, &room, in.data() + used, &input, nullptr);
+    if (LZ4F_isError(hint)) return corrupt(std::string("LZ4: ") + LZ4F_getErrorName(hint));
+    used += input;
+    made += room;
+    if (hint == 0 && made == out.size()) return {};
+    if (hint == 0 || (input == 0 && room == 0))
+      return corrupt("LZ4: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+  }
+}
+
+Status inflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
+  const size_t made = ZSTD_decompress(out.data(), out.size(), in.data(), in.size());
+  if (ZSTD_isError(made)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(made));
+  if (made != out.size())
+    return corrupt("zstd: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+  return {};
+}
+
+constexpr uint64_t kAsStored = ~uint64_t{0};  // the length -1
+
+Result<uint64_t> stated_length(const Bytes& stored) {
+  if (stored.size < 8)
+    return corrupt("wants a length before a compressed buffer, got " + std::to_string(stored.size) +
+                   " bytes");
+  return load<uint64_t>(stored.data());
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored) {
+  if (codec == Codec::none) return stored;
+  uint64_t packed = 0, unpacked = 0;
+  for (const Bytes& bytes : stored) {
+    if (bytes.size == 0) continue;
+    HEADRACE_ASSIGN(const uint64_t length, stated_length(bytes));
+    if (length == kAsStored) continue;
+    packed += bytes.size;
+    unpacked += std::min(length, kMost + 1);  // a sum that cannot overflow
+    const uint64_t limit = std::min(kMost, std::max(kFree, kMaxRatio * packed));
+    if (unpacked > limit)
+      return Status(Code::exhausted, "wants a record batch to unpack to at most " + std::to_string(limit) +
+                                         " bytes, it says " + std::to_string(length));
+  }
+  for (Bytes& bytes : stored) {
+    if (bytes.size == 0) continue;
+    const auto length = load<uint64_t>(bytes.data());
+    const std::span<const std::byte> in = bytes.span().subspan(8);
+    if (length == kAsStored) {
+      bytes = {bytes.buffer, bytes.offset + 8, in.size()};
+      continue;
+    }
+    const MutableBufferPtr made = HeapBuffer::make(length);
+    const std::span<std::byte> out(made->mutable_data(), length);
+    HEADRACE_TRY(codec == Codec::lz4 ? inflate_lz4(in, out) : inflate_zstd(in, out));
+    bytes = {made, 0, length};
+  }
+  return stored;
+}
+
+}  // namespace headrace::arrow

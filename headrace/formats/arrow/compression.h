@@ -1,0 +1,22 @@
+// Compressed buffers of record batches: LZ4 frames and zstd, each behind the length it unpacks to.
+#pragma once
+#include <vector>
+
+#include "headrace/core/buffer.h"
+#include "headrace/formats/arrow/message.h"
+
+namespace headrace::arrow {
+
+// A part of a buffer, shared.
+struct Bytes {
+  BufferPtr buffer;
+  size_t offset = 0, size = 0;
+  const std::byte* data() const { return buffer->data() + offset; }
+  std::span<const std::byte> span() const { return {data(), size}; }
+};
+
+// Each of `stored` without its compression; those stored as they are share their bytes. What they say they
+// unpack to is added up and refused before any memory is taken.
+Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored);
+
+}  // namespace headrace::arrow

@@ -1,0 +1,276 @@
+#include "headrace/formats/arrow/group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "headrace/formats/arrow/body.h"
+
+namespace headrace::arrow {
+namespace {
+
+constexpr uint64_t kRunBytes = 4096;    // batches of one row that begin in the same page are read together
+constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
+constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
+constexpr uint64_t kHead = 4096;        // usually all of a batch's metadata
+
+bool is_small(const TableFile& file, uint64_t batch) {
+  const Contents& contents = file.contents;
+  return !contents.is_compressed && file.batches[batch].length < kRunBytes &&
+         contents.rows_before(batch + 1) - contents.rows_before(batch) == 1;
+}
+
+uint64_t page_of(const TableFile& file, uint64_t batch) { return file.batches[batch].offset / kRunBytes; }
+
+Group run_of(const TableFile& file, uint64_t batch) {
+  const auto joins = [&](uint64_t other) {
+    return page_of(file, other) == page_of(file, batch) && is_small(file, other);
+  };
+  uint64_t first = batch, end = batch + 1;
+  while (first > 0 && joins(first - 1)) --first;
+  while (end < file.batches.size() && joins(end)) ++end;
+  return {0, first, end - first, 0, end - first};
+}
+
+// Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
+uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
+  const uint64_t length = file.batches[batch].length;
+  if (file.contents.is_compressed || length <= kWhole) return rows;
+  const uint64_t each = table.row_bytes != 0 ? table.row_bytes : std::max<uint64_t>(length / rows, 1);
+  return std::clamp<uint64_t>(kPart / each, 1, rows);
+}
+
+Status get_row(const std::vector<Values>& columns, uint64_t row, Nulls nulls, std::vector<Tensor>& fields) {
+  fields.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) HEADRACE_TRY(columns[i].at(row, nulls, fields[i]));
+  return {};
+}
+
+Status no_row(uint64_t count, uint64_t row) {
+  return invalid("arrow: wants a row below " + std::to_string(count) + ", got " + std::to_string(row));
+}
+
+class Rows final : public Block {
+ public:
+  Rows(std::shared_ptr<const Table> table, std::vector<Values> columns, uint64_t count, size_t held)
+      : table_(std::move(table)), columns_(std::move(columns)), count_(count), held_(held) {
+    for (const Values& values : columns_) held_ += values.held;
+  }
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= count_) return no_row(count_, row);
+    return get_row(columns_, row, table_->nulls, fields).before("arrow: ");
+  }
+  bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
+    const Values& values = columns_[static_cast<size_t>(field)];
+    if (!values.is_plain() || std::ranges::any_of(rows, [&](uint64_t row) { return row >= count_; }))
+      return false;
+    const size_t size = values.row_bytes();
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (size > 0) std::memcpy(out + i * size, values.data.data() + rows[i] * size, size);
+    return true;
+  }
+  size_t held_bytes() const override { return held_; }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  std::vector<Values> columns_;
+  uint64_t count_;
+  size_t held_;
+};
+
+// A batch whose bytes, metadata first, are `bytes`.
+Result<std::vector<Values>> read_batch(const TableFile& file, const Bytes& bytes, uint64_t rows,
+                                       size_t* held) {
+  HEADRACE_ASSIGN(const Message message, Message::read(bytes.span()));
+  HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
+  HEADRACE_TRY(batch.fits(*file.layout));
+  const uint64_t metadata = metadata_length(bytes.span());
+  HEADRACE_ASSIGN(
+      const Body body,
+      Body::whole(*file.columns, batch, {bytes.buffer, bytes.offset + metadata, bytes.size - metadata}));
+  HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(*file.columns, batch, 0, rows, file.dictionaries));
+  *held += body.held();
+  return body.read(batch, std::move(reader));
+}
+
+// Batches of one row; each is looked into when its row is asked for, as of a shuffled epoch's visit only one
+// is.
+class Run final : public Block {
+ public:
+  Run(std::shared_ptr<const Table> table, const Group& group, BufferPtr bytes)
+      : table_(std::move(table)), group_(group), bytes_(std::move(bytes)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= group_.rows) return no_row(group_.rows, row);
+    return read(row, fields).before("arrow: ");
+  }
+
+ private:
+  Status read(uint64_t row, std::vector<Tensor>& fields) const {
+    const TableFile& file = table_->files[group_.file];
+    const RecordExtent& place = file.batches[group_.batch + row];
+    const Bytes bytes{bytes_, place.offset - file.batches[group_.batch].offset, place.length};
+    size_t held = 0;
+    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, bytes, 1, &held));
+    return get_row(columns, 0, table_->nulls, fields);
+  }
+
+  std::shared_ptr<const Table> table_;
+  Group group_;
+  BufferPtr bytes_;
+};
+
+// In one read where all of a batch is wanted or it is small. Else its metadata, then the buffers it needs: of
+// some rows first what has a fixed size and the offsets, then what lies between these.
+class OpenGroup final : public Opening<BlockPtr> {
+ public:
+  OpenGroup(std::shared_ptr<const Table> table, const Group& group)
+      : table_(std::move(table)),
+        group_(group),
+        file_(table_->files[group.file]),
+        begin_(file_.batches[group.batch].offset),
+        length_(file_.batches[group.batch].length) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    auto step = next(bytes);
+    if (!step.ok()) return step.status().before("arrow: ");
+    return step;
+  }
+
+ private:
+  enum class Stage { start, run, whole, metadata, buffers, rows };
+
+  Result<Step<BlockPtr>> next(std::span<const BufferPtr> bytes) {
+    switch (stage_) {
+      case Stage::start: return start();
+      case Stage::run: return Step<BlockPtr>(std::make_shared<Run>(table_, group_, bytes[0]));
+      case Stage::whole: return whole(bytes[0]);
+      case Stage::metadata: return metadata(bytes[0]);
+      case Stage::buffers: return buffers(bytes);
+      case Stage::rows: return rows(bytes);
+    }
+    return internal_error("no such stage");
+  }
+
+  Result<Step<BlockPtr>> ask(Stage next, uint64_t offset, uint64_t length) {
+    stage_ = next;
+    return Step<BlockPtr>(std::vector<Extent>{{group_.file, offset, length}});
+  }
+
+  Result<Step<BlockPtr>> start() {
+    if (group_.is_run()) {
+      const RecordExtent& last = file_.batches[group_.batch + group_.batches - 1];
+      return ask(Stage::run, begin_, last.offset + last.length - begin_);
+    }
+    const Contents& contents = file_.contents;
+    const uint64_t rows = contents.rows_before(group_.batch + 1) - contents.rows_before(group_.batch);
+    const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
+    if (takes_all || length_ <= kWhole) return ask(Stage::whole, begin_, length_);
+    return ask(Stage::metadata, begin_, std::min(length_, kHead));
+  }
+
+  Result<Step<BlockPtr>> whole(const BufferPtr& bytes) {
+    size_t held = 0;
+    HEADRACE_ASSIGN(std::vector<Values> columns,
+                    read_batch(file_, {bytes, 0, bytes->size()}, group_.rows, &held));
+    return made(std::move(columns), held);
+  }
+
+  Result<Step<BlockPtr>> metadata(const BufferPtr& bytes) {
+    metadata_ = bytes;
+    if (bytes->size() < kPrefix)
+      return corrupt("wants a message, got " + std::to_string(bytes->size()) + " bytes");
+    const uint64_t needs = metadata_length(bytes->bytes());
+    if (needs > length_)
+      return corrupt("wants a message's metadata of at most " + std::to_string(length_) + " bytes, got " +
+                     std::to_string(needs));
+    if (needs > bytes->size()) return ask(Stage::metadata, begin_, needs);
+    HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
+    HEADRACE_ASSIGN(batch_, Batch::of(message));
+    HEADRACE_TRY(batch_->fits(*file_.layout));
+    body_at_ = begin_ + needs;
+    if (batch_->body() > length_ - needs)
+      return corrupt("wants a body of at most " + std::to_string(length_ - needs) + " bytes, got " +
+                     std::to_string(batch_->body()));
+    HEADRACE_ASSIGN(reader_,
+                    RowsReader::make(*file_.columns, *batch_, group_.first, group_.rows, file_.dictionaries));
+    return batch_->codec() == Codec::none ? ask_rows() : ask_buffers();
+  }
+
+  Result<Step<BlockPtr>> ask_buffers() {
+    stage_ = Stage::buffers;
+    HEADRACE_ASSIGN(needed_, buffers_of(*file_.columns, *batch_));
+    std::vector<Extent> extents;
+    for (const uint32_t buffer : needed_) {
+      HEADRACE_ASSIGN(const Piece piece, batch_->piece(buffer));
+      extents.push_back({group_.file, body_at_ + piece.offset, piece.length});
+    }
+    return Step<BlockPtr>(std::move(extents));
+  }
+
+  Result<Step<BlockPtr>> buffers(std::span<const BufferPtr> bytes) {
+    HEADRACE_ASSIGN(const Body body, Body::parts(needed_, *batch_, parts_of(bytes)));
+    HEADRACE_ASSIGN(std::vector<Values> columns, body.read(*batch_, *std::move(reader_)));
+    return made(std::move(columns), body.held());
+  }
+
+  Result<Step<BlockPtr>> ask_rows() {
+    stage_ = Stage::rows;
+    std::vector<Extent> extents;
+    for (const Cut& cut : reader_->cuts()) {
+      HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, cut));
+      extents.push_back({group_.file, body_at_ + piece.offset, piece.length});
+    }
+    if (extents.empty()) return made((*std::move(reader_)).finish(), 0);
+    return Step<BlockPtr>(std::move(extents));
+  }
+
+  Result<Step<BlockPtr>> rows(std::span<const BufferPtr> bytes) {
+    HEADRACE_TRY(reader_->take(parts_of(bytes)));
+    return ask_rows();
+  }
+
+  static std::vector<Bytes> parts_of(std::span<const BufferPtr> bytes) {
+    std::vector<Bytes> out;
+    for (const BufferPtr& part : bytes) out.push_back({part, 0, part->size()});
+    return out;
+  }
+
+  Result<Step<BlockPtr>> made(std::vector<Values> columns, size_t held) {
+    return Step<BlockPtr>(std::make_shared<Rows>(table_, std::move(columns), group_.rows, held));
+  }
+
+  std::shared_ptr<const Table> table_;
+  Group group_;
+  const TableFile& file_;
+  uint64_t begin_, length_, body_at_ = 0;
+  Stage stage_ = Stage::start;
+  BufferPtr metadata_;  // what the batch borrows
+  std::optional<Batch> batch_;
+  std::optional<RowsReader> reader_;
+  std::vector<uint32_t> needed_;
+};
+
+}  // namespace
+
+Group Table::group_of(uint64_t row) const {
+  const auto after = std::ranges::upper_bound(first, row);
+  const auto at = static_cast<size_t>(after - first.begin() - 1);
+  const TableFile& file = files[at];
+  const uint64_t in_file = row - first[at], batch = file.contents.batch_of(in_file);
+  if (is_small(file, batch)) {
+    Group run = run_of(file, batch);
+    run.file = at;
+    return run;
+  }
+  const uint64_t begin = file.contents.rows_before(batch);
+  const uint64_t rows = file.contents.rows_before(batch + 1) - begin;
+  const uint64_t together = rows_together(*this, file, batch, rows);
+  const uint64_t part = (in_file - begin) / together * together;
+  return {at, batch, 1, part, std::min(together, rows - part)};
+}
+
+std::unique_ptr<Opening<BlockPtr>> open_group(std::shared_ptr<const Table> table, const Group& group) {
+  return std::make_unique<OpenGroup>(std::move(table), group);
+}
+
+}  // namespace headrace::arrow

@@ -1,0 +1,36 @@
+// What is known of one file before any of its rows is read: its schema, its dictionaries, where each batch
+// lies and how many rows it has. Found once, kept in the file's sidecar.
+#pragma once
+#include <memory>
+
+#include "headrace/formats/format.h"
+
+namespace headrace::arrow {
+
+// What FileIndex::extra holds. FileIndex::records are the batches, with their metadata.
+struct Contents {
+  std::string schema;                     // the message
+  std::vector<std::string> dictionaries;  // the messages with their bodies
+  bool is_compressed = false;             // any batch
+  std::vector<uint64_t> first_row;        // of each batch, and the number of rows; empty when rows_each tells
+  uint64_t rows_each = 0;                 // of each batch, when all have as many
+  uint64_t num_rows = 0;
+
+  uint64_t rows_before(uint64_t batch) const {
+    return first_row.empty() ? batch * rows_each : first_row[batch];
+  }
+  uint64_t batch_of(uint64_t row) const;  // REQUIRES: row < num_rows
+};
+inline constexpr char kIndexKind[] = "arrow 1";
+
+std::string pack(const Contents& contents);
+Result<Contents> unpack(const FileIndex& index);  // the number of rows comes from the records
+
+// An IPC file by its footer, a stream by a walk from message to message. `tail`: bytes asked from the end at
+// first.
+std::unique_ptr<Opening<FileIndex>> index_arrow(SourceFile file, uint64_t tail = 64 << 10);
+
+enum class Form { none, file, stream, feather1 };
+Form form_of(std::span<const std::byte> head);
+
+}  // namespace headrace::arrow

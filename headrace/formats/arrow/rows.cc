@@ -1,0 +1,206 @@
+#include "headrace/formats/arrow/rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace headrace::arrow {
+namespace {
+
+// Where rows begin inside the piece that was cut for them: bits begin at whole bytes.
+uint64_t first_byte(uint64_t bit) { return bit / 8; }
+uint64_t bytes_of(uint64_t bit, uint64_t count) { return count == 0 ? 0 : (bit + count + 7) / 8 - bit / 8; }
+
+Result<uint64_t> product(uint64_t a, uint64_t b, const std::string& name) {
+  uint64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) return corrupt("has too many values in column '" + name + "'");
+  return out;
+}
+
+// Eight booleans a byte become one a byte.
+void spread_bits(Values& values, uint64_t shift, uint64_t count) {
+  const Bits bits{values.data, shift};
+  const MutableBufferPtr made = HeapBuffer::make(count);
+  for (uint64_t i = 0; i < count; ++i) made->mutable_data()[i] = std::byte{bits[i]};
+  values.data = {made, 0, count};
+  values.held += count;
+}
+
+void widen(Values& values, uint64_t count) {
+  const MutableBufferPtr made = HeapBuffer::make(count * sizeof(int64_t));
+  for (uint64_t i = 0; i < count; ++i) {
+    const int64_t wide = load<int32_t>(values.data.data() + i * sizeof(int32_t));
+    std::memcpy(made->mutable_data() + i * sizeof wide, &wide, sizeof wide);
+  }
+  values.data = {made, 0, made->size()};
+  values.held += made->size();
+}
+
+// Numbers are read in place as their type wants them; writers pad so that they are, others are copied.
+void align(Values& values) {
+  if (reinterpret_cast<uintptr_t>(values.data.data()) % size_of(values.dtype) == 0) return;
+  const MutableBufferPtr made = HeapBuffer::make(values.data.size);
+  if (values.data.size > 0) std::memcpy(made->mutable_data(), values.data.data(), values.data.size);
+  values.data = {made, 0, made->size()};
+  values.held += made->size();
+}
+
+}  // namespace
+
+Result<RowsReader> RowsReader::make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
+                                    uint64_t count, const Dictionaries& dictionaries) {
+  if (!within(first, count, batch.rows()))
+    return corrupt("wants rows " + std::to_string(first) + " to " + std::to_string(first + count) +
+                   " of a record batch, it has " + std::to_string(batch.rows()));
+  RowsReader out(columns, batch, first, count);
+  out.values_.reserve(columns.size());
+  for (const Column& column : columns) HEADRACE_TRY(out.begin(column, dictionaries));
+  return out;
+}
+
+Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries) {
+  const size_t i = values_.size();
+  Values& values = values_.emplace_back();
+  values.name = column.name, values.dtype = column.stored, values.item = column.item;
+  values.items_each = column.items_each(), values.count = count_, values.offset_size = column.offset_size;
+  if (column.dictionary) {
+    const auto it = dictionaries.find(*column.dictionary);
+    if (it == dictionaries.end() || !it->second)
+      return corrupt("wants dictionary " + std::to_string(*column.dictionary) + " of column '" + column.name +
+                     "', the file has none");
+    values.dictionary = it->second;
+  }
+  HEADRACE_TRY(want_present(i));
+  first_item_.push_back(0), num_items_.push_back(0);
+  if (count_ == 0) return wanted_.clear(), Status();  // a batch without rows may leave out its offsets
+  if (!column.is_list()) {
+    HEADRACE_ASSIGN(first_item_[i], product(first_, values.items_each, column.name));
+    HEADRACE_ASSIGN(num_items_[i], product(count_, values.items_each, column.name));
+    return want_items(i);
+  }
+  const auto size = static_cast<uint64_t>(column.offset_size);
+  HEADRACE_ASSIGN(const uint64_t begin, product(first_, size, column.name));
+  HEADRACE_ASSIGN(const uint64_t length, product(count_ + 1, size, column.name));
+  return want(i, Part::offsets, column.offsets, begin, length);
+}
+
+Status RowsReader::want_present(size_t i) {
+  const Column& column = (*columns_)[i];
+  for (const NodeAt& at : column.rows) {
+    HEADRACE_ASSIGN(const Node node, batch_->node(at.node));
+    if (node.rows != batch_->rows())
+      return corrupt("wants " + std::to_string(batch_->rows()) + " rows in column '" + column.name +
+                     "', got " + std::to_string(node.rows));
+    if (node.nulls == 0) continue;
+    values_[i].present.push_back({{}, first_ % 8});
+    HEADRACE_TRY(want(i, Part::present, at.validity, first_byte(first_), bytes_of(first_, count_)));
+  }
+  for (const uint32_t between : column.between) {
+    HEADRACE_ASSIGN(const Node node, batch_->node(between));
+    if (node.nulls != 0)
+      return Status(Code::unavailable,
+                    "cannot serve null lists inside the lists of column '" + column.name + "'");
+  }
+  return {};
+}
+
+// The values themselves, and which of them are null.
+Status RowsReader::want_items(size_t i) {
+  const Column& column = (*columns_)[i];
+  const uint64_t first = first_item_[i], count = num_items_[i], size = size_of(column.stored);
+  if (column.items) {
+    HEADRACE_ASSIGN(const Node node, batch_->node(column.items->node));
+    if (node.nulls != 0) {
+      values_[i].items_present.shift = first % 8;
+      HEADRACE_TRY(
+          want(i, Part::items_present, column.items->validity, first_byte(first), bytes_of(first, count)));
+    }
+  }
+  if (column.bits) return want(i, Part::data, column.values, first_byte(first), bytes_of(first, count));
+  HEADRACE_ASSIGN(const uint64_t begin, product(first, size, column.name));
+  HEADRACE_ASSIGN(const uint64_t length, product(count, size, column.name));
+  return want(i, Part::data, column.values, begin, length);
+}
+
+Status RowsReader::want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length) {
+  HEADRACE_ASSIGN(const uint32_t buffer, batch_->buffer(at));
+  wanted_.push_back({{buffer, offset, length}, column, part});
+  return {};
+}
+
+std::vector<Cut> RowsReader::cuts() const {
+  std::vector<Cut> out;
+  for (const Wanted& wanted : wanted_) out.push_back(wanted.cut);
+  return out;
+}
+
+Status RowsReader::take(const std::vector<Bytes>& bytes) {
+  const std::vector<Wanted> answered = std::exchange(wanted_, {});
+  std::vector<size_t> presents(values_.size());
+  for (size_t i = 0; i < answered.size(); ++i) {
+    Values& values = values_[answered[i].column];
+    switch (answered[i].part) {
+      case Part::present: values.present[presents[answered[i].column]++].bytes = bytes[i]; break;
+      case Part::items_present: values.items_present.bytes = bytes[i]; break;
+      case Part::offsets: values.offsets = bytes[i]; break;
+      case Part::data:
+        values.data = bytes[i];
+        settle(answered[i].column);
+        break;
+    }
+  }
+  for (const Wanted& was : answered) {
+    if (was.part != Part::offsets) continue;
+    HEADRACE_TRY(check_offsets(was.column));
+    HEADRACE_TRY(want_items(was.column));
+  }
+  return {};
+}
+
+// One pass: they never go back. Whether the last is inside the values is seen when these are cut.
+Status RowsReader::check_offsets(size_t i) {
+  const Values& values = values_[i];
+  uint64_t last = values.offset(0);
+  for (uint64_t row = 1; row <= count_; ++row) {
+    const uint64_t next = values.offset(row);
+    if (next < last)
+      return corrupt("wants offsets in order in column '" + values.name + "', row " +
+                     std::to_string(first_ + row - 1) + " goes from " + std::to_string(last) + " to " +
+                     std::to_string(next));
+    last = next;
+  }
+  HEADRACE_ASSIGN(first_item_[i], product(values.offset(0), values.items_each, values.name));
+  HEADRACE_ASSIGN(num_items_[i], product(last - values.offset(0), values.items_each, values.name));
+  return {};
+}
+
+void RowsReader::settle(size_t i) {
+  const Column& column = (*columns_)[i];
+  Values& values = values_[i];
+  if (column.bits) spread_bits(values, first_item_[i] % 8, num_items_[i]);
+  if (column.stored != column.dtype) widen(values, num_items_[i]);
+  values.dtype = column.dtype;
+  align(values);
+}
+
+Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, const Batch& batch) {
+  std::vector<BufferAt> all;
+  for (const Column& column : columns) {
+    for (const NodeAt& node : column.rows) {
+      HEADRACE_ASSIGN(const Node stated, batch.node(node.node));
+      if (stated.nulls != 0) all.push_back(node.validity);
+    }
+    if (column.items) all.push_back(column.items->validity);
+    if (column.is_list()) all.push_back(column.offsets);
+    all.push_back(column.values);
+  }
+  std::vector<uint32_t> out;
+  for (const BufferAt at : all) {
+    HEADRACE_ASSIGN(const uint32_t buffer, batch.buffer(at));
+    out.push_back(buffer);
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace headrace::arrow

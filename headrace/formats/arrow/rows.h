@@ -1,0 +1,56 @@
+// Some rows of a record batch as fields: which bytes of its body they need, and the values once those are
+// there.
+#pragma once
+#include <vector>
+
+#include "headrace/formats/arrow/compression.h"
+#include "headrace/formats/arrow/message.h"
+#include "headrace/formats/arrow/values.h"
+
+namespace headrace::arrow {
+
+// A part of one of the batch's buffers, as it is without compression.
+struct Cut {
+  uint32_t buffer = 0;
+  uint64_t offset = 0, length = 0;
+};
+
+// Rows [first, first + count). Ask for `cuts`, give their bytes to `take`, until there are none.
+class RowsReader {
+ public:
+  // REQUIRES: `columns` outlives this and the batch fits their layout.
+  static Result<RowsReader> make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
+                                 uint64_t count, const Dictionaries& dictionaries);
+  std::vector<Cut> cuts() const;
+  Status take(const std::vector<Bytes>& bytes);
+  // REQUIRES: no cuts are left.
+  std::vector<Values> finish() && { return std::move(values_); }
+
+ private:
+  enum class Part { present, items_present, offsets, data };
+  struct Wanted {
+    Cut cut;
+    size_t column;
+    Part part;
+  };
+  RowsReader(const std::vector<Column>& columns, const Batch& batch, uint64_t first, uint64_t count)
+      : columns_(&columns), batch_(&batch), first_(first), count_(count) {}
+  Status begin(const Column& column, const Dictionaries& dictionaries);
+  Status want_present(size_t column);
+  Status want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length);
+  Status want_items(size_t column);
+  Status check_offsets(size_t column);
+  void settle(size_t column);
+
+  const std::vector<Column>* columns_;
+  const Batch* batch_;
+  uint64_t first_, count_;
+  std::vector<Values> values_;
+  std::vector<uint64_t> num_items_, first_item_;  // of each column
+  std::vector<Wanted> wanted_;
+};
+
+// The buffers that `columns` may ask for, in order, each once.
+Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, const Batch& batch);
+
+}  // namespace headrace::arrow

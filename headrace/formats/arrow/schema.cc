@@ -1,0 +1,365 @@
+#include "headrace/formats/arrow/schema.h"
+
+#include <algorithm>
+#include <set>
+
+namespace headrace::arrow {
+namespace {
+
+constexpr int kMaxDepth = 16;
+constexpr size_t kMaxColumns = 4096;
+constexpr int32_t kMaxWidth = 1 << 26;
+
+// Schema.fbs: the union Type.
+enum Type : uint8_t {
+  kNull = 1,
+  kInt = 2,
+  kFloat = 3,
+  kBinary = 4,
+  kUtf8 = 5,
+  kBool = 6,
+  kDecimal = 7,
+  kDate = 8,
+  kTime = 9,
+  kTimestamp = 10,
+  kInterval = 11,
+  kList = 12,
+  kStruct = 13,
+  kUnion = 14,
+  kFixedBinary = 15,
+  kFixedList = 16,
+  kMap = 17,
+  kDuration = 18,
+  kLargeBinary = 19,
+  kLargeUtf8 = 20,
+  kLargeList = 21,
+  kRunEnds = 22,
+  kBinaryView = 23,
+  kUtf8View = 24,
+  kListView = 25,
+  kLargeListView = 26,
+};
+
+Result<DType> int_type(const FlatTable& type) {
+  HEADRACE_ASSIGN(const auto bits, type.number<int32_t>(0, 0));
+  HEADRACE_ASSIGN(const auto is_signed, type.number<uint8_t>(1, 0));
+  switch (bits) {
+    case 8: return is_signed ? DType::i8 : DType::u8;
+    case 16: return is_signed ? DType::i16 : DType::u16;
+    case 32: return is_signed ? DType::i32 : DType::u32;
+    case 64: return is_signed ? DType::i64 : DType::u64;
+    default: return corrupt("wants an integer of 8 to 64 bits, got " + std::to_string(bits));
+  }
+}
+
+Result<DType> float_type(const FlatTable& type) {
+  constexpr DType floats[] = {DType::f16, DType::f32, DType::f64};
+  HEADRACE_ASSIGN(const auto precision, type.number<int16_t>(0, 0));
+  if (precision < 0 || precision > 2)
+    return corrupt("wants a float's precision of 0 to 2, got " + std::to_string(precision));
+  return floats[precision];
+}
+
+// Days since 1970 have 32 bits, milliseconds 64; a time of day has what its type says.
+Result<DType> date_type(const FlatTable& type, uint8_t kind) {
+  if (kind == kDate) {
+    HEADRACE_ASSIGN(const auto unit, type.number<int16_t>(0, 1));
+    return unit == 0 ? DType::i32 : DType::i64;
+  }
+  HEADRACE_ASSIGN(const auto bits, type.number<int32_t>(1, 32));
+  return bits == 32 ? DType::i32 : DType::i64;
+}
+
+// Walks the tree of fields in the order in which a record batch lists its nodes and buffers.
+class Walk {
+ public:
+  Walk(Layout* out, int version) : out_(out), version_(version) {}
+
+  Status fields(const FlatTable& table, const FlatVector& fields, const std::string& prefix, int depth) {
+    for (uint32_t i = 0; i < fields.count; ++i) {
+      HEADRACE_ASSIGN(const FlatTable field, table.element(fields, i));
+      HEADRACE_TRY(this->field(field, prefix, depth));
+    }
+    return {};
+  }
+
+  Status field(const FlatTable& field, const std::string& prefix, int depth) {
+    if (depth > kMaxDepth || ++seen_ > kMaxColumns)
+      return Status(Code::exhausted, "has more than " + std::to_string(kMaxColumns) + " columns or " +
+                                         std::to_string(kMaxDepth) + " levels");
+    HEADRACE_ASSIGN(const auto name, field.text(0));
+    HEADRACE_ASSIGN(const auto kind, field.number<uint8_t>(2, 0));
+    HEADRACE_ASSIGN(const auto type, field.table(3));
+    HEADRACE_ASSIGN(const auto dictionary, field.table(4));
+    if (!type) return corrupt("wants a type for column '" + std::string(name) + "', got none");
+    Column column;
+    column.name = prefix + std::string(name);
+    column.rows = parents_;
+    if (dictionary) return encoded(field, *dictionary, column, depth);
+    return of_type(field, *type, kind, column, depth);
+  }
+
+ private:
+  BufferAt next_buffers(uint32_t count) {
+    const BufferAt at{out_->num_buffers, out_->num_views};
+    out_->num_buffers += count;
+    return at;
+  }
+  static BufferAt after(BufferAt at, uint32_t count) { return {at.fixed + count, at.views}; }
+
+  // A node whose first buffer is its bitmap; its place is that of the column's rows too.
+  BufferAt begin(Column& column, uint32_t num_buffers) {
+    const BufferAt at = next_buffers(num_buffers);
+    column.rows.push_back({out_->num_nodes++, at});
+    return at;
+  }
+  Status keep(Column column) {
+    out_->columns.push_back(std::move(column));
+    return {};
+  }
+  Status refuse(Column& column, uint32_t num_buffers, std::string why) {
+    begin(column, num_buffers);
+    column.refused = std::move(why);
+    return keep(std::move(column));
+  }
+
+  Status of_type(const FlatTable& field, const FlatTable& type, uint8_t kind, Column& column, int depth) {
+    switch (kind) {
+      case kInt: {
+        HEADRACE_ASSIGN(const DType dtype, int_type(type));
+        return fixed(column, dtype, dtype);
+      }
+      case kFloat: {
+        HEADRACE_ASSIGN(const DType dtype, float_type(type));
+        return fixed(column, dtype, dtype);
+      }
+      case kBool: column.bits = true; return fixed(column, DType::boolean, DType::boolean);
+      case kDate:
+      case kTime: {
+        HEADRACE_ASSIGN(const DType stored, date_type(type, kind));
+        return fixed(column, DType::i64, stored);
+      }
+      case kTimestamp:
+      case kDuration: return fixed(column, DType::i64, DType::i64);
+      case kFixedBinary: {
+        HEADRACE_ASSIGN(const auto width, type.number<int32_t>(0, 0));
+        HEADRACE_TRY(widen(column, width));
+        return fixed(column, DType::u8, DType::u8);
+      }
+      case kBinary: return text(column, DType::bytes, 4);
+      case kUtf8: return text(column, DType::str, 4);
+      case kLargeBinary: return text(column, DType::bytes, 8);
+      case kLargeUtf8: return text(column, DType::str, 8);
+      case kStruct: return structure(field, column, depth);
+      case kList: return list(field, column, 4, depth);
+      case kLargeList: return list(field, column, 8, depth);
+      case kFixedList: return fixed_list(field, type, column, depth);
+      default: return other(field, type, kind, column, depth);
+    }
+  }
+
+  Status other(const FlatTable& field, const FlatTable& type, uint8_t kind, Column& column, int depth) {
+    const bool old = version_ < 4;  // before V5 unions had a bitmap
+    switch (kind) {
+      case kNull: return refuse(column, 0, "the null type");
+      case kDecimal: return refuse(column, 2, "decimals");
+      case kInterval: return refuse(column, 2, "intervals");
+      case kBinaryView:
+      case kUtf8View: {
+        const Status status = refuse(column, 2, "views of bytes or text");
+        ++out_->num_views;
+        return status;
+      }
+      case kMap: return opaque(field, column, 2, "maps", depth);
+      case kListView:
+      case kLargeListView: return opaque(field, column, 3, "views of lists", depth);
+      case kRunEnds: return opaque(field, column, 0, "run-end encoding", depth);
+      case kUnion: {
+        HEADRACE_ASSIGN(const auto mode, type.number<int16_t>(0, 0));
+        return opaque(field, column, (mode == 0 ? 1 : 2) + (old ? 1 : 0), "unions", depth);
+      }
+      default:
+        return Status(Code::unavailable, "cannot read columns of type " + std::to_string(kind) + ", which '" +
+                                             column.name + "' has");
+    }
+  }
+
+  static Status widen(Column& column, int32_t count) {
+    if (count < 0 || count > kMaxWidth)
+      return corrupt("wants a width of 0 to " + std::to_string(kMaxWidth) + " in column '" + column.name +
+                     "', got " + std::to_string(count));
+    if (column.item.rank() + 2 > kMaxRank || column.item.count() > kMaxWidth / std::max(count, 1))
+      column.refused = "fixed-size lists this large or this deep";
+    else
+      column.item = column.item.with_front(count);
+    return {};
+  }
+
+  Status fixed(Column& column, DType dtype, DType stored) {
+    column.dtype = dtype, column.stored = stored;
+    column.values = after(begin(column, 2), 1);
+    return keep(std::move(column));
+  }
+
+  Status text(Column& column, DType dtype, int offset_size) {
+    column.dtype = column.stored = dtype, column.offset_size = offset_size;
+    const BufferAt at = begin(column, 3);
+    column.offsets = after(at, 1), column.values = after(at, 2);
+    return keep(std::move(column));
+  }
+
+  Status structure(const FlatTable& field, Column& column, int depth) {
+    HEADRACE_ASSIGN(const auto children, field.vector(5, 4));
+    begin(column, 1);
+    const std::vector<NodeAt> outside = std::exchange(parents_, column.rows);
+    HEADRACE_TRY(fields(field, children, column.name + "/", depth + 1));
+    parents_ = outside;
+    return {};
+  }
+
+  // The columns that the children of `field` would be on their own; they are taken out again.
+  Result<std::vector<Column>> children_of(const FlatTable& field, int depth) {
+    HEADRACE_ASSIGN(const auto children, field.vector(5, 4));
+    const size_t before = out_->columns.size();
+    const std::vector<NodeAt> outside = std::exchange(parents_, {});
+    HEADRACE_TRY(fields(field, children, "", depth + 1));
+    parents_ = outside;
+    const auto first = out_->columns.begin() + static_cast<ptrdiff_t>(before);
+    std::vector<Column> out(std::make_move_iterator(first), std::make_move_iterator(out_->columns.end()));
+    out_->columns.resize(before);
+    return out;
+  }
+
+  Status opaque(const FlatTable& field, Column& column, uint32_t num_buffers, std::string why, int depth) {
+    begin(column, num_buffers);
+    HEADRACE_ASSIGN(const auto children, children_of(field, depth));
+    (void)children;  // counted, and not served
+    column.refused = std::move(why);
+    return keep(std::move(column));
+  }
+
+  // What the list `column` takes from its only child. False when it is more than numbers.
+  static bool take_numbers(Column& column, const std::vector<Column>& children) {
+    if (children.size() != 1) return false;
+    const Column& child = children[0];
+    if (child.is_list() || child.dictionary || !child.refused.empty() || child.rows.size() != 1) return false;
+    column.dtype = child.dtype, column.stored = child.stored, column.bits = child.bits;
+    column.item = child.item, column.values = child.values, column.between = child.between;
+    if (child.items) column.between.push_back(child.rows[0].node);
+    column.items = child.items ? child.items : child.rows[0];
+    return true;
+  }
+
+  Status list(const FlatTable& field, Column& column, int offset_size, int depth) {
+    column.offset_size = offset_size;
+    column.offsets = after(begin(column, 2), 1);
+    HEADRACE_ASSIGN(const auto children, children_of(field, depth));
+    if (!take_numbers(column, children)) column.refused = "lists of other things than numbers";
+    return keep(std::move(column));
+  }
+
+  Status fixed_list(const FlatTable& field, const FlatTable& type, Column& column, int depth) {
+    HEADRACE_ASSIGN(const auto count, type.number<int32_t>(0, 0));
+    begin(column, 1);
+    HEADRACE_ASSIGN(const auto children, children_of(field, depth));
+    if (!take_numbers(column, children)) column.refused = "fixed-size lists of other things than numbers";
+    HEADRACE_TRY(widen(column, count));
+    return keep(std::move(column));
+  }
+
+  // A place in a dictionary for each row; the field's own type is that of the dictionary's values.
+  Status encoded(const FlatTable& field, const FlatTable& dictionary, Column& column, int depth) {
+    HEADRACE_ASSIGN(const auto id, dictionary.number<int64_t>(0, 0));
+    HEADRACE_ASSIGN(const auto places, dictionary.table(1));
+    DType place = DType::i32;
+    if (places) {
+      HEADRACE_ASSIGN(place, int_type(*places));
+    }
+    HEADRACE_ASSIGN(const auto kind, field.number<uint8_t>(2, 0));
+    HEADRACE_ASSIGN(const auto type, field.table(3));
+    Layout own;
+    Column values;
+    values.name = column.name;
+    HEADRACE_TRY(Walk(&own, version_).of_type(field, *type, kind, values, depth + 1));
+    column.dictionary = id;
+    if (own.columns.size() != 1 || kind == kStruct)
+      column.refused = "dictionaries of structs";
+    else if (!own.columns[0].refused.empty())
+      column.refused = own.columns[0].refused;
+    else
+      column.entries = std::make_shared<const Column>(std::move(own.columns[0]));
+    return fixed(column, place, place);
+  }
+
+  Layout* out_;
+  int version_;
+  size_t seen_ = 0;
+  std::vector<NodeAt> parents_;  // the structs around the field that is read
+};
+
+}  // namespace
+
+TensorSpec Column::spec() const {
+  if (entries) return entries->spec();
+  return {dtype, is_list() ? item.with_front(kAny) : item};
+}
+
+Result<Layout> read_layout(const FlatTable& schema, int version) {
+  HEADRACE_ASSIGN(const auto endianness, schema.number<int16_t>(0, 0));
+  if (endianness != 0) return Status(Code::unavailable, "wants little-endian numbers, got big-endian ones");
+  HEADRACE_ASSIGN(const auto fields, schema.vector(1, 4));
+  Layout out;
+  HEADRACE_TRY(Walk(&out, version).fields(schema, fields, "", 0));
+  return out;
+}
+
+namespace {
+
+std::string known_names(const Layout& layout) {
+  constexpr size_t kShown = 20;
+  std::string out;
+  for (size_t i = 0; i < std::min(layout.columns.size(), kShown); ++i)
+    out += (i == 0 ? "" : ", ") + layout.columns[i].name.substr(0, 100);
+  return layout.columns.size() > kShown ? out + ", …" : out;
+}
+
+}  // namespace
+
+Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names) {
+  std::vector<Column> chosen;
+  std::set<std::string> seen;
+  const auto choose = [&](const Column& column) -> Status {
+    if (!column.refused.empty())
+      return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
+                                           "); choose others with columns=: " + known_names(layout));
+    if (!seen.insert(column.name).second)
+      return invalid("wants each column once, got '" + column.name + "' twice");
+    chosen.push_back(column);
+    return {};
+  };
+  if (names.empty())
+    for (const Column& column : layout.columns) HEADRACE_TRY(choose(column));
+  for (const std::string& name : names) {
+    bool found = false;
+    for (const Column& column : layout.columns) {
+      if (column.name != name && !column.name.starts_with(name + "/")) continue;
+      HEADRACE_TRY(choose(column));
+      found = true;
+    }
+    if (!found) return invalid("has no column '" + name + "'; it has " + known_names(layout));
+  }
+  if (chosen.empty()) return corrupt("wants at least one column, got none");
+  return chosen;
+}
+
+Schema sample_schema(const std::vector<Column>& columns) {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  for (const Column& column : columns) {
+    names.push_back(column.name);
+    specs.push_back(column.spec());
+  }
+  return Schema::of(std::move(names), std::move(specs));
+}
+
+}  // namespace headrace::arrow

@@ -1,0 +1,153 @@
+#include "headrace/formats/arrow/table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/formats/arrow/body.h"
+#include "headrace/formats/arrow/group.h"
+
+namespace headrace::arrow {
+namespace {
+
+BufferPtr copy_of(std::string_view text) {
+  MutableBufferPtr out = HeapBuffer::make(text.size());
+  if (!text.empty()) std::memcpy(out->mutable_data(), text.data(), text.size());
+  return out;
+}
+
+Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema) {
+  HEADRACE_ASSIGN(const Message message, Message::read(std::as_bytes(std::span(schema))));
+  if (message.kind != Message::schema)
+    return corrupt("wants a schema, got message " + std::to_string(message.kind));
+  HEADRACE_ASSIGN(Layout layout, read_layout(message.header, message.version));
+  return std::make_shared<const Layout>(std::move(layout));
+}
+
+// A dictionary as `column` reads it.
+Result<ValuesPtr> read_dictionary(const BufferPtr& bytes, const Message& message, const Column& column) {
+  HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
+  const uint64_t metadata = metadata_length(bytes->bytes());
+  const std::vector<Column> columns{*column.entries};
+  HEADRACE_ASSIGN(const Body body, Body::whole(columns, batch, {bytes, metadata, bytes->size() - metadata}));
+  HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(columns, batch, 0, batch.rows(), {}));
+  HEADRACE_ASSIGN(std::vector<Values> values, body.read(batch, std::move(reader)));
+  return std::make_shared<const Values>(std::move(values[0]));
+}
+
+// Those that chosen columns use. One that grows or changes on the way is refused: rows before and after would
+// differ.
+Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
+                                       const std::vector<Column>& columns) {
+  Dictionaries out;
+  for (const std::string& text : messages) {
+    const BufferPtr bytes = copy_of(text);
+    HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
+    if (message.kind != Message::dictionary)
+      return corrupt("wants a dictionary, got message " + std::to_string(message.kind));
+    HEADRACE_ASSIGN(const DictionaryMessage about, dictionary_of(message));
+    const auto uses = [&](const Column& column) { return column.dictionary == about.id; };
+    const auto user = std::ranges::find_if(columns, uses);
+    if (user == columns.end()) continue;
+    if (about.is_delta || out.contains(about.id))
+      return Status(Code::unavailable, "cannot serve column '" + user->name + "', whose dictionary " +
+                                           (about.is_delta ? "grows" : "changes") + " on the way");
+    HEADRACE_ASSIGN(out[about.id], read_dictionary(bytes, message, *user));
+  }
+  for (const Column& column : columns)  // a file without rows may have none
+    if (column.dictionary && !out.contains(*column.dictionary)) out[*column.dictionary] = nullptr;
+  return out;
+}
+
+// In one sentence, how `got` differs from the first file's; empty when it does not.
+std::string difference(const std::vector<Column>& wanted, const std::vector<Column>& got,
+                       const std::string& first) {
+  const auto text = [](const Column& column) {
+    return "'" + column.name + ": " + column.spec().text() + "'";
+  };
+  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
+    if (i == wanted.size()) return "wants the columns of '" + first + "', got " + text(got[i]) + " besides";
+    if (i == got.size()) return "wants column " + text(wanted[i]) + " as in '" + first + "', got none";
+    if (text(wanted[i]) != text(got[i]))
+      return "wants column " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
+  }
+  return {};
+}
+
+// The columns of a further file, in the order of the first one's.
+Result<std::vector<Column>> columns_like(const Layout& layout, const std::vector<Column>& first,
+                                         const std::vector<std::string>& names) {
+  HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(layout, names));
+  const auto rank = [&](const Column& column) {
+    return std::ranges::find(first, column.name, &Column::name) - first.begin();
+  };
+  std::ranges::stable_sort(columns, {}, rank);
+  return columns;
+}
+
+class Making {
+ public:
+  Making(Table* out, const std::vector<std::string>& names) : out_(out), names_(names) {}
+
+  Status add(const SourceFile& file, FileIndex index) {
+    HEADRACE_ASSIGN(Contents contents, unpack(index));
+    if (!is_in_order(index, file.size)) return corrupt("wants record batches in order and inside the file");
+    if (out_->files.empty() || contents.schema != schema_) HEADRACE_TRY(read_schema(contents.schema));
+    HEADRACE_ASSIGN(Dictionaries dictionaries, read_dictionaries(contents.dictionaries, *columns_));
+    contents.schema.clear();
+    contents.dictionaries.clear();
+    out_->first.push_back(out_->first.back() + contents.num_rows);
+    out_->files.push_back(
+        {file, std::move(index.records), std::move(contents), layout_, columns_, std::move(dictionaries)});
+    return {};
+  }
+
+ private:
+  Status read_schema(const std::string& schema) {
+    HEADRACE_ASSIGN(layout_, layout_of(schema));
+    if (out_->files.empty()) {
+      HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_));
+      columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
+    } else {
+      HEADRACE_ASSIGN(std::vector<Column> columns, columns_like(*layout_, *out_->files[0].columns, names_));
+      const std::string differs = difference(*out_->files[0].columns, columns, out_->files[0].file.path);
+      if (!differs.empty()) return invalid(differs);
+      columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
+    }
+    schema_ = schema;
+    return {};
+  }
+
+  Table* out_;
+  const std::vector<std::string>& names_;
+  std::string schema_;  // of the file before
+  std::shared_ptr<const Layout> layout_;
+  std::shared_ptr<const std::vector<Column>> columns_;
+};
+
+uint64_t fixed_row_bytes(const Schema& schema) {
+  uint64_t out = 0;
+  for (const TensorSpec& spec : schema.specs) {
+    if (!spec.is_static()) return 0;
+    out += spec.size_bytes();
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
+                         const std::vector<std::string>& columns, Nulls nulls) {
+  Table out;
+  out.first = {0};
+  out.nulls = nulls;
+  Making making(&out, columns);
+  for (size_t i = 0; i < files.size(); ++i) {
+    Status status = making.add(files[i], std::move(indexes[i]));
+    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+  }
+  out.schema = sample_schema(*out.files[0].columns);
+  out.row_bytes = fixed_row_bytes(out.schema);
+  return out;
+}
+
+}  // namespace headrace::arrow

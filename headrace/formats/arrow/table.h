@@ -1,0 +1,47 @@
+// All files of a source together: which columns, and where each row lies.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/arrow/index.h"
+#include "headrace/formats/arrow/rows.h"
+
+namespace headrace::arrow {
+
+struct TableFile {
+  SourceFile file;
+  std::vector<RecordExtent> batches;
+  Contents contents;  // without schema and dictionaries
+  std::shared_ptr<const Layout> layout;
+  std::shared_ptr<const std::vector<Column>> columns;
+  Dictionaries dictionaries;
+};
+
+// What is read at once: a run of small batches, a batch, or some rows of a large one.
+struct Group {
+  size_t file = 0;
+  uint64_t batch = 0, batches = 1;
+  uint64_t first = 0, rows = 0;  // in the batch; of a run, one in each
+  bool is_run() const { return batches > 1; }
+};
+
+struct Table {
+  std::vector<TableFile> files;
+  std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
+  Schema schema;
+  uint64_t row_bytes = 0;  // of the chosen columns, when all have a fixed size
+  Nulls nulls = Nulls::error;
+
+  Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
+  uint64_t first_row(const Group& group) const {
+    const TableFile& file = files[group.file];
+    return first[group.file] + file.contents.rows_before(group.batch) + group.first;
+  }
+};
+
+// The files' schemas read, the columns chosen, the dictionaries unpacked. An error names the file.
+Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
+                         const std::vector<std::string>& columns, Nulls nulls);
+
+}  // namespace headrace::arrow

@@ -1,0 +1,81 @@
+#include "headrace/formats/arrow/values.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace headrace::arrow {
+namespace {
+
+Status null_value(const Values& values, std::string_view what) {
+  return Status(Code::corrupt, "wants " + std::string(what) + " in column '" + values.name +
+                                   "', got null; nulls=\"zero\" reads zeros or nothing for it");
+}
+
+Shape shape_of(const Values& values, uint64_t count) {
+  return values.offset_size == 0 ? values.item : values.item.with_front(static_cast<int64_t>(count));
+}
+
+// Zeros, an empty run, or what a null means to the dictionary's values.
+Tensor zero_of(const Values& values) {
+  if (values.dictionary) return zero_of(*values.dictionary);
+  Tensor out{nullptr, 0, values.dtype, shape_of(values, 0), nullptr};
+  const MutableBufferPtr zeros = HeapBuffer::make(out.shape.size_bytes(out.dtype));
+  if (zeros->size() > 0) std::memset(zeros->mutable_data(), 0, zeros->size());
+  out.buffer = zeros;
+  return out;
+}
+
+// Items that are null: refused, or zeros in a copy.
+Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& out) {
+  const auto count = static_cast<uint64_t>(out.shape.count());
+  const size_t size = size_of(values.dtype);
+  MutableBufferPtr copy;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (values.items_present[first + i]) continue;
+    if (nulls == Nulls::error) return null_value(values, "numbers only");
+    if (!copy) {
+      copy = HeapBuffer::make(count * size);
+      std::memcpy(copy->mutable_data(), out.buffer->data() + out.offset, count * size);
+    }
+    std::memset(copy->mutable_data() + i * size, 0, size);
+  }
+  if (copy) out.buffer = copy, out.offset = 0;
+  return {};
+}
+
+// A place in a dictionary; a negative one becomes too large.
+uint64_t place_in_dictionary(const Tensor& tensor) {
+  const std::byte* at = tensor.buffer->data() + tensor.offset;
+  switch (tensor.dtype) {
+    case DType::u8: return load<uint8_t>(at);
+    case DType::u16: return load<uint16_t>(at);
+    case DType::u32: return load<uint32_t>(at);
+    case DType::i8: return static_cast<uint64_t>(load<int8_t>(at));
+    case DType::i16: return static_cast<uint64_t>(load<int16_t>(at));
+    case DType::i32: return static_cast<uint64_t>(load<int32_t>(at));
+    default: return load<uint64_t>(at);
+  }
+}
+
+}  // namespace
+
+Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
+  if (std::ranges::any_of(present, [&](const Bits& bits) { return !bits[row]; })) {
+    if (nulls == Nulls::error) return null_value(*this, "a value");
+    out = zero_of(*this);
+    return {};
+  }
+  const uint64_t base = offset_size == 0 ? 0 : offset(0);
+  const uint64_t first = offset_size == 0 ? row : offset(row) - base;
+  const uint64_t length = offset_size == 0 ? 1 : offset(row + 1) - base - first;
+  out = Tensor{data.buffer, data.offset + first * row_bytes(), dtype, shape_of(*this, length), nullptr};
+  if (items_present.bytes.buffer) HEADRACE_TRY(without_nulls(*this, first * items_each, nulls, out));
+  if (!dictionary) return {};
+  const uint64_t place = place_in_dictionary(out);
+  if (place >= dictionary->count)
+    return corrupt("wants a place in the dictionary of column '" + name + "' below " +
+                   std::to_string(dictionary->count) + ", got " + std::to_string(place));
+  return dictionary->at(place, nulls, out);
+}
+
+}  // namespace headrace::arrow

@@ -1,0 +1,58 @@
+// The values of one column for some rows of a batch.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/core/tensor.h"
+#include "headrace/formats/arrow/compression.h"
+
+namespace headrace::arrow {
+
+enum class Nulls { error, zero };
+
+// Some bits of a bitmap; all are set when there is none.
+struct Bits {
+  Bytes bytes;
+  uint64_t shift = 0;  // the first of them
+  bool operator[](uint64_t i) const {
+    if (!bytes.buffer) return true;
+    const uint64_t at = shift + i;
+    return (std::to_integer<unsigned>(bytes.data()[at / 8]) >> (at % 8) & 1) != 0;
+  }
+};
+
+struct Values;
+using ValuesPtr = std::shared_ptr<const Values>;
+using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id that columns name
+
+// At a constant distance, or runs between offsets. Filled by a RowsReader, which checks that all bytes are
+// there; not changed after.
+struct Values {
+  std::string name;
+  DType dtype = DType::u8;
+  Shape item;  // of a row, or of each item of a run
+  uint64_t items_each = 1;
+  uint64_t count = 0;  // of rows
+  int offset_size = 0;
+  Bytes offsets, data;
+  std::vector<Bits> present;  // of rows: its own and those of the structs around it
+  Bits items_present;
+  ValuesPtr dictionary;  // these values are places in it
+  size_t held = 0;       // memory made beside the buffers that were given
+
+  // Shares the bytes. REQUIRES: row < count.
+  Status at(uint64_t row, Nulls nulls, Tensor& out) const;
+  // Whether rows are copies of row_bytes() bytes one after the other.
+  bool is_plain() const {
+    return offset_size == 0 && present.empty() && !items_present.bytes.buffer && !dictionary;
+  }
+  size_t row_bytes() const { return items_each * size_of(dtype); }
+  uint64_t offset(uint64_t row) const {
+    const std::byte* at = offsets.data() + row * static_cast<uint64_t>(offset_size);
+    return offset_size == 8 ? load<uint64_t>(at) : load<uint32_t>(at);
+  }
+};
+
+}  // namespace headrace::arrow

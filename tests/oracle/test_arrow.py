@@ -1,0 +1,224 @@
+"""Arrow files and streams against pyarrow: tables of every type made here, and every real file, hostile ones included."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.compute")
+ipc = pytest.importorskip("pyarrow.ipc")
+
+REFUSALS = (hr.CorruptSample, NotImplementedError, ValueError, MemoryError)
+DATA = Path(os.environ.get("HEADRACE_DATA") or "/nowhere")
+ROWS = 53
+
+
+def table(rows: int = ROWS) -> Any:
+    """Make a table with a column of every type that is read, without nulls."""
+    random = np.random.default_rng(3)
+    texts = ["".join(chr(97 + i % 26) for i in range(n)) + "ä" for n in random.integers(0, 40, rows)]
+    lists = [list(map(int, random.integers(-9, 9, n))) for n in random.integers(0, 7, rows)]
+    boxes = [random.random((n, 4)).astype(np.float32).tolist() for n in random.integers(0, 4, rows)]
+    return pa.table({
+        **{str(t): pa.array(random.integers(0, 100, rows), t) for t in (
+            pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.int8(), pa.int16(), pa.int32(), pa.int64())},
+        "f16": pa.array(random.random(rows).astype(np.float16)),
+        "f32": pa.array(random.random(rows).astype(np.float32)),
+        "f64": pa.array(random.random(rows)),
+        "bool": pa.array(random.random(rows) < 0.5),
+        "text": pa.array(texts),
+        "large_text": pa.array(texts, pa.large_string()),
+        "binary": pa.array([t.encode() * 3 for t in texts]),
+        "large_binary": pa.array([t.encode() for t in texts], pa.large_binary()),
+        "fixed": pa.array([bytes([i % 256, 1, 2]) for i in range(rows)], pa.binary(3)),
+        "pair": pa.array(random.integers(0, 9, (rows, 2)).tolist(), pa.list_(pa.int16(), 2)),
+        "matrix": pa.array(random.random((rows, 2, 3)).tolist(), pa.list_(pa.list_(pa.float64(), 3), 2)),
+        "flags": pa.array([[i % 2 == 0, i % 3 == 0, i % 5 == 0] for i in range(rows)], pa.list_(pa.bool_(), 3)),
+        "list": pa.array(lists, pa.list_(pa.int32())),
+        "large_list": pa.array(lists, pa.large_list(pa.int64())),
+        "bits": pa.array([[x > 0 for x in one] for one in lists], pa.list_(pa.bool_())),
+        "boxes": pa.array(boxes, pa.list_(pa.list_(pa.float32(), 4))),
+        "image": pa.array([{"bytes": t.encode(), "path": t, "size": {"h": i, "w": 2 * i}} for i, t in enumerate(texts)]),
+        "category": pa.array([f"n{i % 7}" for i in range(rows)]).dictionary_encode(),
+        "level": pa.array([i % 5 * 1.5 for i in range(rows)]).dictionary_encode(),
+        "day": pa.array(range(rows), pa.date32()),
+        "ms": pa.array([86_400_000 * i for i in range(rows)], pa.date64()),
+        "when": pa.array(range(rows), pa.timestamp("us")),
+        "time": pa.array(range(rows), pa.time32("s")),
+        "lasts": pa.array(range(rows), pa.duration("ns")),
+    })  # fmt: skip
+
+
+INTEGER_OF = {"date32[day]": pa.int32(), "time32[s]": pa.int32(), "time32[ms]": pa.int32()}
+
+
+def plain(array: Any) -> Any:
+    """Take dates and times as the integers they are stored as, dictionaries as their values, structs as their leaves."""
+    if pa.types.is_dictionary(array.type):
+        return plain(array.dictionary_decode())
+    if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
+        return array.view(INTEGER_OF.get(str(array.type), pa.int64()))
+    return array
+
+
+def leaves(name: str, array: Any) -> dict[str, list[Any]]:
+    """Name the columns below a column as the reader does; a null struct is a null in each."""
+    if pa.types.is_struct(array.type):
+        out: dict[str, list[Any]] = {}
+        for i in range(array.type.num_fields):
+            child = array.type.field(i).name
+            below = pc.struct_field(array, [i])
+            out |= leaves(f"{name}/{child}", below)
+        return out
+    return {name: plain(array).to_pylist()}
+
+
+def rows_of(batches: list[Any]) -> dict[str, list[Any]]:
+    """All rows of some record batches, by leaf column."""
+    out: dict[str, list[Any]] = {}
+    for batch in batches:
+        for i, name in enumerate(batch.schema.names):
+            try:
+                found = leaves(name, batch.column(i))
+            except (KeyError, NotImplementedError, ValueError, pa.ArrowException):
+                continue  # of a type that pyarrow cannot show either
+            for leaf, values in found.items():
+                out.setdefault(leaf, []).extend(values)
+    return out
+
+
+def same(got: Any, wanted: Any) -> bool:
+    """Compare a field with what pyarrow says; a NaN equals a NaN."""
+    if isinstance(wanted, bytes):
+        return (got.tobytes() if isinstance(got, np.ndarray) else bytes(got)) == wanted
+    if isinstance(wanted, str):
+        return str(got) == wanted
+    return bool(
+        np.array_equal(np.asarray(got), np.asarray(wanted), equal_nan=np.asarray(got).dtype.kind == "f")
+    ) or (isinstance(wanted, list) and not wanted and np.asarray(got).size == 0)
+
+
+def write(path: Path, data: Any, codec: str | None, rows: int) -> None:
+    """Write a file, or a stream where the name ends so."""
+    new = ipc.new_stream if path.suffix == ".arrows" else ipc.new_file
+    with new(path, data.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+        writer.write_table(data, max_chunksize=rows)
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("ending", ["arrow", "arrows"])
+@pytest.mark.parametrize("rows", [1, 7, ROWS])
+def test_every_type_reads_as_pyarrow_wrote_it(tmp_path: Path, codec: str | None, ending: str, rows: int):
+    path, data = tmp_path / f"x.{ending}", table()
+    write(path, data, codec, rows)
+    wanted = rows_of(data.to_batches())
+    ds = hr.read(path)
+    assert len(ds) == ROWS and set(ds.schema) == set(wanted)
+    for name, values in wanted.items():
+        alone = hr.read(path, columns=[name])
+        for i, value in enumerate(values):
+            assert same(ds[i][name], value), (name, i)
+            assert same(alone[i][name], value), (name, i)
+
+
+def test_rows_of_a_large_batch_are_read_in_parts(tmp_path: Path):
+    rows = 400
+    images = [bytes([i % 251]) * (i * 37 % 5000) for i in range(rows)]
+    data = pa.table({
+        "image": pa.array([{"bytes": b, "flags": [i % 3 == 0] * (i % 4)} for i, b in enumerate(images)]),
+        "bit": pa.array([i % 7 == 0 for i in range(rows)]),
+        "maybe": pa.array([None if i % 5 == 0 else i for i in range(rows)], pa.int32()),
+        "pair": pa.array([[i, -i] for i in range(rows)], pa.list_(pa.int64(), 2)),
+    })  # fmt: skip
+    write(tmp_path / "x.arrow", data, None, rows)
+    for columns in (None, ["bit", "image/bytes"], ["pair"], ["maybe"]):
+        options = {"columns": columns} if columns else {}
+        ds = hr.read(tmp_path / "x.arrow", nulls="zero", **options)
+        wanted = rows_of(data.to_batches())
+        order = np.random.default_rng(1).permutation(rows)
+        for i in map(int, order):
+            for name, got in ds[i].items():
+                value = wanted[name][i]
+                assert same(got, 0 if value is None else value), (name, i)
+    assert [x["bit"] for x in hr.read(tmp_path / "x.arrow", columns=["bit"])] == [
+        i % 7 == 0 for i in range(rows)
+    ]
+
+
+def is_there(value: Any) -> bool:
+    """Say whether neither a value nor anything in it is null."""
+    return value is not None and (not isinstance(value, list) or all(map(is_there, value)))
+
+
+def pyarrow_rows(path: Path) -> dict[str, list[Any]] | None:
+    """What pyarrow reads after a full validation, None where it refuses."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            if path.read_bytes()[:6] == b"ARROW1":
+                reader = ipc.open_file(source)
+                batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
+            else:
+                batches = list(ipc.open_stream(source))
+            for batch in batches:
+                batch.validate(full=True)
+            names = batches[0].schema.names if batches else []
+            return rows_of(batches) if len(set(names)) == len(names) else None
+    except (pa.ArrowException, OSError, NotImplementedError, UnicodeDecodeError, ValueError, TypeError):
+        return None
+
+
+def real_files() -> list[Path]:
+    """Files and streams: apache's own, of several versions and languages, and what their fuzzers found."""
+    found = [p for p in (DATA / "arrow").rglob("*") if p.is_file() and "/parquet/" not in str(p)]
+    found = [
+        p
+        for p in found
+        if p.suffix in (".arrow_file", ".stream", ".feather")
+        or "clusterfuzz" in p.name
+        or "/arrow-ipc-" in str(p.parent)
+    ]
+    return sorted(p for p in found if p.suffix not in (".gz", ".md")) + sorted(
+        DATA.glob("official_writers/parquet_arrow/*.arrow*")
+    )
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
+def test_real_and_hostile_files_give_pyarrows_rows_or_a_reason():
+    read = refused = 0
+    for path in real_files():
+        wanted = pyarrow_rows(path)
+        for name in wanted or {None: []}:
+            try:
+                ds = hr.read(path, format="arrow", **({"columns": [name]} if name is not None else {}))
+                rows = [row_or_refusal(ds, i) for i in range(min(len(ds), 2000))]
+            except REFUSALS as error:
+                assert str(error)
+                refused += 1
+                continue
+            if wanted is None:
+                refused += 1
+                continue
+            read += 1
+            assert len(ds) == len(wanted[name]), (path, name)
+            for i, row in enumerate(rows):
+                value = wanted[name][i]
+                if row is None:
+                    assert not is_there(value), (path, name, i)
+                else:
+                    assert same(row[name], value), (path, name, i, row[name], value)
+    assert read > 400 and refused > 100
+
+
+def row_or_refusal(ds: hr.Dataset, i: int) -> Any:
+    """Read a sample, None where it is refused."""
+    try:
+        return ds[i]
+    except REFUSALS:
+        return None

@@ -1,0 +1,104 @@
+"""Arrow files without pyarrow: small ones beside the C++ tests, and the number of rows of real ones."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import readers
+
+SMALL = Path(__file__).parents[1] / "sources" / "data"
+DATA = Path(os.environ.get("HEADRACE_DATA") or "/nowhere")
+
+
+def test_a_field_for_each_column():
+    ds = hr.read(SMALL / "table_plain.arrow")
+    assert list(ds.schema) == ["image/bytes", "image/path", "class", "score", "boxes", "synset"]
+    assert ds.schema["boxes"] == hr.FieldSpec("i32", (None,))
+    one = ds[7]
+    assert (one["synset"], one["image/path"], int(one["class"])) == ("n1", "7.jpg", 7 * 6007)
+    assert one["boxes"].tolist() == [7, 8, 9] and one["score"] == np.float32(7 / 8 - 1)
+    assert ds.metadata == {"files": 1, "batches": 3}
+
+
+def test_files_of_every_layout_hold_the_same():
+    names = ["table_plain.arrow", "table_lz4.arrow", "table_zstd.arrow", "rows.arrow"]
+    plain, *others = [list(hr.read(SMALL / name)) for name in names]
+    for other in others:
+        for a, b in zip(plain, other, strict=True):
+            assert all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def test_several_files_are_one_source(tmp_path):
+    for i, name in enumerate(["table_plain.arrow", "rows.arrow", "table_zstd.arrow"]):
+        shutil.copy(SMALL / name, tmp_path / f"part-{i}.arrow")
+    one = [int(x["class"]) for x in hr.read(SMALL / "rows.arrow")]
+    for path in (tmp_path, tmp_path / "part-?.arrow", sorted(tmp_path.iterdir())):
+        ds = readers.read_arrow(path, columns=["class"])
+        assert [int(x["class"]) for x in ds] == 3 * one
+    assert sorted(int(x["class"]) for x in ds.shuffle(seed=1)) == sorted(3 * one)
+    shutil.copy(SMALL / "nulls.arrows", tmp_path / "part-3.arrow")
+    with pytest.raises(
+        ValueError, match=r"part-3.arrow.*wants column 'image/bytes: bytes' as in .*part-0.arrow"
+    ):
+        hr.read(tmp_path)
+
+
+def test_columns_are_chosen_by_name():
+    path = SMALL / "table_plain.arrow"
+    assert list(hr.read(path, columns=["score", "image"]).schema) == ["score", "image/bytes", "image/path"]
+    with pytest.raises(ValueError, match="has no column 'nowhere'; it has image/bytes, image/path"):
+        hr.read(path, columns=["nowhere"])
+    with pytest.raises(ValueError, match="wants each column once, got 'score' twice"):
+        hr.read(path, columns=["score", "score"])
+
+
+def test_nulls_are_refused_by_name_or_read_as_zeros():
+    ds = hr.read(SMALL / "nulls.arrows")
+    assert int(hr.read(SMALL / "nulls.arrows", columns=["whole"])[1]["whole"]) == 8
+    with pytest.raises(
+        hr.CorruptSample, match=r"wants a value in column 'n', got null.*row 1 of record batch 0"
+    ):
+        ds[1]
+    with pytest.raises(hr.CorruptSample, match="column 'list', got null"):
+        ds[0]
+    rows = list(hr.read(SMALL / "nulls.arrows", nulls="zero"))
+    assert [int(x["n"]) for x in rows] == [1, 0, 3, 0]
+    assert [x["text"] for x in rows] == ["a", "bc", "", ""]
+    assert [x["list"].tolist() for x in rows] == [[1.0, 0.0], [], [], [2.0]]
+    assert [x["flags"].tolist() for x in rows] == [[True, False], [False, True], [False, False], [True, True]]
+    assert [x["kind"] for x in rows] == ["x", "", "y", "x"]
+    with pytest.raises(ValueError, match='nulls wants "error" or "zero", got "none"'):
+        hr.read(SMALL / "nulls.arrows", nulls="none")
+
+
+def test_feather_v1_is_refused_with_a_way_out(tmp_path):
+    (tmp_path / "old.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
+    with pytest.raises(NotImplementedError, match=r"got Feather V1; pyarrow\.feather\.write_feather"):
+        hr.read(tmp_path / "old.feather")
+
+
+def test_a_file_cut_short_says_so(tmp_path):
+    (tmp_path / "cut.arrow").write_bytes((SMALL / "rows.arrow").read_bytes()[:-1])
+    with pytest.raises(hr.CorruptSample, match=r"cut.arrow.*wants ARROW1 at its end"):
+        hr.read(tmp_path / "cut.arrow")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
+def test_real_files_have_the_rows_their_truth_says():
+    read = 0
+    for line in (DATA / "truth.jsonl").read_text().splitlines():
+        truth = json.loads(line)
+        if truth.get("kind") != "arrow" or truth["status"] != "ok" or "rows" not in truth:
+            continue
+        try:
+            ds = hr.read(DATA / truth["path"], format="arrow")
+        except (NotImplementedError, ValueError):
+            continue  # a type that is not read, two columns of one name
+        assert len(ds) == truth["rows"], truth["path"]
+        read += 1
+    assert read >= 40
