@@ -108,4 +108,19 @@ std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {
   return out;
 }
 
+bool may_have_headers(std::span<const std::byte> bytes) {
+  constexpr uint64_t kHeader = 24;
+  size_t seen = 0, may_have = 0;
+  while (bytes.size() >= kRecordioHeader + sizeof(uint32_t)) {
+    const auto part = recordio_part(bytes, kMostRecordio);
+    if (!part.ok() || part->kind != PartKind::whole) break;
+    const uint64_t labels = load(bytes.data() + kRecordioHeader);
+    may_have += part->length >= kHeader && labels <= (part->length - kHeader) / sizeof(float);
+    ++seen;
+    if (part->framed() > bytes.size()) break;
+    bytes = bytes.subspan(part->framed());
+  }
+  return seen == 0 || 2 * may_have > seen;
+}
+
 }  // namespace headrace

@@ -41,4 +41,8 @@ Result<Tensor> recordio_data(const Record& record);
 // The first bytes of a record's data, at most `count`, as far as its own first bytes hold them.
 std::string recordio_prefix(std::span<const std::byte> bytes, size_t count);
 
+// Whether most of the whole records at the start of `bytes`, as far as they can be seen, may begin with
+// MXNet's IRHeader: there is room for its 24 bytes and for as many f32 as its first u32 says.
+bool may_have_headers(std::span<const std::byte> bytes);
+
 }  // namespace headrace

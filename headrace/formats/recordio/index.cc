@@ -46,7 +46,7 @@ class Indexing final : public Opening<FileIndex> {
     auto records = parse_recordio_idx({reinterpret_cast<const char*>(text.data()), text.size()}, file_.size);
     if (!records) return walk();
     index_.records = *std::move(records);
-    index_.extra = recordio_prefix(bytes[0]->bytes(), kRecordioExtra);
+    look_at(bytes[0]->bytes());
     std::vector<Extent> headers;
     const uint64_t count = index_.records.size(), checked = std::min(count, kChecked);
     for (uint64_t i = 0; i < checked; ++i) {
@@ -78,9 +78,13 @@ class Indexing final : public Opening<FileIndex> {
     return std::vector<Extent>{{0, position_, std::min(window_, left)}};
   }
 
+  void look_at(std::span<const std::byte> head) {
+    index_.extra = may_have_headers(head) ? recordio_prefix(head, kRecordioExtra) : "";
+  }
+
   // Every part whose header is in `window`, which begins with one.
   Status scan(std::span<const std::byte> window) {
-    if (position_ == 0) index_.extra = recordio_prefix(window, kRecordioExtra);
+    if (position_ == 0) look_at(window);
     const uint64_t begin = position_;
     size_t parts = 0;
     for (uint64_t used = 0; used < window.size() && position_ < file_.size; used = position_ - begin) {

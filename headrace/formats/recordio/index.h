@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-// What the index keeps in `extra`: the first bytes of the first record's data, for whoever decides what the
-// records are.
+// What the index keeps in `extra`, for whoever decides what the records are: the first bytes of the first
+// record's data, when most records in the first 4 KiB may have headers; else nothing.
 inline constexpr size_t kRecordioExtra = 24;
 
 // An .idx is believed when it may be one of this file and 64 of its records, spread over the file, end where

@@ -66,7 +66,7 @@ Status read(const Record& record, const Fields& what, std::vector<Tensor>& field
   return {};
 }
 
-// What is not said by options is said by the first record.
+// What is not said by options is said by the first records.
 Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex>& indexes) {
   Fields out;
   IrHeader header{};
@@ -100,7 +100,7 @@ std::vector<std::string> beside(const std::string& path) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
-  out.kind = "recordio 1";
+  out.kind = "recordio 2";
   out.files = request.path().files;
   out.index = [files = out.files](uint64_t file) { return index_recordio(files[file]); };
   out.finish = [request](std::vector<FileIndex> indexes) -> Result<SourcePtr> {

@@ -105,6 +105,12 @@ TEST(Recordio, TheHeaderCanBeDemandedAndRefused) {
   const auto texts = open_source(store, "texts", "", with);
   ASSERT_TRUE(texts.ok()) << texts.status().text();
   EXPECT_THAT(record_of(**texts, 0, store), HasSubstr("header=False"));
+  // Numbers that look like a header, but not all of them.
+  store.add("numbers",
+            recordio_file({std::string(100, '\0'), word_bytes(uint64_t{1'000'000}) + std::string(92, 'x')}));
+  EXPECT_EQ((*open_source(store, "numbers"))->schema().text(), "record: bytes");
+  EXPECT_EQ((*open_source(store, "numbers", "", with))->schema().text(),
+            "image: bytes, label: f32 (), id: i64 ()");
   EXPECT_THAT(record_of(**texts, 1, store), HasSubstr("wants an IRHeader of 24 bytes, got a record of 1;"));
 }
 
@@ -196,10 +202,12 @@ TEST(Recordio, ImagesThatAreShorterThanTheirLabelsAreRefused) {
   std::string hostile = image_record({1}, false, 0, "image");
   hostile.replace(0, 4, word_bytes(uint32_t{0xffffffff}));
   MemoryStore store;
-  store.add("x", recordio_file({image_record({1, 2}, true, 0, "i"), hostile}));
+  store.add("x",
+            recordio_file({image_record({1, 2}, true, 0, "i"), hostile, image_record({1, 2}, true, 2, "k")}));
   const auto source = open_source(store, "x");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_THAT(record_of(**source, 1, store), HasSubstr("wants 4294967295 labels, only 5 bytes are left"));
+  EXPECT_EQ(record_of(**source, 2, store), "k");
 }
 
 TEST(Recordio, WhatIsNoneIsNotRecognised) {
