@@ -59,13 +59,14 @@ Result<Bytes> Body::cut(const Batch& batch, const Cut& cut) const {
 }
 
 Result<std::vector<Values>> Body::read(const Batch& batch, RowsReader reader) const {
-  for (std::vector<Cut> cuts = reader.cuts(); !cuts.empty(); cuts = reader.cuts()) {
+  while (!reader.wanted().empty()) {
     std::vector<Bytes> bytes;
-    for (const Cut& wanted : cuts) {
-      HEADRACE_ASSIGN(Bytes some, cut(batch, wanted));
+    bytes.reserve(reader.wanted().size());
+    for (const RowsReader::Wanted& wanted : reader.wanted()) {
+      HEADRACE_ASSIGN(Bytes some, cut(batch, wanted.cut));
       bytes.push_back(std::move(some));
     }
-    HEADRACE_TRY(reader.take(bytes));
+    HEADRACE_TRY(reader.take(std::move(bytes)));
   }
   return std::move(reader).finish();
 }

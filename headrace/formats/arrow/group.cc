@@ -9,7 +9,7 @@
 namespace headrace::arrow {
 namespace {
 
-constexpr uint64_t kRunBytes = 4096;    // batches of one row that begin in the same page are read together
+constexpr uint64_t kRunBytes = 1024;    // batches of one row that begin in the same KiB are read together
 constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
 constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
 constexpr uint64_t kHead = 4096;        // usually all of a batch's metadata
@@ -216,8 +216,8 @@ class OpenGroup final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> ask_rows() {
     stage_ = Stage::rows;
     std::vector<Extent> extents;
-    for (const Cut& cut : reader_->cuts()) {
-      HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, cut));
+    for (const RowsReader::Wanted& wanted : reader_->wanted()) {
+      HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, wanted.cut));
       extents.push_back({group_.file, body_at_ + piece.offset, piece.length});
     }
     if (extents.empty()) return made((*std::move(reader_)).finish(), 0);

@@ -10,9 +10,10 @@ namespace {
 uint64_t first_byte(uint64_t bit) { return bit / 8; }
 uint64_t bytes_of(uint64_t bit, uint64_t count) { return count == 0 ? 0 : (bit + count + 7) / 8 - bit / 8; }
 
-Result<uint64_t> product(uint64_t a, uint64_t b, const std::string& name) {
+Result<uint64_t> product(uint64_t a, uint64_t b, std::string_view name) {
   uint64_t out = 0;
-  if (__builtin_mul_overflow(a, b, &out)) return corrupt("has too many values in column '" + name + "'");
+  if (__builtin_mul_overflow(a, b, &out))
+    return corrupt("has too many values in column '" + std::string(name) + "'");
   return out;
 }
 
@@ -53,6 +54,7 @@ Result<RowsReader> RowsReader::make(const std::vector<Column>& columns, const Ba
                    " of a record batch, it has " + std::to_string(batch.rows()));
   RowsReader out(columns, batch, first, count);
   out.values_.reserve(columns.size());
+  out.wanted_.reserve(2 * columns.size());
   for (const Column& column : columns) HEADRACE_TRY(out.begin(column, dictionaries));
   return out;
 }
@@ -70,11 +72,10 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
     values.dictionary = it->second;
   }
   HEADRACE_TRY(want_present(i));
-  first_item_.push_back(0), num_items_.push_back(0);
   if (count_ == 0) return wanted_.clear(), Status();  // a batch without rows may leave out its offsets
   if (!column.is_list()) {
-    HEADRACE_ASSIGN(first_item_[i], product(first_, values.items_each, column.name));
-    HEADRACE_ASSIGN(num_items_[i], product(count_, values.items_each, column.name));
+    HEADRACE_ASSIGN(values_[i].first_item, product(first_, values.items_each, column.name));
+    HEADRACE_ASSIGN(values_[i].num_items, product(count_, values.items_each, column.name));
     return want_items(i);
   }
   const auto size = static_cast<uint64_t>(column.offset_size);
@@ -106,7 +107,7 @@ Status RowsReader::want_present(size_t i) {
 // The values themselves, and which of them are null.
 Status RowsReader::want_items(size_t i) {
   const Column& column = (*columns_)[i];
-  const uint64_t first = first_item_[i], count = num_items_[i], size = size_of(column.stored);
+  const uint64_t first = values_[i].first_item, count = values_[i].num_items, size = size_of(column.stored);
   if (column.items) {
     HEADRACE_ASSIGN(const Node node, batch_->node(column.items->node));
     if (node.nulls != 0) {
@@ -127,23 +128,17 @@ Status RowsReader::want(size_t column, Part part, BufferAt at, uint64_t offset, 
   return {};
 }
 
-std::vector<Cut> RowsReader::cuts() const {
-  std::vector<Cut> out;
-  for (const Wanted& wanted : wanted_) out.push_back(wanted.cut);
-  return out;
-}
-
-Status RowsReader::take(const std::vector<Bytes>& bytes) {
+Status RowsReader::take(std::vector<Bytes> bytes) {
   const std::vector<Wanted> answered = std::exchange(wanted_, {});
   std::vector<size_t> presents(values_.size());
   for (size_t i = 0; i < answered.size(); ++i) {
     Values& values = values_[answered[i].column];
     switch (answered[i].part) {
-      case Part::present: values.present[presents[answered[i].column]++].bytes = bytes[i]; break;
-      case Part::items_present: values.items_present.bytes = bytes[i]; break;
-      case Part::offsets: values.offsets = bytes[i]; break;
+      case Part::present: values.present[presents[answered[i].column]++].bytes = std::move(bytes[i]); break;
+      case Part::items_present: values.items_present.bytes = std::move(bytes[i]); break;
+      case Part::offsets: values.offsets = std::move(bytes[i]); break;
       case Part::data:
-        values.data = bytes[i];
+        values.data = std::move(bytes[i]);
         settle(answered[i].column);
         break;
     }
@@ -163,21 +158,21 @@ Status RowsReader::check_offsets(size_t i) {
   for (uint64_t row = 1; row <= count_; ++row) {
     const uint64_t next = values.offset(row);
     if (next < last)
-      return corrupt("wants offsets in order in column '" + values.name + "', row " +
+      return corrupt("wants offsets in order in column '" + std::string(values.name) + "', row " +
                      std::to_string(first_ + row - 1) + " goes from " + std::to_string(last) + " to " +
                      std::to_string(next));
     last = next;
   }
-  HEADRACE_ASSIGN(first_item_[i], product(values.offset(0), values.items_each, values.name));
-  HEADRACE_ASSIGN(num_items_[i], product(last - values.offset(0), values.items_each, values.name));
+  HEADRACE_ASSIGN(values_[i].first_item, product(values.offset(0), values.items_each, values.name));
+  HEADRACE_ASSIGN(values_[i].num_items, product(last - values.offset(0), values.items_each, values.name));
   return {};
 }
 
 void RowsReader::settle(size_t i) {
   const Column& column = (*columns_)[i];
   Values& values = values_[i];
-  if (column.bits) spread_bits(values, first_item_[i] % 8, num_items_[i]);
-  if (column.stored != column.dtype) widen(values, num_items_[i]);
+  if (column.bits) spread_bits(values, values_[i].first_item % 8, values_[i].num_items);
+  if (column.stored != column.dtype) widen(values, values_[i].num_items);
   values.dtype = column.dtype;
   align(values);
 }

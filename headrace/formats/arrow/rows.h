@@ -15,24 +15,25 @@ struct Cut {
   uint64_t offset = 0, length = 0;
 };
 
-// Rows [first, first + count). Ask for `cuts`, give their bytes to `take`, until there are none.
+// Rows [first, first + count). Give the bytes of what is `wanted` to `take`, until nothing is.
 class RowsReader {
  public:
-  // REQUIRES: `columns` outlives this and the batch fits their layout.
-  static Result<RowsReader> make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
-                                 uint64_t count, const Dictionaries& dictionaries);
-  std::vector<Cut> cuts() const;
-  Status take(const std::vector<Bytes>& bytes);
-  // REQUIRES: no cuts are left.
-  std::vector<Values> finish() && { return std::move(values_); }
-
- private:
   enum class Part { present, items_present, offsets, data };
   struct Wanted {
     Cut cut;
     size_t column;
     Part part;
   };
+
+  // REQUIRES: `columns` outlives this and the batch fits their layout.
+  static Result<RowsReader> make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
+                                 uint64_t count, const Dictionaries& dictionaries);
+  const std::vector<Wanted>& wanted() const { return wanted_; }
+  Status take(std::vector<Bytes> bytes);
+  // REQUIRES: nothing is wanted.
+  std::vector<Values> finish() && { return std::move(values_); }
+
+ private:
   RowsReader(const std::vector<Column>& columns, const Batch& batch, uint64_t first, uint64_t count)
       : columns_(&columns), batch_(&batch), first_(first), count_(count) {}
   Status begin(const Column& column, const Dictionaries& dictionaries);
@@ -46,7 +47,6 @@ class RowsReader {
   const Batch* batch_;
   uint64_t first_, count_;
   std::vector<Values> values_;
-  std::vector<uint64_t> num_items_, first_item_;  // of each column
   std::vector<Wanted> wanted_;
 };
 

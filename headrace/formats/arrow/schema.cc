@@ -287,7 +287,7 @@ class Walk {
     else if (!own.columns[0].refused.empty())
       column.refused = own.columns[0].refused;
     else
-      column.entries = std::make_shared<const Column>(std::move(own.columns[0]));
+      column.entries = std::make_shared<const std::vector<Column>>(std::move(own.columns));
     return fixed(column, place, place);
   }
 
@@ -300,7 +300,7 @@ class Walk {
 }  // namespace
 
 TensorSpec Column::spec() const {
-  if (entries) return entries->spec();
+  if (entries) return entries->front().spec();
   return {dtype, is_list() ? item.with_front(kAny) : item};
 }
 

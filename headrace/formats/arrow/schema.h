@@ -38,8 +38,8 @@ struct Column {
   std::optional<NodeAt> items;    // of a list: its values
   std::vector<uint32_t> between;  // nodes of lists within lists: nulls there are refused
 
-  std::optional<int64_t> dictionary;           // the values are places in it
-  std::shared_ptr<const Column> entries = {};  // how it lies in its own batches
+  std::optional<int64_t> dictionary;                        // the values are places in it
+  std::shared_ptr<const std::vector<Column>> entries = {};  // the one column of its own batches
 
   bool is_list() const { return offset_size != 0; }
   uint64_t items_each() const { return static_cast<uint64_t>(item.count()); }

@@ -27,7 +27,7 @@ Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema) {
 Result<ValuesPtr> read_dictionary(const BufferPtr& bytes, const Message& message, const Column& column) {
   HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
   const uint64_t metadata = metadata_length(bytes->bytes());
-  const std::vector<Column> columns{*column.entries};
+  const std::vector<Column>& columns = *column.entries;
   HEADRACE_ASSIGN(const Body body, Body::whole(columns, batch, {bytes, metadata, bytes->size() - metadata}));
   HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(columns, batch, 0, batch.rows(), {}));
   HEADRACE_ASSIGN(std::vector<Values> values, body.read(batch, std::move(reader)));

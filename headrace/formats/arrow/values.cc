@@ -7,7 +7,7 @@ namespace headrace::arrow {
 namespace {
 
 Status null_value(const Values& values, std::string_view what) {
-  return Status(Code::corrupt, "wants " + std::string(what) + " in column '" + values.name +
+  return Status(Code::corrupt, "wants " + std::string(what) + " in column '" + std::string(values.name) +
                                    "', got null; nulls=\"zero\" reads zeros or nothing for it");
 }
 
@@ -73,7 +73,7 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   if (!dictionary) return {};
   const uint64_t place = place_in_dictionary(out);
   if (place >= dictionary->count)
-    return corrupt("wants a place in the dictionary of column '" + name + "' below " +
+    return corrupt("wants a place in the dictionary of column '" + std::string(name) + "' below " +
                    std::to_string(dictionary->count) + ", got " + std::to_string(place));
   return dictionary->at(place, nulls, out);
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/core/tensor.h"
@@ -30,11 +30,12 @@ using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id that columns na
 // At a constant distance, or runs between offsets. Filled by a RowsReader, which checks that all bytes are
 // there; not changed after.
 struct Values {
-  std::string name;
+  std::string_view name;  // of the column, which outlives this
   DType dtype = DType::u8;
   Shape item;  // of a row, or of each item of a run
   uint64_t items_each = 1;
-  uint64_t count = 0;  // of rows
+  uint64_t count = 0;                      // of rows
+  uint64_t first_item = 0, num_items = 0;  // of the batch's, which `data` holds
   int offset_size = 0;
   Bytes offsets, data;
   std::vector<Bits> present;  // of rows: its own and those of the structs around it
