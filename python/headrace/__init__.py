@@ -19,6 +19,7 @@ from ._version import __version__
 from .dataset import Dataset, EpochView, FieldSpec
 from .loaders.loader import merge_states
 from .readers import (
+    read_arrow,
     read_file_list,
     read_image_folder,
     read_images,
@@ -54,6 +55,7 @@ __all__ = [
     "ops",
     "range",
     "read",
+    "read_arrow",
     "read_file_list",
     "read_image_folder",
     "read_images",

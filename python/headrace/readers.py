@@ -178,7 +178,7 @@ def read_webdataset(
     `cls`, `cls2`, `id`, `index` and `inx` are i64 scalars, everything else is bytes as they are. Nothing is ever unpickled.
 
     Args:
-        path: A tar, a pattern (`"train-{000000..000999}.tar"`), a list of these, or the folder of the tars.
+        path: A tar, plain or in gzip, a pattern (`"train-{000000..000999}.tar"`), a list of these, or the folder of the tars.
         fields: Suffixes to give, and `"__key__"`; the key and the suffixes of the first sample when not given.
         missing: What a sample without one of the fields is: an error, or empty bytes.
         decode: False gives bytes for the numbers, too, and for pickles.

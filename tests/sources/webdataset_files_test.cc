@@ -1,3 +1,4 @@
+#include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/webdataset/testing.h"
 #include "tests/sources/conformance.h"
 
@@ -22,6 +23,13 @@ SourceCase webdataset_files() {
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(WebdatasetFiles, SourceConformance, testing::Values(webdataset_files));
+
+SourceCase gzip_webdataset_files() {
+  SourceCase out = webdataset_files();
+  for (auto& [path, bytes] : out.files) bytes = deflated(bytes, Wrap::gzip);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(GzipWebdatasetFiles, SourceConformance, testing::Values(gzip_webdataset_files));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -1,6 +1,7 @@
 // The samples of a tar, found by going from member to member.
 #pragma once
 #include <memory>
+#include <span>
 
 #include "headrace/formats/format.h"
 
@@ -9,9 +10,13 @@ namespace headrace {
 inline constexpr uint64_t kMostTarSample = uint64_t{1} << 31;  // bytes, headers included
 inline constexpr size_t kMostSampleMembers = 4096;
 
-// A record is a sample: from its first member's first header to the end of its last one's data. `extra` holds
-// the first sample's suffixes, in lower case, each with a NUL behind it.
+// A record is a sample: from its first member's first header to the end of its last one's data, in the file
+// or in what it inflates to. `extra` holds the first sample's suffixes, in lower case, each with a NUL behind
+// it, one more NUL, and the points of a file that is compressed as a whole (codecs/deflate/inflate.h).
 // `may_be_open`: the two blocks of zeros at the end may be missing.
 std::unique_ptr<Opening<FileIndex>> walk_webdataset(SourceFile file, bool may_be_open);
+
+// Whether a gzip or zlib file, of which these are the first bytes, is a tar.
+bool begins_deflated_tar(std::span<const std::byte> head);
 
 }  // namespace headrace

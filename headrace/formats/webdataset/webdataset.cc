@@ -11,10 +11,7 @@ namespace {
 
 int recognise(const Probe& probe) {
   if (!probe.head) return 0;
-  // A compressed tar is recognised to be refused in words: what is inside cannot be seen from here.
-  const std::string& name = probe.files.empty() ? probe.path : probe.files[0].path;
-  if (probe.text().starts_with("\x1f\x8b") && (name.ends_with(".tar.gz") || name.ends_with(".tgz")))
-    return 60;
+  if (begins_deflated_tar(probe.head->bytes())) return 95;
   if (!is_tar_header(probe.head->bytes())) return 0;
   return probe.text().substr(257, 5) == "ustar" ? 95 : 70;  // the oldest tars have a checksum only
 }
@@ -27,12 +24,18 @@ Result<std::vector<std::string>> first_fields(const std::vector<FileIndex>& inde
     return invalid("wants samples, members with names like key.jpg and key.cls, got none");
   std::vector<std::string> out{std::string(kSampleKey)};
   std::string_view kept = filled->extra;
-  while (!kept.empty()) {
+  while (!kept.empty() && kept[0] != '\0') {
     const size_t end = std::min(kept.find('\0'), kept.size());
     if (std::ranges::find(out, kept.substr(0, end)) == out.end()) out.emplace_back(kept.substr(0, end));
     kept.remove_prefix(std::min(end + 1, kept.size()));
   }
   return out;
+}
+
+// Leaves the points of compressed files, which record_files() wants.
+void drop_suffixes(FileIndex& index) {
+  const size_t end = index.extra.starts_with('\0') ? 0 : index.extra.find(std::string_view("\0\0", 2)) + 1;
+  index.extra.erase(0, end + 1);
 }
 
 Result<SampleFields> wanted(const OpenRequest& request) {
@@ -51,7 +54,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const SampleFields fields, wanted(request));
   HEADRACE_ASSIGN(const bool unfinished, request.flag("unfinished", false));
   RecordOpening out;
-  out.kind = unfinished ? "webdataset 1 unfinished" : "webdataset 1";
+  out.kind = unfinished ? "webdataset 2 unfinished" : "webdataset 2";
   out.files = request.path().files;
   out.index = [files = out.files, unfinished](uint64_t file) {
     return walk_webdataset(files[file], unfinished);
@@ -62,7 +65,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
       HEADRACE_ASSIGN(chosen->names, first_fields(indexes));
       HEADRACE_TRY(chosen->check());
     }
+    std::ranges::for_each(indexes, drop_suffixes);
     RecordFormat format;
+    format.inflates = true;
     format.name = "webdataset";
     format.schema = chosen->schema();
     format.read = [chosen](const Record& record, std::vector<Tensor>& out_fields) {

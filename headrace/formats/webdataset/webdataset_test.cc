@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/webdataset/testing.h"
 #include "headrace/io/testing/memory_store.h"
@@ -219,16 +220,48 @@ TEST(Webdataset, WhatIsNoneIsNotRecognised) {
   EXPECT_EQ(error_of(with_checksum(oldest)), "");
 }
 
-TEST(Webdataset, ACompressedTarIsRefusedInWords) {
+TEST(Webdataset, ATarInGzipIsReadAtRandom) {
+  std::string tar;
+  for (int i = 0; i < 300; ++i)
+    tar += tar_member(std::to_string(i) + ".jpg", std::string(20'000, static_cast<char>('a' + i % 26))) +
+           tar_member(std::to_string(i) + ".cls", std::to_string(i));
   MemoryStore store;
-  store.add("x.tar.gz", std::string("\x1f\x8b\x08\0", 4) + std::string(600, 'z'));
-  const std::string refused =
-      "wants a plain tar, got a compressed one, which has no random access: unpack it first";
-  EXPECT_THAT(std::string(open_source(store, "x.tar.gz").status().text()), HasSubstr(refused));
-  store.add("x.tar.gz", std::string("\x1f\x8b\x08\0", 4) + std::string(60, 'z'));
-  EXPECT_THAT(std::string(open_source(store, "x.tar.gz").status().text()), HasSubstr(refused));
+  store.add("0.tar.gz", deflated(tar + tar_end(), Wrap::gzip));
+  store.add("1.tar.gz", deflated(tar_end(), Wrap::gzip));
+  store.add("2.tar.gz",
+            deflated(tar_member("x.jpg", "X") + tar_member("x.cls", "7") + tar_end(), Wrap::gzip));
+  const auto source = open_source(store, "{0..2}.tar.gz");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 301u);
+  for (const int i : {299, 0, 150, 151, 7})
+    EXPECT_THAT(sample_of(**source, static_cast<uint64_t>(i), store),
+                ElementsAre(std::to_string(i), std::string(20'000, static_cast<char>('a' + i % 26)),
+                            std::to_string(i)));
+  EXPECT_THAT(sample_of(**source, 300, store), ElementsAre("x", "X", "7"));
+}
+
+TEST(Webdataset, ACutTarInGzipIsAnError) {
+  const auto error = [](const std::string& tar) {
+    MemoryStore store;
+    store.add("x.tar.gz", deflated(tar, Wrap::gzip));
+    return std::string(open_source(store, "x.tar.gz").status().text());
+  };
+  const std::string tar = tar_member("a.jpg", std::string(600, 'a')) + tar_member("a.cls", "1");
+  EXPECT_THAT(error(tar), HasSubstr("wants two blocks of zeros at the end, got none"));
+  EXPECT_THAT(error(tar + std::string(512, '\0')),
+              HasSubstr("wants two blocks of zeros at the end, got none"));
+  EXPECT_THAT(error(tar.substr(0, 1600)),
+              HasSubstr("wants a header of 512 bytes, only 64 bytes are left (member 1"));
+  EXPECT_THAT(error(tar.substr(0, 1000)),
+              HasSubstr("wants 112 more bytes of a member's data, the file ends (member 0"));
+  EXPECT_EQ(error(tar + tar_end()), "");
+}
+
+TEST(Webdataset, OtherCompressionsAreRefusedInWords) {
+  MemoryStore store;
   store.add("x.tar", std::string("\x28\xb5\x2f\xfd", 4) + std::string(600, 'z'));
-  EXPECT_THAT(std::string(open_source(store, "x.tar", "webdataset").status().text()), HasSubstr(refused));
+  EXPECT_THAT(std::string(open_source(store, "x.tar", "webdataset").status().text()),
+              HasSubstr("wants a tar, plain or in gzip, got another compression"));
 }
 
 }  // namespace
