@@ -40,8 +40,12 @@ struct Given {
   Value value() const { return is_list ? Value(Value::List(paths.begin(), paths.end())) : Value(paths[0]); }
 };
 
+// Of the first file that is not empty: writers in parallel leave empty shards.
 Status read_head(Store& store, Probe& out) {
-  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(out.files[0].path));
+  const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
+  const auto first = std::find_if(out.files.begin(), out.files.end(), has_bytes);
+  const SourceFile& looked_at = first == out.files.end() ? out.files[0] : *first;
+  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
   return {};

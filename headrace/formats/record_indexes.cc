@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
@@ -33,7 +34,7 @@ std::string key_of(std::string_view kind, const std::string& path) {
   return error ? "" : "records " + std::string(kind) + " " + canonical.string();
 }
 
-Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about) {
+Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store) {
   FileStamp out{about.size, about.mtime_ns, 0};
   const uint64_t count = std::min(about.size, kSampleBytes);
   std::vector<std::byte> bytes(3 * count);
@@ -41,6 +42,12 @@ Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about) {
   for (const uint64_t offset : {uint64_t{0}, (about.size - count) / 2, about.size - count})
     HEADRACE_TRY(read_exactly(file, offset, std::span(bytes).subspan(count * part++, count)));
   out.sample = XXH3_64bits(bytes.data(), bytes.size());
+  for (const std::string& path : about.beside) {
+    const auto info = path.empty() ? Result<FileInfo>(FileInfo{}) : store.info(path);
+    const uint64_t mixed[] = {out.sample, info.ok() ? info->size : 0,
+                              info.ok() ? static_cast<uint64_t>(info->mtime_ns) : 0};
+    out.sample = XXH3_64bits(mixed, sizeof mixed);
+  }
   return out;
 }
 
@@ -101,6 +108,9 @@ class Feeder {
     if (length > left)
       return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(extent.offset) +
                      ", the file has " + std::to_string(about_.size));
+    if (length > kReadLimit)
+      return Status(Code::exhausted, "wants at most " + std::to_string(kReadLimit) + " bytes at once, got " +
+                                         std::to_string(length));
     // A walk from header to header asks for as many bytes each time, and keeps none of them.
     if (!last_ || last_.use_count() > 1 || last_->size() != length) last_ = HeapBuffer::make(length);
     const MutableBufferPtr& buffer = last_;
@@ -184,7 +194,12 @@ class Indexing {
     const size_t cores = options_.workers ? options_.workers : std::thread::hardware_concurrency();
     HEADRACE_TRY(watched(std::clamp<size_t>(cores, 1, std::min(done_.size(), kMostWorkers)), [&] {
       for (size_t i = next++; i < done_.size() && !stop_.raised(); i = next++) {
-        if (!done_[i]) errors_[i] = work(i);
+        try {
+          if (!done_[i]) errors_[i] = work(i);
+        } catch (const std::bad_alloc&) {
+          errors_[i] =
+              Status(Code::exhausted, "'" + records_.files[i].path + "': no memory left for its index");
+        }
         bytes_done_ += records_.files[i].size;
         if (!errors_[i].ok()) next = done_.size();
       }
@@ -212,7 +227,7 @@ class Indexing {
     const SourceFile& file = records_.files[i];
     auto opened = open(file);
     if (!opened.ok()) return {};
-    const auto stamp = stamp_of(**opened, file);
+    const auto stamp = stamp_of(**opened, file, store_);
     if (stamp.ok()) take(i, *stamp);
     return {};
   }
@@ -235,7 +250,7 @@ class Indexing {
     const std::string name = key(i);
     FileStamp stamp;
     if (!name.empty()) {
-      HEADRACE_ASSIGN(stamp, stamp_of(*opened, file));
+      HEADRACE_ASSIGN(stamp, stamp_of(*opened, file, store_));
       take(i, stamp);
       if (done_[i]) return {};
     }

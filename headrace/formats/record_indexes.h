@@ -29,7 +29,8 @@ Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Stor
 struct FileStamp {
   uint64_t size = 0;
   int64_t mtime_ns = 0;
-  uint64_t sample = 0;  // xxh3 of the first, middle and last bytes
+  uint64_t sample =
+      0;  // xxh3 of the first, middle and last bytes, and of sizes and times of what lies beside
   bool operator==(const FileStamp&) const = default;
 };
 

@@ -45,7 +45,9 @@ template <size_t n> bool is_one_of(std::string_view ending, const std::array<std
 }
 
 bool is_beside_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 5> kinds{".idx", ".index", ".json", ".txt", ".md"};
+  constexpr std::array<std::string_view, 16> kinds{".idx", ".index",  ".json",   ".txt", ".md",  ".lst",
+                                                   ".csv", ".tsv",    ".yaml",   ".yml", ".xml", ".pbtxt",
+                                                   ".md5", ".sha256", ".sha512", ".crc"};
   return is_one_of(kind, kinds);
 }
 

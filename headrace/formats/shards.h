@@ -18,8 +18,8 @@ struct Shards {
   Value left_out;                  // {"files": 2, "endings": {".txt": 2}}; null when there is none
 };
 // The files of the commonest kind in the folder itself, not below it. Left out, and counted, are those of
-// other kinds and what lies beside data: indexes (.idx, .index) and descriptions (.json, .txt, .md). Names
-// that begin with a dot or an underscore are not counted either.
+// other kinds and what lies beside data: indexes, lists, descriptions and checksums (.idx, .lst, .json,
+// .md5). Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
 
 }  // namespace headrace

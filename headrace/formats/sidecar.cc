@@ -112,8 +112,11 @@ Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64
   for (uint32_t i = 0; i < header.sections; ++i) {
     Entry entry;
     std::memcpy(&entry, head.data() + sizeof(Header) + i * sizeof(Entry), sizeof(Entry));
-    if (entry.offset > file_size || entry.length > file_size - entry.offset || entry.offset % kAlign != 0)
-      return damaged("a section lies outside the file");
+    // An empty one at the end begins where the file would be padded to.
+    const bool lies_inside = entry.length == 0
+                                 ? entry.offset <= file_size + kAlign
+                                 : entry.offset <= file_size && entry.length <= file_size - entry.offset;
+    if (!lies_inside || entry.offset % kAlign != 0) return damaged("a section lies outside the file");
     out.sections.push_back({get_text(entry.name), entry.offset, entry.length, entry.checksum});
   }
   return out;
@@ -124,7 +127,7 @@ Result<Sidecar> parse_sidecar(BufferPtr bytes) {
   Sidecar out;
   out.fingerprint = table.fingerprint;
   for (const SidecarTable::Place& place : table.sections) {
-    const auto section = bytes->bytes().subspan(place.offset, place.length);
+    const auto section = bytes->bytes().subspan(place.length == 0 ? 0 : place.offset, place.length);
     if (checksum(section) != place.checksum) return damaged("a section and its checksum differ");
     out.sections.push_back({place.name, section});
   }
@@ -135,7 +138,7 @@ Result<Sidecar> parse_sidecar(BufferPtr bytes) {
 Result<BufferPtr> SidecarFile::section(std::string_view name) {
   const SidecarTable::Place* place = find(name);
   if (!place) return damaged("no section " + std::string(name));
-  HEADRACE_ASSIGN(BufferPtr bytes, read_bytes(*file_, place->offset, place->length));
+  HEADRACE_ASSIGN(BufferPtr bytes, read_bytes(*file_, place->length == 0 ? 0 : place->offset, place->length));
   if (checksum(bytes->bytes()) != place->checksum) return damaged("a section and its checksum differ");
   return bytes;
 }

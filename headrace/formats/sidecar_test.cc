@@ -80,6 +80,23 @@ TEST(SidecarFile, StaleOrDamagedIsAsGoodAsAbsent) {
   EXPECT_FALSE(load_sidecar("key"));
 }
 
+TEST(SidecarFile, AnEmptyLastSectionIsRead) {
+  TemporaryFolder folder;
+  const CacheIn cache(folder / "cache");
+  const std::string records(100, '\7');
+  const auto section = [](std::string name, const std::string& text) {
+    return MadeSection{std::move(name),
+                       [&text](const MadeSection::Write& write) { return write(bytes_of(text)); }};
+  };
+  const std::string none;
+  const MadeSection sections[] = {section("records", records), section("extra", none)};
+  ASSERT_TRUE(store_made_sidecar("made", sections).ok());
+  const auto read = load_sidecar("made");
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(text_of(*read, "records"), records);
+  EXPECT_EQ(text_of(*read, "extra"), "");
+}
+
 TEST(SidecarFile, AFolderOthersMayWriteToIsNotUsed) {
   TemporaryFolder folder;
   const CacheIn cache(folder.path());

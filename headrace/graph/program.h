@@ -54,7 +54,9 @@ class ProgramBuilder final : public Builder {
 
   Result<int> field(
       std::string_view name);  // the value of an incoming field; unknown names list the known ones
-  int field(int index);        // by position, or kIdField, kValidField
+  // By position, or kIdField, kValidField. Ask for all fields before the first operator: one that is new
+  // shifts the values that operators answered.
+  int field(int index);
   Result<std::vector<int>> add(std::string_view op, const Value& params,
                                std::span<const int> inputs) override;
   // The same with parameters that come from values: bound[i] = {parameter, value}.

@@ -80,9 +80,9 @@ Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& s
 Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& value,
                           std::span<const MutView> slots, std::span<Tensor> out) {
   if (leaf < slots.size() && slots[leaf].data) {
-    if (!(value.view.shape == slots[leaf].shape))
-      return invalid("field '" + name + "' wants shape " + slots[leaf].shape.text() + ", got " +
-                     value.view.shape.text());
+    if (!(value.view.shape == slots[leaf].shape) || value.view.dtype != slots[leaf].dtype)
+      return invalid("field '" + name + "' wants " + TensorSpec{slots[leaf].dtype, slots[leaf].shape}.text() +
+                     ", got " + value.view.spec().text());
     std::memcpy(slots[leaf].data, value.view.data, value.view.size_bytes());
   } else if (value.owner) {
     out[leaf] = *value.owner;

@@ -42,16 +42,18 @@ class FindPoints final : public AnyOp {
 // Looks at every field of encoded images; a bool for each.
 Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& index, int64_t step) {
   ProgramBuilder builder(data->schema, "index");
-  std::vector<int> found;
+  std::vector<int> inputs, found;  // fields first: each shifts the values of operators
   std::vector<std::string> names;
   for (size_t i = 0; i < data->schema.size(); ++i) {
     const TensorSpec& spec = data->schema.specs[i];
     if (spec.dtype != DType::bytes || spec.shape.rank() != 1) continue;
-    const int input[] = {builder.field(static_cast<int>(i))};
-    HEADRACE_ASSIGN(const std::vector<int> made,
-                    builder.add_op(std::make_shared<FindPoints>(index, step), input));
-    found.push_back(made[0]);
+    inputs.push_back(builder.field(static_cast<int>(i)));
     names.push_back(data->schema.names[i]);
+  }
+  for (const int& input : inputs) {
+    HEADRACE_ASSIGN(const std::vector<int> made,
+                    builder.add_op(std::make_shared<FindPoints>(index, step), {&input, 1}));
+    found.push_back(made[0]);
   }
   if (found.empty())
     return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");

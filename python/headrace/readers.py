@@ -71,7 +71,7 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
     `ops.example_feature` takes the features out of records that are a tf.train.Example.
 
     Args:
-        path: A file, a folder of shards, a pattern such as "train-?????-of-01024", or a list of these.
+        path: A file, a folder of shards, a pattern such as "train-?????-of-01024", or a list of files and patterns.
         verify: Check each record's checksum; lengths are checked always.
     """
     return _read(path, "tfrecord", verify=verify)
@@ -101,7 +101,7 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
     An `.idx` beside a file is used when it is that of the file.
 
     Args:
-        path: A file, a pattern, a folder of shards, or a list of these.
+        path: A file, a pattern, a folder of shards, or a list of files and patterns.
         header: Whether records begin with MXNet's IRHeader; as the first record looks when not given.
         label_width: Labels of each record, 0 for any number; when not given one, or any number where the first record has several.
 
@@ -123,7 +123,7 @@ def read_arrow(
     `bytes`; members of structs are named by their path, `image/bytes`. Dates and times are i64 as they are stored.
 
     Args:
-        path: A file, a pattern, a folder of shards, or a list of these. All have the same columns.
+        path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
         columns: These columns, in this order; a struct's name stands for its members. All when not given.
         nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
 

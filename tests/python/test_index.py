@@ -175,3 +175,16 @@ def test_ctrl_c_ends_it_and_keeps_what_was_found(folder: Path, cache: Path):
             break
     assert min(took) < 0.1, took
     assert sidecars(cache)
+
+
+def test_every_field_of_bytes_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Text beside images is no image, and no number of them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    files = []
+    for i in range(6):
+        out = io.BytesIO()
+        Image.fromarray(picture(i, 40, 50)).save(out, "JPEG")
+        files.append(out.getvalue())
+    made = hr.index(hr.from_arrays({"note": [b"{text}"] * 6, "image": files, "more": [b"z"] * 6}))
+    assert made["files"] == 6 and made["samples"] == 6
+    assert made["bytes"] > 0 and Path(made["path"]).is_file()

@@ -112,3 +112,13 @@ def test_features_of_an_example_train_a_model(folder: Path) -> None:
     batch = next(iter(hr.read(folder / "train-0-of-2").map(parse).batch(3)))
     assert batch["label"].tolist() == [7, 7, 7]
     assert batch["x"].tolist() == [[1.0, 2.0]] * 3
+
+
+def test_an_empty_shard_and_files_beside_the_data_are_no_hindrance(folder: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "a.tfrecord").touch()
+    (new / "b.tfrecord").write_bytes((folder / "train-0-of-2").read_bytes())
+    for name in ("labels.lst", "b.tfrecord.md5", "label_map.pbtxt", "data.yaml"):
+        (new / name).write_text("x")
+    assert len(hr.read(new)) == len(hr.read([new / "a.tfrecord", new / "b.tfrecord"])) == 2

@@ -9,6 +9,9 @@
 namespace headrace {
 namespace {
 
+// A block of deflate has no place to begin inside, and what is read of it is inflated from its beginning.
+constexpr uint64_t kMostSpan = uint64_t{256} << 20;
+
 constexpr size_t kWindow = 32768;
 constexpr size_t kMostPiece = size_t{1} << 30;  // zlib counts in 32 bits
 constexpr int kGzipOrZlib = 15 + 32, kRaw = -15;
@@ -150,6 +153,10 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
     if (code == Z_BUF_ERROR && taken == 0 && made == 0 && used < in.size())
       return damaged(s.stream, s.points.packed_size);
     if (made > 0) HEADRACE_TRY(take(std::span(s.room).subspan(at, made)));
+    if (!s.points.points.empty() && s.points.unpacked_size - s.points.points.back().unpacked > kMostSpan)
+      return Status(Code::exhausted, "wants a place to begin every " + std::to_string(kMostSpan >> 20) +
+                                         " MiB of what deflated data hold, got none before packed byte " +
+                                         std::to_string(s.points.packed_size));
     if (code == Z_STREAM_END) {
       if (inflateReset(&s.stream) != Z_OK) return no_memory();
       s.between = true;

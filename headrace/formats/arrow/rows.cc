@@ -72,7 +72,10 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
     values.dictionary = it->second;
   }
   HEADRACE_TRY(want_present(i));
-  if (count_ == 0) return wanted_.clear(), Status();  // a batch without rows may leave out its offsets
+  if (count_ == 0) {  // a batch without rows may leave out its offsets
+    values_[i].dtype = column.dtype;
+    return wanted_.clear(), Status();
+  }
   if (!column.is_list()) {
     HEADRACE_ASSIGN(values_[i].first_item, product(first_, values.items_each, column.name));
     HEADRACE_ASSIGN(values_[i].num_items, product(count_, values.items_each, column.name));

@@ -70,6 +70,8 @@ Result<DType> date_type(const FlatTable& type, uint8_t kind) {
   return bits == 32 ? DType::i32 : DType::i64;
 }
 
+constexpr size_t kMaxName = 4096;  // with those of the structs around it
+
 // Walks the tree of fields in the order in which a record batch lists its nodes and buffers.
 class Walk {
  public:
@@ -91,9 +93,12 @@ class Walk {
     HEADRACE_ASSIGN(const auto kind, field.number<uint8_t>(2, 0));
     HEADRACE_ASSIGN(const auto type, field.table(3));
     HEADRACE_ASSIGN(const auto dictionary, field.table(4));
-    if (!type) return corrupt("wants a type for column '" + std::string(name) + "', got none");
+    if (!type) return corrupt("wants a type for column '" + std::string(name.substr(0, 100)) + "', got none");
     Column column;
     column.name = prefix + std::string(name);
+    if (column.name.size() > kMaxName)
+      return corrupt("wants names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
+                     std::to_string(column.name.size()) + ", '" + column.name.substr(0, 100) + "…'");
     column.rows = parents_;
     if (dictionary) return encoded(field, *dictionary, column, depth);
     return of_type(field, *type, kind, column, depth);
@@ -277,12 +282,19 @@ class Walk {
     }
     HEADRACE_ASSIGN(const auto kind, field.number<uint8_t>(2, 0));
     HEADRACE_ASSIGN(const auto type, field.table(3));
+    column.dictionary = id;
+    if (kind == kStruct) {  // not walked: structs of dictionaries of structs would multiply
+      column.refused = "dictionaries of structs";
+      return fixed(column, place, place);
+    }
     Layout own;
     Column values;
     values.name = column.name;
-    HEADRACE_TRY(Walk(&own, version_).of_type(field, *type, kind, values, depth + 1));
-    column.dictionary = id;
-    if (own.columns.size() != 1 || kind == kStruct)
+    Walk inner(&own, version_);
+    inner.seen_ = seen_;
+    HEADRACE_TRY(inner.of_type(field, *type, kind, values, depth + 1));
+    seen_ = inner.seen_;
+    if (own.columns.size() != 1)
       column.refused = "dictionaries of structs";
     else if (!own.columns[0].refused.empty())
       column.refused = own.columns[0].refused;

@@ -23,6 +23,14 @@ Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema) {
   return std::make_shared<const Layout>(std::move(layout));
 }
 
+// Whether the entries of their dictionary are the same to both.
+bool reads_alike(const Column& a, const Column& b) {
+  if (!a.entries || !b.entries) return !a.entries && !b.entries;
+  const Column &first = a.entries->front(), &second = b.entries->front();
+  return first.spec() == second.spec() && first.stored == second.stored && first.bits == second.bits &&
+         first.offset_size == second.offset_size && first.is_list() == second.is_list();
+}
+
 // A dictionary as `column` reads it.
 Result<ValuesPtr> read_dictionary(const BufferPtr& bytes, const Message& message, const Column& column) {
   HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
@@ -48,6 +56,10 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
     const auto uses = [&](const Column& column) { return column.dictionary == about.id; };
     const auto user = std::ranges::find_if(columns, uses);
     if (user == columns.end()) continue;
+    for (const Column& column : columns)
+      if (uses(column) && !reads_alike(column, *user))
+        return corrupt("wants one type in dictionary " + std::to_string(about.id) + ", of which columns '" +
+                       user->name + "' and '" + column.name + "' say two");
     if (about.is_delta || out.contains(about.id))
       return Status(Code::unavailable, "cannot serve column '" + user->name + "', whose dictionary " +
                                            (about.is_delta ? "grows" : "changes") + " on the way");

@@ -202,7 +202,7 @@ Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> fil
 std::vector<SourceFile> data_files(const Probe& probe) {
   std::vector<SourceFile> out = probe.files;
   std::erase_if(out, [](const SourceFile& file) {
-    return file.path.ends_with("lock.mdb") || file.path.ends_with("-lock");
+    return file.path == "lock.mdb" || file.path.ends_with("/lock.mdb") || file.path.ends_with("-lock");
   });
   return out.empty() ? probe.files : out;
 }

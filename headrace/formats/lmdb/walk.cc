@@ -136,9 +136,12 @@ class Walk final : public Opening<FileIndex> {
   Status take_leaf(std::span<const std::byte> bytes, uint64_t number) {
     HEADRACE_ASSIGN(const LmdbPage page, LmdbPage::parse(bytes, number, LmdbPage::Kind::leaf));
     bool in_run = false;
+    size_t taken = 0;
     for (size_t i = 0; i < page.nodes(); ++i, ++out_.size) {
       auto node = page.node(i);
       if (!node.ok()) return node.status().after(" (node " + std::to_string(i) + ")");
+      if ((taken += node->key.size() + node->value.size()) > page_size_)
+        return corrupt("wants nodes that do not overlap (node " + std::to_string(i) + ")");
       if (node->is_big) {
         HEADRACE_TRY(take_big(*node));
       } else if (!in_run) {

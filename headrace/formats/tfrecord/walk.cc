@@ -106,12 +106,21 @@ class InflatingWalk final : public Opening<FileIndex> {
       if (header_.size() < kTfrecordHeader) return {};
       const auto length = framed_length(header_, std::numeric_limits<uint64_t>::max());
       if (!length.ok()) return at(length.status(), index_.records.size(), position_);
+      if (index_.records.size() >= most_records())
+        return Status(Code::exhausted, "wants at most " + std::to_string(most_records()) +
+                                           " records in so few packed bytes, to keep its index small");
       index_.records.push_back({position_, *length});
       position_ += *length;
       to_skip_ = *length - kTfrecordHeader;
       header_.clear();
     }
     return {};
+  }
+
+  // Deflate packs a thousand empty records into a few bytes; an index may not take that much memory.
+  uint64_t most_records() const {
+    constexpr uint64_t kAlways = uint64_t{1} << 24, kEachPacked = 4;
+    return std::max(kAlways, file_.size * kEachPacked);
   }
 
   SourceFile file_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/stop_flag.h"
@@ -100,13 +101,13 @@ class Walk final : public Opening<FileIndex> {
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
     const uint64_t before = grouping_.members();
-    needed_ = 0;
+    const uint64_t asked = std::exchange(needed_, 0);
     if (begin == 0 && is_compressed(window) && !is_tar_header(window)) return compressed();
     while (position_ - begin < window.size()) {
       const auto head = read_tar_head(window.subspan(position_ - begin), file_.size - position_, joined_);
       if (!head.ok()) return at_member(head.status(), grouping_.members(), position_);
       if (head->needed > 0) {
-        needed_ = head->needed;
+        needed_ = std::max(head->needed, 2 * asked);  // headers are parsed anew each time
         break;
       }
       if (head->is_end) return end(*head);
