@@ -45,6 +45,7 @@ Status read_head(Store& store, Probe& out) {
   const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
   const auto first = std::find_if(out.files.begin(), out.files.end(), has_bytes);
   const SourceFile& looked_at = first == out.files.end() ? out.files[0] : *first;
+  out.info.size = looked_at.size, out.info.mtime_ns = looked_at.mtime_ns;
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
