@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/on_error_counts.h"
 #include "cli/terminal.h"
+#include "headrace/io/new_file.h"
 
 namespace headrace::cli {
 namespace {

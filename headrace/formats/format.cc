@@ -30,44 +30,7 @@ class ParseFile final : public Opening<SourcePtr> {
   std::function<Result<SourcePtr>(const BufferPtr&)> parse_;
 };
 
-Status wrong_type(std::string_view option, std::string_view wanted, const Value& got) {
-  return invalid(std::string(option) + " wants " + std::string(wanted) + ", got " + got.dump());
-}
-
 }  // namespace
-
-Result<std::string> OpenRequest::text(std::string_view option, std::string fallback) const {
-  const Value* v = options.find(option);
-  if (!v || v->is_null()) return fallback;
-  if (!v->text()) return wrong_type(option, "a str", *v);
-  return *v->text();
-}
-
-Result<int64_t> OpenRequest::integer(std::string_view option, int64_t fallback) const {
-  const Value* v = options.find(option);
-  if (!v || v->is_null()) return fallback;
-  if (!v->integer()) return wrong_type(option, "an int", *v);
-  return *v->integer();
-}
-
-Result<bool> OpenRequest::flag(std::string_view option, bool fallback) const {
-  const Value* v = options.find(option);
-  if (!v || v->is_null()) return fallback;
-  if (!v->boolean()) return wrong_type(option, "a bool", *v);
-  return *v->boolean();
-}
-
-Result<std::vector<std::string>> OpenRequest::texts(std::string_view option) const {
-  std::vector<std::string> out;
-  const Value* v = options.find(option);
-  if (!v || v->is_null()) return out;
-  if (!v->list()) return wrong_type(option, "a list of str", *v);
-  for (const Value& item : *v->list()) {
-    if (!item.text()) return wrong_type(option, "a list of str", *v);
-    out.push_back(*item.text());
-  }
-  return out;
-}
 
 SourceOpening ready(SourcePtr source) {
   return {std::make_unique<Ready<SourcePtr>>(std::move(source)), [](uint64_t) { return std::string(); }};

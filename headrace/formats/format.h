@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/formats/options.h"
 #include "headrace/formats/records/file_index.h"
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
@@ -46,18 +47,12 @@ struct Probe {
 };
 inline constexpr uint64_t kProbeBytes = 4096;
 
-struct OpenRequest {
+struct OpenRequest : GivenOptions {
   std::vector<Probe> probes;  // the path first, then what FormatInfo::places named
-  Value options;              // an object; its names are known to be the format's
   bool recognised = false;    // the format was found by content, not named by the user
   Value given = {};           // the path, or the list of paths, as the user gave it; for describe()
 
   const Probe& path() const { return probes[0]; }
-  // An option of the right type, or `fallback` when it is not given or null. The message names the option.
-  Result<std::string> text(std::string_view option, std::string fallback = "") const;
-  Result<int64_t> integer(std::string_view option, int64_t fallback) const;
-  Result<bool> flag(std::string_view option, bool fallback) const;
-  Result<std::vector<std::string>> texts(std::string_view option) const;  // empty when not given
 };
 
 // Where the files are that an Opening's extents name: a path the Store understands for each ordinal.
@@ -88,11 +83,6 @@ Value describe_opening(std::string_view format, const OpenRequest& request);
 SourceOpening ready(SourcePtr source);
 std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block);
 SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr& bytes)> parse);
-
-struct OptionInfo {
-  std::string name, type, doc;  // type: as Python spells it
-  Value fallback;
-};
 
 struct FormatInfo {
   std::string name, doc;

@@ -16,6 +16,7 @@
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/value.h"
 #include "headrace/formats/sidecar.h"
+#include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
 
 namespace headrace {

@@ -7,28 +7,16 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <random>
 #include <system_error>
 
 #include "headrace/io/store.h"
+#include "headrace/io/system.h"
 #include "headrace/io/walk.h"
 
 namespace headrace {
 namespace {
 
 constexpr size_t kLargestRead = size_t{1} << 30;  // Linux reads at most 2 GiB - 4 KiB at once
-
-Status system_error(std::string what, const std::string& path) {
-  const int error = errno;
-  const Code code = error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io;
-  return {code, what + " '" + path + "': " + std::generic_category().message(error)};
-}
-
-Status check_path(const std::string& path) {
-  if (path.empty()) return invalid("wants a path, got an empty one");
-  if (path.find('\0') != std::string::npos) return invalid("wants a path without NUL bytes");
-  return {};
-}
 
 // What a relative path is relative to: the usual reason why it is not there.
 std::string where_we_are(const std::string& path) {
@@ -104,84 +92,11 @@ class FileStore final : public Store {
   bool persistent() const override { return true; }
 };
 
-// A new file under a name that nobody else has. Not mkostemp: its mode is 0600 whatever the umask says, and
-// others may be meant to read what it becomes.
-int create_beside(const std::string& path, std::string& temporary) {
-  constexpr int kTries = 100;
-  std::random_device random;
-  int descriptor = -1;
-  for (int i = 0; i < kTries; ++i) {
-    temporary = path + '.' + std::to_string(random());
-    descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) break;
-  }
-  return descriptor;
-}
-
 }  // namespace
 
 std::shared_ptr<Store> file_store() {
   static const auto store = std::make_shared<FileStore>();
   return store;
-}
-
-NewFile::NewFile(std::string path, std::string temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
-
-NewFile::~NewFile() {
-  (void)close();
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-Result<std::unique_ptr<NewFile>> NewFile::make(std::string path) {
-  HEADRACE_TRY(check_path(path));
-  std::string temporary;
-  const int descriptor = create_beside(path, temporary);
-  if (descriptor < 0) return system_error("cannot create", temporary);
-  return std::unique_ptr<NewFile>(new NewFile(std::move(path), std::move(temporary), descriptor));
-}
-
-Status NewFile::write(uint64_t offset, std::span<const std::byte> bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count =
-        ::pwrite(descriptor_, bytes.data() + done, std::min(bytes.size() - done, kLargestRead),
-                 static_cast<off_t>(offset + done));
-    if (count > 0)
-      done += static_cast<size_t>(count);
-    else if (count == 0 || errno != EINTR)
-      return system_error("cannot write", temporary_);
-  }
-  return {};
-}
-
-Status NewFile::close() {
-  const int descriptor = std::exchange(descriptor_, -1);
-  if (descriptor >= 0 && ::close(descriptor) != 0) return system_error("cannot write", temporary_);
-  return {};
-}
-
-Status NewFile::commit(Lasts lasts) {
-  const bool to_disk = lasts == Lasts::after_power_loss;
-  if (to_disk && ::fsync(descriptor_) != 0) return system_error("cannot write", temporary_);
-  HEADRACE_TRY(close());
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("cannot replace", path_);
-  temporary_.clear();
-  if (!to_disk) return {};
-  // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file
-  // all the same.
-  const size_t slash = path_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  if (const int d = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
-    (void)::fsync(d);
-    ::close(d);
-  }
-  return {};
-}
-
-Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(path));
-  HEADRACE_TRY(file->write(0, bytes));
-  return file->commit(NewFile::Lasts::after_power_loss);
 }
 
 }  // namespace headrace

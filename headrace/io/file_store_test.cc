@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
 #include "headrace/io/testing/faulty_store.h"
 #include "headrace/io/testing/memory_store.h"

@@ -77,32 +77,4 @@ Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out);
 inline constexpr uint64_t kReadLimit = uint64_t{2} << 30;
 Result<BufferPtr> read_bytes(OpenFile& file, uint64_t offset, uint64_t length, uint64_t limit = kReadLimit);
 
-// A file in the making: readers of its path see the old bytes or, from commit() on, the new ones, whatever
-// fails and however many write at once. Without commit() nothing is left of it. The directory must exist.
-// Local files only, one thread.
-class NewFile {
- public:
-  static Result<std::unique_ptr<NewFile>> make(std::string path);
-  ~NewFile();
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  Status write(uint64_t offset, std::span<const std::byte> bytes);
-  enum class Lasts : uint8_t {
-    after_power_loss,
-    as_the_system_likes,  // quick, for what is checked when it is read
-  };
-  Status commit(Lasts lasts);
-
- private:
-  NewFile(std::string path, std::string temporary, int descriptor);
-  Status close();
-
-  std::string path_, temporary_;
-  int descriptor_;
-};
-
-// All of it at once, lasting.
-Status write_atomically(const std::string& path, std::span<const std::byte> bytes);
-
 }  // namespace headrace

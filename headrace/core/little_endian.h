@@ -1,0 +1,18 @@
+// Numbers as files hold them: little-endian, of unknown alignment.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+namespace headrace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in the file");
+
+// REQUIRES: the caller has checked that its bytes are there.
+template <class T> T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+}  // namespace headrace

@@ -1,0 +1,64 @@
+// What writes a format: samples in, a file (or a folder) that the format's reader gives back equal.
+//
+// A format can be written when its folder has a writer.cc that ends in
+//
+//   const WriterRegistration registered({
+//       .name = "tfrecord",
+//       .doc = "TFRecord files, a tf.train.Example each record.",
+//       .ending = ".tfrecord",
+//       .make = make,
+//   });
+//
+// A FileWriter writes one shard, in order, and knows nothing of the others: where a shard begins, what is
+// called what, what survives a crash and what may be overwritten are the business of formats/write.h.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/core/sample.h"
+#include "headrace/core/status.h"
+#include "headrace/formats/options.h"
+
+namespace headrace {
+
+struct WriteRequest : GivenOptions {
+  std::string path;  // nothing is there, its folder is; the name that readers see is given later
+  Schema schema;     // of the samples to come: dense, ragged (kAny) and text fields
+  Value metadata;    // an object: what the source says of itself ({"classes": […]}), what was done to it
+};
+
+// One thread at a time.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;  // without finish(): leaves what is at the path as it is
+  // `fields` are as the schema says. What cannot be written in this format is an error that names the field,
+  // and leaves the file as if this sample had not come.
+  virtual Status add(const std::vector<Tensor>& fields) = 0;
+  // Every byte is with the system; that they last is the caller's business. Once, at the end.
+  virtual Status finish() = 0;
+};
+
+struct WriterInfo {
+  std::string name;    // the reader's own: "tfrecord"
+  std::string doc;     // a line for people
+  std::string ending;  // of a shard's name: ".tfrecord"; "" of a folder
+  std::vector<OptionInfo> options = {};
+  // Whether samples of this schema can be written at all, and a writer for a shard of them.
+  Result<std::unique_ptr<FileWriter>> (*make)(const WriteRequest&) = nullptr;
+  // Further endings that name this format ("out.tfrecords"), and what they mean for the options
+  // (".tfrecord.gz": {"compression": "gzip"}).
+  std::vector<std::pair<std::string, Value>> other_endings = {};
+};
+
+using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;
+const WriterRegistry& writers();  // all writers, by name; filled before main()
+const WriterInfo* find_writer(std::string_view name);
+
+struct WriterRegistration {
+  explicit WriterRegistration(WriterInfo info);
+};
+
+}  // namespace headrace
