@@ -55,3 +55,18 @@ def write_large(folder: Path, *, full: bool) -> None:
     inks = plain.resize((2600, 2600)).convert("CMYK")
     inks.save(folder / "cmyk_progressive.jpg", quality=80, progressive=True)
     random.convert("L").save(folder / "grey.png", compress_level=0)
+    write_others(folder)
+
+
+def write_others(folder: Path) -> None:
+    """Write images of the formats that other libraries decode, 27 MB of pixels each (JPEG 2000 and AVIF: 3 MB)."""
+    image = Image.fromarray(smooth(3000, 3000, 3))
+    image.save(folder / "lossy.webp", quality=70, method=0)
+    image.save(folder / "lossless.webp", lossless=True, quality=0, method=0)
+    image.save(folder / "rows.tif", compression="tiff_deflate")
+    image.save(folder / "plain.tif")
+    image.save(folder / "plain.bmp")
+    image.convert("P").save(folder / "palette.gif")
+    small = image.crop((0, 0, 1000, 1000))
+    small.save(folder / "tiles.jp2", tile_size=(256, 256))
+    small.save(folder / "plain.avif", speed=10)
