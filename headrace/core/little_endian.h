@@ -3,16 +3,20 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 namespace headrace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in the file");
 
-// REQUIRES: the caller has checked that its bytes are there.
+// REQUIRES, of both: the caller has checked that its bytes are there.
 template <class T> T load(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
+}
+template <class T> T load(std::span<const std::byte> bytes, size_t offset = 0) {
+  return load<T>(bytes.data() + offset);
 }
 
 }  // namespace headrace

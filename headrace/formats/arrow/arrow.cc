@@ -78,7 +78,7 @@ int recognise(const Probe& probe) {
   const uint64_t metadata = arrow::metadata_length(head);
   if (metadata > probe.info.size) return 0;
   // A schema of many columns is longer than the head; its marker is then all there is to go by.
-  const bool is_marked = arrow::load<uint32_t>(head.data()) == 0xffffffffu;
+  const bool is_marked = load<uint32_t>(head.data()) == 0xffffffffu;
   if (metadata > head.size()) return is_marked && metadata % 8 == 0 ? 60 : 0;
   const auto message = arrow::Message::read(head);
   return message.ok() && message->kind == arrow::Message::schema ? 90 : 0;

@@ -4,26 +4,16 @@
 // A Table borrows its bytes; it is a value and safe from any thread. An absent field is its default, as the
 // format has it; a damaged one is an error.
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "headrace/core/little_endian.h"
 #include "headrace/core/status.h"
 
 namespace headrace::arrow {
-
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in the file");
-
-// A number of unknown alignment. REQUIRES: the caller has checked that its bytes are there.
-template <class T> T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
 
 // Whether [offset, offset + length) lies within `size`; the sum cannot overflow.
 inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
@@ -43,7 +33,7 @@ class FlatTable {
 
   template <class T> Result<T> number(int field, T absent) const {
     HEADRACE_ASSIGN(const auto at, field_position(field, sizeof(T)));
-    return at ? load<T>(buffer_.data() + *at) : absent;
+    return at ? load<T>(buffer_, *at) : absent;
   }
   Result<std::optional<FlatTable>> table(int field) const;
   Result<std::string_view> text(int field) const;  // empty when absent

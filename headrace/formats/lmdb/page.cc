@@ -1,7 +1,8 @@
 #include "headrace/formats/lmdb/page.h"
 
-#include <cstring>
 #include <string>
+
+#include "headrace/core/little_endian.h"
 
 namespace headrace {
 namespace {
@@ -10,12 +11,6 @@ constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20 };
 enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
 constexpr uint64_t kNodeHeader = 8;
-
-template <class T> T load(std::span<const std::byte> bytes, size_t offset) {
-  T out;
-  std::memcpy(&out, bytes.data() + offset, sizeof out);
-  return out;
-}
 
 Status wants(const std::string& what, uint64_t got) {
   return corrupt("wants " + what + ", got " + std::to_string(got));

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/little_endian.h"
+
 namespace headrace {
 namespace {
-
-uint32_t load(const std::byte* bytes) {
-  uint32_t out;
-  std::memcpy(&out, bytes, sizeof out);
-  return out;
-}
 
 std::string hex(const std::byte* bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -63,9 +59,9 @@ Result<Tensor> joined(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left) {
-  if (load(header.data()) != kRecordioMagic)
+  if (load<uint32_t>(header) != kRecordioMagic)
     return corrupt("wants the magic word 0a 23 d7 ce, got " + hex(header.data()));
-  const uint32_t word = load(header.data() + 4);
+  const uint32_t word = load<uint32_t>(header, 4);
   if (word >> 29 > 3) return corrupt("wants a part of kind 0 to 3, got " + std::to_string(word >> 29));
   const RecordioPart part{static_cast<PartKind>(word >> 29), word & ((uint32_t{1} << 29) - 1)};
   if (part.framed() > left)
@@ -95,8 +91,8 @@ Result<Tensor> recordio_data(const Record& record) {
 
 std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {
   std::string out;
-  while (out.size() < count && bytes.size() >= kRecordioHeader && load(bytes.data()) == kRecordioMagic) {
-    const uint32_t word = load(bytes.data() + 4);
+  while (out.size() < count && bytes.size() >= kRecordioHeader && load<uint32_t>(bytes) == kRecordioMagic) {
+    const uint32_t word = load<uint32_t>(bytes, 4);
     const RecordioPart part{static_cast<PartKind>(word >> 29 & 3), word & ((uint32_t{1} << 29) - 1)};
     const auto data = bytes.subspan(kRecordioHeader);
     out.append(reinterpret_cast<const char*>(data.data()), std::min<uint64_t>(part.length, data.size()));
@@ -114,7 +110,7 @@ bool may_have_headers(std::span<const std::byte> bytes) {
   while (bytes.size() >= kRecordioHeader + sizeof(uint32_t)) {
     const auto part = recordio_part(bytes, kMostRecordio);
     if (!part.ok() || part->kind != PartKind::whole) break;
-    const uint64_t labels = load(bytes.data() + kRecordioHeader);
+    const uint64_t labels = load<uint32_t>(bytes, kRecordioHeader);
     may_have += part->length >= kHeader && labels <= (part->length - kHeader) / sizeof(float);
     ++seen;
     if (part->framed() > bytes.size()) break;

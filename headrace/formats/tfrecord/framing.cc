@@ -1,21 +1,12 @@
 #include "headrace/formats/tfrecord/framing.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "headrace/codecs/crc32c.h"
+#include "headrace/core/little_endian.h"
 
 namespace headrace {
-namespace {
-
-template <class T> T load(const std::byte* bytes) {
-  T out;
-  std::memcpy(&out, bytes, sizeof out);
-  return out;
-}
-
-}  // namespace
 
 uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   const uint32_t crc = crc32c(bytes);
@@ -23,9 +14,9 @@ uint32_t masked_crc32c(std::span<const std::byte> bytes) {
 }
 
 Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left) {
-  if (masked_crc32c(header.first(8)) != load<uint32_t>(header.data() + 8))
+  if (masked_crc32c(header.first(8)) != load<uint32_t>(header, 8))
     return corrupt("wants a record's length and its checksum, which do not match");
-  const auto length = load<uint64_t>(header.data());
+  const auto length = load<uint64_t>(header);
   const uint64_t room = left - std::min(left, kTfrecordFrame);
   if (left < kTfrecordFrame || length > room)
     return corrupt("wants a record of " + std::to_string(length) + " bytes, only " + std::to_string(room) +
@@ -39,12 +30,12 @@ Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left)
 Result<std::span<const std::byte>> tfrecord_data(std::span<const std::byte> framed, bool verify) {
   if (framed.size() < kTfrecordFrame)
     return corrupt("wants a record of at least 16 bytes, got " + std::to_string(framed.size()));
-  const auto length = load<uint64_t>(framed.data());
+  const auto length = load<uint64_t>(framed);
   if (length != framed.size() - kTfrecordFrame)
     return corrupt("wants a record of " + std::to_string(framed.size() - kTfrecordFrame) +
                    " bytes as when it was indexed, got " + std::to_string(length));
   const auto data = framed.subspan(kTfrecordHeader, length);
-  if (verify && masked_crc32c(data) != load<uint32_t>(framed.data() + kTfrecordHeader + length))
+  if (verify && masked_crc32c(data) != load<uint32_t>(framed, kTfrecordHeader + length))
     return corrupt("wants data and their checksum, which do not match");
   return data;
 }
