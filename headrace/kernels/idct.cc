@@ -45,14 +45,7 @@ bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One block in 128 bits, or both in 256: every step below stays within 128-bit blocks.
-#if HWY_HAVE_SCALABLE
-using D16 = hn::CappedTag<int16_t, 8>;
-#else
-using D16 = hn::CappedTag<int16_t, 16>;
-#endif
 using D32 = hn::Repartition<int32_t, D16>;
-using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
 struct Wide {  // eight 32-bit values for each eight of 16 bits: the lower and the upper four

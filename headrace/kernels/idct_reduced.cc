@@ -47,14 +47,6 @@ void idct_pair_reduced(int side, const int16_t* coefficients, const uint16_t* qu
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One block in 128 bits, or both in 256, as in idct.cc.
-#if HWY_HAVE_SCALABLE
-using D16 = hn::CappedTag<int16_t, 8>;
-#else
-using D16 = hn::CappedTag<int16_t, 16>;
-#endif
-using V16 = hn::Vec<D16>;
-
 HWY_INLINE V16 product(V16 value, int weight) {
   return hn::MulFixedPoint15(value, hn::Set(D16(), static_cast<int16_t>(weight)));
 }

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "headrace/kernels/idct_testing.h"
 #include "headrace/kernels/targets.h"
 
 namespace headrace::kernels {
@@ -15,11 +16,6 @@ namespace {
 
 constexpr int kSides[] = {4, 2, 1};
 constexpr int16_t kUntouched = -7;
-
-struct Input {
-  alignas(32) std::array<int16_t, kPairSize> coefficients{};
-  alignas(32) std::array<uint16_t, kPairSize> quant{};
-};
 
 struct Strip {
   std::array<int16_t, 8 * kStripRows> first, second;
@@ -32,17 +28,6 @@ Strip transform(const Input& in, int side, bool scalar) {
   (scalar ? idct_pair_reduced_scalar : idct_pair_reduced)(side, in.coefficients.data(), in.quant.data(),
                                                           out.first.data(), out.second.data());
   return out;
-}
-
-Input random_input(std::mt19937& random, int most, double share, int most_quant) {
-  Input in;
-  std::uniform_int_distribution<int> value(-most, most), factor(1, most_quant);
-  std::bernoulli_distribution there(share);
-  for (size_t i = 0; i < kPairSize; ++i) {
-    in.coefficients[i] = static_cast<int16_t>(there(random) ? value(random) : 0);
-    in.quant[i] = static_cast<uint16_t>(factor(random));
-  }
-  return in;
 }
 
 TEST(IdctReduced, EveryTargetEqualsTheScalarTwin) {

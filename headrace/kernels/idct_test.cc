@@ -7,15 +7,11 @@
 #include <numbers>
 #include <random>
 
+#include "headrace/kernels/idct_testing.h"
 #include "headrace/kernels/targets.h"
 
 namespace headrace::kernels {
 namespace {
-
-struct Input {
-  alignas(32) std::array<int16_t, kPairSize> coefficients{};
-  alignas(32) std::array<uint16_t, kPairSize> quant{};
-};
 
 struct Output {
   std::array<uint8_t, 64> first{}, second{};
@@ -28,17 +24,6 @@ Output transform(const Input& in, bool scalar) {
   out.plain = (scalar ? idct_pair_scalar : idct_pair)(in.coefficients.data(), in.quant.data(),
                                                       out.first.data(), out.second.data(), 8);
   return out;
-}
-
-Input random_input(std::mt19937& random, int most, double share, int most_quant) {
-  Input in;
-  std::uniform_int_distribution<int> value(-most, most), factor(1, most_quant);
-  std::bernoulli_distribution there(share);
-  for (size_t i = 0; i < kPairSize; ++i) {
-    in.coefficients[i] = static_cast<int16_t>(there(random) ? value(random) : 0);
-    in.quant[i] = static_cast<uint16_t>(factor(random));
-  }
-  return in;
 }
 
 TEST(Idct, EveryTargetEqualsTheScalarTwin) {

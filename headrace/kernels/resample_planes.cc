@@ -39,13 +39,7 @@ bool mix_rgb(const MixedRow&, const MixedRow&, const MixedRow&, int64_t, uint8_t
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_HAVE_SCALABLE
-using D16 = hn::CappedTag<int16_t, 8>;
-#else
-using D16 = hn::CappedTag<int16_t, 16>;
-#endif
 using D32 = hn::Repartition<int32_t, D16>;
-using V16 = hn::Vec<D16>;
 constexpr size_t kLanes = hn::MaxLanes(D16());
 
 HWY_INLINE V16 product(const int16_t* samples, int32_t weight) {

@@ -1,4 +1,5 @@
-// Transposing 8 x 8 numbers of 16 bits, for every SIMD target. Include after hwy/highway.h.
+// Vectors of 16-bit numbers that work on blocks of 8 x 8, and their transposing, for every SIMD target.
+// Include after hwy/highway.h.
 //
 // Not `#pragma once`: hwy/foreach_target.h includes it once for each target.
 #if defined(HEADRACE_KERNELS_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -15,10 +16,18 @@ HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 
+// One block in 128 bits, or two in 256: what works on blocks stays within 128-bit blocks of a vector.
+#if HWY_HAVE_SCALABLE
+using D16 = hwy::HWY_NAMESPACE::CappedTag<int16_t, 8>;
+#else
+using D16 = hwy::HWY_NAMESPACE::CappedTag<int16_t, 16>;
+#endif
+using V16 = hwy::HWY_NAMESPACE::Vec<D16>;
+
 // Eight vectors; in each of their blocks of 128 bits, lane i of vector k becomes lane k of vector i.
-template <class V16> HWY_INLINE void transpose(V16* v) {
+HWY_INLINE void transpose(V16* v) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const hn::DFromV<V16> d;
+  const D16 d;
   const hn::Repartition<int32_t, decltype(d)> d32;
   const hn::Repartition<int64_t, decltype(d)> d64;
   V16 a[8], b[8];
