@@ -70,6 +70,12 @@ Status save_state(const std::string& path, const Loader& loader, const Part& par
   return write_atomically(path, std::as_bytes(std::span(text)));
 }
 
+// Hours of work are lost when it turns out at the end that the state has nowhere to go.
+Status check_state_place(const std::string& path) {
+  const auto trial = NewFile::make(path);  // without commit() nothing is left of it
+  return trial.ok() ? Status() : trial.status().before("--state: ");
+}
+
 uint64_t samples_in(const Sample& batch, bool batched) {
   return batched && !batch.fields.empty() ? static_cast<uint64_t>(batch.fields[0].shape[0]) : 1;
 }
@@ -133,6 +139,7 @@ Result<int> run_pipeline(Arguments arguments) {
   const bool batched = is_batched(**opened.plan.dataset.node());
   if (loader->size() == kInfinite && arguments.batches == 0)
     refuse("run: this pipeline never ends (it repeats for ever); say with --batches when to stop");
+  if (!arguments.state.empty()) HEADRACE_TRY(check_state_place(arguments.state));
   Part part;
   if (!arguments.state.empty() && file_store()->info(arguments.state).ok()) {
     auto loaded = load_state(arguments.state, *loader);

@@ -272,6 +272,14 @@ def test_ctrl_c_keeps_what_epochs_told(plan, tmp_path):
     assert saved["finished"] and saved["so_far"]["hash"] == told[saved["epoch"]]["xxh3_128"]
 
 
+def test_run_looks_at_once_whether_its_state_can_be_written(plan, tmp_path):
+    nowhere = tmp_path / "no such folder" / "state.json"
+    done = headrace("run", plan, "--state", nowhere)
+    assert done.returncode == 1
+    assert "--state: cannot create" in done.stderr
+    assert "epoch" not in done.stdout
+
+
 def test_run_refuses_the_state_of_another_plan(plan, tmp_path):
     state = tmp_path / "state.json"
     headrace("run", plan, "--batches", 1, "--state", state)
