@@ -25,7 +25,8 @@
 namespace headrace {
 
 struct WriteRequest : GivenOptions {
-  std::string path;  // nothing is there, its folder is; the name that readers see is given later
+  std::string path;  // nothing is there, its folder is; the name that readers see is given later. A format
+                     // whose shard is a folder (LMDB's) makes one there.
   Schema schema;     // of the samples to come: dense, ragged (kAny) and text fields
   Value metadata;    // an object: what the source says of itself ({"classes": […]}), what was done to it
 };
@@ -51,6 +52,9 @@ struct WriterInfo {
   // Further endings that name this format ("out.tfrecords"), and what they mean for the options
   // (".tfrecord.gz": {"compression": "gzip"}).
   std::vector<std::pair<std::string, Value>> other_endings = {};
+  // Of further files that belong to a shard: a writer makes each at its path + this (".idx"), readers look
+  // for it where the shard's own ending is replaced by it ("train-3.idx" of "train-3.rec").
+  std::vector<std::string> beside = {};
 };
 
 using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;
