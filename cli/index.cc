@@ -1,4 +1,5 @@
-// headrace index: find ahead where the rows of JPEG files begin, for decode_image(match="fast").
+// headrace index: find ahead where the records of containers begin, and the rows of JPEG files, for
+// decode_image(match="fast").
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +51,7 @@ Result<int> make_index(Arguments arguments) {
 void add_index(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "index",
-      "Find ahead where the rows of JPEG files begin: fast decoding then reads only what a crop needs");
+      "Find ahead where records and the rows of JPEG files begin: nothing is looked for while training");
   auto arguments = std::make_shared<Arguments>();
   add_input_arguments(*command, arguments->input, false);
   command
@@ -60,6 +61,8 @@ void add_index(CLI::App& program, Run& run) {
           "larger; 0: before each row")
       ->option_text("N = 0")
       ->check(CLI::Range(int64_t{0}, kMostStep));
+  command->add_flag("--beside", arguments->index.beside,
+                    "Keep it beside the data, in a folder .headrace there, for all who read them");
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
   command->add_flag(
@@ -67,10 +70,10 @@ void add_index(CLI::App& program, Run& run) {
       "Print JSON: {\"samples\", \"files\" (with points), \"failed\", \"bytes\" (of the index), "
       "\"path\", \"seconds\"}");
   command->footer(
-      "The index lies in the user's cache folder ($XDG_CACHE_HOME or ~/.cache) and knows files by their "
+      "Containers: also where each record lies, of which nothing else is needed to read them at random.\n"
+      "The index lies in the user's cache folder ($XDG_CACHE_HOME or ~/.cache) and knows images by their "
       "content, so data may be\nread-only, moved or changed. Without one, loaders find the points on the "
-      "way, in "
-      "their first epoch. No result depends on it.\n\n"
+      "way, in their first epoch, and where records lie\nwhen they open them. No result depends on it.\n\n"
       "examples:\n  headrace index imagenet/train\n  headrace index imagenet/train --step 8");
   command->callback([arguments, &run] { run = [arguments] { return make_index(*arguments); }; });
 }

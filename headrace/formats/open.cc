@@ -256,7 +256,7 @@ Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& path
   return open_given(store, {paths, true}, format, options, indexing);
 }
 
-Result<SourcePtr> open_described(Store& store, const Value& description) {
+Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(const std::string format, description.get_text("format"));
   Value options{Value::Object()};
   for (const auto& [key, value] : *description.object())
@@ -273,10 +273,10 @@ Result<SourcePtr> open_described(Store& store, const Value& description) {
       if (!one.text()) return invalid("plan: path wants texts, got " + one.dump());
       paths.push_back(*one.text());
     }
-    return open_source(store, paths, format, options);
+    return open_source(store, paths, format, options, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_source(store, path, format, options);
+  return open_source(store, path, format, options, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

@@ -19,7 +19,8 @@ Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& path
                               const IndexingOptions& indexing = {});
 
 // What Source::describe() wrote, opened again. Arrays cannot be: the error names their slot.
-Result<SourcePtr> open_described(Store& store, const Value& description);
+Result<SourcePtr> open_described(Store& store, const Value& description,
+                                 const IndexingOptions& indexing = {});
 
 // The bytes of extents, on the heap. Errors name the file.
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

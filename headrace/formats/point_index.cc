@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/value.h"
 
 namespace headrace {
 namespace {
@@ -27,10 +28,21 @@ uint64_t checksum(std::span<const EntropyPoint> points) {
   return XXH3_64bits(points.data(), points.size_bytes());
 }
 
-std::string sidecar_key(const std::vector<std::string>& sources) {
-  std::string out = "entropy points ";
-  for (const std::string& source : sources) out += source + "\n";
-  return out;
+SidecarPlace in_cache(const std::vector<PointIndex::Data>& sources) {
+  std::string key = "entropy points ";
+  for (const PointIndex::Data& source : sources) key += source.fingerprint + "\n";
+  return key;
+}
+
+// Named after the data, as several may lie in one folder.
+std::optional<SidecarPlace> beside(const PointIndex::Data& source) {
+  if (source.folder.empty()) return std::nullopt;
+  return SidecarPlace::beside(source.folder, "points-" + hash_text(source.fingerprint));
+}
+
+SidecarPlace place_of(const std::vector<PointIndex::Data>& sources, bool beside_data) {
+  const auto place = beside_data && sources.size() == 1 ? beside(sources[0]) : std::nullopt;
+  return place.value_or(in_cache(sources));
 }
 
 size_t memory_of(const EntropyPoints& points) {
@@ -51,9 +63,9 @@ struct PointIndex::FileEntry {
 class PointIndex::Stored {
  public:
   // Null when there is none, or one that makes no sense.
-  static std::shared_ptr<const Stored> open(const std::string& key) {
+  static std::shared_ptr<const Stored> open(const SidecarPlace& place) {
     static_assert(sizeof(FileEntry) == 40);
-    std::unique_ptr<SidecarFile> file = open_sidecar(key);
+    std::unique_ptr<SidecarFile> file = open_sidecar(place);
     if (!file) return nullptr;
     auto table = file->section(kFiles);
     if (!table.ok() || (*table)->size() % sizeof(FileEntry) != 0) return nullptr;
@@ -91,10 +103,17 @@ class PointIndex::Stored {
   BufferPtr table_;
 };
 
-PointIndex::PointIndex(const std::vector<std::string>& sources, Options options)
-    : key_(sidecar_key(sources)), options_(options), stored_(Stored::open(key_)) {
-  for (size_t i = 0; sources.size() > 1 && i < sources.size(); ++i)
-    if (auto other = Stored::open(sidecar_key({sources[i]}))) others_.push_back(std::move(other));
+PointIndex::PointIndex(const std::vector<Data>& sources, Options options)
+    : place_(place_of(sources, options.beside)), options_(options), stored_(Stored::open(place_)) {
+  const auto add = [&](const SidecarPlace& place) {
+    if (place.path() == place_.path()) return;
+    if (auto other = Stored::open(place)) others_.push_back(std::move(other));
+  };
+  for (const Data& source :
+       options_.beside ? std::vector<Data>() : sources) {  // it shall hold everything itself
+    if (const auto place = beside(source)) add(*place);
+    add(in_cache({source}));
+  }
   is_full_ = files() >= options_.most_files;
 }
 
@@ -148,7 +167,7 @@ size_t PointIndex::found() const {
 
 size_t PointIndex::found_bytes() const { return bytes_; }
 
-std::string PointIndex::path() const { return sidecar_path(key_); }
+std::string PointIndex::path() const { return place_.path(); }
 
 Status PointIndex::save(const StopFlag* stop) {
   std::lock_guard saving(saving_);
@@ -158,9 +177,9 @@ Status PointIndex::save(const StopFlag* stop) {
     found = found_;
   }
   if (found.empty()) return {};
-  HEADRACE_ASSIGN(const SidecarLock held, SidecarLock::take(key_, stop));
-  HEADRACE_TRY(write(found, Stored::open(key_).get(), stop));
-  auto stored = Stored::open(key_);
+  HEADRACE_ASSIGN(const SidecarLock held, SidecarLock::take(place_, stop));
+  HEADRACE_TRY(write(found, Stored::open(place_).get(), stop));
+  auto stored = Stored::open(place_);
   std::lock_guard lock(mutex_);
   stored_ = std::move(stored);
   is_full_ = stored_ && stored_->files().size() >= options_.most_files;
@@ -208,7 +227,7 @@ Status PointIndex::write(const Found& found, const Stored* stored, const StopFla
     return out(std::as_bytes(std::span(files)));
   };
   const MadeSection sections[] = {{std::string(kPoints), make_points}, {std::string(kFiles), make_files}};
-  return store_made_sidecar(key_, sections);
+  return store_made_sidecar(place_, sections);
 }
 
 }  // namespace headrace

@@ -27,9 +27,14 @@ class PointIndex final : public PointStore {
     size_t memory = 0;                           // bytes of points found, from which on no more are wanted
     uint64_t most_files = ~uint64_t{0};  // the same of files in the sidecar: data may never be the same twice
     Prefer prefer = Prefer::more;
+    bool beside = false;  // save() writes beside the data, if it is one source that has a folder
   };
-  // `sources`: the fingerprints of the data. An index made for one of several sources is read as well.
-  PointIndex(const std::vector<std::string>& sources, Options options);
+  struct Data {
+    std::string fingerprint;
+    std::string folder = {};  // beside which points may lie; "" when there is none
+  };
+  // An index made for one of several sources is read as well, and what lies beside the data.
+  PointIndex(const std::vector<Data>& sources, Options options);
 
   Known find(std::span<const std::byte> file) override;
   std::optional<int64_t> wanted_step() const override;
@@ -55,9 +60,9 @@ class PointIndex final : public PointStore {
   bool replaces(const EntropyPoints& found, size_t points) const;
   Status write(const Found& found, const Stored* stored, const StopFlag* stop) const;
 
-  const std::string key_;
+  const SidecarPlace place_;
   const Options options_;
-  std::vector<std::shared_ptr<const Stored>> others_;  // of single sources; never written
+  std::vector<std::shared_ptr<const Stored>> others_;  // of single sources, and beside them; never written
   std::atomic<size_t> bytes_ = 0;
   std::atomic<bool> is_full_ = false;
 

@@ -46,7 +46,7 @@ EntropyPoints points_of(int number, size_t count, int64_t step = 0) {
 }
 
 PointIndex index_of(const std::string& source = "data") {
-  return PointIndex({source}, {.step = 0, .memory = kMemory});
+  return PointIndex({{source}}, {.step = 0, .memory = kMemory});
 }
 
 EntropyPoints found_in(PointIndex& index, int number) { return index.find(file_of(number)).points; }
@@ -67,6 +67,25 @@ std::vector<size_t> known(int files) {
   std::vector<size_t> out;
   for (int i = 0; i < files; ++i) out.push_back(found_in(index, i).points.size());
   return out;
+}
+
+TEST_F(PointIndexTest, MayLieBesideTheData) {
+  keep_and_save(0, 1, 5);
+  const std::vector<PointIndex::Data> data{{"data", folder_ / "shared"}};
+  std::filesystem::create_directory(folder_ / "shared");
+  PointIndex made(data, {.step = 0, .memory = kMemory, .beside = true});
+  EXPECT_TRUE(found_in(made, 0).points.empty());  // what is in the cache does not help those who read this
+  keep(made, 0, points_of(0, 7)), keep(made, 1, points_of(1, 3));
+  ASSERT_TRUE(made.save().ok());
+  EXPECT_TRUE(made.path().starts_with(folder_ / "shared/.headrace/points-"));
+  ::setenv("XDG_CACHE_HOME", (folder_ / "another").c_str(), 1);
+  PointIndex read(data, {.step = 0, .memory = kMemory});
+  EXPECT_EQ(found_in(read, 0).points.size(), 7u);
+  EXPECT_EQ(found_in(read, 1).points.size(), 3u);
+  keep(read, 2, points_of(2, 4));
+  ASSERT_TRUE(read.save().ok());
+  EXPECT_TRUE(read.path().starts_with(folder_ / "another"));
+  EXPECT_TRUE(found_in(made, 2).points.empty());
 }
 
 TEST_F(PointIndexTest, GivesBackWhatIsKeptBeforeAndAfterItIsSaved) {
@@ -102,7 +121,7 @@ TEST_F(PointIndexTest, MorePointsStay) {
 
 TEST_F(PointIndexTest, MadeAheadItReplacesOtherSteps) {
   keep_and_save(0, 2, 50);
-  PointIndex index({"data"}, {.prefer = PointIndex::Prefer::found});
+  PointIndex index({{"data"}}, {.prefer = PointIndex::Prefer::found});
   EXPECT_FALSE(index.wanted_step());
   keep(index, 0, points_of(0, 5, 8));
   ASSERT_TRUE(index.save().ok());
@@ -121,12 +140,12 @@ TEST_F(PointIndexTest, WantsNoMoreThanItsMemoryHolds) {
 }
 
 TEST_F(PointIndexTest, GrowsNoMoreWhereFilesAreNeverTheSame) {
-  PointIndex index({"data"}, {.step = 0, .memory = kMemory, .most_files = 3});
+  PointIndex index({{"data"}}, {.step = 0, .memory = kMemory, .most_files = 3});
   for (int i = 0; i < 3; ++i) keep(index, i, points_of(i, 1));
   EXPECT_TRUE(index.wanted_step());
   ASSERT_TRUE(index.save().ok());
   EXPECT_FALSE(index.wanted_step());
-  EXPECT_FALSE(PointIndex({"data"}, {.step = 0, .memory = kMemory, .most_files = 3}).wanted_step());
+  EXPECT_FALSE(PointIndex({{"data"}}, {.step = 0, .memory = kMemory, .most_files = 3}).wanted_step());
 }
 
 TEST_F(PointIndexTest, NoneOfSeveralThatSaveLosesWhatOthersDid) {
@@ -142,7 +161,7 @@ TEST_F(PointIndexTest, NoneOfSeveralThatSaveLosesWhatOthersDid) {
 
 TEST_F(PointIndexTest, AnIndexOfOneSourceServesPlansOfSeveral) {
   keep_and_save(0, 2, 4);
-  PointIndex both({"data", "more data"}, {.step = 0, .memory = kMemory});
+  PointIndex both(std::vector<PointIndex::Data>{{"data"}, {"more data"}}, {.step = 0, .memory = kMemory});
   EXPECT_EQ(found_in(both, 1).points, points_of(1, 4).points);
   EXPECT_TRUE(found_in(both, 2).points.empty());
 }
@@ -170,12 +189,12 @@ TEST_F(PointIndexTest, KeepsWhatItFoundWhenSavingFails) {
   StopFlag stop;
   stop.raise();
   EXPECT_EQ(index.save(&stop).code(), Code::cancelled);
-  ::setenv("XDG_CACHE_HOME", (folder_ / "file").c_str(), 1);
-  folder_.write("file");
+  std::filesystem::remove_all(folder_ / "headrace");
+  folder_.write("headrace", "a file, where the folder should be");
   EXPECT_EQ(index.save().code(), Code::io);
   EXPECT_EQ(index.found(), 1u);
   EXPECT_EQ(found_in(index, 0).points.size(), 5u);
-  ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+  std::filesystem::remove(folder_ / "headrace");
   EXPECT_TRUE(index.save().ok());
   EXPECT_EQ(known(1), (std::vector<size_t>{5}));
 }
@@ -215,7 +234,7 @@ TEST_F(PointIndexTest, HostileEntriesAreNotKnownAndGoWhenItIsSaved) {
     keep_and_save(1, 3, 2);
     EXPECT_EQ(known(3), (std::vector<size_t>{0, 2, 2})) << what;
     EXPECT_EQ(index_of().files(), 2u) << what;
-    std::filesystem::remove(sidecar_path(kKey));
+    std::filesystem::remove(SidecarPlace(kKey).path());
   }
 }
 
@@ -230,7 +249,7 @@ TEST_F(PointIndexTest, ATableOutOfOrderIsNone) {
 
 TEST_F(PointIndexTest, DamagedPointsAreNotKnown) {
   keep_and_save(0, 1, 5);
-  std::fstream file(sidecar_path(kKey), std::ios::in | std::ios::out | std::ios::binary);
+  std::fstream file(SidecarPlace(kKey).path(), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(192 + 7);  // within the first section
   file.put('\x55');
   file.close();

@@ -27,11 +27,20 @@ constexpr uint64_t kWorthWaiting = uint64_t{64}
 constexpr uint64_t kSampleBytes = 4096;    // at the head, the middle and the tail
 constexpr size_t kMostWorkers = 16;
 
-// The same file under any working directory. Empty when there is no such thing.
-std::string key_of(std::string_view kind, const std::string& path) {
+// Where the index of a file may be kept.
+struct Places {
+  SidecarPlace cache, beside;
+};
+
+// The same for a file under any working directory. None where there is no such thing.
+std::optional<Places> places_of(std::string_view kind, const std::string& path) {
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  return error ? "" : "records " + std::string(kind) + " " + canonical.string();
+  if (error) return std::nullopt;
+  std::string name = canonical.filename().string() + "." + std::string(kind);
+  std::ranges::replace(name, ' ', '-');
+  return Places{"records " + std::string(kind) + " " + canonical.string(),
+                SidecarPlace::beside(canonical.parent_path().string(), name)};
 }
 
 Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store) {
@@ -53,8 +62,8 @@ Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-std::optional<FileIndex> load(const std::string& key, const FileStamp& stamp) {
-  const auto sidecar = load_sidecar(key);
+std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp) {
+  const auto sidecar = load_sidecar(place);
   if (!sidecar) return std::nullopt;
   const auto made_for = sidecar->find("file"), records = sidecar->find("records"),
              extra = sidecar->find("extra");
@@ -69,7 +78,7 @@ std::optional<FileIndex> load(const std::string& key, const FileStamp& stamp) {
   return out;
 }
 
-void keep(const std::string& key, const FileStamp& stamp, const FileIndex& index) {
+Status keep(const SidecarPlace& place, const FileStamp& stamp, const FileIndex& index) {
   const std::string records = pack_records(index);
   const auto section = [](std::string name, std::span<const std::byte> bytes) {
     return MadeSection{std::move(name), [bytes](const MadeSection::Write& write) { return write(bytes); }};
@@ -77,7 +86,7 @@ void keep(const std::string& key, const FileStamp& stamp, const FileIndex& index
   const MadeSection sections[] = {section("file", std::as_bytes(std::span(&stamp, 1))),
                                   section("records", bytes_of(records)),
                                   section("extra", bytes_of(index.extra))};
-  (void)store_made_sidecar(key, sections);  // without it the next run walks the file again, no more
+  return store_made_sidecar(place, sections);
 }
 
 // Feeds one file's opening. The file stays open and its size is known, so a step of twelve bytes costs one
@@ -154,7 +163,9 @@ class Indexing {
       HEADRACE_TRY(on_all([this](size_t file) { return recall(file); }));
       if (!std::ranges::all_of(done_, [](char done) { return done; })) {
         HEADRACE_TRY(watched(1, [&] {
-          auto taken = SidecarLock::take("indexing " + key_of(records_.kind, records_.files[0].path), &stop_);
+          const auto places = places_of(records_.kind, records_.files[0].path);
+          if (!places) return;
+          auto taken = SidecarLock::take("indexing " + places->cache.path(), &stop_);
           if (taken.ok()) lock.emplace(*std::move(taken));  // without one it is only made twice
         }));
       }
@@ -218,8 +229,8 @@ class Indexing {
     return opened;
   }
 
-  std::string key(size_t file) const {
-    return store_.persistent() ? key_of(records_.kind, records_.files[file].path) : "";
+  std::optional<Places> places(size_t file) const {
+    return store_.persistent() ? places_of(records_.kind, records_.files[file].path) : std::nullopt;
   }
 
   // Take what is remembered; that there is nothing is no error.
@@ -228,15 +239,18 @@ class Indexing {
     auto opened = open(file);
     if (!opened.ok()) return {};
     const auto stamp = stamp_of(**opened, file, store_);
-    if (stamp.ok()) take(i, *stamp);
-    return {};
+    const auto kept = places(i);
+    return stamp.ok() && kept ? take(i, *kept, *stamp) : Status();
   }
 
-  void take(size_t i, const FileStamp& stamp) {
-    auto index = load(key(i), stamp);
-    if (!index) return;
+  Status take(size_t i, const Places& places, const FileStamp& stamp) {
+    auto index = load(places.beside, stamp);
+    const bool lies_beside = index.has_value();
+    if (!index) index = load(places.cache, stamp);
+    if (!index) return {};
     indexes_[i] = *std::move(index);
     done_[i] = true;
+    return options_.beside && !lies_beside ? keep(places.beside, stamp, indexes_[i]) : Status();
   }
 
   Status index(size_t i) {
@@ -247,18 +261,20 @@ class Indexing {
 
   Status make(size_t i, const SourceFile& file) {
     HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> opened, open(file));
-    const std::string name = key(i);
+    const std::optional<Places> kept = places(i);
     FileStamp stamp;
-    if (!name.empty()) {
+    if (kept) {
       HEADRACE_ASSIGN(stamp, stamp_of(*opened, file, store_));
-      take(i, stamp);
+      HEADRACE_TRY(take(i, *kept, stamp));
       if (done_[i]) return {};
     }
     const auto begin = Clock::now();
     const auto opening = records_.index(i);
     HEADRACE_ASSIGN(indexes_[i], Feeder(file, *opened, store_, stop_).run(*opening));
-    if (!name.empty() && Clock::now() - begin >= kWorthKeeping) keep(name, stamp, indexes_[i]);
     done_[i] = true;
+    if (kept && options_.beside) return keep(kept->beside, stamp, indexes_[i]);
+    if (kept && Clock::now() - begin >= kWorthKeeping)
+      (void)keep(kept->cache, stamp, indexes_[i]);  // without it the next run walks the file again, no more
     return {};
   }
 

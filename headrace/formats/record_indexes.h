@@ -1,10 +1,10 @@
 // The indexes of many record files: made by several threads, and remembered a file at a time.
 //
 // What was found of a file lies in a sidecar of its own (sidecar.h) under the format's kind of index and the
-// file's path. It holds while the file's size, its mtime and a sample of its bytes are what they were. Files
-// that take less than a millisecond keep none, and files of a store that is not persistent neither. Processes
-// that begin at once over much data wait for the first of them and then read what it made. Any thread may
-// call it.
+// file's path, in the user's cache folder or beside the file. It holds while the file's size, its mtime and a
+// sample of its bytes are what they were. Files that take less than a millisecond keep none, and files of a
+// store that is not persistent neither. Processes that begin at once over much data wait for the first of
+// them and then read what it made. Any thread may call it.
 #pragma once
 #include <functional>
 #include <vector>
@@ -20,6 +20,7 @@ using Watch = std::function<bool(uint64_t done, uint64_t total)>;
 struct IndexingOptions {
   size_t workers = 0;  // 0: the cores this process may use
   Watch watch = {};
+  bool beside = false;  // also keep what is found beside the data, for all who read them
 };
 // One for each file, in their order. The error is that of the first file that has one, and names it.
 Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Store& store,

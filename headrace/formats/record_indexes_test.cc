@@ -100,6 +100,28 @@ TEST_F(RecordIndexes, ADamagedSidecarIsAbsent) {
   EXPECT_EQ(*first, *second);
 }
 
+TEST_F(RecordIndexes, LieBesideTheDataOnRequest) {
+  const auto cached = run();  // what is known already is written there too
+  const auto first = record_indexes(opening(), *file_store(), {.beside = true});
+  ASSERT_TRUE(std::filesystem::exists(folder_ / ".headrace/file3.slow-1.hri"));
+  std::filesystem::remove_all(folder_ / "cache");
+  const auto second = run();
+  ASSERT_TRUE(cached.ok() && first.ok() && second.ok());
+  EXPECT_EQ(*first, *cached);
+  EXPECT_EQ(*second, *cached);
+  EXPECT_EQ(walked_, 4);
+  write(2, std::string(60'000, 'x'));  // a stale one is none
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(walked_, 5);
+}
+
+TEST_F(RecordIndexes, SayWhyTheyCannotLieBesideTheData) {
+  folder_.write(".headrace", "a file, where the folder should be");
+  const auto failed = record_indexes(opening(), *file_store(), {.beside = true});
+  EXPECT_NE(failed.status().text().find("cannot create"), std::string::npos) << failed.status().text();
+  EXPECT_TRUE(run().ok());
+}
+
 TEST_F(RecordIndexes, ManyAtOnceGetTheSame) {
   const auto expected = run();
   std::filesystem::remove_all(folder_ / "cache");

@@ -1,8 +1,9 @@
 // The one envelope for every index Headrace makes for itself: sections by name, each with a checksum.
 //
 // A sidecar is a memory of work done, never a truth: one that is stale, damaged or of another version is
-// treated as absent and made again. `serialise_sidecar` and `parse_sidecar` are pure; load and store know the
-// user's cache folder. Layout, all numbers little-endian:
+// treated as absent and made again. `serialise_sidecar` and `parse_sidecar` are pure; load and store know
+// where sidecars lie: in the user's cache folder, or beside the data for all who read them. Layout, all
+// numbers little-endian:
 //
 //   8  magic "HRSIDE\r\n"
 //   4  version (1)
@@ -83,15 +84,32 @@ class SidecarFile {
   std::unique_ptr<OpenFile> file_;
 };
 
-// Where the sidecar of `key` (say, "listing /data/train") lies: $XDG_CACHE_HOME or ~/.cache, then
-// headrace/<hash>.hri. Empty when this user has no such folder.
-std::string sidecar_path(std::string_view key);
+// Where a sidecar lies.
+class SidecarPlace {
+ public:
+  // That of `key` (say, "listing /data/train"): $XDG_CACHE_HOME or ~/.cache, then headrace/<hash>.hri.
+  SidecarPlace(std::string_view key);
+  SidecarPlace(const std::string& key) : SidecarPlace(std::string_view(key)) {}
+  SidecarPlace(const char* key) : SidecarPlace(std::string_view(key)) {}
+  // <folder>/.headrace/<name>.hri. Who may write there may write the data too.
+  static SidecarPlace beside(const std::string& folder, std::string_view name);
+
+  const std::string& path() const { return path_; }  // empty when this user has no cache folder
+  bool is_cache() const { return is_cache_; }
+  std::string folder() const { return path_.substr(0, path_.rfind('/')); }
+
+ private:
+  SidecarPlace(std::string path, bool is_cache) : path_(std::move(path)), is_cache_(is_cache) {}
+  std::string path_;
+  bool is_cache_;
+};
 
 // Nothing when it is absent, damaged or, with a fingerprint given, stale.
-std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view fingerprint = {});
-std::unique_ptr<SidecarFile> open_sidecar(std::string_view key);
-// Makes the folder (mode 0700) and refuses one that belongs to somebody else. Callers may ignore the status.
-Status store_sidecar(std::string_view key, const Sidecar& sidecar);
+std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view fingerprint = {});
+std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place);
+// Makes the folder; the cache's with mode 0700, and refuses one that belongs to somebody else. Callers may
+// ignore the status.
+Status store_sidecar(const SidecarPlace& place, const Sidecar& sidecar);
 
 // A section that is written piece by piece, for sidecars too large to be held.
 struct MadeSection {
@@ -100,7 +118,7 @@ struct MadeSection {
   std::function<Status(const Write& write)> make;
 };
 // As store_sidecar; sections are made in turn. What a power failure leaves of the file may be damaged.
-Status store_made_sidecar(std::string_view key, std::span<const MadeSection> sections);
+Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection> sections);
 
 // Held by one process and one object of it at a time, from reading a sidecar to storing it with more in it,
 // so that nothing that somebody else stores meanwhile is lost.
@@ -108,7 +126,7 @@ class SidecarLock {
  public:
   // Waits while somebody else holds it; gives up with `stopped()` when the flag, if there is one, is raised.
   // Where the file system has no locks, none is held.
-  static Result<SidecarLock> take(std::string_view key, const StopFlag* stop);
+  static Result<SidecarLock> take(const SidecarPlace& place, const StopFlag* stop);
   SidecarLock(SidecarLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   SidecarLock& operator=(SidecarLock&&) = delete;
   ~SidecarLock();

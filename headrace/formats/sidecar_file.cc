@@ -1,4 +1,4 @@
-// Sidecars in the user's cache folder: the half of sidecar.h that touches files.
+// Where sidecars lie: the half of sidecar.h that touches files.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ bool is_ours(const std::string& path) {
          (s.st_mode & 022) == 0;
 }
 
-Status make_folder(const std::string& path) {
+Status make_cache_folder(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     (void)::mkdir(path.substr(0, slash).c_str(),
                   0700);  // one that exists is fine; any other failure shows below
@@ -50,19 +50,31 @@ Status make_folder(const std::string& path) {
   return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};
 }
 
-Status no_folder() { return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"}; }
+Status make_folder_of(const SidecarPlace& place) {
+  if (place.path().empty()) return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"};
+  if (place.is_cache()) return make_cache_folder(place.folder());
+  // Beside the data: for whoever may read them. That it cannot be made shows when the file is.
+  (void)::mkdir(place.folder().c_str(), 0777);
+  return {};
+}
+
+// Nobody else may have written what lies in the cache.
+bool is_trusted(const SidecarPlace& place) { return !place.is_cache() || is_ours(place.folder()); }
 
 }  // namespace
 
-std::string sidecar_path(std::string_view key) {
+SidecarPlace::SidecarPlace(std::string_view key) : is_cache_(true) {
   const std::string folder = cache_folder();
-  return folder.empty() ? "" : folder + "/" + hash_text(key) + ".hri";
+  if (!folder.empty()) path_ = folder + "/" + hash_text(key) + ".hri";
 }
 
-std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view fingerprint) {
-  if (!is_ours(cache_folder())) return std::nullopt;
-  const std::string path = sidecar_path(key);
-  auto file = file_store()->open(path);
+SidecarPlace SidecarPlace::beside(const std::string& folder, std::string_view name) {
+  return {(folder.empty() ? "." : folder) + "/.headrace/" + std::string(name) + ".hri", false};
+}
+
+std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view fingerprint) {
+  if (!is_trusted(place)) return std::nullopt;
+  auto file = file_store()->open(place.path());
   if (!file.ok()) return std::nullopt;
   auto bytes = read_bytes(**file, 0, ~uint64_t{0});
   if (!bytes.ok()) return std::nullopt;
@@ -72,9 +84,9 @@ std::optional<Sidecar> load_sidecar(std::string_view key, std::string_view finge
   return *std::move(sidecar);
 }
 
-std::unique_ptr<SidecarFile> open_sidecar(std::string_view key) {
-  if (!is_ours(cache_folder())) return nullptr;
-  auto file = file_store()->open(sidecar_path(key));
+std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place) {
+  if (!is_trusted(place)) return nullptr;
+  auto file = file_store()->open(place.path());
   if (!file.ok()) return nullptr;
   const auto size = (*file)->size();
   if (!size.ok()) return nullptr;
@@ -84,19 +96,15 @@ std::unique_ptr<SidecarFile> open_sidecar(std::string_view key) {
   return table.ok() ? std::make_unique<SidecarFile>(*std::move(table), *std::move(file)) : nullptr;
 }
 
-Status store_sidecar(std::string_view key, const Sidecar& sidecar) {
-  const std::string path = sidecar_path(key);
-  if (path.empty()) return no_folder();
-  HEADRACE_TRY(make_folder(cache_folder()));
+Status store_sidecar(const SidecarPlace& place, const Sidecar& sidecar) {
+  HEADRACE_TRY(make_folder_of(place));
   HEADRACE_ASSIGN(const std::vector<std::byte> bytes, serialise_sidecar(sidecar));
-  return write_atomically(path, bytes);
+  return write_atomically(place.path(), bytes);
 }
 
-Status store_made_sidecar(std::string_view key, std::span<const MadeSection> sections) {
-  const std::string path = sidecar_path(key);
-  if (path.empty()) return no_folder();
-  HEADRACE_TRY(make_folder(cache_folder()));
-  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(path));
+Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection> sections) {
+  HEADRACE_TRY(make_folder_of(place));
+  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(place.path()));
   SidecarTable table;
   uint64_t end = sidecar_table_size(sections.size());
   for (const MadeSection& section : sections) {
@@ -116,11 +124,9 @@ Status store_made_sidecar(std::string_view key, std::span<const MadeSection> sec
   return file->commit(NewFile::Lasts::as_the_system_likes);
 }
 
-Result<SidecarLock> SidecarLock::take(std::string_view key, const StopFlag* stop) {
-  const std::string path = sidecar_path(key);
-  if (path.empty()) return no_folder();
-  HEADRACE_TRY(make_folder(cache_folder()));
-  SidecarLock lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop) {
+  HEADRACE_TRY(make_folder_of(place));
+  SidecarLock lock(::open((place.path() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   constexpr auto kPause = std::chrono::milliseconds(5);
   while (lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (stop && stop->raised()) return stopped();

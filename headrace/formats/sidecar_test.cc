@@ -76,7 +76,7 @@ TEST(SidecarFile, StaleOrDamagedIsAsGoodAsAbsent) {
   struct stat s;
   ASSERT_EQ(::stat((folder / "cache/headrace").c_str(), &s), 0);
   EXPECT_EQ(s.st_mode & 0777, 0700u);
-  std::filesystem::resize_file(sidecar_path("key"), 60);
+  std::filesystem::resize_file(SidecarPlace("key").path(), 60);
   EXPECT_FALSE(load_sidecar("key"));
 }
 
@@ -106,7 +106,7 @@ TEST(SidecarFile, AFolderOthersMayWriteToIsNotUsed) {
   EXPECT_FALSE(load_sidecar("key"));
   ::setenv("XDG_CACHE_HOME", "relative", 1);
   ::setenv("HOME", "", 0);
-  EXPECT_FALSE(sidecar_path("key").starts_with("relative"));
+  EXPECT_FALSE(SidecarPlace("key").path().starts_with("relative"));
 }
 
 TEST(SidecarFile, ManyMayStoreAtOnceAndReadersSeeWholeOnes) {

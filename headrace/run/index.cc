@@ -1,7 +1,10 @@
 #include "headrace/run/index.h"
 
+#include <algorithm>
+
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/formats/open.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/points.h"
 
@@ -39,14 +42,15 @@ class FindPoints final : public AnyOp {
   int64_t step_;
 };
 
+bool may_hold_images(const TensorSpec& spec) { return spec.dtype == DType::bytes && spec.shape.rank() == 1; }
+
 // Looks at every field of encoded images; a bool for each.
 Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& index, int64_t step) {
   ProgramBuilder builder(data->schema, "index");
   std::vector<int> inputs, found;  // fields first: each shifts the values of operators
   std::vector<std::string> names;
   for (size_t i = 0; i < data->schema.size(); ++i) {
-    const TensorSpec& spec = data->schema.specs[i];
-    if (spec.dtype != DType::bytes || spec.shape.rank() != 1) continue;
+    if (!may_hold_images(data->schema.specs[i])) continue;
     inputs.push_back(builder.field(static_cast<int>(i)));
     names.push_back(data->schema.names[i]);
   }
@@ -55,11 +59,23 @@ Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& 
                     builder.add_op(std::make_shared<FindPoints>(index, step), {&input, 1}));
     found.push_back(made[0]);
   }
-  if (found.empty())
-    return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");
   HEADRACE_ASSIGN(Program program, builder.finish(std::move(names), std::move(found)));
   HEADRACE_ASSIGN(const NodePtr map, make_node(Map{std::move(program)}, {data}));
   return make_node(OnError{OnErrorPolicy::skip}, {map});
+}
+
+// Containers keep where their records lie in the user's cache folder when they are opened; now beside too.
+Status keep_records_beside(const Node& node, Store& store) {
+  for (const NodePtr& input : node.inputs) HEADRACE_TRY(keep_records_beside(*input, store));
+  const auto* read = node.as<Read>();
+  if (!read || read->source->num_files() == 0) return {};
+  return open_described(store, read->source->describe(), {.beside = true}).status();
+}
+
+bool reads_files(const Node& node) {
+  const auto* read = node.as<Read>();
+  return (read && read->source->num_files() > 0) ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return reads_files(*input); });
 }
 
 uint64_t count_in(const Value& report, std::string_view name) {
@@ -76,7 +92,13 @@ Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& opti
                    std::to_string(options.step));
   if (!data->size || *data->size == kInfinite)
     return invalid("index: wants data of a known length, so before filter, repeat() and on_error('skip')");
-  auto index = open_points(*data, {.prefer = PointIndex::Prefer::found});
+  const bool has_images = std::ranges::any_of(data->schema.specs, may_hold_images);
+  if (!has_images && !reads_files(*data))
+    return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");
+  if (options.beside) HEADRACE_TRY(keep_records_beside(*data, *store));
+  if (!has_images)
+    return IndexedPoints{.samples = *data->size};  // where records lie was all there is to find
+  auto index = open_points(*data, {.prefer = PointIndex::Prefer::found, .beside = options.beside});
   if (index->path().empty()) return Status(Code::io, "index: wants a cache folder, $XDG_CACHE_HOME or $HOME");
   HEADRACE_ASSIGN(const NodePtr plan, finding(data, index, options.step));
   LoaderOptions loading;

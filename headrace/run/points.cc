@@ -1,9 +1,11 @@
 #include "headrace/run/points.h"
 
 #include <algorithm>
-#include <set>
+#include <filesystem>
+#include <map>
 
 #include "headrace/core/saturate.h"
+#include "headrace/io/store.h"
 #include "headrace/ops/decode_resampled.h"
 
 namespace headrace {
@@ -12,15 +14,27 @@ namespace {
 constexpr size_t kWorthSaving = 1000;        // files
 constexpr uint64_t kMostFilesOfASample = 4;  // with several fields, and data that changed
 
-// The sources that a plan reads: what they are known by, and how many samples they have.
+// The sources that a plan reads: what they are known by, where they lie, and how many samples they have.
 struct Reads {
-  std::set<std::string> fingerprints;
+  std::map<std::string, std::string> folders;  // by fingerprint
   uint64_t samples = 0;
 };
 
+// Where data lies that was opened by a path: the folder, or that of the file or of the first of several.
+std::string folder_of(const Source& source) {
+  const Value description = source.describe();
+  const Value* path = description.find("path");
+  if (path && path->list() && !path->list()->empty()) path = &path->list()->front();
+  if (!path || !path->text()) return "";
+  const auto info = file_store()->info(*path->text());
+  if (info.ok() && info->is_directory) return *path->text();
+  const std::string folder = std::filesystem::path(*path->text()).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 void collect(const Node& node, Reads& out) {
   if (const auto* read = node.as<Read>()) {
-    if (out.fingerprints.insert(read->source->fingerprint()).second)
+    if (out.folders.emplace(read->source->fingerprint(), folder_of(*read->source)).second)
       out.samples = saturating_add(out.samples, read->source->size());
   }
   for (const NodePtr& input : node.inputs) collect(*input, out);
@@ -51,8 +65,9 @@ std::shared_ptr<PointIndex> open_points(const Node& plan, PointIndex::Options op
   Reads reads;
   collect(plan, reads);
   if (options.step) options.most_files = saturating_mul(reads.samples, kMostFilesOfASample);
-  return std::make_shared<PointIndex>(std::vector(reads.fingerprints.begin(), reads.fingerprints.end()),
-                                      options);
+  std::vector<PointIndex::Data> data;
+  for (const auto& [fingerprint, folder] : reads.folders) data.push_back({fingerprint, folder});
+  return std::make_shared<PointIndex>(data, options);
 }
 
 std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {

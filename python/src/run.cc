@@ -60,8 +60,8 @@ template <class F> auto quietly(F&& f) {
   return f();
 }
 
-nb::dict index(const NodeHandle& node, int64_t step, size_t workers) {
-  IndexOptions options{.step = step, .workers = workers};
+nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside) {
+  IndexOptions options{.step = step, .beside = beside, .workers = workers};
   constexpr uint64_t kSignalCheckSamples = 16;
   bool interrupted = false;
   options.progress = [&](uint64_t done) {
@@ -201,7 +201,7 @@ void bind_run(nb::module_& m) {
       "check_rewrites", [](const std::set<std::string>& names) { check(check_rewrite_names(names)); },
       nb::arg("names"), "Raise when one of them is no rewrite.");
   m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
-  m.def("index", &index, nb::arg("node"), nb::arg("step"), nb::arg("workers"),
+  m.def("index", &index, nb::arg("node"), nb::arg("step"), nb::arg("workers"), nb::arg("beside"),
         "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))

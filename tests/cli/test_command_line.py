@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 
@@ -369,6 +371,24 @@ def test_index_says_what_it_made_and_where(photos, damaged, tmp_path, monkeypatc
     refused = headrace("index", photos)
     assert refused.returncode == 1
     assert "wants a folder that only this user may write to" in refused.stderr
+
+
+def test_index_beside_the_data_serves_other_users(photos, tmp_path, monkeypatch):
+    data = tmp_path / "data"
+    shutil.copytree(photos, data)
+    shard = tmp_path / "x.tar"
+    with tarfile.open(shard, "w") as tar:
+        for i in range(40):
+            tar.addfile(tarfile.TarInfo(f"{i:03d}.txt"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = json.loads(headrace("index", data, "--beside", "--json").stdout)
+    assert Path(made["path"]).parent == data / ".headrace"
+    told = json.loads(headrace("index", shard, "--beside", "--json").stdout)
+    assert told["samples"] == 40
+    assert (tmp_path / ".headrace" / "x.tar.webdataset-2.hri").is_file()
+    # It is part of no data set.
+    assert json.loads(headrace("inspect", data, "--json").stdout)["samples"] == 30
+    assert json.loads(headrace("inspect", shard, "--json").stdout)["samples"] == 40
 
 
 def test_explain_shows_the_plan(plan):

@@ -45,7 +45,7 @@ class LoaderPoints : public ::testing::Test {
     EXPECT_TRUE(loader.ok()) << loader.status().text();
     return *std::move(loader);
   }
-  size_t remembered() const { return PointIndex({source_->fingerprint()}, {}).files(); }
+  size_t remembered() const { return PointIndex({{source_->fingerprint()}}, {}).files(); }
   std::string key() const { return "entropy points " + source_->fingerprint() + "\n"; }
 
   const TemporaryFolder folder_;
