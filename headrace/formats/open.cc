@@ -7,6 +7,7 @@
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
 #include "headrace/formats/shards.h"
+#include "headrace/formats/unfinished.h"
 
 namespace headrace {
 namespace {
@@ -224,6 +225,8 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
     if (!info) return invalid("read: no format named " + quoted(format) + "; there are " + known_formats());
     if (!info->open) return invalid("read: " + info->name + " is made, not read from a path");
   }
+  for (const std::string& path : given.paths)
+    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
   auto looked = probe(store, given);
   if (!looked.ok()) return looked.status().before("read: ");
   OpenRequest request;

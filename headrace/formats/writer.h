@@ -40,12 +40,16 @@ class FileWriter {
   virtual Status add(const std::vector<Tensor>& fields) = 0;
   // Every byte is with the system; that they last is the caller's business. Once, at the end.
   virtual Status finish() = 0;
+  // What the format's reader will give of the sample last added, in the reader's order of fields, where that
+  // is something else than the fields themselves: the bytes of a record, a number as text. It is hashed, and
+  // reading back is compared with it. Valid until the next call.
+  virtual const std::vector<Tensor>* as_read() const { return nullptr; }
 };
 
 struct WriterInfo {
   std::string name;    // the reader's own: "tfrecord"
   std::string doc;     // a line for people
-  std::string ending;  // of a shard's name: ".tfrecord"; "" of a folder
+  std::string ending;  // of a shard's name: ".tfrecord"; "" where there is one folder and no shards
   std::vector<OptionInfo> options = {};
   // Whether samples of this schema can be written at all, and a writer for a shard of them.
   Result<std::unique_ptr<FileWriter>> (*make)(const WriteRequest&) = nullptr;

@@ -1,0 +1,13 @@
+// Sizes as people write them: "150MB". Pure; any thread.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "headrace/core/status.h"
+
+namespace headrace {
+
+// A number, then B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024) or nothing, in any case.
+Result<uint64_t> parse_byte_size(std::string_view text);
+
+}  // namespace headrace

@@ -1,0 +1,180 @@
+#include "headrace/formats/manifest.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "headrace/io/store.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+std::string hex(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : canonical.digest) {
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
+Result<uint64_t> natural(const Value& object, std::string_view key) {
+  HEADRACE_ASSIGN(const int64_t number, object.get_integer(key));
+  if (number < 0)
+    return invalid("'" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+  return static_cast<uint64_t>(number);
+}
+
+Result<const Value::List*> list_in(const Value& object, std::string_view key) {
+  const Value* found = object.find(key);
+  if (!found || !found->list()) return invalid("wants a list '" + std::string(key) + "'");
+  return found->list();
+}
+
+Result<TensorSpec> spec_from(const Value& field) {
+  TensorSpec out;
+  HEADRACE_ASSIGN(const std::string dtype, field.get_text("dtype"));
+  HEADRACE_ASSIGN(out.dtype, parse_dtype(dtype));
+  HEADRACE_ASSIGN(const Value::List* dims, list_in(field, "shape"));
+  if (dims->size() > static_cast<size_t>(kMaxRank)) return invalid("'shape' wants at most 8 dimensions");
+  std::vector<int64_t> shape;
+  for (const Value& dim : *dims) {
+    if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0))
+      return invalid("'shape' wants lengths and nulls, got " + dim.dump());
+    shape.push_back(dim.is_null() ? kAny : *dim.integer());
+  }
+  out.shape = Shape(std::span<const int64_t>(shape));
+  return out;
+}
+
+Value spec_value(const std::string& name, const TensorSpec& spec) {
+  Value::List shape;
+  for (const int64_t dim : spec.shape.dims()) shape.push_back(dim == kAny ? Value() : Value(dim));
+  return Value::Object{{"name", name}, {"dtype", dtype_name(spec.dtype)}, {"shape", std::move(shape)}};
+}
+
+}  // namespace
+
+Value ShardEntry::value() const {
+  return Value::Object{{"name", name}, {"samples", samples}, {"bytes", bytes}, {"xxh3_128", xxh3_128}};
+}
+
+Result<ShardEntry> ShardEntry::from(const Value& value) {
+  ShardEntry out;
+  HEADRACE_ASSIGN(out.name, value.get_text("name"));
+  HEADRACE_ASSIGN(out.samples, natural(value, "samples"));
+  HEADRACE_ASSIGN(out.bytes, natural(value, "bytes"));
+  HEADRACE_ASSIGN(out.xxh3_128, value.get_text("xxh3_128"));
+  return out;
+}
+
+FileNames names_of(const Listing& listing) {
+  FileNames out;
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_128bits_reset(&state);
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i];
+    if (name == kManifestName) continue;
+    ++out.count;
+    XXH3_128bits_update(&state, name.data(), name.size());
+    XXH3_128bits_update(&state, "", 1);
+  }
+  out.xxh3_128 = hex(XXH3_128bits_digest(&state));
+  return out;
+}
+
+uint64_t Manifest::samples() const {
+  return std::accumulate(shards.begin(), shards.end(), uint64_t{0},
+                         [](uint64_t sum, const ShardEntry& shard) { return sum + shard.samples; });
+}
+
+uint64_t Manifest::bytes() const {
+  return std::accumulate(shards.begin(), shards.end(), uint64_t{0},
+                         [](uint64_t sum, const ShardEntry& shard) { return sum + shard.bytes; });
+}
+
+std::string Manifest::text() const {
+  Value out;
+  out.set("headrace_dataset", kVersion);
+  out.set("format", format), out.set("options", options);
+  out.set("samples", samples()), out.set("bytes", bytes());
+  out.set("schema", schema_to_value(schema));
+  out.set("metadata", metadata);
+  out.set("files", Value::Object{{"count", files.count}, {"xxh3_128", files.xxh3_128}});
+  Value::List list;
+  for (const ShardEntry& shard : shards) list.push_back(shard.value());
+  out.set("shards", std::move(list));
+  return out.dump(1) + "\n";
+}
+
+Result<Manifest> Manifest::parse(std::string_view text) {
+  HEADRACE_ASSIGN(const Value value, Value::parse(text));
+  HEADRACE_ASSIGN(const int64_t version, value.get_integer("headrace_dataset"));
+  if (version != kVersion)
+    return invalid("'headrace_dataset' wants version 1, got " + std::to_string(version));
+  Manifest out;
+  HEADRACE_ASSIGN(out.format, value.get_text("format"));
+  const auto member = [&](std::string_view key) {
+    const Value* found = value.find(key);
+    return found ? *found : Value();
+  };
+  out.options = member("options"), out.metadata = member("metadata");
+  HEADRACE_ASSIGN(out.schema, schema_from_value(member("schema")));
+  const Value files = member("files");
+  HEADRACE_ASSIGN(out.files.count, natural(files, "count"));
+  HEADRACE_ASSIGN(out.files.xxh3_128, files.get_text("xxh3_128"));
+  HEADRACE_ASSIGN(const Value::List* shards, list_in(value, "shards"));
+  for (const Value& shard : *shards) {
+    HEADRACE_ASSIGN(ShardEntry entry, ShardEntry::from(shard));
+    out.shards.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Value schema_to_value(const Schema& schema) {
+  Value::List fields;
+  for (size_t i = 0; i < schema.size(); ++i) fields.push_back(spec_value(schema.names[i], schema.specs[i]));
+  return Value::Object{{"fields", std::move(fields)}, {"structure", schema.structure}};
+}
+
+Result<Schema> schema_from_value(const Value& value) {
+  Schema out;
+  HEADRACE_ASSIGN(out.structure, value.get_text("structure"));
+  HEADRACE_ASSIGN(const Value::List* fields, list_in(value, "fields"));
+  for (const Value& field : *fields) {
+    HEADRACE_ASSIGN(std::string name, field.get_text("name"));
+    HEADRACE_ASSIGN(const TensorSpec spec, spec_from(field));
+    out.names.push_back(std::move(name));
+    out.specs.push_back(spec);
+  }
+  return out;
+}
+
+uint64_t sample_hash(const std::vector<Tensor>& fields) {
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset(&state);
+  for (const Tensor& field : fields) {
+    const View view = field.view();
+    const auto dims = view.shape.dims();
+    const uint8_t kind[2] = {static_cast<uint8_t>(view.dtype), static_cast<uint8_t>(dims.size())};
+    XXH3_64bits_update(&state, kind, sizeof kind);
+    XXH3_64bits_update(&state, dims.data(), dims.size_bytes());
+    XXH3_64bits_update(&state, view.data, view.size_bytes());
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+std::string shard_hash(const std::vector<uint64_t>& samples) {
+  return hex(XXH3_128bits(samples.data(), samples.size() * sizeof(uint64_t)));
+}
+
+}  // namespace headrace

@@ -1,0 +1,128 @@
+#include "headrace/formats/tfrecord/example.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+// Example { 1: Features { 1: map entry { 1: key, 2: Feature { 1 | 2 | 3: list { 1: values } } } } }
+enum class Kind : uint8_t { bytes = 1, floats = 2, ints = 3 };
+
+constexpr char kMessage = 2;  // the wire type of what has a length
+constexpr char tag(int number) { return static_cast<char>(number << 3 | kMessage); }
+
+size_t varint_size(uint64_t value) {
+  size_t out = 1;
+  while (value >= 0x80) value >>= 7, ++out;
+  return out;
+}
+
+void append_varint(uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+size_t framed(size_t size) { return 1 + varint_size(size) + size; }  // with tag and length
+
+void append_head(int number, size_t size, std::string& out) {
+  out += tag(number);
+  append_varint(size, out);
+}
+
+Kind kind_of(const View& value) {
+  switch (value.dtype) {
+    case DType::bytes:
+    case DType::str:
+    case DType::f64: return Kind::bytes;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return Kind::floats;
+    case DType::u8: return value.shape.rank() > 0 ? Kind::bytes : Kind::ints;
+    default: return Kind::ints;
+  }
+}
+
+// The integers of a view, as protocol buffers have them.
+template <class F> void each_int(const View& value, F&& f) {
+  const auto count = static_cast<size_t>(value.shape.count());
+  visit_dtype(value.dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>)
+      for (size_t i = 0; i < count; ++i) f(static_cast<uint64_t>(static_cast<int64_t>(value.as<T>()[i])));
+  });
+}
+
+void append_floats(const View& value, std::string& out) {
+  const auto append = [&](float number) {
+    out.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto count = static_cast<size_t>(value.shape.count());
+  if (value.dtype == DType::f32)
+    out.append(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  else if (value.dtype == DType::f16)
+    for (size_t i = 0; i < count; ++i) append(f16_to_f32(value.as<uint16_t>()[i]));
+  else
+    for (size_t i = 0; i < count; ++i) append(bf16_to_f32(value.as<uint16_t>()[i]));
+}
+
+// One feature, and the sizes of the messages it is wrapped in, inside out.
+struct Entry {
+  std::string_view key;
+  std::string_view suffix;  // of the key
+  View value;
+  Kind kind = Kind::bytes;
+  size_t values = 0, list = 0, feature = 0, entry = 0;
+
+  Entry(std::string_view name, std::string_view behind, const View& view)
+      : key(name), suffix(behind), value(view), kind(kind_of(view)) {
+    if (kind == Kind::bytes)
+      values = view.size_bytes();
+    else if (kind == Kind::floats)
+      values = static_cast<size_t>(view.shape.count()) * sizeof(float);
+    else
+      each_int(view, [&](uint64_t number) { values += varint_size(number); });
+    list = framed(values), feature = framed(list);
+    entry = framed(key.size() + suffix.size()) + framed(feature);
+  }
+
+  void append(std::string& out) const {
+    append_head(1, entry, out);
+    append_head(1, key.size() + suffix.size(), out);
+    out.append(key).append(suffix);
+    append_head(2, feature, out);
+    append_head(static_cast<int>(kind), list, out);
+    append_head(1, values, out);
+    if (kind == Kind::bytes)
+      out.append(reinterpret_cast<const char*>(value.data), values);
+    else if (kind == Kind::floats)
+      append_floats(value, out);
+    else
+      each_int(value, [&](uint64_t number) { append_varint(number, out); });
+  }
+};
+
+// Whether nobody could tell the shape from the number of values.
+bool needs_shape(const TensorSpec& spec) {
+  return !is_text(spec.dtype) && spec.shape.rank() > 1 && !spec.shape.is_static();
+}
+
+}  // namespace
+
+void append_example(const Schema& schema, const std::vector<Tensor>& fields, std::string& out) {
+  std::vector<Entry> entries;
+  entries.reserve(2 * fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    entries.emplace_back(schema.names[i], "", fields[i].view());
+    if (!needs_shape(schema.specs[i])) continue;
+    const auto dims = fields[i].shape.dims();
+    const View shape{
+        DType::i64, {static_cast<int64_t>(dims.size())}, reinterpret_cast<const std::byte*>(dims.data())};
+    entries.emplace_back(schema.names[i], "/shape", shape);
+  }
+  size_t features = 0;
+  for (const Entry& entry : entries) features += framed(entry.entry);
+  out.reserve(out.size() + framed(features));
+  append_head(1, features, out);
+  for (const Entry& entry : entries) entry.append(out);
+}
+
+}  // namespace headrace

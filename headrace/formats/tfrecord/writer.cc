@@ -1,0 +1,110 @@
+// Writes TFRecord: "Writing" in README.md beside this file.
+#include "headrace/formats/writer.h"
+
+#include "headrace/codecs/deflate/deflate.h"
+#include "headrace/formats/tfrecord/example.h"
+#include "headrace/formats/tfrecord/framing.h"
+#include "headrace/io/new_file.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kLevel = 6;  // zlib's own
+
+// The bytes of an owner that outlives whoever looks at them.
+Tensor borrowed(std::string_view bytes) {
+  const auto span = std::as_bytes(std::span(bytes));
+  return {std::make_shared<BorrowedBuffer>(span, nullptr),
+          0,
+          DType::bytes,
+          {static_cast<int64_t>(bytes.size())},
+          nullptr};
+}
+
+class TfrecordWriter final : public FileWriter {
+ public:
+  TfrecordWriter(Schema schema, bool is_raw, std::unique_ptr<AppendedFile> file,
+                 std::unique_ptr<Deflater> deflater)
+      : schema_(std::move(schema)), is_raw_(is_raw), file_(std::move(file)), deflater_(std::move(deflater)) {}
+
+  Status add(const std::vector<Tensor>& fields) override {
+    record_.clear();
+    std::span<const std::byte> data =
+        fields.empty() ? std::span<const std::byte>() : fields[0].view().bytes();
+    if (!is_raw_) {
+      append_example(schema_, fields, record_);
+      data = std::as_bytes(std::span(record_));
+      read_.assign(1, borrowed(record_));
+    }
+    if (data.size() > kMostTfrecord)
+      return invalid("tfrecord holds records of at most " + std::to_string(kMostTfrecord) + " bytes, got " +
+                     std::to_string(data.size()));
+    struct {
+      uint64_t length;
+      uint32_t checksum;
+    } header{data.size(), 0};
+    header.checksum = masked_crc32c(std::as_bytes(std::span(&header.length, 1)));
+    const uint32_t footer = masked_crc32c(data);
+    HEADRACE_TRY(append(std::as_bytes(std::span(&header, 1)).first(kTfrecordHeader)));
+    HEADRACE_TRY(append(data));
+    return append(std::as_bytes(std::span(&footer, 1)));
+  }
+  const std::vector<Tensor>* as_read() const override { return is_raw_ ? nullptr : &read_; }
+
+  Status finish() override {
+    if (deflater_)
+      HEADRACE_TRY(deflater_->finish([&](std::span<const std::byte> piece) { return file_->append(piece); }));
+    return file_->finish();
+  }
+
+ private:
+  Status append(std::span<const std::byte> bytes) {
+    if (!deflater_) return file_->append(bytes);
+    return deflater_->feed(bytes, [&](std::span<const std::byte> piece) { return file_->append(piece); });
+  }
+
+  const Schema schema_;
+  const bool is_raw_;
+  std::unique_ptr<AppendedFile> file_;
+  std::unique_ptr<Deflater> deflater_;  // null: plain
+  std::string record_;                  // the last one
+  std::vector<Tensor> read_;
+};
+
+// Records as they are read: one field of bytes that has the reader's name for it.
+bool holds_records(const Schema& schema) {
+  return schema.size() == 1 && schema.names[0] == "record" && schema.specs[0].dtype == DType::bytes;
+}
+
+Result<std::unique_ptr<Deflater>> deflater_for(const WriteRequest& request) {
+  HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
+  HEADRACE_ASSIGN(const int64_t level, request.integer("level", kLevel));
+  if (level < 1 || level > 9) return invalid("tfrecord: level wants 1 to 9, got " + std::to_string(level));
+  if (compression == "none") return std::unique_ptr<Deflater>();
+  if (compression != "gzip" && compression != "zlib")
+    return invalid("tfrecord: compression wants 'none', 'gzip' or 'zlib', got '" + compression + "'");
+  return std::make_unique<Deflater>(compression == "gzip" ? DeflateWrap::gzip : DeflateWrap::zlib,
+                                    static_cast<int>(level));
+}
+
+Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
+  HEADRACE_ASSIGN(auto deflater, deflater_for(request));
+  HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
+  return std::make_unique<TfrecordWriter>(request.schema, holds_records(request.schema), std::move(file),
+                                          std::move(deflater));
+}
+
+const WriterRegistration registered({
+    .name = "tfrecord",
+    .doc = "TFRecord files, a tf.train.Example a sample; a field `record` of bytes alone, as it is.",
+    .ending = ".tfrecord",
+    .options = {{"compression", "str", "Of whole files: \"none\", \"gzip\" or \"zlib\".", "none"},
+                {"level", "int", "Of the compression: 1, quick, to 9, small.", kLevel}},
+    .make = make,
+    .other_endings = {{".tfrecords", Value(Value::Object{})},
+                      {".tfrecord.gz", Value(Value::Object{{"compression", "gzip"}})},
+                      {".tfrecords.gz", Value(Value::Object{{"compression", "gzip"}})}},
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,89 @@
+// A data set in the making: out.tfrecord.partial holds it until it is whole, then it appears under its name
+// in one step. Whoever is killed meanwhile, at any point, leaves the old data set or the new one.
+//
+//   out.partial/lock      held while somebody writes here
+//   out.partial/journal   what is made here, then a line for each finished shard; it marks a folder as ours
+//   out.partial/.data     the data; hidden, and refused by readers (check_finished)
+//
+// Methods may be called from several threads at once, begin() and commit() aside.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "headrace/formats/manifest.h"
+
+namespace headrace {
+
+class FileLock;
+class Store;
+
+enum class Form : uint8_t {
+  // What a writer makes under the target's name. A file (out.tfrecord) has its manifest beside it
+  // (out.tfrecord.headrace.json), a folder in it.
+  one,
+  shards,  // a folder of them, and the manifest
+};
+
+struct FinishedShard {
+  ShardEntry entry;
+  Value after;  // where the samples go on behind it, in the words of the one who writes
+};
+
+struct NewDataset {
+  std::string target;
+  Form form = Form::one;
+  std::vector<std::string> beside = {};  // see WriterInfo
+  // What must be the same for shards that an earlier, stopped run finished to be used; null: they never are.
+  Value identity;
+  bool overwrite = false;  // a data set that we wrote; any other is refused
+};
+
+class UnfinishedDataset {
+ public:
+  static Result<std::unique_ptr<UnfinishedDataset>> begin(NewDataset wanted);
+  ~UnfinishedDataset();  // what is there stays, for the next run
+
+  const NewDataset& wanted() const { return wanted_; }
+  // From an earlier run, by number.
+  const std::map<uint64_t, FinishedShard>& finished() const { return earlier_; }
+  const std::string& discarded() const { return discarded_; }  // why an earlier run's work is not used, or ""
+
+  // Where a shard of this name is to be written; its companions by their ending behind it.
+  std::string path_of(const std::string& shard) const;
+  // Its files are complete: makes them last, measures them, and remembers the shard.
+  Status finish_shard(uint64_t number, FinishedShard shard);
+  std::string made() const;                                                    // what becomes the target
+  const std::map<uint64_t, FinishedShard>& shards() const { return shards_; }  // while no thread finishes one
+  // The shards, in their order, become the data set. `manifest`: all but shards and files. `reports`: further
+  // file for people, of the name "quarantine.json".
+  Result<Manifest> commit(Manifest manifest, const std::map<std::string, std::string>& reports = {});
+  Status discard();  // nothing is left
+
+  // A line of the journal beside those of shards, and those that an earlier run left.
+  Status note(const Value& line);
+  const std::vector<Value>& notes() const { return notes_; }
+
+ private:
+  explicit UnfinishedDataset(NewDataset wanted);
+  Status enter();
+  Status start_journal();
+  Status read_journal(std::string_view text);
+  Status take_over();
+  Status complete(Manifest& manifest, const std::map<std::string, std::string>& reports);
+  Status end_commit(bool is_file, bool replaced_file);
+  Status move_companions();
+
+  NewDataset wanted_;
+  std::string partial_, data_, discarded_;
+  std::unique_ptr<FileLock> lock_;
+  std::map<uint64_t, FinishedShard> earlier_, shards_;
+  std::vector<Value> notes_;
+  std::mutex mutex_;  // guards the journal's file and shards_
+};
+
+// An error when `path` is what has not been finished, or lies in it.
+Status check_finished(Store& store, const std::string& path);
+
+}  // namespace headrace

@@ -1,0 +1,142 @@
+#include "headrace/io/file_system.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "headrace/io/system.h"
+
+namespace headrace {
+namespace {
+
+// Closes what was opened.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
+bool is_empty_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored) && std::filesystem::is_empty(path, ignored);
+}
+
+int rename_with(const std::string& from, const std::string& to, unsigned flags) {
+  return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags);
+}
+
+// Some network file systems know rename() alone.
+bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
+
+// In three steps, in the second of which nothing is at `to`.
+int exchange_by_hand(const std::string& from, const std::string& to) {
+  const std::string aside = from + ".aside";
+  if (::rename(to.c_str(), aside.c_str()) != 0) return -1;
+  if (::rename(from.c_str(), to.c_str()) != 0) return -1;
+  return ::rename(aside.c_str(), from.c_str());
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool exists(const std::string& path) {
+  struct stat info;
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+Result<uint64_t> file_number(const std::string& path) {
+  struct stat info;
+  if (::lstat(path.c_str(), &info) != 0) return system_error("cannot look at", path);
+  return static_cast<uint64_t>(info.st_ino);
+}
+
+Status make_folder(const std::string& path) {
+  HEADRACE_TRY(check_path(path));
+  return ::mkdir(path.c_str(), 0777) == 0 ? Status() : system_error("cannot create", path);
+}
+
+Status remove_all(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  return error ? Status(Code::io, "cannot remove '" + path + "': " + error.message()) : Status();
+}
+
+Status sync_path(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  struct stat info;
+  if (file.value() < 0 || ::fstat(file.value(), &info) != 0) return system_error("cannot open", path);
+  // One call for all files of a folder costs what else waits to be written there; one a file costs a commit
+  // of the file system's journal each.
+  const int failed = S_ISDIR(info.st_mode) ? ::syncfs(file.value()) : ::fdatasync(file.value());
+  return failed == 0 ? Status() : system_error("cannot write", path);
+}
+
+Status append_lasting(const std::string& path, std::span<const std::byte> bytes) {
+  const Descriptor file(path, O_WRONLY | O_APPEND);
+  if (file.value() < 0) return system_error("cannot open", path);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(file.value(), bytes.data() + done, bytes.size() - done);
+    if (count > 0)
+      done += static_cast<size_t>(count);
+    else if (count == 0 || errno != EINTR)
+      return system_error("cannot write", path);
+  }
+  return ::fdatasync(file.value()) == 0 ? Status() : system_error("cannot write", path);
+}
+
+void sync_names(const std::string& path) {
+  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (folder.value() >= 0) (void)::fsync(folder.value());
+}
+
+Status move(const std::string& from, const std::string& to, Existing existing) {
+  const auto failed = [&] { return system_error("cannot move '" + from + "' to", to); };
+  if (existing == Existing::replaced || is_empty_folder(to) || !exists(to)) {
+    if (existing == Existing::replaced || is_empty_folder(to))
+      return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+    if (rename_with(from, to, RENAME_NOREPLACE) == 0) return {};
+    if (!lacks_flags()) return failed();
+    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+  }
+  if (existing == Existing::refused) {
+    errno = EEXIST;
+    return failed();
+  }
+  if (rename_with(from, to, RENAME_EXCHANGE) == 0) return {};
+  if (!lacks_flags()) return failed();
+  return exchange_by_hand(from, to) == 0 ? Status() : failed();
+}
+
+Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
+  HEADRACE_TRY(check_path(path));
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return system_error("cannot create", path);
+  std::unique_ptr<FileLock> lock(new FileLock(descriptor));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
+  return system_error("cannot lock", path);
+}
+
+FileLock::~FileLock() { ::close(descriptor_); }
+
+}  // namespace headrace
