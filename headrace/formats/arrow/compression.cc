@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace headrace::arrow {
@@ -38,6 +39,25 @@ Status inflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
   if (made != out.size())
     return corrupt("zstd: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
   return {};
+}
+
+Status deflated(const char* codec, bool failed, const char* why) {
+  if (!failed) return {};
+  return internal_error(std::string(codec) + ": " + why);
+}
+
+// Compressed bytes go to `out`, which has room for the most there can be; how many there are.
+Result<size_t> deflate_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
+  const size_t made = LZ4F_compressFrame(out.data(), out.size(), in.data(), in.size(), nullptr);
+  HEADRACE_TRY(deflated("LZ4", LZ4F_isError(made) != 0, LZ4F_getErrorName(made)));
+  return made;
+}
+
+Result<size_t> deflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
+  constexpr int kLevel = 1;  // Arrow's own
+  const size_t made = ZSTD_compress(out.data(), out.size(), in.data(), in.size(), kLevel);
+  HEADRACE_TRY(deflated("zstd", ZSTD_isError(made) != 0, ZSTD_getErrorName(made)));
+  return made;
 }
 
 constexpr uint64_t kAsStored = ~uint64_t{0};  // the length -1
@@ -79,6 +99,24 @@ Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored) {
     bytes = {made, 0, length};
   }
   return stored;
+}
+
+Status deflate(Codec codec, std::span<const std::byte> bytes, std::vector<std::byte>& out) {
+  if (bytes.empty()) return {};
+  const size_t begin = out.size(), data = begin + sizeof(uint64_t);
+  const size_t most =
+      codec == Codec::lz4 ? LZ4F_compressFrameBound(bytes.size(), nullptr) : ZSTD_compressBound(bytes.size());
+  out.resize(data + std::max(most, bytes.size()));
+  const auto room = std::span(out).subspan(data);
+  HEADRACE_ASSIGN(size_t made, codec == Codec::lz4 ? deflate_lz4(bytes, room) : deflate_zstd(bytes, room));
+  uint64_t length = bytes.size();
+  if (made >= bytes.size()) {
+    length = kAsStored, made = bytes.size();
+    std::ranges::copy(bytes, room.begin());
+  }
+  std::memcpy(out.data() + begin, &length, sizeof length);
+  out.resize(data + made);
+  return {};
 }
 
 }  // namespace headrace::arrow

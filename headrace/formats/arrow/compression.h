@@ -19,4 +19,7 @@ struct Bytes {
 // unpack to is added up and refused before any memory is taken.
 Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored);
 
+// The way back, of one buffer, to the end of `out`: as it is where that is shorter. Of nothing comes nothing.
+Status deflate(Codec codec, std::span<const std::byte> bytes, std::vector<std::byte>& out);
+
 }  // namespace headrace::arrow

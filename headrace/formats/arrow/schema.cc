@@ -3,42 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/formats/arrow/type_ids.h"
+
 namespace headrace::arrow {
 namespace {
 
 constexpr int kMaxDepth = 16;
 constexpr size_t kMaxColumns = 4096;
 constexpr int32_t kMaxWidth = 1 << 26;
-
-// Schema.fbs: the union Type.
-enum Type : uint8_t {
-  kNull = 1,
-  kInt = 2,
-  kFloat = 3,
-  kBinary = 4,
-  kUtf8 = 5,
-  kBool = 6,
-  kDecimal = 7,
-  kDate = 8,
-  kTime = 9,
-  kTimestamp = 10,
-  kInterval = 11,
-  kList = 12,
-  kStruct = 13,
-  kUnion = 14,
-  kFixedBinary = 15,
-  kFixedList = 16,
-  kMap = 17,
-  kDuration = 18,
-  kLargeBinary = 19,
-  kLargeUtf8 = 20,
-  kLargeList = 21,
-  kRunEnds = 22,
-  kBinaryView = 23,
-  kUtf8View = 24,
-  kListView = 25,
-  kLargeListView = 26,
-};
 
 Result<DType> int_type(const FlatTable& type) {
   HEADRACE_ASSIGN(const auto bits, type.number<int32_t>(0, 0));

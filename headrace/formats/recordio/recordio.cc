@@ -3,17 +3,12 @@
 
 #include "headrace/formats/recordio/framing.h"
 #include "headrace/formats/recordio/index.h"
+#include "headrace/formats/recordio/ir_header.h"
 
 namespace headrace {
 namespace {
 
-// At the start of an image record, before the labels when there are more than one.
-struct IrHeader {
-  uint32_t flag;  // how many labels follow; 0: the one in the header
-  float label;
-  uint64_t id, id2;
-};
-static_assert(sizeof(IrHeader) == 24 && sizeof(IrHeader) == kRecordioExtra);
+static_assert(sizeof(IrHeader) == kRecordioExtra);
 
 // What the fields of a record are.
 struct Fields {

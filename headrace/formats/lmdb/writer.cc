@@ -1,0 +1,240 @@
+// Writes LMDB: "Writing" in README.md beside this file.
+#include "headrace/formats/writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "headrace/formats/lmdb/datum.h"
+#include "headrace/formats/lmdb/new_database.h"
+
+namespace headrace {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// Which fields of a sample are written as what; -1: none.
+struct Roles {
+  int key = -1, value = -1, label = -1;  // `value`: also a Datum's image
+  bool is_datum() const { return label >= 0; }
+};
+
+Status refused(const std::string& why, const Schema& schema) {
+  return invalid(
+      "lmdb holds one bytes field, or as Caffe's Datum an image (bytes, or u8 (?, ?, 3) or (?, ?, 1)) and an "
+      "integer label, and with either a key (bytes or str); " +
+      why + " (" + schema.text() + ")");
+}
+
+std::string named(const Schema& schema, int field) {
+  return "'" + schema.names[static_cast<size_t>(field)] + "'";
+}
+
+// The field that the option names; else `usual` where there is one that can be; else -1.
+template <class Fits> Result<int> find_field(const WriteRequest& request, std::string_view option,
+                                             std::string_view usual, const Fits& is_one) {
+  const Schema& schema = request.schema;
+  HEADRACE_ASSIGN(const std::string name, request.text(option));
+  const int at = schema.find(name.empty() ? usual : name);
+  const bool fits = at >= 0 && is_one(schema.specs[static_cast<size_t>(at)]);
+  if (!name.empty() && at < 0)
+    return invalid(std::string(option) + " wants one of the fields " + schema.text() + ", got '" + name +
+                   "'");
+  if (!name.empty() && !fits)
+    return refused(named(schema, at) + " cannot be the " + std::string(option), schema);
+  return fits ? at : -1;
+}
+
+bool is_key(const TensorSpec& spec) { return is_text(spec.dtype); }
+bool is_label(const TensorSpec& spec) {
+  return !is_text(spec.dtype) && !is_float(spec.dtype) && spec.shape.rank() == 0;
+}
+bool is_raw_image(const TensorSpec& spec) {
+  return spec.dtype == DType::u8 && spec.shape.rank() == 3 && (spec.shape[2] == 1 || spec.shape[2] == 3);
+}
+
+// The fields left when the key is known: the value alone, or an image and its label.
+Result<Roles> roles_of(const WriteRequest& request) {
+  const Schema& schema = request.schema;
+  Roles out;
+  if (schema.size() > 1) {
+    HEADRACE_ASSIGN(out.key, find_field(request, "key", "key", is_key));
+  }
+  for (int i = 0; i < static_cast<int>(schema.size()); ++i) {
+    if (i == out.key) continue;
+    const TensorSpec& spec = schema.specs[static_cast<size_t>(i)];
+    if (!is_label(spec) && spec.dtype != DType::bytes && !is_raw_image(spec))
+      return refused("there is no place for " + named(schema, i), schema);
+    int& role = is_label(spec) ? out.label : out.value;
+    if (role >= 0)
+      return refused("there is no place for both " + named(schema, role) + " and " + named(schema, i),
+                     schema);
+    role = i;
+  }
+  if (out.value < 0) return refused("none of these is an image or bytes", schema);
+  if (!out.is_datum() && schema.specs[static_cast<size_t>(out.value)].dtype != DType::bytes)
+    return refused("an image of pixels wants a label beside it", schema);
+  return out;
+}
+
+// A protobuf message around an image.
+struct DatumFrame {
+  std::string before, after;
+};
+
+void append_varint(std::string& out, uint64_t value) {
+  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
+  out += static_cast<char>(value);
+}
+
+DatumFrame frame_of(const View& image, int32_t label) {
+  enum : uint8_t {
+    kChannels = 1 << 3,
+    kHeight = 2 << 3,
+    kWidth = 3 << 3,
+    kData = 4 << 3 | 2,
+    kLabel = 5 << 3,
+    kEncoded = 7 << 3
+  };
+  DatumFrame out;
+  const auto number = [](std::string& to, uint8_t tag, uint64_t value) {
+    to += static_cast<char>(tag);
+    append_varint(to, value);
+  };
+  if (image.dtype == DType::u8) {
+    number(out.before, kChannels, static_cast<uint64_t>(image.shape[2]));
+    number(out.before, kHeight, static_cast<uint64_t>(image.shape[0]));
+    number(out.before, kWidth, static_cast<uint64_t>(image.shape[1]));
+  }
+  number(out.before, kData, image.size_bytes());
+  number(out.after, kLabel, static_cast<uint64_t>(int64_t{label}));
+  if (image.dtype == DType::bytes) number(out.after, kEncoded, 1);
+  return out;
+}
+
+Result<int32_t> label_of(const View& label) {
+  return visit_dtype(label.dtype, [&]<class T>() -> Result<int32_t> {
+    if constexpr (std::is_integral_v<T>) {
+      const auto value = +*label.as<T>();
+      if (std::in_range<int32_t>(value)) return static_cast<int32_t>(value);
+      return invalid("a Datum wants a label of 32 bits, got " + std::to_string(value));
+    } else {
+      return internal_error("wants an integer as the label");
+    }
+  });
+}
+
+std::byte* put(std::byte* out, Bytes bytes) {
+  if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
+  return out + bytes.size();
+}
+
+// Planes in BGR, as Caffe has them. One channel is a plane already.
+std::byte* put_planes(std::byte* out, const View& image) {
+  if (image.shape[2] == 1) return put(out, image.bytes());
+  const auto plane = static_cast<size_t>(image.shape[0] * image.shape[1]);
+  std::byte *blue = out, *green = out + plane, *red = out + 2 * plane;
+  for (size_t i = 0; i < plane; ++i) {
+    red[i] = image.data[3 * i];
+    green[i] = image.data[3 * i + 1];
+    blue[i] = image.data[3 * i + 2];
+  }
+  return out + 3 * plane;
+}
+
+// "0000000042": as long as any number of records needs, so that their order is that of the numbers.
+std::string key_of(uint64_t number) {
+  std::string digits = std::to_string(number);
+  return std::string(10 - std::min<size_t>(10, digits.size()), '0') + digits;
+}
+
+class LmdbWriter final : public FileWriter {
+ public:
+  LmdbWriter(Schema schema, Roles roles, std::unique_ptr<NewDatabase> database)
+      : schema_(std::move(schema)), roles_(roles), database_(std::move(database)) {}
+
+  Status add(const std::vector<Tensor>& fields) override {
+    HEADRACE_TRY(roles_.is_datum() ? add_datum(fields) : add_bytes(fields));
+    ++count_;
+    return {};
+  }
+  Status finish() override { return database_->finish(); }
+
+ private:
+  static View at(const std::vector<Tensor>& fields, int field) {
+    return fields[static_cast<size_t>(field)].view();
+  }
+  Status wrong(int field, Status status) const {
+    return std::move(status).before("field " + named(schema_, field) + ": ");
+  }
+
+  Result<std::span<std::byte>> room(const std::vector<Tensor>& fields, uint64_t size) {
+    if (size > kMostLmdbValue)
+      return wrong(roles_.value, invalid("lmdb holds values of at most " + std::to_string(kMostLmdbValue) +
+                                         " bytes, got " + std::to_string(size)));
+    if (roles_.key < 0) {
+      const std::string number = key_of(count_);
+      return database_->add(std::as_bytes(std::span(number)), size);
+    }
+    const Bytes key = at(fields, roles_.key).bytes();
+    if (key.empty() || key.size() > kMostLmdbKey)
+      return wrong(roles_.key, invalid("lmdb wants keys of 1 to " + std::to_string(kMostLmdbKey) +
+                                       " bytes, got " + std::to_string(key.size())));
+    auto out = database_->add(key, size);
+    if (out.ok() || out.status().code() != Code::invalid) return out;
+    const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
+    return wrong(roles_.key, out.status().after(": '" + std::string(text) + "'"));
+  }
+
+  Status add_bytes(const std::vector<Tensor>& fields) {
+    const Bytes value = at(fields, roles_.value).bytes();
+    HEADRACE_ASSIGN(const auto out, room(fields, value.size()));
+    put(out.data(), value);
+    return {};
+  }
+
+  Status add_datum(const std::vector<Tensor>& fields) {
+    const View image = at(fields, roles_.value);
+    if (image.size_bytes() == 0) return wrong(roles_.value, invalid("a Datum wants an image, got none"));
+    const auto label = label_of(at(fields, roles_.label));
+    if (!label.ok()) return wrong(roles_.label, label.status());
+    const DatumFrame frame = frame_of(image, *label);
+    HEADRACE_ASSIGN(const auto out,
+                    room(fields, frame.before.size() + image.size_bytes() + frame.after.size()));
+    std::byte* end = put(out.data(), std::as_bytes(std::span(frame.before)));
+    end = image.dtype == DType::u8 ? put_planes(end, image) : put(end, image.bytes());
+    put(end, std::as_bytes(std::span(frame.after)));
+    return {};
+  }
+
+  Schema schema_;
+  Roles roles_;
+  std::unique_ptr<NewDatabase> database_;
+  uint64_t count_ = 0;
+};
+
+Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
+  HEADRACE_ASSIGN(const Roles roles, roles_of(request));
+  HEADRACE_ASSIGN(const bool folder, request.flag("folder", true));
+  HEADRACE_ASSIGN(auto database, NewDatabase::make(request.path, folder ? NewDatabase::Layout::folder
+                                                                        : NewDatabase::Layout::file));
+  return std::make_unique<LmdbWriter>(request.schema, roles, std::move(database));
+}
+
+const WriterRegistration registered({
+    .name = "lmdb",
+    .doc = "LMDB databases: bytes, or images and labels as Caffe's Datum, under a key or their number.",
+    .ending = ".lmdb",
+    .options =
+        {{"key", "str | None",
+          "The field that is the key, bytes or str; \"key\" when there is one, else the sample's number, "
+          "in ten digits.",
+          Value()},
+         {"folder", "bool", "A folder with data.mdb in it; False: a file of that name.", true}},
+    .make = make,
+    .other_endings = {{".mdb", Value(Value::Object{{"folder", false}})}},
+});
+
+}  // namespace
+}  // namespace headrace

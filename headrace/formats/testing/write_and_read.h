@@ -1,0 +1,76 @@
+// Writes samples with a registered writer and reads the file back, for the tests of writers.
+#pragma once
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/open.h"
+#include "headrace/formats/writer.h"
+
+namespace headrace {
+
+using Samples = std::vector<std::vector<Tensor>>;
+
+inline Status write_samples(std::string_view format, const std::string& path, const Schema& schema,
+                            const Samples& samples, const Value& options = Value(Value::Object())) {
+  WriteRequest request;
+  request.options = options, request.path = path, request.schema = schema;
+  request.metadata = Value(Value::Object());
+  HEADRACE_ASSIGN(const auto writer, find_writer(format)->make(request));
+  for (const std::vector<Tensor>& fields : samples) HEADRACE_TRY(writer->add(fields));
+  return writer->finish();
+}
+
+struct ReadBack {
+  Schema schema;
+  Samples samples;
+};
+
+inline Result<ReadBack> read_samples(const std::string& path, std::string_view format = {},
+                                     const Value& options = {}) {
+  const auto store = file_store();
+  HEADRACE_ASSIGN(const SourcePtr source, open_source(*store, path, format, options));
+  ReadBack out{source->schema(), {}};
+  for (uint64_t i = 0; i < source->size(); ++i) {
+    HEADRACE_ASSIGN(out.samples.emplace_back(), read_sample(*source, i, *store));
+  }
+  return out;
+}
+
+inline Value options_of(std::initializer_list<std::pair<const char*, Value>> options) {
+  Value out{Value::Object()};
+  for (const auto& [name, value] : options) out.set(name, value);
+  return out;
+}
+
+// A tensor of these numbers.
+template <class T> Tensor numbers(DType dtype, const Shape& shape, const std::vector<T>& values) {
+  return make_tensor({dtype, shape, reinterpret_cast<const std::byte*>(values.data())});
+}
+template <class T> Tensor number(DType dtype, T value) { return numbers<T>(dtype, {}, {value}); }
+
+// What tells two tensors apart, in words; empty when they are equal bit by bit.
+inline std::string difference(const Tensor& wanted, const Tensor& got) {
+  const View a = wanted.view(), b = got.view();
+  const auto text = [](const View& view) {
+    return std::string(dtype_name(view.dtype)) + " " + view.shape.text();
+  };
+  if (a.dtype != b.dtype || a.shape != b.shape) return "wants " + text(a) + ", got " + text(b);
+  if (a.size_bytes() > 0 && std::memcmp(a.data, b.data, a.size_bytes()) != 0) return "bytes differ";
+  return {};
+}
+
+inline std::string difference(const Samples& wanted, const Samples& got) {
+  if (wanted.size() != got.size())
+    return "wants " + std::to_string(wanted.size()) + " samples, got " + std::to_string(got.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].size() != got[i].size()) return "sample " + std::to_string(i) + " has other fields";
+    for (size_t field = 0; field < wanted[i].size(); ++field)
+      if (const std::string differs = difference(wanted[i][field], got[i][field]); !differs.empty())
+        return "sample " + std::to_string(i) + ", field " + std::to_string(field) + ": " + differs;
+  }
+  return {};
+}
+
+}  // namespace headrace
