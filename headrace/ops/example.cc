@@ -143,6 +143,15 @@ Result<uint64_t> count_bytes(const Feature& feature) {
   return count;
 }
 
+std::optional<std::span<const std::byte>> only_bytes(const Feature& feature) {
+  uint64_t count = 0;
+  std::span<const std::byte> out;
+  const Status status = each_value(
+      feature, [](const WireField&) { return odd_value(); },
+      [&](std::span<const std::byte> bytes) { return ++count, out = bytes, Status(); });
+  return feature.kind == FeatureKind::bytes && status.ok() && count == 1 ? std::optional(out) : std::nullopt;
+}
+
 Result<float*> copy_floats(const Feature& feature, float* out) {
   HEADRACE_TRY(each_value(
       feature,

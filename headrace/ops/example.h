@@ -65,6 +65,8 @@ template <class F> Status each_step(const FeatureEntry& entry, const F& step);
 Result<std::optional<Feature>> find_feature(std::span<const std::byte> example, std::string_view name);
 
 Result<uint64_t> count_values(const Feature& feature);
+// The value, where there is one and it is bytes.
+std::optional<std::span<const std::byte>> only_bytes(const Feature& feature);
 // Of the kind bytes: how many in all.
 Result<uint64_t> count_bytes(const Feature& feature);
 // REQUIRES: `out` has room for count_values() of the feature, which is of this kind. They answer where they
