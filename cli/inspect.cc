@@ -89,6 +89,19 @@ void print_labels(const Survey& found, const std::vector<std::string>& classes) 
                plural(rows.back().first, "time"));
 }
 
+// What the Examples hold, and the call that parses them.
+void print_features(const FeatureSurvey& features, const std::string& field) {
+  size_t widest = 0;
+  const auto rows = features.rows();
+  for (const FeatureSurvey::Row& row : rows) widest = std::max(widest, row.name.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", rows[i].name, widest, rows[i].spec, rows[i].note);
+  if (features.others() > 0) line("", "{} hold no tf.train.Example", plural(features.others(), "record"));
+  std::string code = features.python(field);
+  for (size_t at = 0; (at = code.find('\n', at)) != std::string::npos; at += 15) code.insert(at + 1, 14, ' ');
+  line("parse", "{}", code);
+}
+
 void print_broken(const Survey& found, const std::string& path) {
   if (found.broken.empty())
     return line("broken", "none of them, by their headers; `headrace verify {}` decodes everything", path);
@@ -129,17 +142,21 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
        found.bytes.empty() ? "" : fmt::format(", {}{}", all ? "" : "about ", size_text(total)));
   for (size_t i = 0; i < schema.size(); ++i)
     line(i == 0 ? "fields" : "", "{:<12} {}{}", schema.names[i], schema.specs[i].text(),
-         static_cast<int>(i) == reader.image_field() ? "   an encoded image" : "");
+         static_cast<int>(i) == reader.image_field()     ? "   an encoded image"
+         : static_cast<int>(i) == reader.example_field() ? "   a tf.train.Example"
+                                                         : "");
   print_problems(source, path);
   if (!all)
     line("looked at", "{} samples, evenly spread (--samples, --all); what follows is about these",
          count_text(found.looked));
   if (!found.bytes.empty())
-    line(reader.image_field() < 0 ? "sizes" : "file sizes", "{} to {}, median {}, mean {}",
+    line(!reader.has_images() ? "sizes" : "file sizes", "{} to {}, median {}, mean {}",
          size_text(static_cast<double>(found.bytes.front())),
          size_text(static_cast<double>(found.bytes.back())),
          size_text(static_cast<double>(quantile(found.bytes, 0.5))), size_text(mean(found.bytes)));
   if (!found.heights.empty()) print_images(found);
+  if (!found.features.empty())
+    print_features(found.features, schema.names[static_cast<size_t>(reader.example_field())]);
   if (!found.labels.empty()) print_labels(found, class_names(source));
   print_broken(found, path);
   for (const std::string& hint : hints) line("hint", "{}", hint);
@@ -177,8 +194,11 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   for (const auto& [kind, count] : found.kinds) kinds.set(kind, count);
   images.set("kinds", std::move(kinds)), images.set("height", distribution(found.heights));
   images.set("width", distribution(found.widths)), images.set("turned", found.turned);
-  if (reader.image_field() >= 0) out.set("images", std::move(images));
+  if (reader.has_images()) out.set("images", std::move(images));
   if (!found.labels.empty()) out.set("labels", label_values(found, class_names(source)));
+  if (!found.features.empty())
+    out.set("examples",
+            found.features.json(source.schema().names[static_cast<size_t>(reader.example_field())]));
   Value::List broken;
   for (const Survey::Broken& b : found.broken) {
     Value entry;

@@ -1,5 +1,8 @@
 #include "cli/sample_reader.h"
 
+#include <algorithm>
+
+#include "cli/examples.h"
 #include "headrace/codecs/decoded_by.h"
 
 namespace headrace::cli {
@@ -19,7 +22,27 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
 }
 
 SampleReader::SampleReader(SourcePtr source)
-    : source_(std::move(source)), store_(file_store()), image_(find_image_field(*source_, *store_)) {}
+    : source_(std::move(source)), store_(file_store()), image_(find_image_field(*source_, *store_)) {
+  if (image_ < 0) find_examples();
+}
+
+void SampleReader::find_examples() {
+  constexpr uint64_t kLooks = 16;  // enough to pass over some broken records
+  for (uint64_t i = 0; i < std::min(source_->size(), kLooks) && image_feature_.empty(); ++i) {
+    const auto fields = read_sample(*source_, i, *store_);
+    for (size_t f = 0; fields.ok() && f < fields->size() && image_feature_.empty(); ++f) {
+      const Tensor& field = (*fields)[f];
+      if (field.dtype != DType::bytes || !field.buffer || !is_example(field.view().bytes())) continue;
+      example_ = static_cast<int>(f);
+      image_feature_ = image_feature(field.view().bytes()).value_or("");
+    }
+  }
+}
+
+std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<Tensor>& fields) const {
+  if (image_ >= 0) return fields[static_cast<size_t>(image_)].view().bytes();
+  return bytes_of_feature(fields[static_cast<size_t>(example_)].view().bytes(), image_feature_);
+}
 
 Result<std::vector<Tensor>> SampleReader::read(uint64_t index) const {
   auto fields = read_sample(*source_, index, *store_);

@@ -3,6 +3,8 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,14 +34,22 @@ class SampleReader {
   explicit SampleReader(SourcePtr source);
 
   const Source& source() const { return *source_; }
-  int image_field() const { return image_; }  // -1: there are no encoded images
+  int image_field() const { return image_; }      // -1: no field is an encoded image
+  int example_field() const { return example_; }  // -1: no field is a tf.train.Example
+  // Whether samples have encoded images: a field, or a feature of the Example in one.
+  bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
+  // Of these fields. Nothing when this Example has no such feature. REQUIRES: has_images().
+  std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
   Result<std::vector<Tensor>> read(uint64_t index) const;
   std::string file(uint64_t index) const { return source_->where(index); }
 
  private:
+  void find_examples();
+
   SourcePtr source_;
   std::shared_ptr<Store> store_;
-  int image_;
+  int image_, example_ = -1;
+  std::string image_feature_;
 };
 
 }  // namespace headrace::cli

@@ -44,16 +44,18 @@ Status look(const SampleReader& reader, uint64_t index, std::mutex& mutex, Surve
   HEADRACE_ASSIGN(const std::vector<Tensor> fields, reader.read(index));
   size_t num_bytes = 0;
   ImageHeader header;
-  if (reader.image_field() >= 0) {
-    const auto image = fields[static_cast<size_t>(reader.image_field())].view().bytes();
-    HEADRACE_ASSIGN(header, read_image_header(image));
-    num_bytes = image.size();
+  const auto image = reader.has_images() ? reader.image(fields) : std::nullopt;
+  if (image) {
+    HEADRACE_ASSIGN(header, read_image_header(*image));
+    num_bytes = image->size();
   } else {
     for (const Tensor& field : fields) num_bytes += field.buffer ? field.view().size_bytes() : 0;
   }
   const std::lock_guard lock(mutex);
   out.bytes.push_back(num_bytes);
-  if (reader.image_field() >= 0) add_image(header, out);
+  if (image) add_image(header, out);
+  if (reader.example_field() >= 0)
+    out.features.add(fields[static_cast<size_t>(reader.example_field())].view().bytes());
   if (out.label_field >= 0) add_labels(fields[static_cast<size_t>(out.label_field)], out);
   return {};
 }

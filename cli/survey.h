@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/examples.h"
 #include "cli/sample_reader.h"
 
 namespace headrace::cli {
@@ -19,6 +20,7 @@ struct Survey {
   uint64_t turned = 0;  // images with an EXIF orientation other than upright
   int label_field = -1;
   std::map<int64_t, uint64_t> labels;  // label -> how many
+  FeatureSurvey features;              // of the tf.train.Examples in a field
   struct Broken {
     uint64_t index;
     std::string file, reason;

@@ -38,10 +38,10 @@ Status check_sample(const SampleReader& reader, uint64_t index, Pixels& pixels,
   HEADRACE_ASSIGN(const std::vector<Tensor> fields, reader.read(index));
   for (const Tensor& field : fields)
     if (field.buffer) num_bytes += field.view().size_bytes();
-  if (reader.image_field() < 0) return {};
-  const auto bytes = fields[static_cast<size_t>(reader.image_field())].view().bytes();
-  HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
-  return pixels.decode(bytes, header);
+  const auto bytes = reader.has_images() ? reader.image(fields) : std::nullopt;
+  if (!bytes) return {};
+  HEADRACE_ASSIGN(const ImageHeader header, read_image_header(*bytes));
+  return pixels.decode(*bytes, header);
 }
 
 using Decoders = std::map<std::string_view, uint64_t>;  // images each took
@@ -171,7 +171,7 @@ Result<int> verify(const Arguments& arguments) {
   for (const Broken& b : broken) fmt::print("{}: {}\n", b.file, b.reason);
   if (broken.size() > 1) print_totals(broken);
   const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
-  std::string what = reader.image_field() < 0 ? "read; they hold no images to decode" : "read and decoded";
+  std::string what = !reader.has_images() ? "read; they hold no images to decode" : "read and decoded";
   if (unknown > 0)
     what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
   fmt::print("{}: {} of {} broken ({}, {} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),

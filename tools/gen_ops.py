@@ -31,11 +31,12 @@ compute at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from ._arguments import did_you_mean, names_checked
-from ._trace import Data, DTypeLike, Symbol, apply
+from ._features import Feature
+from ._trace import Data, DTypeLike, Symbol, apply, apply_named
 '''
 
 EACH = '''\
@@ -78,6 +79,7 @@ class Operator(TypedDict):
     doc: str
     inputs: list[str]
     variadic: bool
+    named: bool
     outputs: int
     params: list[Param]
 
@@ -142,6 +144,8 @@ def docstring(op: Operator) -> str:
             what += " A symbol makes it a value of the sample."
         lines.append(wrapped(f"{python_name(param['name'])}: {what}", " " * 8, " " * 12))
     result = "One result, or a tuple of them for a sequence." if op["variadic"] else "The result."
+    if op["named"]:
+        result = "The results by name."
     if op["outputs"] > 1 and not op["variadic"]:
         result = f"The {op['outputs']} results."
     lines += ["", "    Returns:", f"        {result}", '    """']
@@ -163,6 +167,9 @@ def function(op: Operator) -> str:
         return (
             f'{overloads}{head}\n{docstring(op)}\n    return _apply_to_each("{name}", {inputs}, {params})\n'
         )
+    if op["named"]:
+        call = f'apply_named("{name}", [{inputs}], {params})'
+        return f"@names_checked\n{signature(op, 'Data', 'Any')}\n{docstring(op)}\n    return {call}\n"
     call = f'apply("{name}", [{inputs}], {params})'
     if op["outputs"] == 1:
         return f"@names_checked\n{signature(op, 'Data', 'Data')}\n{docstring(op)}\n    return {call}[0]\n"

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cstring>
 
 #include "headrace/ops/example.h"
+#include "headrace/ops/number.h"
 #include "headrace/ops/registered.h"
 
 namespace headrace {
@@ -10,13 +10,12 @@ namespace {
 struct ExampleFeature {
   static constexpr std::string_view name = "example_feature";
   static constexpr std::string_view doc =
-      "Take one feature out of a serialised tf.train.Example. Of several features each costs a look through "
-      "the "
-      "message, and those that are not used cost nothing.";
+      "Take one feature out of a serialised tf.train.Example. Where several are wanted, parse_example takes "
+      "them in one look through the message.";
   std::string key;
   DType dtype = DType::bytes;
   std::optional<std::vector<int64_t>> shape = std::vector<int64_t>{};
-  std::optional<double> default_value;
+  std::optional<Number> default_value;
   static constexpr std::tuple fields{
       Field{"key", &ExampleFeature::key, "Name of the feature, as \"image/encoded\"."},
       Field{"dtype", &ExampleFeature::dtype, "What its list holds: bytes, i64 or f32."},
@@ -38,6 +37,8 @@ struct ExampleFeature {
     if (dtype == DType::bytes && !is_scalar) return invalid("shape of bytes wants (), one value");
     if (default_value && (dtype == DType::bytes || !shape))
       return invalid("default_value wants numbers of a known shape");
+    if (default_value && dtype == DType::i64 && !default_value->is_integer)
+      return invalid("default_value wants an integer for i64, got " + number_text(*default_value));
     if (shape && shape->size() > static_cast<size_t>(kMaxRank))
       return invalid("shape wants at most 8 dimensions, got " + std::to_string(shape->size()));
     if (shape && std::ranges::any_of(*shape, [](int64_t d) { return d < 0; }))
@@ -57,8 +58,8 @@ struct ExampleFeature {
     HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
     if (!feature) return Shape{0};
     if (dtype == DType::bytes) {
-      HEADRACE_ASSIGN(const auto bytes, only_bytes(*feature));
-      return Shape{static_cast<int64_t>(bytes.size())};
+      HEADRACE_ASSIGN(const uint64_t size, count_bytes(*feature));
+      return Shape{static_cast<int64_t>(size)};
     }
     HEADRACE_ASSIGN(const uint64_t count, count_values(*feature));
     return Shape{static_cast<int64_t>(count)};
@@ -67,13 +68,10 @@ struct ExampleFeature {
   Status run(View in, const Key&, MutView out, Scratch&) const {
     HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
     if (!feature) return fill(out);
-    if (dtype == DType::bytes) {
-      HEADRACE_ASSIGN(const auto bytes, only_bytes(*feature));
-      if (!bytes.empty()) std::memcpy(out.data, bytes.data(), bytes.size());
-      return {};
-    }
-    return dtype == DType::f32 ? copy_floats(*feature, out.as<float>())
-                               : copy_ints(*feature, out.as<int64_t>());
+    if (dtype == DType::f32) return copy_floats(*feature, out.as<float>()).status();
+    if (dtype == DType::i64) return copy_ints(*feature, out.as<int64_t>()).status();
+    int64_t* no_lengths = nullptr;
+    return copy_bytes(*feature, out.data, no_lengths);
   }
 
  private:
@@ -103,9 +101,9 @@ struct ExampleFeature {
     const auto count = out.shape.count();
     if (!default_value) return {};  // any number of values, and there are none
     if (dtype == DType::f32)
-      std::fill_n(out.as<float>(), count, static_cast<float>(*default_value));
+      std::fill_n(out.as<float>(), count, default_value->as<float>());
     else
-      std::fill_n(out.as<int64_t>(), count, static_cast<int64_t>(*default_value));
+      std::fill_n(out.as<int64_t>(), count, default_value->as<int64_t>());
     return {};
   }
 };

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import ops
 from ._arguments import did_you_mean
 from ._errors import CorruptSample, HeadraceError
+from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._index import index
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
@@ -42,8 +43,11 @@ __all__ = [
     "Dataset",
     "EpochView",
     "FieldSpec",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
     "HeadraceError",
     "PythonFunctionWarning",
+    "VarLenFeature",
     "__version__",
     "formats",
     "from_arrays",

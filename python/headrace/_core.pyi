@@ -43,6 +43,11 @@ def op_table() -> list:
 def compute(op: str, params: object, data: list) -> list:
     """Run one operator on arrays, bytes or str, now."""
 
+def output_structure(op: str, params: object) -> str:
+    """
+    How the outputs of an operator that names them nest: JSON in which each is its ordinal.
+    """
+
 class Function:
     """A Python function as an operator."""
 

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+from ._structure import Fields, packer
 
 DTypeLike: TypeAlias = "str | npt.DTypeLike"
 
@@ -179,6 +181,12 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     return [Symbol(tracer, value) for value in values]
 
 
+def apply_named(name: str, data: Sequence[Data], params: dict[str, Any]) -> Any:
+    """Apply an operator whose results have names, and nest them as its parameters say."""
+    results = apply(name, data, params)
+    return packer(_core.output_structure(name, plain(params)), Fields)(results)
+
+
 def constant(tracer: _core.Tracer, value: object) -> int | None:
     """Add a number or bool that is no field to the graph, in the dtype that NumPy gives it; None for anything else."""
     if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
@@ -200,10 +208,16 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (FixedLenFeature, VarLenFeature, FixedLenSequenceFeature)):
+        return plain(value.params())
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
         return str(value).removeprefix("torch.")
+    if type(value).__module__.startswith("tensorflow.") and type(value).__name__ == "DType":
+        return "bytes" if value.name == "string" else value.name
     try:
         return np.dtype(value).name
     except TypeError:

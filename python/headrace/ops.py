@@ -7,11 +7,12 @@ compute at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from ._arguments import did_you_mean, names_checked
-from ._trace import Data, DTypeLike, Symbol, apply
+from ._features import Feature
+from ._trace import Data, DTypeLike, Symbol, apply, apply_named
 
 __all__ = [
     "add",
@@ -22,6 +23,7 @@ __all__ = [
     "crop_boxes",
     "crop_mirror_normalize",
     "decode_image",
+    "decode_raw",
     "divide",
     "divide_fields",
     "divide_into",
@@ -44,10 +46,14 @@ __all__ = [
     "normalize",
     "not_equal",
     "not_equal_fields",
+    "one_hot",
+    "parse_example",
+    "parse_sequence_example",
     "random_crop",
     "random_flip",
     "random_resize",
     "random_resized_crop",
+    "reshape",
     "resize",
     "subtract",
     "subtract_fields",
@@ -245,6 +251,24 @@ def decode_image(
 
 
 @names_checked
+def decode_raw(
+    data: Data, *, dtype: DTypeLike, shape: int | Sequence[int] | None = None, little_endian: bool = True
+) -> Data:
+    """Take bytes for the numbers they are, as tf.io.decode_raw does: a tensor of rank 1, or of `shape`.
+
+    Args:
+        data: The field to work on.
+        dtype: Of the numbers.
+        shape: Of the result; one dimension may be -1, for as many as there are. None: (-1,).
+        little_endian: The lowest byte of a number comes first.
+
+    Returns:
+        The result.
+    """
+    return apply("decode_raw", [data], {"dtype": dtype, "shape": shape, "little_endian": little_endian})[0]
+
+
+@names_checked
 def divide(x: Data, *, value: int | float) -> Data:
     """Divide every element by a number; integers become f32.
 
@@ -321,11 +345,11 @@ def example_feature(
     key: str,
     dtype: DTypeLike = "bytes",
     shape: int | Sequence[int] | None = (),
-    default_value: float | None = None,
+    default_value: int | float | None = None,
 ) -> Data:
     """Take one feature out of a serialised tf.train.Example.
 
-    Of several features each costs a look through the message, and those that are not used cost nothing.
+    Where several are wanted, parse_example takes them in one look through the message.
 
     Args:
         example: The field to work on.
@@ -583,6 +607,81 @@ def not_equal_fields(x: Data, y: Data) -> Data:
     return apply("not_equal_fields", [x, y], {})[0]
 
 
+@names_checked
+def one_hot(
+    indices: Data,
+    *,
+    depth: int,
+    on_value: int | float = 1,
+    off_value: int | float = 0,
+    dtype: DTypeLike = "f32",
+) -> Data:
+    """Make each index a row of `depth` values that are off but the one at the index, as tf.one_hot does.
+
+    An index below 0 or from `depth` on gives a row that is all off.
+
+    Args:
+        indices: The field to work on.
+        depth: Length of a row: how many classes there are.
+        on_value: At the index.
+        off_value: Everywhere else.
+        dtype: Of the result; an integer type wants values that fit into it.
+
+    Returns:
+        The result.
+    """
+    return apply(
+        "one_hot", [indices], {"depth": depth, "on_value": on_value, "off_value": off_value, "dtype": dtype}
+    )[0]
+
+
+@names_checked
+def parse_example(example: Data, *, features: Mapping[str, Feature]) -> Any:
+    """Take features out of a serialised tf.train.Example, as tf.io.parse_single_example does.
+
+    A feature of numbers is a tensor of its shape, of rank 1 and any length for VarLenFeature; one value of
+    bytes is bytes; several are {'values': bytes, 'lengths': i64}, the values one after the other. The
+    features that are not named cost nothing.
+
+    Args:
+        example: The field to work on.
+        features: FixedLenFeature, VarLenFeature or FixedLenSequenceFeature by name.
+
+    Returns:
+        The results by name.
+    """
+    return apply_named("parse_example", [example], {"features": features})
+
+
+@names_checked
+def parse_sequence_example(
+    example: Data,
+    *,
+    context_features: Mapping[str, Feature] | None = None,
+    sequence_features: Mapping[str, Feature] | None = None,
+) -> Any:
+    """Take features out of a serialised tf.train.SequenceExample, as tf.io.parse_single_sequence_example
+    does: (context, sequence).
+
+    Of the context as parse_example; of the feature lists a FixedLenSequenceFeature is a tensor (steps,
+    ...shape), of bytes {'values': bytes, 'lengths': i64 (steps)}, and a VarLenFeature is {'values',
+    'lengths'} too: the values of all steps, and how many each has.
+
+    Args:
+        example: The field to work on.
+        context_features: FixedLenFeature, VarLenFeature or FixedLenSequenceFeature by name.
+        sequence_features: FixedLenSequenceFeature or VarLenFeature by name.
+
+    Returns:
+        The results by name.
+    """
+    return apply_named(
+        "parse_sequence_example",
+        [example],
+        {"context_features": context_features, "sequence_features": sequence_features},
+    )
+
+
 @overload
 def random_crop(image: Data, *, size: int | Sequence[int]) -> Data: ...
 @overload
@@ -743,6 +842,20 @@ def random_resized_crop(
             "antialias": antialias,
         },
     )
+
+
+@names_checked
+def reshape(data: Data, *, shape: int | Sequence[int]) -> Data:
+    """Give the elements of a tensor another shape; their order stays.
+
+    Args:
+        data: The field to work on.
+        shape: Of the result; one dimension may be -1, for as many as there are.
+
+    Returns:
+        The result.
+    """
+    return apply("reshape", [data], {"shape": shape})[0]
 
 
 @overload

@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "function.h"
 #include "headrace/graph/program.h"
+#include "headrace/ops/named_outputs.h"
 #include "module.h"
 #include "tensors.h"
 #include "value.h"
@@ -18,6 +19,7 @@ nb::list op_table() {
     nb::dict row;
     row["name"] = name, row["doc"] = info.doc, row["variadic"] = info.variadic, row["outputs"] = info.outputs;
     row["random"] = info.random;
+    row["named"] = named_outputs().contains(name);
     nb::list inputs, params;
     for (const std::string& input : info.inputs) inputs.append(input);
     for (const ParamInfo& param : info.params) {
@@ -102,6 +104,12 @@ nb::list compute_now(const std::string& op, nb::handle params, const nb::list& d
   return out;
 }
 
+std::string output_structure(const std::string& op, nb::handle params) {
+  const auto found = named_outputs().find(op);
+  if (found == named_outputs().end()) check(invalid("the outputs of " + op + " have no names"));
+  return unwrap(found->second(to_value(params)));
+}
+
 }  // namespace
 
 void bind_ops(nb::module_& m) {
@@ -109,6 +117,8 @@ void bind_ops(nb::module_& m) {
         "The operators, their inputs and parameters, as the C++ sources describe them.");
   m.def("compute", &compute_now, nb::arg("op"), nb::arg("params"), nb::arg("data"),
         "Run one operator on arrays, bytes or str, now.");
+  m.def("output_structure", &output_structure, nb::arg("op"), nb::arg("params"),
+        "How the outputs of an operator that names them nest: JSON in which each is its ordinal.");
 }
 
 }  // namespace headrace::python

@@ -2,48 +2,10 @@
 
 #include <string>
 
+#include "headrace/codecs/protobuf.h"
+
 namespace headrace {
 namespace {
-
-enum Wire : uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-class Wires {
- public:
-  explicit Wires(std::span<const std::byte> left) : left_(left) {}
-  bool done() const { return left_.empty(); }
-
-  Result<uint64_t> varint() {
-    uint64_t out = 0;
-    for (unsigned shift = 0; shift < 70 && !left_.empty(); shift += 7) {
-      const auto byte = std::to_integer<uint64_t>(left_[0]);
-      left_ = left_.subspan(1);
-      if (shift == 63 && byte > 1) break;
-      out |= (byte & 127) << shift;
-      if (byte < 128) return out;
-    }
-    return corrupt("wants a Datum, got a number that does not end or is too large");
-  }
-
-  Result<std::span<const std::byte>> take(uint64_t count) {
-    if (count > left_.size())
-      return corrupt("wants a Datum with a field of " + std::to_string(count) + " bytes, only " +
-                     std::to_string(left_.size()) + " are left");
-    const auto out = left_.first(count);
-    left_ = left_.subspan(count);
-    return out;
-  }
-
-  Result<std::span<const std::byte>> field(uint64_t wire) {
-    if (wire == kFixed64) return take(8);
-    if (wire == kFixed32) return take(4);
-    if (wire != kBytes) return corrupt("wants a Datum, got wire type " + std::to_string(wire));
-    HEADRACE_ASSIGN(const uint64_t count, varint());
-    return take(count);
-  }
-
- private:
-  std::span<const std::byte> left_;
-};
 
 int64_t* number_of(Datum& datum, uint64_t field, int64_t& encoded) {
   switch (field) {
@@ -98,22 +60,18 @@ Status check_raw(const Datum& datum, int64_t channels) {
 
 Result<Datum> parse_datum(std::span<const std::byte> message) {
   Datum out;
-  Wires wires(message);
-  while (!wires.done()) {
-    HEADRACE_ASSIGN(const uint64_t tag, wires.varint());
-    const uint64_t field = tag >> 3, wire = tag & 7;
-    if (field == 0) return corrupt("wants a Datum, got a field of number 0");
-    if (wire == kVarint) {
-      HEADRACE_ASSIGN(const uint64_t value, wires.varint());
+  WireReader reader(message, message.data());
+  for (WireField field; reader.next(field);) {
+    if (field.wire == Wire::varint) {
       int64_t encoded = out.encoded;
-      if (int64_t* number = number_of(out, field, encoded)) *number = static_cast<int64_t>(value);
+      if (int64_t* number = number_of(out, field.number, encoded))
+        *number = static_cast<int64_t>(field.value);
       out.encoded = encoded != 0;
-      continue;
     }
-    HEADRACE_ASSIGN(const auto bytes, wires.field(wire));
-    if (field == 4 && wire == kBytes) out.data = bytes;
-    out.has_floats |= field == 6;
+    if (field.is_bytes(4)) out.data = field.bytes;
+    out.has_floats |= field.number == 6;
   }
+  HEADRACE_TRY(reader.status("a Datum"));
   return out;
 }
 

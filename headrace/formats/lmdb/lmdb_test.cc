@@ -264,8 +264,10 @@ TEST(LmdbDatum, OneKindASource) {
   EXPECT_THAT(sample_of(**source, 2, store), HasSubstr("wants 3 channels as the first has, got 1"));
   for (const uint64_t i : {3, 4, 5})
     EXPECT_THAT(sample_of(**source, i, store), HasSubstr("wants as many bytes as the sides")) << i;
-  EXPECT_THAT(sample_of(**source, 6, store), HasSubstr("a field of 127 bytes, only 0 are left"));
-  EXPECT_THAT(sample_of(**source, 7, store), HasSubstr("a number that does not end"));
+  EXPECT_THAT(sample_of(**source, 6, store),
+              HasSubstr("there is not a field that ends inside the message at byte 2"));
+  EXPECT_THAT(sample_of(**source, 7, store),
+              HasSubstr("there is not a number of at most ten bytes at byte 11"));
   MemoryStore none;
   none.add("x", LmdbMaker().make({{"0", "no datum"}}));
   EXPECT_THAT(std::string(open_datum(none).status().text()), HasSubstr("the first is none"));
