@@ -139,8 +139,8 @@ asan: $(PACKAGES_READY)  ## all C++ tests under AddressSanitizer and UndefinedBe
 # Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid
 # to ask for less, and then often need none.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
-# What runs threads: the suites of run/, and the pool below them.
-TSAN_FILTER ?= Executor*:Loader*:Pool*
+# What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
+TSAN_FILTER ?= Executor*:Loader*:Pool*:RecordIndexes*:DatasetWriter*
 .PHONY: tsan
 tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
 	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
