@@ -135,6 +135,11 @@ Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options) {
   return index_points(*data.node(), options, file_store());
 }
 
+Result<WriteReport> write(const Dataset& data, const std::string& target, const WriteOptions& options) {
+  if (!data.node().ok()) return data.node().status();
+  return write_dataset(*data.node(), target, options, file_store());
+}
+
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
   auto parsed = Value::parse(json);
   if (!parsed.ok()) return parsed.status().before("plan: wants what save_plan() wrote, got no JSON: ");

@@ -22,6 +22,7 @@
 #include "headrace/run/index.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
+#include "headrace/run/write.h"
 
 namespace headrace {
 
@@ -104,6 +105,10 @@ Dataset from_source(SourcePtr source);
 // Finds ahead where the rows of JPEG files begin, which decode_image(match="fast") otherwise does on the way:
 // of encoded images, so before they are decoded. Kept in the user's cache folder; it changes no byte.
 Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {});
+
+// Writes all samples, in their order, in the format that the target's ending or options.format names: whole
+// or not at all. docs/writing.md says what is where.
+Result<WriteReport> write(const Dataset& data, const std::string& target, const WriteOptions& options = {});
 
 struct LoadedPlan {
   Dataset dataset;

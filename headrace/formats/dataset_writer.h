@@ -80,12 +80,4 @@ class DatasetWriter {
   virtual const WriterInfo& format() const = 0;
 };
 
-// The writer that a target's ending or `format` names, with what the ending says of the options.
-struct ChosenWriter {
-  const WriterInfo* info = nullptr;
-  Value options;
-};
-Result<ChosenWriter> choose_writer(const std::string& target, const std::string& format,
-                                   const Value& options);
-
 }  // namespace headrace

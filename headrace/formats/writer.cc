@@ -1,11 +1,35 @@
 #include "headrace/formats/writer.h"
 
+#include <algorithm>
+
 namespace headrace {
 namespace {
 
 WriterRegistry& registry() {
   static WriterRegistry all;
   return all;
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string known_writers() {
+  std::string out;
+  for (const auto& [name, info] : writers())
+    out += (out.empty() ? "" : ", ") + name + (info.ending.empty() ? "" : " (" + info.ending + ")");
+  return out;
+}
+
+Status check_options(const WriterInfo& info, const Value& options) {
+  if (!options.object()) return invalid("options want an object, got " + options.dump());
+  for (const auto& [key, value] : *options.object()) {
+    const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
+    if (std::ranges::any_of(info.options, named)) continue;
+    std::string known;
+    for (const OptionInfo& option : info.options) known += (known.empty() ? "" : ", ") + option.name;
+    return invalid(info.name + ": writing has no option '" + key + "'" +
+                   (known.empty() ? ", it has none" : "; it has " + known));
+  }
+  return {};
 }
 
 }  // namespace
@@ -20,6 +44,36 @@ const WriterInfo* find_writer(std::string_view name) {
 WriterRegistration::WriterRegistration(WriterInfo info) {
   std::string name = info.name;
   registry().emplace(std::move(name), std::move(info));
+}
+
+Result<ChosenWriter> choose_writer(const std::string& target, const std::string& format,
+                                   const Value& options) {
+  ChosenWriter out;
+  std::string name = target;
+  while (name.ends_with('/')) name.pop_back();
+  Value implied{Value::Object()};
+  size_t longest = 0;
+  for (const auto& [key, info] : writers()) {
+    std::vector<std::pair<std::string, Value>> endings = info.other_endings;
+    if (!info.ending.empty()) endings.emplace_back(info.ending, Value());
+    for (const auto& [ending, meant] : endings) {
+      if (!name.ends_with(ending) || ending.size() <= longest) continue;
+      if (!format.empty() && key != format) continue;
+      out.info = &info, longest = ending.size();
+      implied = meant.is_null() ? Value(Value::Object()) : meant;
+    }
+  }
+  if (!format.empty() && !out.info) out.info = find_writer(format);
+  if (!out.info)
+    return invalid(format.empty() ? "no format to write goes by the ending of " + quoted(target) +
+                                        "; name one with format=: " + known_writers()
+                                  : "no format named " + quoted(format) + " can be written; there are " +
+                                        known_writers());
+  out.options = std::move(implied);
+  if (options.object())
+    for (const auto& [key, value] : *options.object()) out.options.set(key, value);
+  HEADRACE_TRY(check_options(*out.info, out.options));
+  return out;
 }
 
 }  // namespace headrace

@@ -65,6 +65,14 @@ using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;
 const WriterRegistry& writers();  // all writers, by name; filled before main()
 const WriterInfo* find_writer(std::string_view name);
 
+// The writer that a target's ending or `format` names, with what the ending says of the options.
+struct ChosenWriter {
+  const WriterInfo* info = nullptr;
+  Value options;
+};
+Result<ChosenWriter> choose_writer(const std::string& target, const std::string& format,
+                                   const Value& options);
+
 struct WriterRegistration {
   explicit WriterRegistration(WriterInfo info);
 };

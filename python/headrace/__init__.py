@@ -17,6 +17,7 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._index import index
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
+from ._write import Writer, writer
 from .dataset import Dataset, EpochView, FieldSpec
 from .loaders.loader import merge_states
 from .readers import (
@@ -48,6 +49,7 @@ __all__ = [
     "HeadraceError",
     "PythonFunctionWarning",
     "VarLenFeature",
+    "Writer",
     "__version__",
     "formats",
     "from_arrays",
@@ -69,6 +71,7 @@ __all__ = [
     "read_tfrecord",
     "read_voc_xml",
     "read_webdataset",
+    "writer",
 ]
 
 

@@ -220,3 +220,26 @@ class Elements:
 
     def at(self, position: int, epoch: int) -> list:
         """The leaves of an element."""
+
+def write(node: Node, path: str, wanted: dict, loading: dict, progress: object | None) -> dict:
+    """Write a plan's samples; answers what was written."""
+
+def parse_byte_size(text: str) -> int:
+    """Bytes of "150MB"."""
+
+def writer_table() -> list:
+    """The formats that can be written, as the C++ sources describe them."""
+
+class Writer:
+    """Writes one sample after the other."""
+
+    def __init__(self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict) -> None: ...
+
+    def add(self, leaves: list) -> None:
+        """Write the leaves of a sample."""
+
+    def finish(self) -> dict:
+        """The data set appears; answers what was written."""
+
+    def discard(self) -> None:
+        """Nothing is left."""

@@ -15,6 +15,7 @@ from ._line import users_line
 from ._mapping import program
 from ._ranks import from_environment
 from ._structure import packer
+from ._write import wanted, write
 
 if TYPE_CHECKING:
     from .loaders.numpy import NumpyLoader
@@ -396,6 +397,56 @@ class Dataset:
             ) from None
 
         return TorchLoader(self, device=device, pin_memory=pin_memory)
+
+    # ---- writing
+
+    @names_checked
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002
+        shard_size: int | str | None = None,
+        shards: int | None = None,
+        overwrite: bool = False,
+        drop_broken: bool = False,
+        check_images: bool = False,
+        verify: bool = False,
+        options: Mapping[str, Any] | None = None,
+        progress: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Write the samples of epoch 0, in their order, to a data set that appears whole or not at all.
+
+        A call that was stopped or killed goes on from its last finished shard when it is made again. What was written, and how, stands in
+        headrace.json in the folder, or in out.tfrecord.headrace.json beside a single file.
+
+        Args:
+            path: A file, or the folder of the shards; its ending names the format.
+            format: The name of the format, when the ending is not its.
+            shard_size: Bytes of samples after which a new file is begun, as 150_000_000 or "150MB".
+            shards: So many files of equal numbers of samples. One file when neither is given.
+            overwrite: Replace a data set that Headrace wrote. Anything else at the path is refused.
+            drop_broken: Leave out samples that fail, and list them in quarantine.json beside the data.
+            check_images: Decode each image, so that those which do not decode fail; bytes are written as they are.
+            verify: Read everything back and compare each sample's hash before the data set appears.
+            options: Of the format; `formats()` lists them.
+            progress: Called some twenty times a second with {"phase", "samples", "bytes", "total"}; False stops.
+
+        Returns:
+            {"format", "samples", "bytes" (of files), "shards", "reused_shards" (of an earlier call), "broken"}.
+
+        Raises:
+            ValueError: no format goes by this ending, it cannot hold such samples, or something is at the path.
+            OSError: the disk is full, or the folder cannot be written to.
+        """
+        given = wanted(
+            "write", format=format, shard_size=shard_size, shards=shards, overwrite=overwrite, options=options
+        )
+        for name, value in {
+            "drop_broken": drop_broken, "check_images": check_images, "verify": verify,
+        }.items():  # fmt: skip
+            given[name] = flag("write", name, value)
+        return write(self._node, self._options, path, progress, given)
 
     # ---- plans
 

@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
   headrace::python::bind_ops(m);
   headrace::python::bind_graph(m);
   headrace::python::bind_run(m);
+  headrace::python::bind_write(m);
 }

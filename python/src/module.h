@@ -21,5 +21,6 @@ void bind_formats(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_run(nb::module_& m);
+void bind_write(nb::module_& m);
 
 }  // namespace headrace::python

@@ -11,16 +11,14 @@
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/report.h"
+#include "loader_options.h"
 #include "module.h"
 #include "tensors.h"
 #include "value.h"
 
 namespace headrace::python {
-namespace {
 
-constexpr uint64_t kSignalCheckMs = 20;  // how late Ctrl-C may be seen
-
-LoaderOptions options_from(const nb::dict& options) {
+LoaderOptions loader_options(const nb::dict& options) {
   LoaderOptions out;
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
@@ -47,6 +45,10 @@ LoaderOptions options_from(const nb::dict& options) {
   }
   return out;
 }
+
+namespace {
+
+constexpr uint64_t kSignalCheckMs = 20;  // how late Ctrl-C may be seen
 
 nb::list fields_to_python(Sample sample) {
   nb::list out;
@@ -84,7 +86,7 @@ nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside
 class LoaderHandle {
  public:
   LoaderHandle(const NodeHandle& node, const nb::dict& options) {
-    LoaderOptions wanted = options_from(options);
+    LoaderOptions wanted = loader_options(options);
     loader_ = unwrap(quietly([&] { return Loader::make(node.node, std::move(wanted), file_store()); }));
   }
   ~LoaderHandle() {

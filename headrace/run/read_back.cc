@@ -1,0 +1,105 @@
+#include "headrace/run/read_back.h"
+
+#include <algorithm>
+
+#include "headrace/core/stop_flag.h"
+#include "headrace/formats/open.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kWait = 50;  // ms between two looks at the progress
+
+// The files of the data set under the names that they will have.
+class Renamed final : public Store {
+ public:
+  Renamed(std::string target, std::string data)
+      : target_(std::move(target)), data_(std::move(data)), files_(file_store()) {}
+  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
+    return files_->open(where(path));
+  }
+  Result<FileInfo> info(const std::string& path) override { return files_->info(where(path)); }
+  Result<Listing> list(const std::string& root) override { return files_->list(where(root)); }
+  Result<Entries> entries(const std::string& folder) override { return files_->entries(where(folder)); }
+
+ private:
+  std::string where(const std::string& path) const {
+    return path.starts_with(target_) ? data_ + path.substr(target_.size()) : path;
+  }
+  std::string target_, data_;
+  std::shared_ptr<Store> files_;
+};
+
+std::string shard_text(const ShardEntry& shard) { return "verify: '" + shard.name + "': "; }
+
+// Some formats keep samples in an order of their own: of folders, of keys.
+bool same_but_for_order(std::vector<uint64_t> written, std::vector<uint64_t> read) {
+  std::ranges::sort(written), std::ranges::sort(read);
+  return written == read;
+}
+
+Status compare(const ShardEntry& shard, const std::vector<uint64_t>& written,
+               const std::vector<uint64_t>& read) {
+  if (read.size() != shard.samples)
+    return corrupt(shard_text(shard) + "wants " + std::to_string(shard.samples) + " samples, got " +
+                   std::to_string(read.size()));
+  if (shard_hash(read) == shard.xxh3_128 || same_but_for_order(written, read)) return {};
+  const auto [mine, theirs] = std::ranges::mismatch(written, read);
+  const std::string which =
+      written.empty() ? "its samples" : "sample " + std::to_string(mine - written.begin()) + " of it";
+  return corrupt(shard_text(shard) + which + " is not read as it was written");
+}
+
+class Hashes {
+ public:
+  Hashes(Loader& loader, const std::function<bool(uint64_t)>& progress)
+      : loader_(loader), progress_(progress) {}
+  // Of the next samples, at most so many.
+  Result<std::vector<uint64_t>> next(uint64_t count) {
+    std::vector<uint64_t> out;
+    out.reserve(count);
+    while (out.size() < count) {
+      if (samples_ % 64 == 0 && progress_ && !progress_(samples_)) return stopped();
+      Sample sample;
+      HEADRACE_ASSIGN(const auto more, loader_.next_within(sample, kWait));
+      if (!more) continue;
+      if (!*more) break;
+      out.push_back(sample_hash(sample.fields));
+      ++samples_;
+    }
+    return out;
+  }
+
+ private:
+  Loader& loader_;
+  const std::function<bool(uint64_t)>& progress_;
+  uint64_t samples_ = 0;
+};
+
+}  // namespace
+
+Status read_back(const DatasetWriter& writer, const std::string& target, const LoaderOptions& loading,
+                 const std::function<bool(uint64_t)>& progress) {
+  const DatasetWriter::Closed& closed = writer.closed();
+  uint64_t samples = 0;
+  for (const ShardEntry& shard : closed.shards) samples += shard.samples;
+  if (samples == 0) return {};  // most readers refuse what is empty
+  const auto store = std::make_shared<Renamed>(target, closed.data);
+  auto source = open_source(*store, target, writer.format().name);
+  if (!source.ok()) return source.status().before("verify: ");
+  HEADRACE_ASSIGN(const NodePtr plan, make_node(Read{*source}, {}));
+  LoaderOptions options;
+  options.workers = loading.workers, options.io = loading.io, options.memory_budget = loading.memory_budget;
+  HEADRACE_ASSIGN(const auto loader, Loader::make(plan, options, store));
+  HEADRACE_TRY(loader->begin());
+  Hashes hashes(*loader, progress);
+  for (size_t i = 0; i < closed.shards.size(); ++i) {
+    auto read = hashes.next(closed.shards[i].samples);
+    if (!read.ok()) return read.status().before("verify: ");
+    HEADRACE_TRY(compare(closed.shards[i], closed.hashes[i], *read));
+  }
+  HEADRACE_ASSIGN(const auto more, hashes.next(1));
+  return more.empty() ? Status() : corrupt("verify: wants " + std::to_string(samples) + " samples, got more");
+}
+
+}  // namespace headrace

@@ -1,0 +1,170 @@
+#include "headrace/run/write.h"
+
+#include <chrono>
+
+#include "headrace/core/stop_flag.h"
+#include "headrace/run/body.h"
+#include "headrace/run/check_images.h"
+#include "headrace/run/read_back.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kWait = 50;  // ms between two calls of progress, at least
+
+bool is_true(const Value& object, std::string_view key) {
+  const Value* found = object.find(key);
+  return found && found->boolean() && *found->boolean();
+}
+
+const Source* first_source(const Node& node) {
+  if (const auto* read = node.as<Read>()) return read->source.get();
+  return node.inputs.empty() ? nullptr : first_source(*node.inputs[0]);
+}
+
+// What encode_image did to the samples; the last one counts.
+Value lossy_encoding(const Node& node) {
+  if (const auto* map = node.as<Map>())
+    for (const Call& call : map->program.steps)
+      if (call.op->name() == "encode_image") return call.op->params();
+  return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
+}
+
+// What the source says of itself and stays true of the copy; what was done to it.
+Value metadata_of(const Node& plan) {
+  Value out{Value::Object()};
+  if (const Source* source = first_source(plan))
+    if (const Value metadata = source->metadata(); metadata.object())
+      for (const auto& [key, value] : *metadata.object())
+        if (key != "left_out" && key != "problems") out.set(key, value);
+  if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
+  return out;
+}
+
+// One call of write_dataset().
+class Copying {
+ public:
+  Copying(const WriteOptions& options, std::unique_ptr<Loader> loader, std::unique_ptr<DatasetWriter> writer)
+      : options_(options), loader_(std::move(loader)), writer_(std::move(writer)) {
+    progress_.total = loader_->size();
+    for (const Value& note : writer_->notes()) broken_.push_back(note);
+  }
+
+  Result<WriteReport> run(const std::string& target) {
+    HEADRACE_TRY(copy());
+    loader_->stop();
+    HEADRACE_TRY(tell(WriteProgress::Phase::finishing));
+    HEADRACE_TRY(writer_->close());
+    if (options_.verify)
+      HEADRACE_TRY(read_back(*writer_, target, options_.loader, [&](uint64_t samples) {
+        progress_.samples = samples;
+        return tell(WriteProgress::Phase::verifying).ok();
+      }));
+    WriteReport out;
+    HEADRACE_ASSIGN(static_cast<Written&>(out), writer_->finish(quarantine()));
+    out.broken = broken_.size();
+    return out;
+  }
+
+ private:
+  Status copy() {
+    while (true) {
+      while (writer_->is_shard_full()) {
+        HEADRACE_ASSIGN(Value here, loader_->save());
+        HEADRACE_TRY(writer_->end_shard(std::move(here)));
+      }
+      HEADRACE_ASSIGN(const bool is_over, skip_finished());
+      if (is_over) return {};
+      Sample sample;
+      auto more = loader_->next_within(sample, kWait);
+      if (!more.ok()) {
+        HEADRACE_TRY(pass_over(more.status()));
+        continue;
+      }
+      HEADRACE_TRY(tell(WriteProgress::Phase::writing));
+      if (!*more) continue;
+      if (!**more) return {};
+      ++progress_.written, ++progress_.samples;
+      for (const Tensor& field : sample.fields)
+        if (!field.is_ragged()) progress_.bytes += field.view().size_bytes();
+      HEADRACE_TRY(writer_->add(std::move(sample.fields)));
+    }
+  }
+
+  // Whether nothing is left behind the shards that an earlier run finished.
+  Result<bool> skip_finished() {
+    const std::optional<Value> after = writer_->skip_finished();
+    if (!after) return false;
+    progress_.samples = writer_->position();
+    if (after->is_null() || is_true(*after, "finished")) return true;
+    HEADRACE_TRY(loader_->load(*after));
+    return false;
+  }
+
+  // The sample that comes next is broken: go on behind it.
+  Status pass_over(Status failure) {
+    if (!options_.drop_broken || !is_data_error(failure) || failure.code() == Code::exhausted) return failure;
+    HEADRACE_ASSIGN(Value here, loader_->save());
+    const auto consumed = here.get_integer("consumed");
+    if (!consumed.ok()) return failure;  // no place of its own can be said: behind a filter, say
+    here.set("consumed", *consumed + 1);
+    HEADRACE_TRY(loader_->load(here));
+    const Value entry = Value::Object{
+        {"position", *consumed}, {"reason", failure.text()}, {"kind", code_name(failure.code())}};
+    for (const Value& known : broken_)
+      if (known == entry) return {};  // an earlier run told, which was stopped behind it
+    broken_.push_back(entry);
+    return writer_->note(entry);
+  }
+
+  std::string quarantine() const {
+    if (broken_.empty()) return "";
+    return Value(Value::Object{{"broken", broken_}}).dump(1) + "\n";
+  }
+
+  Status tell(WriteProgress::Phase phase) {
+    if (!options_.progress) return {};
+    const auto now = std::chrono::steady_clock::now();
+    if (phase == progress_.phase && now - told_ < std::chrono::milliseconds(kWait)) return {};
+    told_ = now, progress_.phase = phase;
+    return options_.progress(progress_) ? Status() : stopped();
+  }
+
+  const WriteOptions& options_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<DatasetWriter> writer_;
+  WriteProgress progress_;
+  Value::List broken_;
+  std::chrono::steady_clock::time_point told_{};
+};
+
+Result<NodePtr> prepared(const NodePtr& plan, const WriteOptions& options) {
+  if (plan->size == kInfinite) return invalid("wants an end: this dataset repeats for ever");
+  if (!options.check_images) return plan;
+  return with_checked_images(plan);
+}
+
+}  // namespace
+
+Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target, const WriteOptions& options,
+                                  const std::shared_ptr<Store>& store) {
+  auto plan = prepared(data, options);
+  if (!plan.ok()) return plan.status().before("write: ");
+  // What stands behind a border has no place that a run could go on from: what fails there is skipped, and
+  // counted alone.
+  const bool by_place = options.drop_broken && (*plan)->indexed;
+  if (options.drop_broken && !by_place) {
+    HEADRACE_ASSIGN(*plan, make_node(OnError{OnErrorPolicy::skip}, {*plan}));
+  }
+  HEADRACE_ASSIGN(auto loader, Loader::make(*plan, options.loader, store));
+  WriterRequest request;
+  request.schema = (*plan)->schema;
+  request.options = options;
+  request.metadata = metadata_of(**plan);
+  request.num_samples = (*plan)->size;
+  request.identity = Value::Object{{"plan", loader->fingerprint()}, {"drop_broken", options.drop_broken}};
+  HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));
+  return Copying(options, std::move(loader), std::move(writer)).run(target);
+}
+
+}  // namespace headrace

@@ -1,0 +1,182 @@
+"""Writing: a dataset's samples to disk in one go, or one sample after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from . import _core
+from ._arguments import flag, names_checked, text, whole_number
+from ._function import is_function_leaf, spec_of, to_leaf
+from ._structure import flatten
+from ._trace import plain
+
+if TYPE_CHECKING:
+    from .dataset import FieldSpec
+
+Path = str | os.PathLike[str]
+
+
+def wanted(
+    verb: str,
+    *,
+    format: str | None,  # noqa: A002
+    shard_size: int | str | None,
+    shards: int | None,
+    overwrite: bool,
+    options: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return what the engine wants to know of the data set to be written."""
+    if isinstance(shard_size, str):
+        size = _core.parse_byte_size(shard_size)
+    else:
+        size = 0 if shard_size is None else whole_number(verb, "shard_size", shard_size, least=1)
+    return {
+        "format": "" if format is None else text(verb, "format", format),
+        "options": {key: plain(value) for key, value in (options or {}).items()},
+        "shard_size": size,
+        "shards": 0 if shards is None else whole_number(verb, "shards", shards, least=1),
+        "overwrite": flag(verb, "overwrite", overwrite),
+    }
+
+
+def write(
+    node: _core.Node,
+    loading: Mapping[str, Any],
+    path: Path,
+    progress: Callable[[dict[str, Any]], Any] | None,
+    given: dict[str, Any],
+) -> dict[str, Any]:
+    """Write the samples of a plan: what `Dataset.write` says."""
+    return _core.write(node, os.fspath(path), given, dict(loading), progress)
+
+
+class Writer:
+    """Writes samples to a data set that appears, whole, when its `with` block ends; made by `headrace.writer`."""
+
+    def __init__(
+        self,
+        path: Path,
+        schema: Mapping[str, FieldSpec | tuple[str, Sequence[int | None]]] | None,
+        given: dict[str, Any],
+    ):
+        self._path = os.fspath(path)
+        self._given = given
+        self._writer: _core.Writer | None = None
+        self._structure = ""
+        self._over = False
+        self._report: dict[str, Any] | None = None
+        if schema is not None:
+            names, leaves, self._structure = flatten(dict(schema), _is_spec)
+            self._open(names, [_spec(leaf) for leaf in leaves])
+
+    def write(self, sample: Any) -> None:
+        """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, as the first was.
+
+        It is copied, and encoded and written in the background: an error may be that of an earlier sample.
+
+        Raises:
+            ValueError: its fields are not those of the schema, or the format cannot hold them.
+            OSError: the disk is full, or the folder cannot be written to.
+        """
+        if self._over:
+            raise ValueError("write: the writer is closed")
+        names, values, structure = flatten(sample, is_function_leaf)
+        leaves = [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
+        if self._writer is None:
+            self._structure = structure
+            self._open(names, [spec_of(leaf) for leaf in leaves])
+        if structure != self._structure:
+            raise ValueError(f"write: wants a sample of the structure {self._structure}, got {structure}")
+        assert self._writer is not None
+        self._writer.add(leaves)
+
+    def close(self) -> dict[str, Any]:
+        """Let the data set appear, as the end of the `with` block does.
+
+        Returns:
+            {"format", "samples", "bytes" (of files), "shards", "reused_shards"}.
+
+        Raises:
+            ValueError: nothing was written, and no schema given.
+        """
+        if self._report is None:
+            if self._over:
+                raise ValueError("write: the writer was discarded")
+            if self._writer is None:
+                raise ValueError(
+                    "write: wants a sample, or a schema that says what samples there might have been"
+                )
+            self._over = True
+            self._report = self._writer.finish()
+        return self._report
+
+    def discard(self) -> None:
+        """Give up: nothing appears, and nothing is left. What an exception in the `with` block does."""
+        if self._writer is not None and not self._over:
+            self._writer.discard()
+        self._over = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.discard()
+        elif not self._over:
+            self.close()
+
+    def _open(self, names: list[str], specs: list[Any]) -> None:
+        self._writer = _core.Writer(self._path, names, specs, self._structure, self._given)
+
+
+@names_checked
+def writer(
+    path: Path,
+    schema: Mapping[str, FieldSpec | tuple[str, Sequence[int | None]]] | None = None,
+    *,
+    format: str | None = None,  # noqa: A002
+    shard_size: int | str | None = None,
+    overwrite: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Writer:
+    """Write samples one after the other.
+
+        with hr.writer("out.tfrecord") as w:
+            w.write({"image": jpeg, "label": 3})
+
+    The data set appears under its name when the block ends, whole; when an exception leaves the block, nothing appears.
+    `Dataset.write` writes all of a dataset, and goes on where it was stopped.
+
+    Args:
+        path: A file, or the folder of the shards; its ending names the format.
+        schema: Of the samples: `{"image": ("bytes", [None]), "label": ("i64", [])}`, with FieldSpecs too. When not given, the dtypes and
+            ranks of the first sample, any length in each dimension.
+        format: The name of the format, when the ending is not its.
+        shard_size: Bytes of samples after which a new file is begun, as 150_000_000 or "150MB"; one file when not given.
+        overwrite: Replace a data set that Headrace wrote. Anything else at the path is refused.
+        options: Of the format; `formats()` lists them.
+
+    Raises:
+        ValueError: no format goes by this ending, the format has no such option, or something is at the path.
+    """
+    given = wanted(
+        "writer", format=format, shard_size=shard_size, shards=None, overwrite=overwrite, options=options
+    )
+    return Writer(path, schema, given)
+
+
+def _is_spec(node: object) -> bool:
+    return not isinstance(node, Mapping)
+
+
+def _spec(given: Any) -> tuple[str, list[int | None]]:
+    dtype, shape = (given.dtype, given.shape) if hasattr(given, "dtype") else given
+    return dtype, list(shape)

@@ -1,0 +1,173 @@
+// Writing data sets: of a plan's samples, or one sample after the other. The GIL is released while the engine
+// works or waits.
+#include "headrace/run/write.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "errors.h"
+#include "headrace/core/byte_size.h"
+#include "headrace/io/store.h"
+#include "loader_options.h"
+#include "module.h"
+#include "tensors.h"
+#include "value.h"
+
+namespace headrace::python {
+namespace {
+
+template <class F> auto quietly(F&& f) {
+  nb::gil_scoped_release nogil;
+  return f();
+}
+
+DatasetOptions dataset_options(const nb::dict& wanted) {
+  DatasetOptions out;
+  out.format = nb::cast<std::string>(wanted["format"]);
+  out.options = to_value(wanted["options"]);
+  out.shard_size = nb::cast<uint64_t>(wanted["shard_size"]);
+  out.shards = nb::cast<uint64_t>(wanted["shards"]);
+  out.overwrite = nb::cast<bool>(wanted["overwrite"]);
+  return out;
+}
+
+nb::dict written_to_python(const Written& written) {
+  nb::dict out;
+  out["format"] = written.manifest.format;
+  out["samples"] = written.manifest.samples(), out["bytes"] = written.manifest.bytes();
+  out["shards"] = written.manifest.shards.size(), out["reused_shards"] = written.reused_shards;
+  return out;
+}
+
+nb::dict progress_to_python(const WriteProgress& progress) {
+  constexpr const char* phases[] = {"writing", "finishing", "verifying"};
+  nb::dict out;
+  out["phase"] = phases[static_cast<size_t>(progress.phase)];
+  out["samples"] = progress.samples, out["bytes"] = progress.bytes;
+  out["total"] = progress.total ? nb::object(nb::cast(*progress.total)) : nb::none();
+  return out;
+}
+
+// Calls the user's function, and looks at signals. What it raises waits here until the engine has stopped.
+class Watcher {
+ public:
+  explicit Watcher(nb::handle function) : function_(nb::borrow(function)) {}
+  bool watch(const WriteProgress& progress) {
+    nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (function_.is_none()) return true;
+      return !function_(progress_to_python(progress)).is(nb::handle(Py_False));
+    } catch (nb::python_error& error) {
+      raised_.emplace(error);
+      return false;
+    }
+  }
+  void rethrow() {
+    if (raised_) throw nb::python_error(*raised_);
+  }
+
+ private:
+  nb::object function_;
+  std::optional<nb::python_error> raised_;
+};
+
+nb::dict write(const NodeHandle& node, const std::string& path, const nb::dict& wanted,
+               const nb::dict& loading, nb::handle progress) {
+  WriteOptions options;
+  static_cast<DatasetOptions&>(options) = dataset_options(wanted);
+  options.loader = loader_options(loading);
+  options.drop_broken = nb::cast<bool>(wanted["drop_broken"]);
+  options.check_images = nb::cast<bool>(wanted["check_images"]);
+  options.verify = nb::cast<bool>(wanted["verify"]);
+  Watcher watcher(progress);
+  options.progress = [&](const WriteProgress& p) { return watcher.watch(p); };
+  const Result<WriteReport> made =
+      quietly([&] { return write_dataset(node.node, path, options, file_store()); });
+  watcher.rethrow();
+  const WriteReport report = unwrap(made);
+  nb::dict out = written_to_python(report);
+  out["broken"] = report.broken;
+  return out;
+}
+
+// Copies: the caller may change its arrays while the sample waits to be written.
+Tensor owned(nb::handle leaf) {
+  Tensor out = to_tensor(leaf);
+  return is_text(out.dtype) ? out : make_tensor(out.view());
+}
+
+class WriterHandle {
+ public:
+  WriterHandle(const std::string& path, std::vector<std::string> names, const nb::list& specs,
+               const std::string& structure, const nb::dict& wanted) {
+    WriterRequest request;
+    request.schema.names = std::move(names), request.schema.structure = structure;
+    for (nb::handle spec : specs) request.schema.specs.push_back(to_spec(spec));
+    request.options = dataset_options(wanted);
+    writer_ = unwrap(quietly([&] { return DatasetWriter::make(path, std::move(request)); }));
+  }
+  ~WriterHandle() {
+    nb::gil_scoped_release nogil;
+    writer_.reset();
+  }
+
+  void add(const nb::list& leaves) {
+    std::vector<Tensor> fields;
+    for (nb::handle leaf : leaves) fields.push_back(owned(leaf));
+    check(quietly([&]() -> Status {
+      if (writer_->is_shard_full()) HEADRACE_TRY(writer_->end_shard(Value()));
+      return writer_->add(std::move(fields));
+    }));
+  }
+  nb::dict finish() {
+    return written_to_python(unwrap(quietly([&] { return writer_->finish(); })));
+  }
+  void discard() {
+    check(quietly([&] { return writer_->discard(); }));
+  }
+
+ private:
+  std::unique_ptr<DatasetWriter> writer_;
+};
+
+nb::list writer_table() {
+  nb::list out;
+  for (const auto& [name, info] : writers()) {
+    nb::dict row;
+    row["name"] = name, row["doc"] = info.doc, row["ending"] = info.ending;
+    nb::list options;
+    for (const OptionInfo& option : info.options) {
+      nb::dict item;
+      item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
+      item["fallback"] = to_python(option.fallback);
+      options.append(item);
+    }
+    row["options"] = options;
+    out.append(row);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_write(nb::module_& m) {
+  m.def("write", &write, nb::arg("node"), nb::arg("path"), nb::arg("wanted"), nb::arg("loading"),
+        nb::arg("progress").none(), "Write a plan's samples; answers what was written.");
+  m.def(
+      "parse_byte_size", [](const std::string& text) { return unwrap(parse_byte_size(text)); },
+      nb::arg("text"), "Bytes of \"150MB\".");
+  m.def("writer_table", &writer_table, "The formats that can be written, as the C++ sources describe them.");
+  nb::class_<WriterHandle>(m, "Writer", "Writes one sample after the other.")
+      .def(nb::init<const std::string&, std::vector<std::string>, const nb::list&, const std::string&,
+                    const nb::dict&>(),
+           nb::arg("path"), nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("wanted"))
+      .def("add", &WriterHandle::add, nb::arg("leaves"), "Write the leaves of a sample.")
+      .def("finish", &WriterHandle::finish, "The data set appears; answers what was written.")
+      .def("discard", &WriterHandle::discard, "Nothing is left.");
+}
+
+}  // namespace headrace::python
