@@ -51,6 +51,14 @@ bool is_beside_data(std::string_view kind) {
   return is_one_of(kind, kinds);
 }
 
+// A database of LMDB is a folder. Those that are numbered are shards; others are train and val.
+bool is_in_numbered_database(std::string_view name) {
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos || name.substr(slash) != "/data.mdb") return false;
+  const std::string folder(name.substr(0, slash));
+  return without_number(folder) != folder;
+}
+
 std::string folders_text(const std::set<std::string_view>& folders) {
   std::string out;
   size_t shown = 0;
@@ -84,8 +92,9 @@ Result<Shards> shards_of(const Listing& listing) {
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     const size_t slash = name.find('/');
-    if (slash != std::string_view::npos) folders.insert(name.substr(0, slash));
-    if (slash != std::string_view::npos || name.starts_with('.') || name.starts_with('_')) continue;
+    const bool is_below = slash != std::string_view::npos && !is_in_numbered_database(name);
+    if (is_below) folders.insert(name.substr(0, slash));
+    if (is_below || name.starts_with('.') || name.starts_with('_')) continue;
     here.push_back(name);
     if (const std::string kind = shard_kind(name); !is_beside_data(kind)) ++kinds[kind];
   }
@@ -105,7 +114,9 @@ Result<Shards> shards_of(const Listing& listing) {
       others.add(name);
   }
   for (size_t i = 0; i < listing.files.size(); ++i)
-    if (listing.files[i].find('/') != std::string_view::npos) others.add(listing.files[i]);
+    if (const std::string_view name = listing.files[i];
+        name.find('/') != std::string_view::npos && !is_in_numbered_database(name))
+      others.add(name);
   if (others.files() > 0)
     out.left_out = Value::Object{{"files", others.files()}, {"endings", others.value()}};
   return out;

@@ -17,9 +17,10 @@ struct Shards {
   std::vector<std::string> names;  // relative to the folder, sorted
   Value left_out;                  // {"files": 2, "endings": {".txt": 2}}; null when there is none
 };
-// The files of the commonest kind in the folder itself, not below it. Left out, and counted, are those of
-// other kinds and what lies beside data: indexes, lists, descriptions and checksums (.idx, .lst, .json,
-// .md5). Names that begin with a dot or an underscore are not counted either.
+// The files of the commonest kind in the folder itself, not below it, but for
+// "x-00012-of-00100.lmdb/data.mdb": LMDB's shards are folders. Left out, and counted, are those of other
+// kinds and what lies beside data: indexes, lists, descriptions and checksums (.idx, .lst, .json, .md5).
+// Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
 
 }  // namespace headrace

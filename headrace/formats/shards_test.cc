@@ -42,5 +42,15 @@ TEST(Shards, AFolderOfFoldersIsRefusedByTheirNames) {
   EXPECT_FALSE(shards_of(listing({"readme.md"})).ok());
 }
 
+TEST(Shards, NumberedDatabasesAreShardsAndOthersAreNot) {
+  const auto shards = shards_of(listing({"a-00000-of-00002.lmdb/data.mdb", "a-00000-of-00002.lmdb/lock.mdb",
+                                         "a-00001-of-00002.lmdb/data.mdb", "headrace.json"}));
+  ASSERT_TRUE(shards.ok()) << shards.status().text();
+  EXPECT_THAT(shards->names, ElementsAre("a-00000-of-00002.lmdb/data.mdb", "a-00001-of-00002.lmdb/data.mdb"));
+  EXPECT_EQ(shards->left_out.dump(), R"({"files":2,"endings":{".json":1,".mdb":1}})");
+  EXPECT_THAT(std::string(shards_of(listing({"train_lmdb/data.mdb", "val_lmdb/data.mdb"})).status().text()),
+              HasSubstr("give one of them, such as 'train_lmdb', 'val_lmdb'"));
+}
+
 }  // namespace
 }  // namespace headrace

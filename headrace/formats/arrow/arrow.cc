@@ -58,6 +58,9 @@ class ArrowSource final : public Source {
     for (const arrow::TableFile& file : table_->files) batches += file.batches.size();
     out.set("batches", batches);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
+    if (const Value::Object* about = table_->about.object())
+      for (const auto& [key, value] : *about)
+        if (!out.find(key)) out.set(key, value);
     return out;
   }
 

@@ -299,6 +299,29 @@ Result<Layout> read_layout(const FlatTable& schema, int version) {
 
 namespace {
 
+// The text of a key of the schema's; empty when there is none.
+Result<std::string_view> own_text(const FlatTable& schema, std::string_view wanted) {
+  HEADRACE_ASSIGN(const auto pairs, schema.vector(2, 4));
+  for (uint32_t i = 0; i < pairs.count; ++i) {
+    HEADRACE_ASSIGN(const FlatTable pair, schema.element(pairs, i));
+    HEADRACE_ASSIGN(const auto key, pair.text(0));
+    if (key == wanted) return pair.text(1);
+  }
+  return std::string_view();
+}
+
+}  // namespace
+
+// Whoever made the file, its rows can be read without this: damage of it is no error.
+Value written_about(const FlatTable& schema) {
+  const auto text = own_text(schema, kAboutKey);
+  if (!text.ok()) return {};
+  const auto value = Value::parse(*text);
+  return value.ok() && value->object() ? *value : Value();
+}
+
+namespace {
+
 std::string known_names(const Layout& layout) {
   constexpr size_t kShown = 20;
   std::string out;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headrace/core/sample.h"
+#include "headrace/core/value.h"
 #include "headrace/formats/arrow/flatbuffer.h"
 
 namespace headrace::arrow {
@@ -53,6 +54,11 @@ struct Layout {
 
 // From the table of Schema.fbs. `version` is the metadata's: 3 for V4, 4 for V5.
 Result<Layout> read_layout(const FlatTable& schema, int version);
+
+// What our writer was told of the data, {"classes": […]}: JSON in the schema's own metadata. Null when there
+// is none that can be read.
+Value written_about(const FlatTable& schema);
+inline constexpr char kAboutKey[] = "headrace";
 
 // These columns, in this order; all of them when `names` is empty. The name of a struct stands for its
 // members. An error names a column that is not there or not served.

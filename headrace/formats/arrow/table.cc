@@ -15,11 +15,12 @@ BufferPtr copy_of(std::string_view text) {
   return out;
 }
 
-Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema) {
+Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema, Value& about) {
   HEADRACE_ASSIGN(const Message message, Message::read(std::as_bytes(std::span(schema))));
   if (message.kind != Message::schema)
     return corrupt("wants a schema, got message " + std::to_string(message.kind));
   HEADRACE_ASSIGN(Layout layout, read_layout(message.header, message.version));
+  about = written_about(message.header);
   return std::make_shared<const Layout>(std::move(layout));
 }
 
@@ -115,8 +116,10 @@ class Making {
 
  private:
   Status read_schema(const std::string& schema) {
-    HEADRACE_ASSIGN(layout_, layout_of(schema));
+    Value about;
+    HEADRACE_ASSIGN(layout_, layout_of(schema, about));
     if (out_->files.empty()) {
+      out_->about = std::move(about);
       HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_));
       columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     } else {

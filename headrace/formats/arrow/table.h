@@ -32,6 +32,7 @@ struct Table {
   Schema schema;
   uint64_t row_bytes = 0;  // of the chosen columns, when all have a fixed size
   Nulls nulls = Nulls::error;
+  Value about;  // written_about() the first file
 
   Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
   uint64_t first_row(const Group& group) const {

@@ -60,7 +60,7 @@ Result<std::vector<NewColumn>> columns_of(const WriteRequest& request) {
 // What the source says of itself, as JSON under our name.
 arrow::About about_of(const Value& metadata) {
   if (!metadata.object() || metadata.object()->empty()) return {};
-  return {{"headrace", metadata.dump()}};
+  return {{arrow::kAboutKey, metadata.dump()}};
 }
 
 class ArrowWriter final : public FileWriter {

@@ -91,26 +91,38 @@ TEST(ArrowWriter, ATableWithoutRowsHasItsColumns) {
     EXPECT_EQ(written_and_read(table(0), options_of({{"stream", stream}})), "");
 }
 
-uint64_t batches_of(const Samples& samples, const Value& options) {
+TEST(ArrowWriter, WhatTheSourceSaysOfItselfComesBack) {
+  const Value about = options_of({{"classes", Value::List{"cat", "dög"}}, {"files", "not these"}});
+  const Table given = table(3);
+  for (const bool stream : {false, true}) {
+    const TemporaryFolder folder;
+    const Value options = options_of({{"stream", stream}});
+    ASSERT_TRUE(write_samples("arrow", folder / "a", given.schema, given.samples, options, about).ok());
+    const auto back = read_samples(folder / "a");
+    ASSERT_TRUE(back.ok()) << back.status().text();
+    EXPECT_EQ(back->metadata.dump(), R"({"files":1,"batches":1,"classes":["cat","dög"]})");
+  }
+}
+
+int64_t batches_of(const Samples& samples, const Value& options) {
   const TemporaryFolder folder;
   const Schema schema = Schema::of({"x"}, {{DType::bytes, {kAny}}});
   EXPECT_TRUE(write_samples("arrow", folder / "a", schema, samples, options).ok());
-  const auto store = file_store();
-  const auto source = open_source(*store, folder / "a");
-  EXPECT_TRUE(source.ok() && (*source)->size() == samples.size());
-  return static_cast<uint64_t>(*(*source)->metadata().find("batches")->integer());
+  const auto back = read_samples(folder / "a");
+  EXPECT_TRUE(back.ok() && back->samples.size() == samples.size());
+  return *back->metadata.find("batches")->integer();
 }
 
 TEST(ArrowWriter, BatchesAreAsLargeAsAskedFor) {
   const Samples small(1000, {text_tensor(std::string(1000, 'x'), DType::bytes)});
-  EXPECT_EQ(batches_of(small, options_of({{"rows_per_batch", 1}})), 1000u);
-  EXPECT_EQ(batches_of(small, options_of({{"rows_per_batch", 300}})), 4u);
-  EXPECT_EQ(batches_of(small, options_of({})), 1u);
-  EXPECT_EQ(batches_of(small, options_of({{"compression", "lz4"}})), 4u);
+  EXPECT_EQ(batches_of(small, options_of({{"rows_per_batch", 1}})), 1000);
+  EXPECT_EQ(batches_of(small, options_of({{"rows_per_batch", 300}})), 4);
+  EXPECT_EQ(batches_of(small, options_of({})), 1);
+  EXPECT_EQ(batches_of(small, options_of({{"compression", "lz4"}})), 4);
   const Samples large(5, {text_tensor(std::string(600000, 'x'), DType::bytes)});
-  EXPECT_EQ(batches_of(large, options_of({})), 3u);
+  EXPECT_EQ(batches_of(large, options_of({})), 3);
   const Samples empty(70000, {text_tensor("", DType::bytes)});
-  EXPECT_EQ(batches_of(empty, options_of({})), 2u);
+  EXPECT_EQ(batches_of(empty, options_of({})), 2);
 }
 
 std::string error_of(TensorSpec spec, const Value& options = Value(Value::Object())) {

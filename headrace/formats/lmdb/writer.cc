@@ -160,6 +160,7 @@ class LmdbWriter final : public FileWriter {
     return {};
   }
   Status finish() override { return database_->finish(); }
+  const std::vector<Tensor>* as_read() const override { return &read_; }
 
  private:
   static View at(const std::vector<Tensor>& fields, int field) {
@@ -169,20 +170,30 @@ class LmdbWriter final : public FileWriter {
     return std::move(status).before("field " + named(schema_, field) + ": ");
   }
 
+  Tensor key_for(const std::vector<Tensor>& fields) const {
+    if (roles_.key < 0) return text_tensor(key_of(count_), DType::bytes);
+    Tensor out = fields[static_cast<size_t>(roles_.key)];
+    out.dtype = DType::bytes;
+    return out;
+  }
+
+  // Memory in the database for the value of a sample.
   Result<std::span<std::byte>> room(const std::vector<Tensor>& fields, uint64_t size) {
     if (size > kMostLmdbValue)
       return wrong(roles_.value, invalid("lmdb holds values of at most " + std::to_string(kMostLmdbValue) +
                                          " bytes, got " + std::to_string(size)));
-    if (roles_.key < 0) {
-      const std::string number = key_of(count_);
-      return database_->add(std::as_bytes(std::span(number)), size);
-    }
-    const Bytes key = at(fields, roles_.key).bytes();
+    Tensor name = key_for(fields);
+    const Bytes key = name.view().bytes();
     if (key.empty() || key.size() > kMostLmdbKey)
       return wrong(roles_.key, invalid("lmdb wants keys of 1 to " + std::to_string(kMostLmdbKey) +
                                        " bytes, got " + std::to_string(key.size())));
     auto out = database_->add(key, size);
-    if (out.ok() || out.status().code() != Code::invalid) return out;
+    if (out.ok()) {
+      const auto value = std::make_shared<BorrowedBuffer>(*out, nullptr);
+      read_ = {std::move(name), {value, 0, DType::bytes, {static_cast<int64_t>(size)}, nullptr}};
+      return out;
+    }
+    if (out.status().code() != Code::invalid) return out;
     const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
     return wrong(roles_.key, out.status().after(": '" + std::string(text) + "'"));
   }
@@ -212,6 +223,7 @@ class LmdbWriter final : public FileWriter {
   Roles roles_;
   std::unique_ptr<NewDatabase> database_;
   uint64_t count_ = 0;
+  std::vector<Tensor> read_;  // key and value of the last sample, these where the database has them
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {

@@ -146,8 +146,10 @@ class RecordioWriter final : public FileWriter {
     const std::string line = std::to_string(count_) + "\t" + std::to_string(records_->size()) + "\n";
     HEADRACE_TRY(append_record(head_, payload));
     ++count_;
+    read_ = fields_as_read(fields);
     return idx_->append(std::as_bytes(std::span(line)));
   }
+  const std::vector<Tensor>* as_read() const override { return &read_; }
 
   Status finish() override {
     HEADRACE_TRY(records_->finish());
@@ -169,10 +171,19 @@ class RecordioWriter final : public FileWriter {
       header.label = (*labels)[0];
     else
       header.flag = static_cast<uint32_t>(labels->size());
-    const Bytes fixed = std::as_bytes(std::span(&header, 1)), follow = std::as_bytes(std::span(*labels));
+    labels_ = *std::move(labels), id_ = header.id;
+    const Bytes fixed = std::as_bytes(std::span(&header, 1)), follow = std::as_bytes(std::span(labels_));
     head_.assign(fixed.begin(), fixed.end());
     if (header.flag > 0) head_.insert(head_.end(), follow.begin(), follow.end());
     return {};
+  }
+
+  std::vector<Tensor> fields_as_read(const std::vector<Tensor>& fields) const {
+    const Tensor& payload = fields[static_cast<size_t>(roles_.payload)];
+    if (roles_.label < 0) return {payload};
+    const Shape& shape = fields[static_cast<size_t>(roles_.label)].shape;
+    const auto* labels = reinterpret_cast<const std::byte*>(labels_.data());
+    return {payload, make_tensor({DType::f32, shape, labels}), scalar(static_cast<int64_t>(id_))};
   }
 
   Status append_record(Bytes head, Bytes payload) {
@@ -201,8 +212,12 @@ class RecordioWriter final : public FileWriter {
   Schema schema_;
   Roles roles_;
   std::unique_ptr<AppendedFile> records_, idx_;
-  std::vector<std::byte> head_;  // of the record that is written
   uint64_t count_ = 0;
+  // Of the record that is written.
+  std::vector<std::byte> head_;
+  std::vector<float> labels_;
+  uint64_t id_ = 0;
+  std::vector<Tensor> read_;
 };
 
 constexpr std::string_view kIdx = ".idx";

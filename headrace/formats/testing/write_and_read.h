@@ -13,10 +13,11 @@ namespace headrace {
 using Samples = std::vector<std::vector<Tensor>>;
 
 inline Status write_samples(std::string_view format, const std::string& path, const Schema& schema,
-                            const Samples& samples, const Value& options = Value(Value::Object())) {
+                            const Samples& samples, const Value& options = Value(Value::Object()),
+                            const Value& metadata = Value(Value::Object())) {
   WriteRequest request;
   request.options = options, request.path = path, request.schema = schema;
-  request.metadata = Value(Value::Object());
+  request.metadata = metadata;
   HEADRACE_ASSIGN(const auto writer, find_writer(format)->make(request));
   for (const std::vector<Tensor>& fields : samples) HEADRACE_TRY(writer->add(fields));
   return writer->finish();
@@ -25,13 +26,14 @@ inline Status write_samples(std::string_view format, const std::string& path, co
 struct ReadBack {
   Schema schema;
   Samples samples;
+  Value metadata;
 };
 
 inline Result<ReadBack> read_samples(const std::string& path, std::string_view format = {},
                                      const Value& options = {}) {
   const auto store = file_store();
   HEADRACE_ASSIGN(const SourcePtr source, open_source(*store, path, format, options));
-  ReadBack out{source->schema(), {}};
+  ReadBack out{source->schema(), {}, source->metadata()};
   for (uint64_t i = 0; i < source->size(); ++i) {
     HEADRACE_ASSIGN(out.samples.emplace_back(), read_sample(*source, i, *store));
   }
