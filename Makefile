@@ -133,7 +133,7 @@ SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-
 asan: $(PACKAGES_READY)  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake -S . -B build/asan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address >/dev/null
 	cmake --build build/asan -j $(JOBS)
-	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.supp ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  build/asan/tests/headrace_tests --gtest_brief=1
 
 # Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid

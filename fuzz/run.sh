@@ -20,6 +20,8 @@ for source in "$root"/fuzz/fuzz_*.cc; do
       if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images"); fi ;;
     arrow)
       if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/arrow"); fi ;;
+    hdf5)
+      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/hdf5"); fi ;;
   esac
   mkdir -p "$build/corpus/$target"
   echo "== $name, $seconds s"

@@ -23,6 +23,7 @@ from .loaders.loader import merge_states
 from .readers import (
     read_arrow,
     read_file_list,
+    read_hdf5,
     read_image_folder,
     read_images,
     read_json_map,
@@ -63,6 +64,7 @@ __all__ = [
     "read",
     "read_arrow",
     "read_file_list",
+    "read_hdf5",
     "read_image_folder",
     "read_images",
     "read_json_map",

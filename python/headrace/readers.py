@@ -134,6 +134,31 @@ def read_arrow(
     return _read(path, "arrow", columns=columns, nulls=nulls)
 
 
+def read_hdf5(
+    path: Paths,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+) -> Dataset:
+    """Read the datasets of one group in HDF5 files: a field for each, a sample for each row of their first dimension.
+
+    Numbers are scalars, further dimensions arrays, runs of free length arrays whose length differs; such runs of uint8 are `bytes`, and text
+    is `str`. Members of compounds are fields of their own, `obs/day`; enums are their integers. Single values, which have no rows, are left
+    out.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns. All have the same fields.
+        group: The group, `"train"`, say; when not given the root, or the only group that has datasets.
+        fields: These datasets, in this order, below the group; all of the group when not given.
+
+    Raises:
+        NotImplementedError: A chosen dataset has a type or a filter that is not read, or lies in another file.
+        ValueError: There are several groups or datasets of several lengths to choose from, or what is named is not there.
+        CorruptSample: Structures of the file are damaged.
+    """
+    return _read(path, "hdf5", group=group, fields=fields)
+
+
 def read_voc_xml(
     path: Path,
     *,

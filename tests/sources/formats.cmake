@@ -1,20 +1,5 @@
-# The formats that the source interface was tried on. Those that need a library are left out where it is absent.
+# The formats that the source interface was tried on.
 file(GLOB trial_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
 list(FILTER trial_sources EXCLUDE REGEX "_test\\.cc$")
 target_compile_definitions(headrace_tests PRIVATE HEADRACE_TEST_SOURCES_DATA="${CMAKE_CURRENT_LIST_DIR}/data")
-
-# Take a format when its libraries are there: the end of its macro, the start of its files, pkg-config modules.
-function(headrace_trial macro pattern)
-  string(TOUPPER trial_${macro} prefix)
-  pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${ARGN})
-  if(${prefix}_FOUND)
-    target_compile_definitions(headrace_tests PRIVATE HEADRACE_TEST_HAS_${macro}=1)
-    target_link_libraries(headrace_tests PRIVATE PkgConfig::${prefix})
-  else()
-    message(STATUS "tests/sources: without ${ARGN}, so ${pattern} is left out")
-    list(FILTER trial_sources EXCLUDE REGEX "/${pattern}")
-    set(trial_sources ${trial_sources} PARENT_SCOPE)
-  endif()
-endfunction()
-headrace_trial(HDF5 hdf5_ hdf5-serial)
 target_sources(headrace_tests PRIVATE ${trial_sources})

@@ -47,16 +47,19 @@ NULLS = pyarrow.table(
 with pyarrow.ipc.new_stream("nulls.arrows", NULLS.schema) as writer:
     writer.write_table(NULLS, max_chunksize=3)
 
-with h5py.File("vlen.h5", "w", libver=("v110", "v110")) as file:
-    images = file.create_dataset("image", (ROWS,), h5py.vlen_dtype(numpy.uint8))
-    for row, data in enumerate(IMAGES):
-        images[row] = numpy.frombuffer(data, numpy.uint8)
-    file["class"] = numpy.array(CLASSES, numpy.uint16)
-    file.create_dataset(
-        "thumb",
-        data=numpy.arange(ROWS * 6, dtype=numpy.float32).reshape(ROWS, 2, 3),
-        chunks=(2, 2, 3),
-        compression="gzip",
-        shuffle=True,
-    )
-    file["elsewhere"] = h5py.ExternalLink("other.h5", "/secret")
+# Groups, headers and chunk indexes of the first version and of later ones.
+for name, version in {"vlen.h5": "v110", "vlen_old.h5": "earliest"}.items():
+    with h5py.File(name, "w", libver=(version, "v110")) as file:
+        images = file.create_dataset("image", (ROWS,), h5py.vlen_dtype(numpy.uint8))
+        for row, data in enumerate(IMAGES):
+            images[row] = numpy.frombuffer(data, numpy.uint8)
+        file["class"] = numpy.array(CLASSES, numpy.uint16)
+        file.create_dataset(
+            "thumb",
+            data=numpy.arange(ROWS * 6, dtype=numpy.float32).reshape(ROWS, 2, 3),
+            chunks=(2, 2, 3),
+            compression="gzip",
+            shuffle=True,
+            fletcher32=name == "vlen_old.h5",
+        )
+        file["elsewhere"] = h5py.ExternalLink("other.h5", "/secret")

@@ -1,0 +1,84 @@
+// Any bytes as an HDF5 file, a collection of a global heap, and a filtered chunk: rows whose fields are as
+// the schema says, objects inside their collection, as many bytes as a chunk has, or a reason.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "headrace/formats/hdf5/filters.h"
+#include "headrace/formats/hdf5/global_heap.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+
+namespace {
+
+using namespace headrace;
+
+uint64_t looked_at = 0;  // so that every byte of every field is read
+
+void read_all(Store& store, const Source& source) {
+  constexpr uint64_t kMostRows = 64;
+  for (uint64_t i = 0; i < std::min(source.size(), kMostRows); ++i) {
+    const auto fields = read_sample(source, i, store);
+    if (!fields.ok()) {
+      if (fields.status().text().empty()) std::abort();
+      continue;
+    }
+    if (fields->size() != source.schema().size()) std::abort();
+    for (size_t f = 0; f < fields->size(); ++f) {
+      const View view = (*fields)[f].view();
+      if (!source.schema().specs[f].admits(view.spec())) {
+        const bool is_text_field = is_text(view.dtype) && view.dtype == source.schema().specs[f].dtype;
+        if (!is_text_field) std::abort();
+      }
+      for (const std::byte byte : view.bytes()) looked_at += std::to_integer<uint64_t>(byte);
+    }
+  }
+}
+
+void read_file(std::span<const std::byte> bytes) {
+  MemoryStore store;
+  store.add("file", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  for (const char* field : {"image", "thumb", "class", ""}) {
+    Value options{Value::Object()};
+    if (*field) options.set("fields", Value::List{field});
+    const auto source = open_source(store, "file", "hdf5", options);
+    if (source.ok())
+      read_all(store, **source);
+    else if (source.status().text().empty())
+      std::abort();
+  }
+}
+
+void read_heap(std::span<const std::byte> bytes) {
+  const auto heap = hdf5::HeapCollection::read(bytes, {8, 8});
+  if (!heap.ok()) return;
+  for (uint32_t i = 0; i < 1000; ++i)
+    if (const hdf5::HeapObject* object = heap->find(i))
+      if (object->offset > bytes.size() || object->length > bytes.size() - object->offset) std::abort();
+}
+
+// The first bytes choose the filters, the chunk's size and what was left out.
+void read_chunk(std::span<const std::byte> bytes) {
+  if (bytes.size() < 4) return;
+  const auto at = [&](size_t i) { return std::to_integer<uint32_t>(bytes[i]); };
+  constexpr uint16_t kIds[] = {1, 2, 3, 32000};
+  hdf5::Dataset dataset;
+  dataset.element = at(0) % 8 + 1, dataset.chunk = dataset.dims = {at(1) * 16};
+  for (uint32_t code = at(2), i = 0; i < 4 && code > 0; ++i, code /= 4)
+    dataset.filters.push_back({kIds[code % 4], {static_cast<uint32_t>(dataset.element)}});
+  hdf5::Chunk chunk;
+  chunk.mask = at(3) % 16;
+  const auto stored = std::make_shared<BorrowedBuffer>(bytes.subspan(4), nullptr);
+  const auto plain = hdf5::unfilter(dataset, chunk, stored);
+  if (plain.ok() && (*plain)->size() != dataset.chunk_bytes()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
+  read_file(bytes);
+  read_heap(bytes);
+  read_chunk(bytes);
+  return 0;
+}

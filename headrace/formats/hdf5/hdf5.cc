@@ -1,0 +1,116 @@
+// HDF5 files: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/formats/hdf5/rows.h"
+#include "headrace/formats/hdf5/structure.h"
+#include "headrace/formats/hdf5/table.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+namespace {
+
+using hdf5::RowRange;
+using hdf5::Table;
+
+// A block is known by its first row.
+class Hdf5Source final : public Source {
+ public:
+  Hdf5Source(Table table, Value description, Value left_out)
+      : table_(std::make_shared<const Table>(std::move(table))),
+        description_(std::move(description)),
+        left_out_(std::move(left_out)) {}
+
+  const Schema& schema() const override { return table_->schema; }
+  uint64_t size() const override { return table_->first.back(); }
+  Place place(uint64_t index) const override {
+    const size_t file = file_of(index);
+    const uint64_t row = index - table_->first[file], begin = table_->files[file].group_of(row).begin;
+    return {table_->first[file] + begin, row - begin};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    const size_t file = file_of(block);
+    return hdf5::open_rows(table_, file, table_->files[file].group_of(block - table_->first[file]));
+  }
+  uint64_t num_files() const override { return table_->files.size(); }
+  std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+
+  std::string where(uint64_t index) const override {
+    const size_t file = file_of(index);
+    return table_->files[file].file.path + ", row " + std::to_string(index - table_->first[file]) + " of /" +
+           table_->path;
+  }
+  Value describe() const override { return description_; }
+
+  std::string fingerprint() const override {
+    std::vector<SourceFile> files;
+    std::vector<uint64_t> rows;
+    for (const hdf5::TableFile& file : table_->files) files.push_back(file.file), rows.push_back(file.rows);
+    return files_fingerprint("hdf5 " + table_->group + " " + schema().text(), files, rows);
+  }
+
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("files", table_->files.size());
+    out.set("group", "/" + table_->group);
+    if (!left_out_.is_null()) out.set("left_out", left_out_);
+    return out;
+  }
+
+ private:
+  size_t file_of(uint64_t index) const {
+    if (table_->files.size() == 1) return 0;
+    return static_cast<size_t>(std::ranges::upper_bound(table_->first, index) - table_->first.begin() - 1);
+  }
+
+  std::shared_ptr<const Table> table_;
+  Value description_, left_out_;
+};
+
+// A user's block in front of the file has 512 bytes, or twice as many, or again.
+int recognise(const Probe& probe) {
+  const std::string_view text = probe.text();
+  if (text.starts_with(hdf5::kSignature)) return 97;
+  for (size_t at = 512; at < text.size(); at *= 2)
+    if (text.substr(at).starts_with(hdf5::kSignature)) return 80;
+  return 0;
+}
+
+std::string without_slashes(std::string group) {
+  while (group.starts_with('/')) group.erase(0, 1);
+  while (group.ends_with('/')) group.pop_back();
+  return group;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(std::string group, request.text("group"));
+  HEADRACE_ASSIGN(const std::vector<std::string> fields, request.texts("fields"));
+  RecordOpening out;
+  out.kind = hdf5::kIndexKind;
+  out.files = request.path().files;
+  if (out.files.empty()) return invalid("wants files, got none");
+  out.index = [files = out.files](uint64_t file) { return hdf5::index_hdf5(files[file]); };
+  out.finish = [request, group = without_slashes(std::move(group)),
+                fields](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(Table table, hdf5::make_table(request.path().files, std::move(indexes), group, fields));
+    return SourcePtr(std::make_shared<Hdf5Source>(std::move(table), describe_opening("hdf5", request),
+                                                  request.path().left_out));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "hdf5",
+    .doc = "Datasets of one group in HDF5 files: a field for each, a sample for each row.",
+    .options =
+        {{"group", "str | None",
+          "The group whose datasets are fields; when not given the root, or the only one with datasets."},
+         {"fields", "Sequence[str] | None",
+          "These datasets of the group, in this order; members of compounds as \"dataset/member\". All when "
+          "not given."}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

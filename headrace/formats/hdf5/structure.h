@@ -1,0 +1,19 @@
+// What an HDF5 file holds: found by walking its structures, from the superblock through groups to datasets
+// and their chunks.
+#pragma once
+#include <memory>
+
+#include "headrace/formats/hdf5/contents.h"
+#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/source.h"
+
+namespace headrace::hdf5 {
+
+inline constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+inline constexpr std::string_view kIndexKind = "hdf5 1";
+
+// Contents, packed, in FileIndex::extra. What is wrong with one dataset or group is its refusal; the
+// opening's error is what is wrong with the file.
+std::unique_ptr<Opening<FileIndex>> index_hdf5(SourceFile file);
+
+}  // namespace headrace::hdf5

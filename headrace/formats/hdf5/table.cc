@@ -1,0 +1,184 @@
+#include "headrace/formats/hdf5/table.h"
+
+#include <algorithm>
+
+#include "headrace/core/saturate.h"
+#include "headrace/formats/hdf5/choose.h"
+#include "headrace/formats/hdf5/global_heap.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace::hdf5 {
+namespace {
+
+constexpr uint64_t kPart = 16 << 10;         // rows of about so many bytes are read at once
+constexpr uint64_t kMostTogether = 4 << 20;  // with all that rows refer to
+constexpr uint64_t kMostRows = 256;          // without values, or with very small ones
+
+// Values that rows refer to, when those are known.
+struct References {
+  const std::byte* first = nullptr;
+  uint64_t stride = 0, item_bytes = 1;
+  int address_bytes = 8;
+
+  Reference at(uint64_t row) const { return read_reference(first + row * stride, address_bytes); }
+  uint64_t bytes(uint64_t row) const { return saturating_mul(at(row).count, item_bytes); }
+};
+
+std::vector<References> references_of(const TableFile& file) {
+  std::vector<References> out;
+  for (const FieldAt& field : file.fields) {
+    const Dataset& dataset = file.dataset(field.dataset);
+    const Leaf& leaf = file.leaf(field);
+    const auto rows = resident_rows(dataset);
+    if (!leaf.is_vlen() || !rows) continue;
+    out.push_back(
+        {rows->data() + leaf.offset, dataset.row_bytes(), leaf.item_bytes(), file.contents.address_bytes});
+  }
+  return out;
+}
+
+// Rows whose values are small and lie one behind the other in one collection of the heap, as one read brings
+// them all.
+std::vector<uint64_t> runs(const std::vector<References>& all, uint64_t rows) {
+  std::vector<uint64_t> starts;
+  Reference before;
+  uint64_t run = kRunBytes;
+  for (uint64_t row = 0; row < rows; ++row) {
+    uint64_t bytes = 0;
+    for (const References& references : all) bytes = saturating_add(bytes, references.bytes(row));
+    const Reference to = all[0].at(row);
+    const bool follows = to.count == 0 || (to.address == before.address && to.index == before.index + 1);
+    run = saturating_add(run, bytes);
+    if (!follows || run >= kRunBytes || row - starts.back() >= kMostRows) {
+      starts.push_back(row);
+      run = bytes;
+    }
+    if (to.count > 0) before = to;
+  }
+  return starts.size() == rows ? std::vector<uint64_t>() : starts;
+}
+
+// Chunks that are unpacked whole, and again for every group.
+bool is_unpacked(const Dataset& dataset) {
+  return !resident_rows(dataset) && dataset.storage == Storage::chunked &&
+         (!dataset.filters.empty() || !holds_whole_rows(dataset));
+}
+
+void group_rows(TableFile& file) {
+  const std::vector<References> references = references_of(file);
+  const Dataset* chunked = nullptr;
+  uint64_t fixed_bytes = 1;
+  for (size_t i = 0; i < file.datasets.size(); ++i) {
+    const Dataset& dataset = file.dataset(i);
+    fixed_bytes += dataset.row_bytes();
+    if (is_unpacked(dataset) && (!chunked || dataset.chunk_bytes() > chunked->chunk_bytes()))
+      chunked = &dataset;
+  }
+  if (chunked) {
+    uint64_t bytes = 0;
+    const uint64_t looked_at = std::min<uint64_t>(file.rows, 1024);
+    for (const References& some : references)
+      for (uint64_t row = 0; row < looked_at; ++row) bytes = saturating_add(bytes, some.bytes(row));
+    const uint64_t each = saturating_add(fixed_bytes, bytes / std::max<uint64_t>(looked_at, 1));
+    file.rows_each = std::clamp<uint64_t>(kMostTogether / each, 1, chunked->chunk[0]);
+    return;
+  }
+  if (references.empty())
+    file.rows_each = std::max<uint64_t>(kPart / fixed_bytes, 1);
+  else
+    file.starts = runs(references, file.rows);
+}
+
+// In one sentence, how `got` differs from the first file's; empty when it does not.
+std::string difference(const std::vector<Chosen>& wanted, const std::vector<Chosen>& got,
+                       const std::string& first) {
+  const auto text = [](const Chosen& chosen) { return "'" + chosen.name + ": " + chosen.spec.text() + "'"; };
+  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
+    if (i == wanted.size()) return "wants the fields of '" + first + "', got " + text(got[i]) + " besides";
+    if (i == got.size()) return "wants field " + text(wanted[i]) + " as in '" + first + "', got none";
+    if (text(wanted[i]) != text(got[i]))
+      return "wants field " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
+  }
+  return {};
+}
+
+class Making {
+ public:
+  Making(Table* out, const std::string& group, const std::vector<std::string>& fields)
+      : out_(out), group_(group), fields_(fields) {}
+
+  Status add(const SourceFile& file, const FileIndex& index) {
+    HEADRACE_ASSIGN(Contents contents, unpack(index.extra, file.size));
+    std::string group = group_;
+    if (group.empty()) {
+      HEADRACE_ASSIGN(group, find_group(contents));
+    }
+    HEADRACE_ASSIGN(const std::vector<Chosen> chosen, choose(contents, group, fields_));
+    if (out_->files.empty()) {
+      first_ = chosen;
+      out_->group = group, out_->path = chosen[0].path;
+    } else if (const std::string differs = difference(first_, chosen, out_->files[0].file.path);
+               !differs.empty()) {
+      return invalid(differs);
+    }
+    TableFile made{file, std::move(contents)};
+    for (const Chosen& one : chosen) {
+      auto at = std::ranges::find(made.datasets, one.dataset);
+      if (at == made.datasets.end()) at = made.datasets.insert(at, one.dataset);
+      made.fields.push_back({static_cast<size_t>(at - made.datasets.begin()), one.leaf});
+    }
+    for (size_t i = 0; i < made.contents.datasets.size(); ++i)
+      if (std::ranges::find(made.datasets, i) == made.datasets.end()) made.contents.datasets[i] = {};
+    made.rows = made.dataset(0).rows();
+    group_rows(made);
+    out_->first.push_back(out_->first.back() + made.rows);
+    out_->files.push_back(std::move(made));
+    return {};
+  }
+
+  Schema schema() const {
+    std::vector<std::string> names;
+    std::vector<TensorSpec> specs;
+    for (const Chosen& chosen : first_) names.push_back(chosen.name), specs.push_back(chosen.spec);
+    return Schema::of(std::move(names), std::move(specs));
+  }
+
+ private:
+  Table* out_;
+  const std::string& group_;
+  const std::vector<std::string>& fields_;
+  std::vector<Chosen> first_;
+};
+
+}  // namespace
+
+RowRange TableFile::group_of(uint64_t row) const {
+  if (starts.empty()) {
+    const uint64_t begin = row / rows_each * rows_each;
+    return {begin, std::min(begin + rows_each, rows)};
+  }
+  const auto after = std::ranges::upper_bound(starts, row);
+  return {after[-1], after == starts.end() ? rows : *after};
+}
+
+std::optional<std::span<const std::byte>> resident_rows(const Dataset& dataset) {
+  if (!dataset.kept.empty()) return std::as_bytes(std::span(dataset.kept));
+  if (dataset.storage == Storage::compact) return std::as_bytes(std::span(dataset.compact));
+  return std::nullopt;
+}
+
+Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
+                         const std::string& group, const std::vector<std::string>& fields) {
+  Table out;
+  out.first = {0};
+  Making making(&out, group, fields);
+  for (size_t i = 0; i < files.size(); ++i) {
+    Status status = making.add(files[i], indexes[i]);
+    indexes[i] = {};
+    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+  }
+  out.schema = making.schema();
+  return out;
+}
+
+}  // namespace headrace::hdf5

@@ -1,0 +1,50 @@
+// All files of a source together: which fields, and which rows are read at once.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "headrace/core/sample.h"
+#include "headrace/formats/hdf5/chunk_rows.h"
+#include "headrace/formats/hdf5/contents.h"
+#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/source.h"
+
+namespace headrace::hdf5 {
+
+// A leaf of one of the chosen datasets.
+struct FieldAt {
+  size_t dataset = 0;  // place in TableFile::datasets
+  size_t leaf = 0;
+};
+
+struct TableFile {
+  SourceFile file;
+  Contents contents;             // of what is not chosen, only the names
+  std::vector<size_t> datasets;  // the chosen ones
+  std::vector<FieldAt> fields;   // in the order of the schema
+  uint64_t rows = 0;
+  uint64_t rows_each = 1;        // of a group; or
+  std::vector<uint64_t> starts;  // the first row of each group
+
+  const Dataset& dataset(size_t i) const { return contents.datasets[datasets[i]]; }
+  const Leaf& leaf(const FieldAt& at) const { return dataset(at.dataset).leaves[at.leaf]; }
+  RowRange group_of(uint64_t row) const;  // REQUIRES: row < rows
+};
+
+struct Table {
+  std::vector<TableFile> files;
+  std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
+  std::string group;
+  std::string path;  // of the first field's dataset
+  Schema schema;
+};
+
+// `group`: the one whose datasets are fields; when it is empty, the root, or the only one that has datasets.
+// `fields`: names below it; all when empty. An error names the file.
+Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
+                         const std::string& group, const std::vector<std::string>& fields);
+
+// The rows of a dataset whose bytes are in memory as soon as the file is open: nothing when they are not.
+std::optional<std::span<const std::byte>> resident_rows(const Dataset& dataset);
+
+}  // namespace headrace::hdf5
