@@ -15,7 +15,9 @@ std::string_view why_not(const TensorSpec& spec) {
   if (spec.dtype == DType::bf16) return "it has no bf16; cast to f32";
   const bool is_list = spec.shape.rank() > 0 && spec.shape[0] == kAny;
   const Shape item = is_list ? spec.shape.without_front() : spec.shape;
-  if (!item.is_static()) return "only the first dimension may be free; make the others the same first";
+  if (!item.is_static())
+    return "only the first dimension may be free: the others are to be of one length, and the schema to say "
+           "it";
   if (item.rank() > kMostDims || item.count() > kMostItems) return "it has too many dimensions or numbers";
   return {};
 }

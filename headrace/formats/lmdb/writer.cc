@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <initializer_list>
 #include <utility>
 
 #include "headrace/formats/lmdb/datum.h"
@@ -50,8 +50,11 @@ bool is_key(const TensorSpec& spec) { return is_text(spec.dtype); }
 bool is_label(const TensorSpec& spec) {
   return !is_text(spec.dtype) && !is_float(spec.dtype) && spec.shape.rank() == 0;
 }
+bool has_channels(int64_t channels, std::initializer_list<int64_t> wanted) {
+  return std::ranges::find(wanted, channels) != wanted.end();
+}
 bool is_raw_image(const TensorSpec& spec) {
-  return spec.dtype == DType::u8 && spec.shape.rank() == 3 && (spec.shape[2] == 1 || spec.shape[2] == 3);
+  return spec.dtype == DType::u8 && spec.shape.rank() == 3 && has_channels(spec.shape[2], {1, 3, kAny});
 }
 
 // The fields left when the key is known: the value alone, or an image and its label.
@@ -205,9 +208,23 @@ class LmdbWriter final : public FileWriter {
     return {};
   }
 
+  // The reader takes a file's images for those of one kind.
+  Status check_image(const View& image) const {
+    if (image.size_bytes() == 0) return wrong(roles_.value, invalid("a Datum wants an image, got none"));
+    if (image.dtype == DType::bytes) return {};
+    const int64_t channels = image.shape[2];
+    if (channels_ == 0 && !has_channels(channels, {1, 3}))
+      return wrong(roles_.value, invalid("a Datum wants 1 or 3 channels, got " + std::to_string(channels)));
+    if (channels_ != 0 && channels != channels_)
+      return wrong(roles_.value,
+                   invalid("wants " + std::to_string(channels_) + " channels as the first image has, got " +
+                           std::to_string(channels)));
+    return {};
+  }
+
   Status add_datum(const std::vector<Tensor>& fields) {
     const View image = at(fields, roles_.value);
-    if (image.size_bytes() == 0) return wrong(roles_.value, invalid("a Datum wants an image, got none"));
+    HEADRACE_TRY(check_image(image));
     const auto label = label_of(at(fields, roles_.label));
     if (!label.ok()) return wrong(roles_.label, label.status());
     const DatumFrame frame = frame_of(image, *label);
@@ -216,6 +233,7 @@ class LmdbWriter final : public FileWriter {
     std::byte* end = put(out.data(), std::as_bytes(std::span(frame.before)));
     end = image.dtype == DType::u8 ? put_planes(end, image) : put(end, image.bytes());
     put(end, std::as_bytes(std::span(frame.after)));
+    if (image.dtype == DType::u8) channels_ = image.shape[2];
     return {};
   }
 
@@ -223,6 +241,7 @@ class LmdbWriter final : public FileWriter {
   Roles roles_;
   std::unique_ptr<NewDatabase> database_;
   uint64_t count_ = 0;
+  int64_t channels_ = 0;      // of images that came
   std::vector<Tensor> read_;  // key and value of the last sample, these where the database has them
 };
 

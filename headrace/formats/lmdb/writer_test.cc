@@ -163,6 +163,27 @@ TEST(LmdbWriter, WhatDoesNotGoInIsNoPartOfTheFile) {
   EXPECT_EQ(difference({{bytes("image"), label(-1)}, {bytes("image"), label(1)}}, back->samples), "");
 }
 
+TEST(LmdbWriter, ImagesOfAFileHaveTheSameChannels) {
+  const TemporaryFolder folder;
+  WriteRequest request;
+  request.options = Value(Value::Object()), request.path = folder / "a";
+  request.schema = Schema::of({"image", "label"}, {{DType::u8, {kAny, kAny, kAny}}, kLabel});
+  const auto writer = find_writer("lmdb")->make(request);
+  ASSERT_TRUE(writer.ok()) << writer.status().text();
+  const auto add = [&](int64_t channels) {
+    const std::vector<uint8_t> pixels(static_cast<size_t>(6 * channels), 7);
+    return std::string((*writer)->add({numbers(DType::u8, {2, 3, channels}, pixels), label(1)}).text());
+  };
+  EXPECT_THAT(add(4), HasSubstr("field 'image': a Datum wants 1 or 3 channels, got 4"));
+  EXPECT_EQ(add(3), "");
+  EXPECT_THAT(add(1), HasSubstr("field 'image': wants 3 channels as the first image has, got 1"));
+  EXPECT_EQ(add(3), "");
+  ASSERT_TRUE((*writer)->finish().ok());
+  const auto back = read_samples(folder / "a", "lmdb", options_of({{"values", "datum"}}));
+  ASSERT_TRUE(back.ok()) << back.status().text();
+  EXPECT_EQ(back->samples.size(), 2u);
+}
+
 std::string schema_error(std::vector<std::string> names, std::vector<TensorSpec> specs,
                          const Value& options = Value(Value::Object())) {
   const TemporaryFolder folder;

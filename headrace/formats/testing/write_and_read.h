@@ -34,8 +34,15 @@ inline Result<ReadBack> read_samples(const std::string& path, std::string_view f
   const auto store = file_store();
   HEADRACE_ASSIGN(const SourcePtr source, open_source(*store, path, format, options));
   ReadBack out{source->schema(), {}, source->metadata()};
+  BlockPtr block;
+  uint64_t opened = 0;
   for (uint64_t i = 0; i < source->size(); ++i) {
-    HEADRACE_ASSIGN(out.samples.emplace_back(), read_sample(*source, i, *store));
+    const Place place = source->place(i);
+    if (!block || place.block != opened) {
+      HEADRACE_ASSIGN(block, drive_block(*source, place.block, *store));
+      opened = place.block;
+    }
+    HEADRACE_TRY(block->get(place.row, out.samples.emplace_back()));
   }
   return out;
 }
