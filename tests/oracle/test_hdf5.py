@@ -336,6 +336,46 @@ def test_lengths_that_differ_are_not_guessed(tmp_path: Path):
     assert len(hr.read(tmp_path / "x.h5", fields=["images"])) == 4
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"compression": "gzip"}, {"rows_per_chunk": 3}, {"compression": "gzip", "rows_per_chunk": 3}],
+)
+def test_what_we_write_is_read_by_h5py(tmp_path: Path, options: dict[str, Any]):
+    """The course layout, arrays and runs; and back from a file that h5py wrote."""
+    rows = 60
+    images = [RANDOM.bytes(i * i * 37 % 20_000) for i in range(rows)]
+    columns = {
+        name: numbers(name, rows, 2, 3)
+        for name in ("u1", "<u2", "<u4", "<u8", "i1", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8")
+    }
+    columns |= {"?": numbers("u1", rows) % 2 == 0, "targets": np.arange(rows)}
+    source = tmp_path / "theirs.h5"
+    with h5py.File(source, "w") as file:
+        for name, data in columns.items():
+            file[name] = data
+        runs = file.create_dataset("meta/floats", (rows,), h5py.vlen_dtype(np.float32))
+        texts = file.create_dataset("meta/text", (rows,), h5py.string_dtype())
+        data = file.create_dataset("images", (rows,), h5py.vlen_dtype(np.uint8))
+        for i in range(rows):
+            runs[i], texts[i], data[i] = (
+                numbers("<f4", i % 7),
+                "ä" * (i % 5),
+                np.frombuffer(images[i], np.uint8),
+            )
+    fields = [*columns, "images", "meta/text", "meta/floats"]
+    target = tmp_path / "ours.h5"
+    hr.read(source, fields=fields).write(target, options=options, verify=True)
+    with h5py.File(target) as ours, h5py.File(source) as theirs:
+        assert [i.tobytes() for i in ours["images"]] == images
+        assert list(ours["meta/text"].asstr()) == list(theirs["meta/text"].asstr())
+        for i in range(rows):
+            assert np.array_equal(ours["meta/floats"][i], theirs["meta/floats"][i])
+        for name, data in columns.items():
+            assert ours[name].dtype == theirs[name].dtype and np.array_equal(ours[name], data), name
+            assert ours[name].compression == options.get("compression")
+    assert list(hr.read(target).schema) == fields
+
+
 def datasets(path: Path) -> list[tuple[str, int]]:
     """Every dataset with rows, as h5py sees the file; none where it refuses it."""
     found: list[tuple[str, int]] = []

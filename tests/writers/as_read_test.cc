@@ -33,6 +33,12 @@ std::vector<Case> cases() {
   const Schema labelled = Schema::of({"image", "label"}, {kBytes, {DType::i64, {}}});
   return {
       {"arrow", "a.arrow", labelled, image_and_label},
+      {"hdf5", "a.h5", labelled, image_and_label},
+      {"hdf5_runs", "a.h5", Schema::of({"y", "x"}, {{DType::u8, {kAny}}, {DType::f32, {kAny}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         return {numbers<uint8_t>(DType::u8, {i % 3}, {1, 2, 3}),
+                 numbers<float>(DType::f32, {i % 2 + 1}, {0.5f, -1})};
+       }},
       {"lmdb", "a.lmdb", Schema::of({"x"}, {kBytes}),
        [](int64_t i) -> std::vector<Tensor> { return {payload(i)}; }},
       {"lmdb_keys", "a.lmdb", Schema::of({"key", "x"}, {{DType::str, {kAny}}, kBytes}),

@@ -224,7 +224,7 @@ std::string pack(const Contents& contents) {
   Packer packer;
   packer.number(static_cast<uint64_t>(contents.address_bytes));
   packer.number(static_cast<uint64_t>(contents.length_bytes)), packer.number(contents.base);
-  packer.number(contents.datasets.size());
+  packer.text(contents.about), packer.number(contents.datasets.size());
   for (const Dataset& dataset : contents.datasets) packer.dataset(dataset);
   packer.number(contents.names.size());
   for (const Name& name : contents.names) {
@@ -241,6 +241,7 @@ Result<Contents> unpack(std::string_view bytes, uint64_t file_size) {
   out.address_bytes = static_cast<int>(unpacker.below(9)),
   out.length_bytes = static_cast<int>(unpacker.below(9));
   out.base = unpacker.number();
+  out.about = unpacker.text();
   out.datasets.resize(unpacker.count());
   for (Dataset& dataset : out.datasets) {
     if (!unpacker.is_sound()) return damaged;

@@ -83,11 +83,16 @@ struct Name {
   Status refusal = {};  // of a link that leads to none
 };
 
+// The attribute of the root group in which our writer says which fields there are, in their order, and what
+// the source said of itself: {"fields": […], "about": {…}}.
+inline constexpr std::string_view kAboutName = "headrace";
+
 struct Contents {
   int address_bytes = 8, length_bytes = 8;  // how the file writes numbers
   uint64_t base = 0;                        // that addresses count from, inside references
   std::vector<Dataset> datasets;
   std::vector<Name> names;  // sorted by path
+  std::string about;        // the attribute; empty: there is none
 
   const Name* find(std::string_view path) const;
 };

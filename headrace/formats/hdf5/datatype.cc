@@ -138,8 +138,7 @@ Result<Leaf> read_vlen(Cursor& cursor, const Head& head, int depth) {
     return out;
   }
   const Leaf* leaf = simple(base);
-  if (!leaf || leaf->form != Form::number)
-    return refused(head, not_read("runs of values that are not numbers, or arrays of numbers"));
+  if (!leaf) return refused(head, not_read("runs of values that are not numbers, or arrays of numbers"));
   out.form = Form::sequence, out.dtype = leaf->dtype, out.swaps = leaf->swaps, out.item = leaf->item;
   if (out.dtype == DType::u8 && out.item.empty()) out.dtype = DType::bytes;
   return out;

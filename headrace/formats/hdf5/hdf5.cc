@@ -53,6 +53,9 @@ class Hdf5Source final : public Source {
     out.set("files", table_->files.size());
     out.set("group", "/" + table_->group);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
+    if (table_->about.object())
+      for (const auto& [name, value] : *table_->about.object())
+        if (!out.find(name)) out.set(name, value);
     return out;
   }
 

@@ -18,6 +18,7 @@ enum MessageType : uint16_t {
   kExternalFiles = 7,
   kLayout = 8,
   kFilters = 11,
+  kAttribute = 12,
   kContinuation = 16,
   kSymbolTable = 17,
 };
@@ -38,6 +39,9 @@ Result<ChunkPlace> read_layout(Cursor cursor, Dataset& dataset);
 Result<std::vector<Filter>> read_filters(Cursor cursor);
 // The bytes of an element; empty when none was set.
 Result<std::string> read_fill(Cursor cursor, bool is_old);
+
+// The text of an attribute of this name; empty when it is another.
+std::string read_attribute(Cursor cursor, std::string_view name);
 
 struct Link {
   enum class Kind : uint8_t { hard, soft, external, other };

@@ -22,7 +22,7 @@ struct Message {
 };
 
 using WithMessages = std::function<Status(std::vector<Message>)>;
-// `address`: as the file has it, without the base. Comments, attributes and the like are left out.
+// `address`: as the file has it, without the base. Comments, times and the like are left out.
 void read_header(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t address, WithMessages then);
 
 // The address of the header that holds a shared message.

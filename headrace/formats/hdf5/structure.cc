@@ -100,6 +100,10 @@ class Walk final : public Opening<FileIndex> {
     const auto has = [&](uint16_t type) {
       return std::ranges::find(messages, type, &Message::type) != messages.end();
     };
+    if (object == 0)
+      for (const Message& message : messages)
+        if (message.type == kAttribute && !message.is_shared && about_.empty())
+          about_ = read_attribute(message.cursor(place_.sizes), kAboutName);
     if (is_group || !has(kDataspace) || !has(kDatatype)) return {};
     objects_[object].dataset = datasets_.size();
     datasets_.emplace_back();
@@ -233,7 +237,7 @@ class Walk final : public Opening<FileIndex> {
   Result<Step<FileIndex>> finish() {
     Contents contents;
     contents.address_bytes = place_.sizes.address, contents.length_bytes = place_.sizes.length;
-    contents.base = place_.base;
+    contents.base = place_.base, contents.about = about_;
     for (const Object& object : objects_) {
       if (object.dataset == kNowhere || object.refusal.ok()) continue;
       datasets_[object.dataset] = {};
@@ -285,6 +289,7 @@ class Walk final : public Opening<FileIndex> {
   std::vector<std::pair<std::string, size_t>> paths_;
   std::map<std::string, std::string> soft_links_;
   std::vector<Name> refused_;
+  std::string about_;  // our writer's attribute of the root
   Fetches fetches_;
 };
 

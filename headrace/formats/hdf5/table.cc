@@ -102,6 +102,18 @@ std::string difference(const std::vector<Chosen>& wanted, const std::vector<Chos
   return {};
 }
 
+// The fields of a file of our writer, if they are still there.
+std::vector<std::string> written_fields(const Contents& contents, const Value& about) {
+  std::vector<std::string> out;
+  const Value* fields = about.object() ? about.find("fields") : nullptr;
+  if (!fields || !fields->list()) return {};
+  for (const Value& field : *fields->list()) {
+    if (!field.text() || !contents.find(*field.text())) return {};
+    out.push_back(*field.text());
+  }
+  return out;
+}
+
 class Making {
  public:
   Making(Table* out, const std::string& group, const std::vector<std::string>& fields)
@@ -109,14 +121,19 @@ class Making {
 
   Status add(const SourceFile& file, const FileIndex& index) {
     HEADRACE_ASSIGN(Contents contents, unpack(index.extra, file.size));
+    const auto about = Value::parse(contents.about);
     std::string group = group_;
-    if (group.empty()) {
+    std::vector<std::string> fields = fields_;
+    if (group.empty() && fields.empty() && about.ok()) fields = written_fields(contents, *about);
+    if (group.empty() && fields.empty()) {
       HEADRACE_ASSIGN(group, find_group(contents));
     }
-    HEADRACE_ASSIGN(const std::vector<Chosen> chosen, choose(contents, group, fields_));
+    HEADRACE_ASSIGN(const std::vector<Chosen> chosen, choose(contents, group, fields));
     if (out_->files.empty()) {
       first_ = chosen;
       out_->group = group, out_->path = chosen[0].path;
+      if (const Value* of_source = about.ok() && about->object() ? about->find("about") : nullptr)
+        out_->about = *of_source;
     } else if (const std::string differs = difference(first_, chosen, out_->files[0].file.path);
                !differs.empty()) {
       return invalid(differs);

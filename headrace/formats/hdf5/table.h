@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headrace/core/sample.h"
+#include "headrace/core/value.h"
 #include "headrace/formats/hdf5/chunk_rows.h"
 #include "headrace/formats/hdf5/contents.h"
 #include "headrace/formats/records/file_index.h"
@@ -37,6 +38,7 @@ struct Table {
   std::string group;
   std::string path;  // of the first field's dataset
   Schema schema;
+  Value about;  // what our writer was told of the first file's source: an object, or null
 };
 
 // `group`: the one whose datasets are fields; when it is empty, the root, or the only one that has datasets.

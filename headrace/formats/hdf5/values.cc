@@ -14,6 +14,10 @@ void swap_bytes(std::byte* bytes, size_t count, size_t size) {
   for (size_t i = 0; i < count; ++i) std::reverse(bytes + i * size, bytes + (i + 1) * size);
 }
 
+void to_booleans(std::byte* bytes, size_t count) {
+  std::transform(bytes, bytes + count, bytes, [](std::byte b) { return std::byte{b != std::byte{0}}; });
+}
+
 uint64_t text_length(const Leaf& leaf, const std::byte* bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes);
   if (leaf.padding == 0) return strnlen(text, leaf.bytes);
@@ -30,8 +34,7 @@ BufferPtr copy_of(const Leaf& leaf, const std::byte* from, uint64_t elements, ui
   if (stride == leaf.bytes && out->size() > 0) std::memcpy(to, from, out->size());
   for (uint64_t i = 0; stride != leaf.bytes && i < elements; ++i)
     std::memcpy(to + i * leaf.bytes, from + i * stride, leaf.bytes);
-  if (leaf.form == Form::boolean)
-    std::transform(to, to + out->size(), to, [](std::byte b) { return std::byte{b != std::byte{0}}; });
+  if (leaf.form == Form::boolean) to_booleans(to, out->size());
   if (leaf.swaps) swap_bytes(to, out->size() / size_of(leaf.dtype), size_of(leaf.dtype));
   return out;
 }
@@ -66,9 +69,10 @@ Tensor run_of(const Leaf& leaf, const BufferPtr& buffer, uint64_t offset, uint64
   std::vector<int64_t> dims{static_cast<int64_t>(count)};
   dims.insert(dims.end(), leaf.item.begin(), leaf.item.end());
   Tensor out{buffer, offset, leaf.dtype, Shape(std::span<const int64_t>(dims)), nullptr};
-  if (is_aligned(bytes, leaf.dtype) && !leaf.swaps) return out;
+  if (is_aligned(bytes, leaf.dtype) && !leaf.swaps && leaf.dtype != DType::boolean) return out;
   const MutableBufferPtr copy = HeapBuffer::make(count * leaf.item_bytes());
   if (copy->size() > 0) std::memcpy(copy->mutable_data(), bytes, copy->size());
+  if (leaf.dtype == DType::boolean) to_booleans(copy->mutable_data(), copy->size());
   if (leaf.swaps) swap_bytes(copy->mutable_data(), copy->size() / size_of(leaf.dtype), size_of(leaf.dtype));
   out.buffer = copy, out.offset = 0;
   return out;
