@@ -46,3 +46,14 @@ def test_one_pipeline_gives_one_hash(photos, tmp_path):
 
 def test_inference_sees_each_sample_exactly_once(photos):
     assert "each of the 10 samples exactly once" in example("inference.py", photos)
+
+
+def test_a_folder_becomes_one_hdf5_file(photos, tmp_path):
+    path = tmp_path / "images.h5"
+    command = [sys.executable, ROOT / "examples" / "imagenet_hdf5.py", photos, path]
+    first, again = (
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+        for _ in range(2)
+    )
+    assert first.startswith("10 images; (224, 224, 3) uint8; labels [0, 1]\n") and again == first
+    assert path.read_bytes().startswith(b"\x89HDF")
