@@ -44,6 +44,11 @@ def read_arrow(path: Path, kind: str) -> hr.Dataset:
     return readers.read_arrow(path)
 
 
+def read_hdf5(path: Path, kind: str) -> hr.Dataset:
+    """Read fields as they were called."""
+    return readers.read_hdf5(path)
+
+
 def read_lmdb(path: Path, kind: str) -> hr.Dataset:
     """Read Datums: the field beside the image is their label."""
     return readers.read_lmdb(path, values="datum").map(lambda s: {"image": s.image, "x": s.label})
@@ -79,6 +84,7 @@ def read_tfrecord(path: Path, kind: str) -> hr.Dataset:
 
 FORMATS: dict[str, tuple[str, Callable[[Path, str], hr.Dataset]]] = {
     "arrow": ("a.arrow", read_arrow),
+    "hdf5": ("a.h5", read_hdf5),
     "lmdb": ("a.lmdb", read_lmdb),
     "recordio": ("a.rec", read_recordio),
     "tfrecord": ("a.tfrecord", read_tfrecord),
@@ -87,27 +93,27 @@ FORMATS: dict[str, tuple[str, Callable[[Path, str], hr.Dataset]]] = {
 # "same": dtype, shape and bytes. "i64": the same numbers in that dtype, "bytes" of a str. "flat": all of them, but not their shape. "-":
 # refused by name, before anything is written.
 TABLE = """
-                        arrow  lmdb  recordio  tfrecord
-bool                    same   i64   f32       i64
-u8                      same   i64   f32       i64
-u16                     same   i64   f32       i64
-u32                     same   i64   f32       i64
-u64                     same   i64   f32       i64
-i8                      same   i64   f32       i64
-i16                     same   i64   f32       i64
-i32                     same   i64   f32       i64
-i64                     same   same  f32       same
-f16                     same   -     f32       f32
-f32                     same   -     same      same
-f64                     same   -     f32       flat
-bytes                   same   -     -         same
-str                     same   -     -         bytes
-u8 (4)                  same   -     f32       same
-f32 (2, 3)              same   -     -         same
-i64 (?)                 same   -     f32       same
-i64 (?), some empty     same   -     -         same
-f32 (?, 4)              same   -     -         same
-u8 (?, ?, 3)            -      -     -         flat
+                        arrow  hdf5  lmdb  recordio  tfrecord
+bool                    same   same  i64   f32       i64
+u8                      same   same  i64   f32       i64
+u16                     same   same  i64   f32       i64
+u32                     same   same  i64   f32       i64
+u64                     same   same  i64   f32       i64
+i8                      same   same  i64   f32       i64
+i16                     same   same  i64   f32       i64
+i32                     same   same  i64   f32       i64
+i64                     same   same  same  f32       same
+f16                     same   same  -     f32       f32
+f32                     same   same  -     same      same
+f64                     same   same  -     f32       flat
+bytes                   same   same  -     -         same
+str                     same   same  -     -         bytes
+u8 (4)                  same   same  -     f32       same
+f32 (2, 3)              same   same  -     -         same
+i64 (?)                 same   same  -     f32       same
+i64 (?), some empty     same   same  -     -         same
+f32 (?, 4)              same   same  -     -         same
+u8 (?, ?, 3)            -      -     -     -         flat
 """
 
 
