@@ -107,6 +107,36 @@ def test_feather_and_metadata_of_arrow(tmp_path: Path) -> None:
     assert hr.read(tmp_path / "a.feather").metadata["classes"] == ["cat", "dog"]
 
 
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_tensors_of_arrow_go_both_ways(tmp_path: Path, dtype: str) -> None:
+    """Arrays of one shape as pyarrow's tensors, and its tensors as arrays."""
+    pa = pytest.importorskip("pyarrow")
+    ipc = pytest.importorskip("pyarrow.ipc")
+    arrays = np.arange(3 * 24).reshape(3, 2, 3, 4).astype(numpy_dtype(dtype))
+    with hr.writer(tmp_path / "a.arrow", {"x": (dtype, [2, 3, 4])}, options={"tensors": True}) as w:
+        for array in arrays:
+            w.write({"x": array})
+    with ipc.open_file(tmp_path / "a.arrow") as file:
+        column = file.read_all().column("x").combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0)
+    assert isinstance(column, pa.FixedShapeTensorArray) and column.type.shape == [2, 3, 4]
+    if dtype == "bool":
+        assert column.storage.to_pylist() == arrays.reshape(3, 24).tolist()
+        return
+    assert np.array_equal(column.to_numpy_ndarray(), arrays)
+    turned = pa.ExtensionArray.from_storage(
+        pa.fixed_shape_tensor(column.storage.type.value_type, [2, 3, 4], permutation=[2, 0, 1]),
+        column.storage,
+    )
+    table = pa.table({"x": pa.FixedShapeTensorArray.from_numpy_ndarray(arrays), "turned": turned})
+    with ipc.new_file(tmp_path / "b.arrow", table.schema) as file:
+        file.write_table(table)
+    back = hr.read(tmp_path / "b.arrow")
+    assert back.schema == {"x": hr.FieldSpec(dtype, (2, 3, 4)), "turned": hr.FieldSpec(dtype, (24,))}
+    assert all(np.array_equal(s["x"], array) for s, array in zip(back, arrays, strict=True))
+
+
 # ---- LMDB
 
 

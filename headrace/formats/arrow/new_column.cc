@@ -28,17 +28,22 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<NewColumn> NewColumn::make(std::string name, TensorSpec spec, bool is_large) {
+Result<NewColumn> NewColumn::make(std::string name, TensorSpec spec, ColumnForm form) {
   if (const std::string_view why = why_not(spec); !why.empty())
     return invalid(
         "arrow holds numbers, text, bytes, arrays of one shape and lists of numbers or of such arrays; " +
         std::string(why) + " ('" + name + ": " + spec.text() + "')");
-  return NewColumn(std::move(name), spec, is_large);
+  return NewColumn(std::move(name), spec, form);
 }
 
-NewColumn::NewColumn(std::string name, TensorSpec spec, bool is_large)
-    : name_(std::move(name)), spec_(spec), is_large_(is_large) {
+NewColumn::NewColumn(std::string name, TensorSpec spec, ColumnForm form)
+    : name_(std::move(name)), spec_(spec), form_(form) {
   clear();
+}
+
+Shape NewColumn::levels() const {
+  if (is_text(spec_.dtype)) return {};
+  return is_tensor() ? Shape{spec_.shape.count()} : spec_.shape;
 }
 
 void NewColumn::clear() {
@@ -49,7 +54,7 @@ void NewColumn::clear() {
 
 void NewColumn::append_offset() {
   const auto narrow = static_cast<int32_t>(items_);
-  append(offsets_, is_large_ ? std::as_bytes(std::span(&items_, 1)) : std::as_bytes(std::span(&narrow, 1)));
+  append(offsets_, is_large() ? std::as_bytes(std::span(&items_, 1)) : std::as_bytes(std::span(&narrow, 1)));
 }
 
 uint64_t NewColumn::items_of(const View& value) const {
@@ -57,7 +62,7 @@ uint64_t NewColumn::items_of(const View& value) const {
 }
 
 bool NewColumn::has_room_for(const View& value) const {
-  return is_large_ || items_ + items_of(value) <= std::numeric_limits<int32_t>::max();
+  return is_large() || items_ + items_of(value) <= std::numeric_limits<int32_t>::max();
 }
 
 void NewColumn::add(const View& value) {
@@ -70,8 +75,8 @@ void NewColumn::add(const View& value) {
 void NewColumn::append_nodes(std::vector<Node>& out) const {
   uint64_t count = rows_;
   out.push_back({count, 0});
-  if (is_text(spec_.dtype)) return;
-  for (const int64_t dim : spec_.shape.dims()) {
+  const Shape levels = this->levels();
+  for (const int64_t dim : levels.dims()) {
     count = dim == kAny ? items_ : count * static_cast<uint64_t>(dim);
     out.push_back({count, 0});
   }
@@ -82,8 +87,7 @@ void NewColumn::append_buffers(std::vector<std::span<const std::byte>>& out) {
   out.push_back(no_nulls);
   if (has_offsets()) out.push_back(offsets_);
   // Of a level of fixed-size lists there is a bitmap alone, and one of what they hold.
-  const int levels = is_text(spec_.dtype) ? 0 : spec_.shape.rank();
-  for (int i = 0; i < levels; ++i) out.push_back(no_nulls);
+  for (int i = 0; i < levels().rank(); ++i) out.push_back(no_nulls);
   if (spec_.dtype != DType::boolean) return out.push_back(values_);
   bits_.assign((values_.size() + 7) / 8, std::byte{0});
   for (size_t i = 0; i < values_.size(); ++i)

@@ -12,14 +12,22 @@
 
 namespace headrace::arrow {
 
+struct ColumnForm {
+  bool is_large = false;     // offsets of 64 bits
+  bool has_tensors = false;  // arrays of one shape are Arrow's extension type and not lists within each other
+};
+
 class NewColumn {
  public:
-  // An error when Arrow has no column for such a field. `is_large`: offsets of 64 bits.
-  static Result<NewColumn> make(std::string name, TensorSpec spec, bool is_large);
+  // An error when Arrow has no column for such a field.
+  static Result<NewColumn> make(std::string name, TensorSpec spec, ColumnForm form);
 
   const std::string& name() const { return name_; }
   const TensorSpec& spec() const { return spec_; }
-  bool is_large() const { return is_large_; }
+  bool is_large() const { return form_.is_large; }
+  bool is_tensor() const { return form_.has_tensors && spec_.is_static() && spec_.shape.rank() > 0; }
+  // The sizes of the lists within each other that it is stored as, kAny of those between offsets.
+  Shape levels() const;
   // Runs between offsets: text, bytes, lists.
   bool has_offsets() const { return is_text(spec_.dtype) || is_list(); }
   bool is_list() const { return !is_text(spec_.dtype) && spec_.shape.rank() > 0 && spec_.shape[0] == kAny; }
@@ -37,13 +45,13 @@ class NewColumn {
   void append_buffers(std::vector<std::span<const std::byte>>& out);
 
  private:
-  NewColumn(std::string name, TensorSpec spec, bool is_large);
+  NewColumn(std::string name, TensorSpec spec, ColumnForm form);
   uint64_t items_of(const View& value) const;  // that a list gets
   void append_offset();
 
   std::string name_;
   TensorSpec spec_;
-  bool is_large_;
+  ColumnForm form_;
   uint64_t rows_ = 0, items_ = 0;  // items: what offsets count
   std::vector<std::byte> values_, offsets_;
   std::vector<std::byte> bits_;  // booleans, eight a byte

@@ -67,18 +67,38 @@ TypeOf list_type(FlatBufferBuilder& builder, int64_t size, bool is_large) {
   return {is_large ? kLargeList : kList, NewTable(builder).end()};
 }
 
+Offset pairs_of(FlatBufferBuilder& builder, const About& about) {
+  std::vector<Offset> pairs;
+  for (const auto& [key, value] : about) {
+    const auto name = builder.CreateString(key), text = builder.CreateString(value);
+    pairs.push_back(NewTable(builder).offset(0, name).offset(1, text).end());
+  }
+  return Offset(builder.CreateVector(pairs).o);
+}
+
+// What tells those who know the type that its numbers have this shape.
+About extension_of(const NewColumn& column) {
+  if (!column.is_tensor()) return {};
+  Value::List shape;
+  for (const int64_t dim : column.spec().shape.dims()) shape.emplace_back(dim);
+  return {{kExtensionName, kTensorExtension},
+          {kExtensionMetadata, Value(Value::Object{{"shape", std::move(shape)}}).dump()}};
+}
+
 // Lists within lists, the innermost of numbers. What they hold is called "item", and all may be null, as in
 // pyarrow: schemas that differ in that are not the same to it.
 Offset field_of(FlatBufferBuilder& builder, const std::string& name, const NewColumn& column, int level) {
-  const TensorSpec& spec = column.spec();
-  const bool is_leaf = is_text(spec.dtype) || level == spec.shape.rank();
+  const DType dtype = column.spec().dtype;
+  const Shape levels = column.levels();
+  const bool is_leaf = level == levels.rank();
   std::vector<Offset> children;
   if (!is_leaf) children.push_back(field_of(builder, "item", column, level + 1));
   const auto items = builder.CreateVector(children);
   const auto label = builder.CreateString(name);
-  const TypeOf type = !is_leaf              ? list_type(builder, spec.shape[level], column.is_large())
-                      : is_text(spec.dtype) ? text_type(builder, spec.dtype, column.is_large())
-                                            : number_type(builder, spec.dtype);
+  const TypeOf type = !is_leaf         ? list_type(builder, levels[level], column.is_large())
+                      : is_text(dtype) ? text_type(builder, dtype, column.is_large())
+                                       : number_type(builder, dtype);
+  const Offset pairs = pairs_of(builder, level == 0 ? extension_of(column) : About());
   const uint8_t may_be_null = 1;
   return NewTable(builder)
       .offset(0, label)
@@ -86,19 +106,17 @@ Offset field_of(FlatBufferBuilder& builder, const std::string& name, const NewCo
       .number(2, type.kind)
       .offset(3, type.table)
       .offset(5, items)
+      .offset(6, pairs)
       .end();
 }
 
 Offset schema_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about) {
-  std::vector<Offset> fields, pairs;
+  std::vector<Offset> fields;
   for (const NewColumn& column : columns) fields.push_back(field_of(builder, column.name(), column, 0));
-  for (const auto& [key, value] : about) {
-    const auto name = builder.CreateString(key), text = builder.CreateString(value);
-    pairs.push_back(NewTable(builder).offset(0, name).offset(1, text).end());
-  }
-  const auto all_fields = builder.CreateVector(fields), all_pairs = builder.CreateVector(pairs);
+  const auto all_fields = builder.CreateVector(fields);
+  const Offset pairs = pairs_of(builder, about);
   const int16_t little_endian = 0;
-  return NewTable(builder).number(0, little_endian).offset(1, all_fields).offset(2, all_pairs).end();
+  return NewTable(builder).number(0, little_endian).offset(1, all_fields).offset(2, pairs).end();
 }
 
 constexpr int16_t kVersion5 = 4;

@@ -12,6 +12,51 @@ constexpr int kMaxDepth = 16;
 constexpr size_t kMaxColumns = 4096;
 constexpr int32_t kMaxWidth = 1 << 26;
 
+enum MetadataOf : uint8_t { kOfSchema = 2, kOfField = 6 };
+
+// The text of a key among a table's own metadata; empty when there is none.
+Result<std::string_view> own_text(const FlatTable& table, MetadataOf where, std::string_view wanted) {
+  HEADRACE_ASSIGN(const auto pairs, table.vector(where, 4));
+  for (uint32_t i = 0; i < pairs.count; ++i) {
+    HEADRACE_ASSIGN(const FlatTable pair, table.element(pairs, i));
+    HEADRACE_ASSIGN(const auto key, pair.text(0));
+    if (key == wanted) return pair.text(1);
+  }
+  return std::string_view();
+}
+
+// The JSON of such a text. Rows can be read without it, so damage of it is no error: null then.
+Value own_object(const FlatTable& table, MetadataOf where, std::string_view key) {
+  const auto text = own_text(table, where, key);
+  if (!text.ok() || text->empty()) return {};
+  const auto value = Value::parse(*text);
+  return value.ok() && value->object() ? *value : Value();
+}
+
+bool in_order(const Value& permutation) {
+  if (permutation.is_null()) return true;
+  for (int64_t i = 0; permutation.list() && i < std::ssize(*permutation.list()); ++i)
+    if ((*permutation.list())[static_cast<size_t>(i)] != Value(i)) return false;
+  return permutation.list() != nullptr;
+}
+
+// The shape that an extension says `count` numbers have; nothing when it does not, or turns them round.
+std::optional<Shape> tensor_shape(const FlatTable& field, int64_t count) {
+  const auto name = own_text(field, kOfField, kExtensionName);
+  if (!name.ok() || *name != kTensorExtension) return std::nullopt;
+  const Value about = own_object(field, kOfField, kExtensionMetadata);
+  const Value* dims = about.find("shape");
+  if (!dims || !dims->list() || dims->list()->empty() || dims->list()->size() >= kMaxRank)
+    return std::nullopt;
+  if (const Value* order = about.find("permutation"); order && !in_order(*order)) return std::nullopt;
+  Shape out;
+  for (auto dim = dims->list()->rbegin(); dim != dims->list()->rend(); ++dim) {
+    if (!dim->integer() || *dim->integer() < 0) return std::nullopt;
+    out = out.with_front(*dim->integer());
+  }
+  return out.count() == count ? std::optional(out) : std::nullopt;
+}
+
 Result<DType> int_type(const FlatTable& type) {
   HEADRACE_ASSIGN(const auto bits, type.number<int32_t>(0, 0));
   HEADRACE_ASSIGN(const auto is_signed, type.number<uint8_t>(1, 0));
@@ -240,7 +285,10 @@ class Walk {
     begin(column, 1);
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
     if (!take_numbers(column, children)) column.refused = "fixed-size lists of other things than numbers";
+    const bool is_flat = column.item.rank() == 0;
     HEADRACE_TRY(widen(column, count));
+    if (const auto shape = tensor_shape(field, count); shape && is_flat && column.refused.empty())
+      column.item = *shape;
     return keep(std::move(column));
   }
 
@@ -297,28 +345,7 @@ Result<Layout> read_layout(const FlatTable& schema, int version) {
   return out;
 }
 
-namespace {
-
-// The text of a key of the schema's; empty when there is none.
-Result<std::string_view> own_text(const FlatTable& schema, std::string_view wanted) {
-  HEADRACE_ASSIGN(const auto pairs, schema.vector(2, 4));
-  for (uint32_t i = 0; i < pairs.count; ++i) {
-    HEADRACE_ASSIGN(const FlatTable pair, schema.element(pairs, i));
-    HEADRACE_ASSIGN(const auto key, pair.text(0));
-    if (key == wanted) return pair.text(1);
-  }
-  return std::string_view();
-}
-
-}  // namespace
-
-// Whoever made the file, its rows can be read without this: damage of it is no error.
-Value written_about(const FlatTable& schema) {
-  const auto text = own_text(schema, kAboutKey);
-  if (!text.ok()) return {};
-  const auto value = Value::parse(*text);
-  return value.ok() && value->object() ? *value : Value();
-}
+Value written_about(const FlatTable& schema) { return own_object(schema, kOfSchema, kAboutKey); }
 
 namespace {
 

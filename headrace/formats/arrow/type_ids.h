@@ -4,6 +4,11 @@
 
 namespace headrace::arrow {
 
+// Keys of a field's own metadata: its type has another meaning to those who know that extension.
+inline constexpr char kExtensionName[] = "ARROW:extension:name";
+inline constexpr char kExtensionMetadata[] = "ARROW:extension:metadata";
+inline constexpr char kTensorExtension[] = "arrow.fixed_shape_tensor";
+
 // Schema.fbs: the union Type.
 enum Type : uint8_t {
   kNull = 1,

@@ -46,11 +46,13 @@ Result<Form> form_of(const WriteRequest& request) {
 }
 
 Result<std::vector<NewColumn>> columns_of(const WriteRequest& request) {
-  HEADRACE_ASSIGN(const bool is_large, request.flag("large_offsets", false));
+  arrow::ColumnForm form;
+  HEADRACE_ASSIGN(form.is_large, request.flag("large_offsets", false));
+  HEADRACE_ASSIGN(form.has_tensors, request.flag("tensors", false));
   std::vector<NewColumn> out;
   for (size_t i = 0; i < request.schema.size(); ++i) {
     HEADRACE_ASSIGN(NewColumn column,
-                    NewColumn::make(request.schema.names[i], request.schema.specs[i], is_large));
+                    NewColumn::make(request.schema.names[i], request.schema.specs[i], form));
     out.push_back(std::move(column));
   }
   if (out.empty()) return invalid("arrow wants at least one field, got none");
@@ -176,14 +178,17 @@ const WriterRegistration registered({
     .name = "arrow",
     .doc = "Arrow IPC files (Feather V2) and streams: a column for each field.",
     .ending = ".arrow",
-    .options = {{"rows_per_batch", "int | None",
-                 "Rows of a record batch; as many as make 1 MiB, 256 KiB when compressed, when not given.",
-                 Value()},
-                {"compression", "str", "\"none\", \"lz4\" or \"zstd\", of each buffer on its own.", "none"},
-                {"stream", "bool", "An IPC stream, which has no footer.", false},
-                {"large_offsets", "bool",
-                 "Offsets of 64 bits: large_binary, large_utf8, large_list, for values of 2 GiB and more.",
-                 false}},
+    .options =
+        {{"rows_per_batch", "int | None",
+          "Rows of a record batch; as many as make 1 MiB, 256 KiB when compressed, when not given.", Value()},
+         {"compression", "str", "\"none\", \"lz4\" or \"zstd\", of each buffer on its own.", "none"},
+         {"stream", "bool", "An IPC stream, which has no footer.", false},
+         {"large_offsets", "bool",
+          "Offsets of 64 bits: large_binary, large_utf8, large_list, for values of 2 GiB and more.", false},
+         {"tensors", "bool",
+          "Arrays of one shape as arrow.fixed_shape_tensor, which pyarrow hands out as such, and not as "
+          "lists within each other.",
+          false}},
     .make = make,
     .other_endings = {{".feather", Value(Value::Object())},
                       {".ipc", Value(Value::Object())},

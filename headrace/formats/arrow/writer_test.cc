@@ -77,13 +77,14 @@ TEST(ArrowWriter, EveryKindOfFieldComesBack) {
   for (const char* compression : {"none", "lz4", "zstd"})
     for (const bool stream : {false, true})
       for (const Value& rows : {Value(), Value(1), Value(7), Value(1000)})
-        for (const bool large : {false, true})
+        for (const bool either : {false, true})
           EXPECT_EQ(written_and_read(given, options_of({{"compression", compression},
                                                         {"stream", stream},
                                                         {"rows_per_batch", rows},
-                                                        {"large_offsets", large}})),
+                                                        {"large_offsets", either},
+                                                        {"tensors", either != stream}})),
                     "")
-              << compression << stream << rows.dump() << large;
+              << compression << stream << rows.dump() << either;
 }
 
 TEST(ArrowWriter, ATableWithoutRowsHasItsColumns) {
