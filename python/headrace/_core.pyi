@@ -170,7 +170,7 @@ def check_rewrites(names: Set[str]) -> None:
 def merge_states(states: list) -> dict:
     """One state for any world from those of all ranks."""
 
-def index(node: Node, step: int, workers: int) -> dict:
+def index(node: Node, step: int, workers: int, beside: bool) -> dict:
     """Find the entropy points of encoded images ahead."""
 
 class Loader:
