@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "headrace/formats/arrow/body.h"
+#include "headrace/formats/arrow/single_row.h"
 
 namespace headrace::arrow {
 namespace {
@@ -60,15 +61,21 @@ class Rows final : public Block {
 };
 
 // A batch whose bytes, metadata first, are `bytes`.
-Result<std::vector<Values>> read_batch(const TableFile& file, const Bytes& bytes, uint64_t rows,
-                                       size_t* held) {
+Result<Batch> batch_in(const TableFile& file, const Bytes& bytes) {
   HEADRACE_ASSIGN(const Message message, Message::read(bytes.span()));
-  HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
+  HEADRACE_ASSIGN(Batch batch, Batch::of(message));
   HEADRACE_TRY(batch.fits(*file.layout));
+  return batch;
+}
+
+Bytes body_in(const Bytes& bytes) {
   const uint64_t metadata = metadata_length(bytes.span());
-  HEADRACE_ASSIGN(
-      const Body body,
-      Body::whole(*file.columns, batch, {bytes.buffer, bytes.offset + metadata, bytes.size - metadata}));
+  return {bytes.buffer, bytes.offset + metadata, bytes.size - metadata};
+}
+
+Result<std::vector<Values>> read_batch(const TableFile& file, const Batch& batch, const Bytes& bytes,
+                                       uint64_t rows, size_t* held) {
+  HEADRACE_ASSIGN(const Body body, Body::whole(*file.columns, batch, body_in(bytes)));
   HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(*file.columns, batch, 0, rows, file.dictionaries));
   *held += body.held();
   return body.read(batch, std::move(reader));
@@ -92,9 +99,11 @@ class SingleRows final : public Block {
  private:
   Status read(const Place& place, std::vector<Tensor>& fields) const {
     const TableFile& file = table_->files[place.file];
+    const Bytes bytes{bytes_, place.at, file.batches[place.batch].length};
+    HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
+    if (read_single_row(*file.columns, batch, body_in(bytes), fields)) return {};
     size_t held = 0;
-    HEADRACE_ASSIGN(const std::vector<Values> columns,
-                    read_batch(file, {bytes_, place.at, file.batches[place.batch].length}, 1, &held));
+    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, 1, &held));
     return get_row(columns, 0, table_->nulls, fields);
   }
 
@@ -147,10 +156,11 @@ class OpenGroup final : public Opening<BlockPtr> {
     return ask(Stage::metadata, begin_, std::min(length_, kHead));
   }
 
-  Result<Step<BlockPtr>> whole(const BufferPtr& bytes) {
+  Result<Step<BlockPtr>> whole(const BufferPtr& buffer) {
+    const Bytes bytes{buffer, 0, buffer->size()};
+    HEADRACE_ASSIGN(const Batch batch, batch_in(file_, bytes));
     size_t held = 0;
-    HEADRACE_ASSIGN(std::vector<Values> columns,
-                    read_batch(file_, {bytes, 0, bytes->size()}, group_.rows, &held));
+    HEADRACE_ASSIGN(std::vector<Values> columns, read_batch(file_, batch, bytes, group_.rows, &held));
     return made(std::move(columns), held);
   }
 
