@@ -78,6 +78,20 @@ class Source {
   virtual uint64_t size() const = 0;              // exact number of samples
   virtual Place place(uint64_t index) const = 0;  // REQUIRES: index < size()
   virtual std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const = 0;
+
+  // Small samples may be opened many at a time, in whatever mix a batch wants them. `out[i]` becomes the one
+  // extent in which all of sample indices[i] lies, others beside it perhaps; its length kToEnd where there is
+  // no such extent, or a block holds more that is worth keeping. False: this source never offers it.
+  virtual bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const {
+    (void)indices, (void)out;
+    return false;
+  }
+  // A block whose row i is sample indices[i], and of whose `bytes` its extent begins at[i]. REQUIRES:
+  // extents() gave one to each of them.
+  virtual BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const {
+    (void)indices, (void)at, (void)bytes;
+    return nullptr;
+  }
   virtual uint64_t num_files() const { return 0; }
   virtual std::string file(uint64_t ordinal) const {
     (void)ordinal;

@@ -11,16 +11,19 @@ bool is_data_error(const Status& status) {
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
 }
 
+Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype) {
+  Tensor out;
+  out.dtype = dtype;
+  out.shape = {static_cast<int64_t>(rows->size())};
+  out.rows = std::move(rows);
+  return out;
+}
+
 Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
                        bool ragged, Evaluator& evaluator) {
   const auto n = static_cast<int64_t>(rows.size());
-  if (ragged || is_text(row.dtype)) {
-    Tensor out;
-    out.dtype = row.dtype;
-    out.shape = {n};
-    out.rows = std::make_shared<const std::vector<Tensor>>(rows.begin(), rows.end());
-    return out;
-  }
+  if (ragged || is_text(row.dtype))
+    return ragged_column(std::make_shared<const std::vector<Tensor>>(rows.begin(), rows.end()), row.dtype);
   const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
   for (size_t i = 1; i < rows.size(); ++i)
     if (rows[i].is_ragged() || !(rows[i].shape == shape))
@@ -38,7 +41,7 @@ Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, cons
   return out;
 }
 
-Status Body::fetch(const Ticket&, Part&, Counters&) const { return {}; }
+Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
   for (auto& row : ticket.row_outputs) {
@@ -137,7 +140,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
 Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
   ticket.num_rows = 1;
   ticket.row_outputs.resize(1);
-  ticket.parts.push_back({Part::State::ready, 0, 1, {}, {}, {}});
+  ticket.parts.push_back({.count = 1});
   return true;
 }
 
@@ -151,7 +154,7 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
 Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
   ticket.num_rows = 1;
   ticket.row_outputs.resize(1);
-  ticket.parts.push_back({Part::State::ready, 0, 1, {}, {}, {}});
+  ticket.parts.push_back({.count = 1});
   return true;
 }
 

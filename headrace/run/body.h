@@ -38,11 +38,17 @@ class Body {
   // Split the ticket and take its memory. False when the pool has no room now.
   virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const = 0;
   // Bring the blocks of a part. Only `exhausted` comes back; other failures wait in the part for its row's
-  // turn.
-  virtual Status fetch(const Ticket& ticket, Part& part, Counters& counters) const;
+  // turn. Rows that nothing is to be done with are put in place at once, by whoever read them: another worker
+  // would have to be woken, and find them in no cache.
+  virtual Status fetch(Ticket& ticket, Part& part, Counters& counters) const;
   virtual RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const = 0;
   // After the last part: `outputs` from what the parts made.
   virtual Status finish(Ticket& ticket, Evaluator& evaluator) const;
+  // The same where it is no work; false where it is. Called under the executor's mutex.
+  virtual bool finish_at_once(Ticket& ticket) const {
+    (void)ticket;
+    return false;
+  }
 
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
 
@@ -71,9 +77,10 @@ class LevelBody final : public Body {
   }  // between runs only
 
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
-  Status fetch(const Ticket& ticket, Part& part, Counters& counters) const override;
+  Status fetch(Ticket& ticket, Part& part, Counters& counters) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
+  bool finish_at_once(Ticket& ticket) const override;
   bool takes_positions() const override { return true; }
 
   // One element, here and now: ds[i], batches of batches. Not `valid`: of a batch that shard's Even::pad
@@ -92,6 +99,7 @@ class LevelBody final : public Body {
     uint64_t position, epoch;
     Position at;
     const BlockPtr* fetched = nullptr;
+    uint64_t in_block = 0;  // where the row is in it
     const Status* failure = nullptr;
   };
   const Level::Start& start_of(const Level& level) const;
@@ -117,7 +125,15 @@ class LevelBody final : public Body {
                  std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const;
   Status attempt(const Attempt& there, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                  std::span<Tensor> out, Identity& who) const;
-  Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
+  Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                            uint64_t* in_block) const;
+  // Rows [first, end) of a part, all of `leaf`: small ones together, others block by block. Only `exhausted`
+  // comes back, with the row it stopped at.
+  RowStatus fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters) const;
+  RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end,
+                         Counters& counters) const;
+  bool pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const;
+  bool pass_all(Ticket& ticket, const Part& part) const;
 
   std::shared_ptr<const Level> level_;
   Level::Start outer_, rows_;
@@ -143,10 +159,16 @@ class GroupBody final : public Body {
   Schema row_schema_;
 };
 
+// Rows of any shapes, shared.
+Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype);
+
 // Rows as one tensor, or as a ragged one when `ragged` or for text; rows of unequal shape are an error that
 // names both.
 Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
                        bool ragged, Evaluator& evaluator);
+
+// The sample at a position, for people.
+std::string where(const LeafPlan& leaf, const Position& at);
 
 // Whether on_error may answer this failure: what the data did, not what the run or we did.
 bool is_data_error(const Status& status);

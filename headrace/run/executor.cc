@@ -94,6 +94,7 @@ bool Executor::take_any(Duty duty, Work& work) {
     else
       hungry_->stage->take(false, work);
     work.alone = true;
+    consumer_took_ = false;
     ++running_;
     return true;
   }
@@ -163,7 +164,7 @@ void Executor::settle(Work& work) {
 bool Executor::answer_hunger(Work& work) {
   bool retry = true;
   awaits_consumer_ = false;
-  if (running_ == 0 && work.alone && work.stage->drop_fetched() == 0 &&
+  if (running_ == 0 && work.alone && !consumer_took_ && work.stage->drop_fetched() == 0 &&
       !work.stage->drop_younger(work.ticket.get())) {
     Stage* giving = root_->giving();  // no other stage is drained by the consumer itself
     awaits_consumer_ = giving && giving->has_output();
@@ -211,7 +212,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     }
     out = std::move(item.samples[0]);
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
-    awaits_consumer_ = false;
+    awaits_consumer_ = false, consumer_took_ = true;
     pump();
     return pulled;
   }

@@ -69,6 +69,7 @@ class Executor {
   size_t running_ = 0;            // parts in workers' hands
   std::optional<Work> hungry_;    // a part that was given back for want of memory
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
+  bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now
   bool starved_ = false;          // the last admission found no memory
   Status broken_;                 // why nothing goes on any more
 };

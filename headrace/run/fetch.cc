@@ -1,5 +1,6 @@
 #include "headrace/run/fetch.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "headrace/core/stop_flag.h"
@@ -14,6 +15,8 @@ constexpr uint64_t kLittle =
     256 << 10;                     // bytes: taken from the budget before it is known that they are there
 constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
 constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
+constexpr size_t kAlign = 64;               // where a read begins, as if it had a buffer of its own
+constexpr uint64_t kMostBetween = 512;      // bytes between neighbours: cheaper to read than to leave out
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
@@ -46,6 +49,57 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
   kept_.push_front({&source, block, *opened});
   if (kept_.size() > kKeptBlocks) kept_.pop_back();
   return opened;
+}
+
+namespace {
+
+// What one read brings, and where it goes.
+struct Stretch {
+  Extent extent;
+  size_t at = 0;
+};
+
+// Samples that lie one after the other, or in the same place, become one stretch; those go one after the
+// other, too. at[i]: where extents[i] then begins.
+std::vector<Stretch> stretches_of(std::span<const Extent> extents, std::vector<size_t>& at) {
+  std::vector<Stretch> out;
+  at.reserve(extents.size());
+  size_t size = 0;
+  for (const Extent& extent : extents) {
+    const bool follows = !out.empty() && out.back().extent.file == extent.file &&
+                         extent.offset >= out.back().extent.offset &&
+                         extent.offset <= out.back().extent.offset + out.back().extent.length + kMostBetween;
+    if (!follows) out.push_back({extent, (size + kAlign - 1) / kAlign * kAlign});
+    Stretch& last = out.back();
+    const uint64_t from = extent.offset - last.extent.offset;
+    last.extent.length = std::max(last.extent.length, from + extent.length);
+    at.push_back(last.at + from);
+    size = last.at + last.extent.length;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_t> indices,
+                                   std::span<const Extent> extents, Counters& counters) {
+  const uint64_t begin = now_ns();
+  std::vector<size_t> at;
+  const std::vector<Stretch> stretches = stretches_of(extents, at);
+  const size_t size = stretches.back().at + stretches.back().extent.length;
+  MutableBufferPtr buffer = pool_->take(size, Use::encoded);
+  if (!buffer) return over_budget(size, *pool_, "sample");
+  std::shared_ptr<OpenFile> opened;
+  uint64_t ordinal = 0;
+  for (const auto& [extent, to] : stretches) {
+    if (!opened || extent.file != ordinal) {
+      HEADRACE_ASSIGN(opened, file(source, extent.file));
+      ordinal = extent.file;
+    }
+    HEADRACE_TRY(read_into(*opened, extent.offset, {buffer->mutable_data() + to, extent.length}, counters));
+  }
+  counters.io_ns.add(now_ns() - begin);
+  return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
 }
 
 // Give up what is kept, whose memory others need; false when there was nothing.
@@ -119,15 +173,19 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");
-  for (uint64_t done = 0; done < length; done += kPiece) {
-    if (stop_ && stop_->raised()) return stopped();
-    const std::span piece{buffer->mutable_data() + done, std::min<uint64_t>(kPiece, length - done)};
-    HEADRACE_TRY(read_exactly(*opened, extent.offset + done, piece));
-  }
-  counters.io_reads.add(1);
-  counters.io_bytes.add(length);
+  HEADRACE_TRY(read_into(*opened, extent.offset, {buffer->mutable_data(), length}, counters));
   counters.io_ns.add(now_ns() - begin);
   return BufferPtr(std::move(buffer));
+}
+
+Status Fetcher::read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters) {
+  for (size_t done = 0; done < out.size(); done += kPiece) {
+    if (stop_ && stop_->raised()) return stopped();
+    HEADRACE_TRY(read_exactly(file, offset + done, out.subspan(done, std::min(kPiece, out.size() - done))));
+  }
+  counters.io_reads.add(1);
+  counters.io_bytes.add(out.size());
+  return {};
 }
 
 }  // namespace headrace

@@ -26,8 +26,13 @@ class Fetcher {
   // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
   // now.
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
+  // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read.
+  // REQUIRES: `extents` are what the source said of them.
+  Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
+                            std::span<const Extent> extents, Counters& counters);
 
  private:
+  Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
   Result<BlockPtr> charged(BlockPtr block);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters);

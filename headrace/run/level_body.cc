@@ -16,12 +16,6 @@ SampleId id_of(const LeafPlan& leaf, const Position& at) {
   return {at.index, at.epoch, leaf.read, at.occurrence, 0};
 }
 
-std::string where(const LeafPlan& leaf, const Position& at) {
-  if (leaf.rows) return "batch " + std::to_string(at.index);
-  const std::string place = leaf.source->where(at.index);
-  return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
-}
-
 // The line of the operator that failed, or of the read when none was reached.
 std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
   const std::string failed_at = evaluator.failed_at();
@@ -123,7 +117,7 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
     const TensorSpec& spec = schema.specs[f];
     if (leaf.batch.ragged || !spec.is_static()) {
       if (saturating_mul(ticket.num_rows, sizeof(Tensor)) > pool.ledger().budget) return false;
-      ticket.rows[f].resize(ticket.num_rows);
+      ticket.rows[f] = std::make_shared<std::vector<Tensor>>(ticket.num_rows);
       continue;
     }
     const TensorSpec column{spec.dtype, spec.shape.with_front(static_cast<int64_t>(ticket.num_rows))};
@@ -133,33 +127,6 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
     ticket.columns[f] = {std::move(buffer), 0, spec.dtype, column.shape, nullptr};
   }
   return true;
-}
-
-Status LevelBody::fetch(const Ticket& ticket, Part& part, Counters& counters) const {
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
-  part.blocks.assign(part.count, nullptr);
-  part.failures.assign(part.count, Status());
-  const LeafPlan* last = nullptr;
-  uint64_t last_block = 0;
-  for (size_t i = 0; i < part.count; ++i) {
-    const LeafPlan& leaf = level.leaves[part.at[i].leaf];
-    if (!leaf.source || leaf.source->resident()) continue;
-    const uint64_t wanted = leaf.source->place(part.at[i].index).block;
-    if (&leaf == last && wanted == last_block && part.blocks[i - 1] && leaf.source->num_files() > 0) {
-      part.blocks[i] = part.blocks[i - 1];  // neighbours in order: the rows of one block
-      continue;
-    }
-    last = &leaf, last_block = wanted;
-    auto block = fetcher_->block(*leaf.source, wanted, counters);
-    if (block.ok())
-      part.blocks[i] = *std::move(block);
-    else if (block.status().code() == Code::exhausted)
-      return i == 0 ? block.status().after(": " + where(leaf, part.at[i]) + leaf.made_at)
-                    : Status();  // run() reads the others, when the first ones are done with
-    else
-      part.failures[i] = block.status();
-  }
-  return {};
 }
 
 // Rows of a resident source that go through no program: one copy for the whole part.
@@ -188,11 +155,16 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;
   const uint64_t step = ticket.batch ? 1 : ticket.item.step;
   std::vector<MutView> slots(ticket.slots.size());
-  std::vector<Tensor> out(level.schema.size());
+  std::vector<Tensor> out(level.schema.size()), passing;
   for (size_t i = 0; i < part.count; ++i) {
+    if (ticket.batch && pass(ticket, part, i, passing)) {
+      part.blocks[i] = nullptr;
+      continue;
+    }
     const size_t n = part.first + i;
-    Row row{&level, first + n * step, epoch, part.at[i], nullptr, nullptr};
-    if (!part.blocks.empty()) row.fetched = &part.blocks[i], row.failure = &part.failures[i];
+    Row row{&level, first + n * step, epoch, part.at[i]};
+    if (!part.blocks.empty())
+      row.fetched = &part.blocks[i], row.in_block = part.rows[i], row.failure = &part.failures[i];
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];
       slots[f] = {spec.dtype, spec.shape, nullptr};
@@ -202,7 +174,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     Status status = run_row(row, evaluator, slots, out, who);
     if (ticket.batch && status.ok()) {
       for (size_t f = 0; f < slots.size(); ++f)
-        if (!slots[f].data) ticket.rows[f][n] = std::move(out[f]);
+        if (!slots[f].data) (*ticket.rows[f])[n] = std::move(out[f]);
     } else if (!ticket.batch && (status.ok() || keeps(status, 0))) {
       Sample sample{who.id, who.shown, std::move(out), nullptr};
       if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));
@@ -273,10 +245,15 @@ Status LevelBody::attempt(const Attempt& there, const Row& row, Evaluator& evalu
   return replace(there, row, leaf, evaluator, slots, out, who, std::move(status));
 }
 
-Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const {
+// And where in it the row is.
+Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                                     uint64_t* in_block) const {
   if (row.failure && !row.failure->ok()) return *row.failure;
+  *in_block = row.in_block;
   if (row.fetched && *row.fetched) return *row.fetched;
-  return fetcher_->block(*leaf.source, leaf.source->place(row.at.index).block, evaluator.counters());
+  const Place place = leaf.source->place(row.at.index);
+  *in_block = place.row;
+  return fetcher_->block(*leaf.source, place.block, evaluator.counters());
 }
 
 Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
@@ -293,11 +270,13 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   }
   const bool resident = leaf.source->resident();
   BlockPtr held;
-  if (!resident) {
-    HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator));
+  uint64_t index = 0;
+  if (resident) {
+    index = leaf.source->place(row.at.index).row;
+  } else {
+    HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
   }
   const Block& block = resident ? *resident_[leaf.ordinal] : *held;
-  const uint64_t index = leaf.source->place(row.at.index).row;
   bool gathered = resident && leaf.incoming.size() > 0;
   for (size_t f = 0; gathered && f < leaf.incoming.size(); ++f) {
     const TensorSpec& spec = leaf.incoming.specs[f];
@@ -325,8 +304,13 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), ticket.columns, nullptr};
   for (size_t f = 0; f < schema.size(); ++f) {
     if (ticket.slots[f].data) continue;
+    const TensorSpec& spec = schema.specs[f];
+    if (leaf.batch.ragged || is_text(spec.dtype)) {
+      sample.fields[f] = ragged_column(ticket.rows[f], spec.dtype);
+      continue;
+    }
     HEADRACE_ASSIGN(sample.fields[f],
-                    collate(ticket.rows[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
+                    collate(*ticket.rows[f], spec, schema.names[f], leaf.batch.ragged, evaluator));
   }
   const std::string place = where(leaf, ticket.batch_at);
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
@@ -334,6 +318,25 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
   ticket.rows.clear(), ticket.columns.clear();
   return {};
+}
+
+// What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
+// rows.
+bool LevelBody::finish_at_once(Ticket& ticket) const {
+  if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
+  const LeafPlan& leaf = *ticket.batch;
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (!ticket.slots[f].data && !leaf.batch.ragged && !is_text(schema.specs[f].dtype)) return false;
+  Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), std::move(ticket.columns),
+                nullptr};
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (!ticket.slots[f].data)
+      sample.fields[f] = ragged_column(std::move(ticket.rows[f]), schema.specs[f].dtype);
+  ticket.outputs.clear();
+  ticket.outputs.push_back(std::move(sample));
+  ticket.rows.clear(), ticket.columns.clear();
+  return true;
 }
 
 Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_t epoch, uint32_t occurrence,
@@ -345,7 +348,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
   if (!leaf.rows) {
     std::vector<Tensor> out(leaf.schema().size());
     Identity who;
-    HEADRACE_TRY(run_row({&level, position, epoch, at, nullptr, nullptr}, evaluator, {}, out, who));
+    HEADRACE_TRY(run_row({&level, position, epoch, at}, evaluator, {}, out, who));
     return Sample{who.id, who.shown, std::move(out), nullptr};
   }
   return batch_of(level, leaf, at, evaluator);

@@ -217,11 +217,12 @@ void Stage::take_this(const Work& wanted, Work& work) {
 
 void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
+  const uint64_t begin = thread_cpu_ns();
   if (work.io) {
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
+    work.busy_ns = thread_cpu_ns() - begin;
     return;
   }
-  const uint64_t begin = thread_cpu_ns();
   if (work.part == Work::kFinish)
     work.result.status = body_->finish(ticket, evaluator);
   else
@@ -244,7 +245,7 @@ void Stage::finish(Work& work) {
     return;
   }
   Part& part = ticket->parts[work.part];
-  if (work.io && ticket->error.ok()) {
+  if (work.io && ticket->error.ok() && !part.has_passed) {
     part.state = Part::State::ready;
     make_runnable(ticket, work.part);
     return;
@@ -258,10 +259,9 @@ void Stage::finish(Work& work) {
 void Stage::part_done(const TicketPtr& ticket) {
   if (ticket->parts_left > 0) --ticket->parts_left;
   if (ticket->parts_left > 0) return;
-  if (ticket->error.ok())
-    make_runnable(ticket, Work::kFinish);
-  else
-    ticket->done = true;
+  if (ticket->error.ok() && !body_->finish_at_once(*ticket)) return make_runnable(ticket, Work::kFinish);
+  ticket->done = true;
+  if (ticket->error.ok()) ticket->parts.clear();
 }
 
 void Stage::settle_grain(const Work& work) {
@@ -285,6 +285,7 @@ size_t Stage::drop_fetched() {
       Part& part = ticket->parts[p];
       if (part.state != Part::State::ready || part.blocks.empty()) continue;
       part.blocks.clear(), part.failures.clear();
+      ticket->take_back(part);
       part.state = Part::State::io;
       ready_.erase({ticket->serial, p});
       io_.emplace(ticket->serial, p);

@@ -32,7 +32,9 @@ struct Part {
   size_t first = 0, count = 0;   // rows of the ticket
   std::vector<Position> at;      // located rows of a level
   std::vector<BlockPtr> blocks;  // one per row, once fetched; empty for what needs no reading
+  std::vector<uint64_t> rows;    // where in its block each row is
   std::vector<Status> failures;  // of fetching, one per row; empty when all went well
+  bool has_passed = false;       // its rows are in place: there is nothing to run
 };
 
 struct Ticket {
@@ -44,10 +46,10 @@ struct Ticket {
   size_t parts_left = 0;
   std::vector<MutView> slots;   // per field of a row: the whole batch's memory, or no data when rows differ
   std::vector<Tensor> columns;  // owners of `slots`
-  std::vector<std::vector<Tensor>> rows;         // per field without a slot: its rows
-  std::vector<std::vector<Sample>> row_outputs;  // what each row became, when rows are not a batch
-  const LeafPlan* batch = nullptr;               // the batch that the rows make up, or null
-  Position batch_at;                             // where it stands
+  std::vector<std::shared_ptr<std::vector<Tensor>>> rows;  // per field without a slot: its rows, or null
+  std::vector<std::vector<Sample>> row_outputs;            // what each row became, when rows are not a batch
+  const LeafPlan* batch = nullptr;                         // the batch that the rows make up, or null
+  Position batch_at;                                       // where it stands
   std::vector<Sample> outputs;
   std::vector<uint64_t> ends;  // per row: outputs of it and the rows before; empty for a batch
   static constexpr uint64_t kAll = ~uint64_t{0};
@@ -56,6 +58,11 @@ struct Ticket {
   size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
   bool done = false, dropped = false;
 
+  // Drop the rows of a part that were put in place; it starts again.
+  void take_back(const Part& part) {
+    for (const auto& all : rows)
+      for (size_t n = part.first; all && n < part.first + part.count; ++n) (*all)[n] = {};
+  }
   bool used_up() const { return done && error.ok() && emitted >= outputs.size(); }
 };
 using TicketPtr = std::shared_ptr<Ticket>;

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import ops
 from ._arguments import did_you_mean
+from ._core import BytesColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._index import index
@@ -41,6 +42,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 __all__ = [
     "IMAGENET_MEAN",
     "IMAGENET_STD",
+    "BytesColumn",
     "CorruptSample",
     "Dataset",
     "EpochView",

@@ -2,10 +2,31 @@
 """The compiled half of Headrace. Use the package headrace."""
 
 from collections.abc import Sequence, Set
+from typing import overload
 
 
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
+
+class BytesColumn(Sequence[bytes]):
+    """
+    A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.
+
+    It shares the batch's memory, which stays as long as the column or a view does. It compares, prints and
+    pickles as the list of its rows.
+    """
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def views(self) -> list[memoryview]:
+        """
+        Show each row without a copy, as a read-only `memoryview` that keeps the row's memory.
+        """
+
+    def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]: ...
 
 class Source:
     """Data with random access, as the engine sees it."""

@@ -182,6 +182,8 @@ def _is_column(node: object) -> bool:
 
 
 def _column(column: Any, name: str) -> Any:
+    if isinstance(column, _core.BytesColumn):
+        return list(column)
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
     array = np.asarray(column)

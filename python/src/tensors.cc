@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "bytes_column.h"
 #include "errors.h"
 #include "module.h"
 
@@ -125,6 +126,7 @@ SharedObject share(nb::object object) {
 
 nb::object to_python(const Tensor& tensor) {
   if (tensor.is_ragged()) {
+    if (tensor.dtype == DType::bytes) return bytes_column(tensor);
     nb::list out;
     for (const Tensor& row : *tensor.rows) out.append(to_python(row));
     return out;
@@ -135,6 +137,11 @@ nb::object to_python(const Tensor& tensor) {
   const bool writable = is_mine_alone(tensor);  // before one more holds the memory
   Memory memory{tensor.buffer, const_cast<std::byte*>(view.data), view.size_bytes(), writable};
   return array(view.dtype, view.shape, std::move(memory));
+}
+
+nb::object memory_of(const Tensor& tensor) {
+  const View view = tensor.view();
+  return nb::cast(Memory{tensor.buffer, const_cast<std::byte*>(view.data), view.size_bytes(), false});
 }
 
 nb::object copy_to_python(const View& view) {
@@ -188,6 +195,7 @@ Tensor to_column(const nb::list& rows) {
 void bind_tensors(nb::module_& m) {
   nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
                      "Bytes of a tensor; NumPy arrays are made of it.");
+  bind_bytes_column(m);
 }
 
 nb::tuple spec_to_python(const TensorSpec& spec) {

@@ -16,8 +16,11 @@ using SharedObject = std::shared_ptr<nb::object>;
 SharedObject share(nb::object object);
 
 // A leaf of a sample: bytes, str, a NumPy scalar (rank 0), an array that shares the tensor's memory, or a
-// list of those for ragged rows. The array is writable when nobody else holds the memory. bf16 comes as u16.
+// list of those for ragged rows; a column for rows of bytes. The array is writable when nobody else holds the
+// memory. bf16 comes as u16.
 nb::object to_python(const Tensor& tensor);
+// The tensor's bytes for Python's buffer protocol, read-only and shared.
+nb::object memory_of(const Tensor& tensor);
 // The same as a copy of borrowed bytes, always writable.
 nb::object copy_to_python(const View& view);
 // Text or a dense array: NumPy arrays in C order share their memory, bytes and str are copied. Throws

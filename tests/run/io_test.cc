@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "headrace/formats/open.h"
+#include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/faulty_store.h"
 #include "headrace/io/testing/memory_store.h"
@@ -33,7 +34,7 @@ struct Outcome {
 Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store,
             const std::function<Dataset(Dataset)>& verbs, LoaderOptions options) {
   Outcome out;
-  auto source = open_source(*opened, "data");
+  auto source = open_source(*opened, opened->info("data").ok() ? "data" : "records");
   EXPECT_TRUE(source.ok()) << source.status().text();
   const Dataset dataset = verbs(from_source(*source));
   EXPECT_TRUE(dataset.node().ok()) << dataset.node().status().text();
@@ -127,6 +128,80 @@ TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
     ASSERT_EQ(got.failure.code(), Code::exhausted) << got.failure.text();
     EXPECT_NE(got.failure.text().find("memory budget is 20480"), std::string_view::npos)
         << got.failure.text();
+  }
+}
+
+// Small records, which are read together, in one file with larger ones that are not.
+std::vector<std::string> records() {
+  std::vector<std::string> out;
+  for (int i = 0; i < 90; ++i) {
+    const int size = i % 9 == 0 ? 17'000 + 100 * i : i % 7 == 0 ? 4000 + i : i % 5 * 40;
+    out.push_back(std::to_string(i) + std::string(static_cast<size_t>(size), char('a' + i % 26)));
+  }
+  return out;
+}
+
+std::shared_ptr<MemoryStore> record_file(const std::string& bytes) {
+  auto store = std::make_shared<MemoryStore>();
+  store->add("records", bytes);
+  return store;
+}
+
+std::vector<std::string> in_batches(const std::vector<std::string>& records, size_t size) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (i % size == 0) out.emplace_back();
+    out.back() += records[i];
+  }
+  return out;
+}
+
+TEST(ExecutorReading, RecordsReadTogetherAreTheSameOnEverySchedule) {
+  const auto store = record_file(framed(records()));
+  const auto ordered = [](Dataset d) { return d.batch(32); };
+  const auto shuffled = [](Dataset d) { return d.shuffle({.seed = 3}).batch(32); };
+  const auto single = [](Dataset d) { return d.shuffle({.seed = 3}); };
+  const Outcome expected = run(store, store, shuffled, options(0));
+  const Outcome alone = run(store, store, single, options(0));
+  EXPECT_EQ(in_batches(alone.elements, 32), expected.elements);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    auto faulty = std::make_shared<FaultyStore>(store, Faults{.seed = seed, .short_reads = 400});
+    const size_t budget = seed % 2 == 0 ? size_t{64} << 20 : size_t{400} << 10;
+    const Outcome got = run(store, faulty, ordered, options(seed, budget));
+    ASSERT_TRUE(got.failure.ok()) << seed << ": " << got.failure.text();
+    ASSERT_EQ(got.elements, in_batches(records(), 32)) << seed;
+    ASSERT_TRUE(run(store, faulty, shuffled, options(seed, budget)) == expected) << seed;
+    ASSERT_TRUE(run(store, faulty, single, options(seed, budget)) == alone) << seed;
+  }
+}
+
+TEST(ExecutorReading, RecordsThatFitOneByOneNeedNotFitTogether) {
+  const std::vector<std::string> many(42, std::string(5000, 'x'));  // 5120 bytes each, 16384 for three
+  const auto store = record_file(framed(many));
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Outcome got = run(store, store, [](Dataset d) { return d.batch(3); }, options(seed, 15'900));
+    ASSERT_TRUE(got.failure.ok()) << seed << ": " << got.failure.text();
+    ASSERT_EQ(got.elements, in_batches(many, 3)) << seed;
+  }
+}
+
+// One record is damaged, and the file is cut behind the 60th after it was opened: what was read together with
+// them comes out.
+TEST(ExecutorReading, DamageCostsNoNeighboursOnAnySchedule) {
+  const std::vector<std::string> all = records();
+  const std::string whole = framed(all);
+  const std::vector<std::string> before(all.begin(), all.begin() + 60);
+  std::string damaged = whole.substr(0, framed(before).size() + 5);
+  damaged[framed(std::vector(all.begin(), all.begin() + 12)).size() + 13] ^= 1;
+  std::vector<std::string> good = before;
+  good.erase(good.begin() + 12);
+  const auto store = record_file(whole), cut = record_file(damaged);
+  const auto skipping = [](Dataset d) { return d.on_error(OnErrorPolicy::skip).batch(16); };
+  const Outcome raised = run(store, cut, [](Dataset d) { return d.batch(16); }, options(0));
+  EXPECT_NE(raised.failure.text().find("record 12 at byte"), std::string_view::npos) << raised.failure.text();
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    ASSERT_EQ(run(store, cut, skipping, options(seed)).elements, in_batches(good, 16)) << seed;
+    ASSERT_TRUE(run(store, cut, [](Dataset d) { return d.batch(16); }, options(seed)) == raised) << seed;
   }
 }
 

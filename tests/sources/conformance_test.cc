@@ -75,6 +75,37 @@ TEST_P(SourceConformance, SequentialReadingGivesTheStatedSamples) {
   }
 }
 
+// In any mix, the same one twice, with bytes between them.
+TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  std::vector<uint64_t> indices = shuffled(case_.samples.size(), 1);
+  indices.push_back(indices[0]);
+  std::vector<Extent> extents(indices.size());
+  if (!(*source)->extents(indices, extents)) GTEST_SKIP() << "it offers none";
+  std::vector<uint64_t> taken;
+  std::vector<size_t> at;
+  std::string bytes;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (extents[i].length == kToEnd) continue;
+    const auto file = store_.open((*source)->file(extents[i].file));
+    const auto some = read_bytes(**file, extents[i].offset, extents[i].length);
+    ASSERT_TRUE(some.ok()) << some.status().text();
+    bytes.resize((bytes.size() + 8) / 8 * 8, '?');
+    taken.push_back(indices[i]), at.push_back(bytes.size());
+    bytes.append(reinterpret_cast<const char*>((*some)->data()), (*some)->size());
+  }
+  if (taken.empty()) GTEST_SKIP() << "none lies alone";
+  const BlockPtr block = (*source)->together(taken, at, text_tensor(bytes).buffer);
+  std::vector<Tensor> fields;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const Status status = block->get(i, fields);
+    ASSERT_TRUE(status.ok()) << status.text();
+    EXPECT_EQ(sample_text(fields), case_.samples[taken[i]]) << (*source)->where(taken[i]);
+  }
+  EXPECT_FALSE(block->get(taken.size(), fields).ok());
+}
+
 TEST_P(SourceConformance, FieldsAreAsTheSchemaSays) {
   const auto source = open_source_case(case_, store_);
   ASSERT_TRUE(source.ok()) << source.status().text();

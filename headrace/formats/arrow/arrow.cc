@@ -29,6 +29,13 @@ class ArrowSource final : public Source {
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     return arrow::open_group(table_, table_->group_of(block));
   }
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    for (size_t i = 0; i < indices.size(); ++i) out[i] = arrow::extent_of(*table_, indices[i]);
+    return true;
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    return arrow::single_rows(table_, indices, at, std::move(bytes));
+  }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 

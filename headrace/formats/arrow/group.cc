@@ -5,32 +5,14 @@
 #include <optional>
 
 #include "headrace/formats/arrow/body.h"
+#include "headrace/formats/arrow/single_row.h"
 
 namespace headrace::arrow {
 namespace {
 
-constexpr uint64_t kRunBytes = 1024;    // batches of one row that begin in the same KiB are read together
 constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
 constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
 constexpr uint64_t kHead = 4096;        // usually all of a batch's metadata
-
-bool is_small(const TableFile& file, uint64_t batch) {
-  const Contents& contents = file.contents;
-  return !contents.is_compressed && file.batches[batch].length < kRunBytes &&
-         contents.rows_before(batch + 1) - contents.rows_before(batch) == 1;
-}
-
-uint64_t page_of(const TableFile& file, uint64_t batch) { return file.batches[batch].offset / kRunBytes; }
-
-Group run_of(const TableFile& file, uint64_t batch) {
-  const auto joins = [&](uint64_t other) {
-    return page_of(file, other) == page_of(file, batch) && is_small(file, other);
-  };
-  uint64_t first = batch, end = batch + 1;
-  while (first > 0 && joins(first - 1)) --first;
-  while (end < file.batches.size() && joins(end)) ++end;
-  return {0, first, end - first, 0, end - first};
-}
 
 // Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
 uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
@@ -79,43 +61,54 @@ class Rows final : public Block {
 };
 
 // A batch whose bytes, metadata first, are `bytes`.
-Result<std::vector<Values>> read_batch(const TableFile& file, const Bytes& bytes, uint64_t rows,
-                                       size_t* held) {
+Result<Batch> batch_in(const TableFile& file, const Bytes& bytes) {
   HEADRACE_ASSIGN(const Message message, Message::read(bytes.span()));
-  HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
+  HEADRACE_ASSIGN(Batch batch, Batch::of(message));
   HEADRACE_TRY(batch.fits(*file.layout));
+  return batch;
+}
+
+Bytes body_in(const Bytes& bytes) {
   const uint64_t metadata = metadata_length(bytes.span());
-  HEADRACE_ASSIGN(
-      const Body body,
-      Body::whole(*file.columns, batch, {bytes.buffer, bytes.offset + metadata, bytes.size - metadata}));
+  return {bytes.buffer, bytes.offset + metadata, bytes.size - metadata};
+}
+
+Result<std::vector<Values>> read_batch(const TableFile& file, const Batch& batch, const Bytes& bytes,
+                                       uint64_t rows, size_t* held) {
+  HEADRACE_ASSIGN(const Body body, Body::whole(*file.columns, batch, body_in(bytes)));
   HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(*file.columns, batch, 0, rows, file.dictionaries));
   *held += body.held();
   return body.read(batch, std::move(reader));
 }
 
-// Batches of one row; each is looked into when its row is asked for, as of a shuffled epoch's visit only one
-// is.
-class Run final : public Block {
+// Batches of one row, read together; each is looked into when its row is asked for.
+class SingleRows final : public Block {
  public:
-  Run(std::shared_ptr<const Table> table, const Group& group, BufferPtr bytes)
-      : table_(std::move(table)), group_(group), bytes_(std::move(bytes)) {}
+  struct Place {
+    size_t file = 0;
+    uint64_t batch = 0;
+    size_t at = 0;  // in `bytes`
+  };
+  SingleRows(std::shared_ptr<const Table> table, std::vector<Place> places, BufferPtr bytes)
+      : table_(std::move(table)), places_(std::move(places)), bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= group_.rows) return no_row(group_.rows, row);
-    return read(row, fields).before("arrow: ");
+    if (row >= places_.size()) return no_row(places_.size(), row);
+    return read(places_[row], fields).before("arrow: ");
   }
 
  private:
-  Status read(uint64_t row, std::vector<Tensor>& fields) const {
-    const TableFile& file = table_->files[group_.file];
-    const RecordExtent& place = file.batches[group_.batch + row];
-    const Bytes bytes{bytes_, place.offset - file.batches[group_.batch].offset, place.length};
+  Status read(const Place& place, std::vector<Tensor>& fields) const {
+    const TableFile& file = table_->files[place.file];
+    const Bytes bytes{bytes_, place.at, file.batches[place.batch].length};
+    HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
+    if (read_single_row(*file.columns, batch, body_in(bytes), fields)) return {};
     size_t held = 0;
-    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, bytes, 1, &held));
+    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, 1, &held));
     return get_row(columns, 0, table_->nulls, fields);
   }
 
   std::shared_ptr<const Table> table_;
-  Group group_;
+  std::vector<Place> places_;
   BufferPtr bytes_;
 };
 
@@ -137,12 +130,11 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
  private:
-  enum class Stage { start, run, whole, metadata, buffers, rows };
+  enum class Stage { start, whole, metadata, buffers, rows };
 
   Result<Step<BlockPtr>> next(std::span<const BufferPtr> bytes) {
     switch (stage_) {
       case Stage::start: return start();
-      case Stage::run: return Step<BlockPtr>(std::make_shared<Run>(table_, group_, bytes[0]));
       case Stage::whole: return whole(bytes[0]);
       case Stage::metadata: return metadata(bytes[0]);
       case Stage::buffers: return buffers(bytes);
@@ -157,10 +149,6 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
   Result<Step<BlockPtr>> start() {
-    if (group_.is_run()) {
-      const RecordExtent& last = file_.batches[group_.batch + group_.batches - 1];
-      return ask(Stage::run, begin_, last.offset + last.length - begin_);
-    }
     const Contents& contents = file_.contents;
     const uint64_t rows = contents.rows_before(group_.batch + 1) - contents.rows_before(group_.batch);
     const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
@@ -168,10 +156,11 @@ class OpenGroup final : public Opening<BlockPtr> {
     return ask(Stage::metadata, begin_, std::min(length_, kHead));
   }
 
-  Result<Step<BlockPtr>> whole(const BufferPtr& bytes) {
+  Result<Step<BlockPtr>> whole(const BufferPtr& buffer) {
+    const Bytes bytes{buffer, 0, buffer->size()};
+    HEADRACE_ASSIGN(const Batch batch, batch_in(file_, bytes));
     size_t held = 0;
-    HEADRACE_ASSIGN(std::vector<Values> columns,
-                    read_batch(file_, {bytes, 0, bytes->size()}, group_.rows, &held));
+    HEADRACE_ASSIGN(std::vector<Values> columns, read_batch(file_, batch, bytes, group_.rows, &held));
     return made(std::move(columns), held);
   }
 
@@ -257,16 +246,30 @@ Group Table::group_of(uint64_t row) const {
   const auto at = static_cast<size_t>(after - first.begin() - 1);
   const TableFile& file = files[at];
   const uint64_t in_file = row - first[at], batch = file.contents.batch_of(in_file);
-  if (is_small(file, batch)) {
-    Group run = run_of(file, batch);
-    run.file = at;
-    return run;
-  }
   const uint64_t begin = file.contents.rows_before(batch);
   const uint64_t rows = file.contents.rows_before(batch + 1) - begin;
   const uint64_t together = rows_together(*this, file, batch, rows);
   const uint64_t part = (in_file - begin) / together * together;
-  return {at, batch, 1, part, std::min(together, rows - part)};
+  return {at, batch, part, std::min(together, rows - part)};
+}
+
+Extent extent_of(const Table& table, uint64_t row) {
+  const Group group = table.group_of(row);
+  const TableFile& file = table.files[group.file];
+  const Contents& contents = file.contents;
+  const bool is_single = contents.rows_before(group.batch + 1) - contents.rows_before(group.batch) == 1;
+  const RecordExtent& batch = file.batches[group.batch];
+  return {group.file, batch.offset, is_single && !contents.is_compressed ? batch.length : kToEnd};
+}
+
+BlockPtr single_rows(std::shared_ptr<const Table> table, std::span<const uint64_t> rows,
+                     std::span<const size_t> at, BufferPtr bytes) {
+  std::vector<SingleRows::Place> places(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Group group = table->group_of(rows[i]);
+    places[i] = {group.file, group.batch, at[i]};
+  }
+  return std::make_shared<SingleRows>(std::move(table), std::move(places), std::move(bytes));
 }
 
 std::unique_ptr<Opening<BlockPtr>> open_group(std::shared_ptr<const Table> table, const Group& group) {

@@ -18,12 +18,11 @@ struct TableFile {
   Dictionaries dictionaries;
 };
 
-// What is read at once: a run of small batches, a batch, or some rows of a large one.
+// What is read at once: a batch, or some rows of a large one.
 struct Group {
   size_t file = 0;
-  uint64_t batch = 0, batches = 1;
-  uint64_t first = 0, rows = 0;  // in the batch; of a run, one in each
-  bool is_run() const { return batches > 1; }
+  uint64_t batch = 0;
+  uint64_t first = 0, rows = 0;  // in the batch
 };
 
 struct Table {

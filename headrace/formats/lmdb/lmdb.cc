@@ -59,8 +59,9 @@ Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
 
 class Values final : public Block {
  public:
-  Values(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block, BufferPtr bytes)
-      : lmdb_(std::move(lmdb)), file_(lmdb_->files[file]), block_(block), bytes_(std::move(bytes)) {}
+  // `at`: where in `bytes` the block's extent begins.
+  Values(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block, BufferPtr bytes, size_t at = 0)
+      : lmdb_(std::move(lmdb)), file_(lmdb_->files[file]), block_(block), bytes_(std::move(bytes)), at_(at) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= file_.records_of(block_))
@@ -70,17 +71,20 @@ class Values final : public Block {
   }
 
  private:
+  std::span<const std::byte> block_bytes() const {
+    return bytes_->bytes().subspan(at_, file_.extents[block_].length);
+  }
   uint64_t page() const { return file_.extents[block_].offset / file_.page_size; }
 
   Status big(std::vector<Tensor>& fields) const {
-    HEADRACE_ASSIGN(const auto value, lmdb_big_value(bytes_->bytes(), page(), file_.page_size));
+    HEADRACE_ASSIGN(const auto value, lmdb_big_value(block_bytes(), page(), file_.page_size));
     const LmdbBlock& block = file_.blocks[block_];
     return lmdb_->fields(bytes_at(file_.keys, block.key, block.key_size),
-                         bytes_at(bytes_, kLmdbPageHeader, value.size()), fields);
+                         bytes_at(bytes_, at_ + kLmdbPageHeader, value.size()), fields);
   }
 
   Status small(uint64_t row, std::vector<Tensor>& fields) const {
-    HEADRACE_ASSIGN(const LmdbPage leaf, LmdbPage::parse(bytes_->bytes(), page(), LmdbPage::Kind::leaf));
+    HEADRACE_ASSIGN(const LmdbPage leaf, LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf));
     HEADRACE_ASSIGN(const LmdbNode node, leaf.node(file_.blocks[block_].node + row));
     if (node.is_big) return corrupt("wants a value inside its page as when it was indexed, got another page");
     const auto shared = [&](std::span<const std::byte> part) {
@@ -93,6 +97,28 @@ class Values final : public Block {
   const LmdbFile& file_;  // of lmdb_
   uint64_t block_;
   BufferPtr bytes_;
+  size_t at_;
+};
+
+// Small values of any leaves, whose pages were read together.
+class Pages final : public Block {
+ public:
+  struct Row {
+    uint64_t row = 0;  // of `values`
+    size_t values = 0;
+  };
+  Pages(std::vector<Values> values, std::vector<Row> rows)
+      : values_(std::move(values)), rows_(std::move(rows)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= rows_.size())
+      return invalid("lmdb: wants a row below " + std::to_string(rows_.size()) + ", got " +
+                     std::to_string(row));
+    return values_[rows_[row].values].get(rows_[row].row, fields);
+  }
+
+ private:
+  std::vector<Values> values_;
+  std::vector<Row> rows_;
 };
 
 class OpenValues final : public Opening<BlockPtr> {
@@ -128,6 +154,31 @@ class LmdbSource final : public Source {
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     const Spot spot = spot_of(lmdb_->first_block, block);
     return std::make_unique<OpenValues>(lmdb_, spot.file, spot.i);
+  }
+
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Spot spot = spot_of(lmdb_->first_record, indices[i]);
+      const LmdbFile& file = lmdb_->files[spot.file];
+      const RecordExtent& extent = file.extents[file.block_of(spot.i)];
+      out[i] = {spot.file, extent.offset, extent.length};
+    }
+    return true;
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    std::vector<Values> values;
+    std::vector<Pages::Row> rows;
+    uint64_t last = 0;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Spot spot = spot_of(lmdb_->first_record, indices[i]);
+      const LmdbFile& file = lmdb_->files[spot.file];
+      const uint64_t block = file.block_of(spot.i);
+      const uint64_t all = lmdb_->first_block[spot.file] + block;
+      if (values.empty() || all != last) values.emplace_back(lmdb_, spot.file, block, bytes, at[i]);
+      last = all;
+      rows.push_back({spot.i - file.blocks[block].first, values.size() - 1});
+    }
+    return std::make_shared<Pages>(std::move(values), std::move(rows));
   }
 
   uint64_t num_files() const override { return lmdb_->files.size(); }

@@ -28,46 +28,32 @@ Spot spot_of(const Records& records, uint64_t index) {
   return {file, index - records.first[file]};
 }
 
-// The bytes of a file whose records, by where they begin, make a run.
-struct Window {
-  uint64_t begin = 0, end = 0;
-  uint64_t longest = 0;  // a record of this length or more stands alone
-};
-
-Window window_of(const Records& records, const Spot& spot) {
-  const uint64_t offset = records.indexes[spot.file].records[spot.record].offset;
-  if (!records.inflated[spot.file]) {
-    const uint64_t page = offset / kRunBytes * kRunBytes;
-    return {page, page + kRunBytes, kRunBytes};
-  }
-  const InflatePoints& all = *records.inflated[spot.file];
-  const size_t point = all.before(offset);
-  const bool is_last = point + 1 == all.points.size();
-  return {all.points[point].unpacked, is_last ? kToEnd : all.points[point + 1].unpacked, kToEnd};
-}
-
-// The first record of the run that `spot` is in.
+// In a file that is compressed as a whole, a run is the records that begin between two points. Elsewhere
+// every record is a block.
 uint64_t run_begin(const Records& records, const Spot& spot) {
-  const std::vector<RecordExtent>& all = records.indexes[spot.file].records;
-  const Window window = window_of(records, spot);
-  if (all[spot.record].length >= window.longest) return spot.record;
-  // The records of a window are few and side by side in memory: steps back that double, then halves.
-  uint64_t inside = spot.record, step = 1;
-  while (inside >= step && all[inside - step].offset >= window.begin) inside -= step, step *= 2;
-  const auto from = all.begin() + static_cast<ptrdiff_t>(inside - std::min(inside, step));
-  const auto to = all.begin() + static_cast<ptrdiff_t>(inside);
-  const auto is_before = [&](const RecordExtent& record) { return record.offset < window.begin; };
-  return static_cast<uint64_t>(std::partition_point(from, to, is_before) - all.begin());
+  const InflatePoints* all = records.inflated[spot.file].get();
+  if (!all) return spot.record;
+  const std::vector<RecordExtent>& extents = records.indexes[spot.file].records;
+  const uint64_t begin = all->points[all->before(extents[spot.record].offset)].unpacked;
+  const auto is_before = [&](const RecordExtent& record) { return record.offset < begin; };
+  return static_cast<uint64_t>(std::ranges::partition_point(extents, is_before) - extents.begin());
 }
 
 // Behind the last record of the run that begins with `spot`.
 uint64_t run_end(const Records& records, const Spot& spot) {
-  const std::vector<RecordExtent>& all = records.indexes[spot.file].records;
-  const Window window = window_of(records, spot);
-  if (all[spot.record].length >= window.longest) return spot.record + 1;
-  uint64_t end = spot.record + 1;
-  while (end < all.size() && all[end].offset < window.end && all[end].length < window.longest) ++end;
-  return end;
+  const InflatePoints* all = records.inflated[spot.file].get();
+  if (!all) return spot.record + 1;
+  const std::vector<RecordExtent>& extents = records.indexes[spot.file].records;
+  const size_t point = all->before(extents[spot.record].offset);
+  if (point + 1 == all->points.size()) return extents.size();
+  const uint64_t end = all->points[point + 1].unpacked;
+  const auto is_before = [&](const RecordExtent& record) { return record.offset < end; };
+  return static_cast<uint64_t>(std::ranges::partition_point(extents, is_before) - extents.begin());
+}
+
+Status no_row(const Records& records, uint64_t count, uint64_t row) {
+  return invalid(records.format.name + ": wants a row below " + std::to_string(count) + ", got " +
+                 std::to_string(row));
 }
 
 class Run final : public Block {
@@ -78,9 +64,7 @@ class Run final : public Block {
       : bytes_(std::move(bytes)), base_(base), held_(held), records_(std::move(records)), run_(run) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= run_.size())
-      return invalid(records_->format.name + ": wants a row below " + std::to_string(run_.size()) + ", got " +
-                     std::to_string(row));
+    if (row >= run_.size()) return no_row(*records_, run_.size(), row);
     const RecordExtent& record = run_[row];
     return records_->format.read({bytes_, record.offset - base_, record.length}, fields);
   }
@@ -109,6 +93,27 @@ class Alone final : public Block {
   std::vector<Tensor> fields_;
 };
 
+// Small records of any places, read together.
+class Together final : public Block {
+ public:
+  Together(std::shared_ptr<const Records> records, std::vector<size_t> at, std::vector<size_t> lengths,
+           BufferPtr bytes)
+      : records_(std::move(records)),
+        at_(std::move(at)),
+        lengths_(std::move(lengths)),
+        bytes_(std::move(bytes)) {}
+
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= at_.size()) return no_row(*records_, at_.size(), row);
+    return records_->format.read({bytes_, at_[row], lengths_[row]}, fields);
+  }
+
+ private:
+  std::shared_ptr<const Records> records_;
+  std::vector<size_t> at_, lengths_;
+  BufferPtr bytes_;
+};
+
 class OpenRun final : public Opening<BlockPtr> {
  public:
   OpenRun(std::shared_ptr<const Records> records, size_t file, std::span<const RecordExtent> run)
@@ -118,8 +123,6 @@ class OpenRun final : public Opening<BlockPtr> {
     const uint64_t begin = run_.front().offset, end = run_.back().offset + run_.back().length;
     if (records_->inflated[file_]) return inflate(*records_->inflated[file_], begin, end, bytes);
     if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin}});
-    if (run_.size() > 1)
-      return Step<BlockPtr>(std::make_shared<Run>(bytes[0], begin, 0, std::move(records_), run_));
     std::vector<Tensor> fields;
     HEADRACE_TRY(records_->format.read({bytes[0], 0, end - begin}, fields));
     return Step<BlockPtr>(std::make_shared<Alone>(std::move(fields)));
@@ -162,6 +165,23 @@ class RecordFilesSource final : public Source {
     const std::span<const RecordExtent> all = records_->indexes[spot.file].records;
     const uint64_t end = run_end(*records_, spot);
     return std::make_unique<OpenRun>(records_, spot.file, all.subspan(spot.record, end - spot.record));
+  }
+
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Spot spot = spot_of(*records_, indices[i]);
+      const RecordExtent& record = records_->indexes[spot.file].records[spot.record];
+      out[i] = {spot.file, record.offset, records_->inflated[spot.file] ? kToEnd : record.length};
+    }
+    return true;
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    std::vector<size_t> lengths(indices.size());
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Spot spot = spot_of(*records_, indices[i]);
+      lengths[i] = records_->indexes[spot.file].records[spot.record].length;
+    }
+    return std::make_shared<Together>(records_, std::move(at), std::move(lengths), std::move(bytes));
   }
 
   uint64_t num_files() const override { return records_->files.size(); }

@@ -3,11 +3,8 @@
 // A format says where the records lie (FileIndex, made by its RecordOpening) and what fields the bytes of one
 // are; this is the rest. Samples are the records of the first file, then those of the second, and so on.
 //
-// A block is one record, or a run of neighbours: those below 1 KiB that begin in the same 1 KiB of a file.
-// One read then brings ten records of 100 bytes, so that reading in order does not pay a read for each, and a
-// sample drawn at random does not pay much for its neighbours. Records of 100 bytes from the page cache, one
-// computing thread (bench/micro/record_files): runs of 4 KiB gave 3.1 million a second in order and 190,000
-// shuffled, of 1 KiB 2.5 million and 340,000.
+// A block is one record, made into fields as soon as it is read; of a file that is compressed as a whole, all
+// records between two points. Small records are read together, in whatever mix a batch wants them.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,8 +14,6 @@
 #include "headrace/formats/format.h"
 
 namespace headrace {
-
-inline constexpr uint64_t kRunBytes = 1024;
 
 // The bytes of one record, framing included, inside a buffer that its fields may share.
 struct Record {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch  # type: ignore[import-not-found,unused-ignore]
 
+from .. import _core
 from .loader import Iteration, Loader, State
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class TorchLoader(Loader[Any]):
         return self._pack([self._tensor(leaf, i in self._bf16) for i, leaf in enumerate(leaves)])
 
     def _tensor(self, leaf: Any, bf16: bool) -> Any:
-        if isinstance(leaf, (bytes, str)):
+        if isinstance(leaf, (bytes, str, _core.BytesColumn)):
             return leaf
         if isinstance(leaf, list):
             return [self._tensor(row, bf16) for row in leaf]

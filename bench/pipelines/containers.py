@@ -1,0 +1,115 @@
+"""CPU time of a record in containers of records, beside each format's own reader and a loop of pread over the same bytes.
+
+    python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--json]
+
+Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes,
+page cache. The files (3.2 GB)
+are made in FOLDER where they are missing; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
+as `bytes`; "views" and "tensor" are what a reader gives without making bytes. Figures are medians of rounds that alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from contenders.record_data import CONTAINERS, LARGE, RECORDS, SMALL, path_of
+from race import HERE, Entry, Times, race, ratio
+
+OURS = ("headrace", "headrace-views")
+PEERS = {
+    ("tfrecord", "sequential"): ("tfdata", "tfdata-tensor"),
+    ("recordio", "sequential"): ("python",),
+    ("recordio", "random"): ("python",),
+    ("webdataset", "sequential"): ("spdl", "webdataset"),
+    ("lmdb", "sequential"): ("lmdb", "lmdb-views"),
+    ("lmdb", "random"): ("lmdb", "lmdb-views"),
+    ("arrow", "sequential"): ("pyarrow",),
+    ("arrow", "random"): ("pyarrow",),
+}
+SLOW = {"webdataset"}  # a hundred times slower at small records: the tarfile of Python
+
+
+def compare(
+    folder: Path, container: str, size: int, order: str, arguments: argparse.Namespace
+) -> dict[str, Times]:
+    """Race every reader of one container, size and order."""
+    path = path_of(folder, container, size)
+    if not path.exists():
+        return {}
+
+    def entry(reader: str) -> Entry:
+        python = arguments.peers if reader not in OURS else sys.executable
+        batch = arguments.batch
+        return Entry(reader, "records", (reader, container, str(path), str(size), order, str(batch)), python)
+
+    peers = [p for p in PEERS.get((container, order), ()) if not (p in SLOW and size == SMALL)]
+    batches = arguments.records[size] // arguments.batch
+    return race([entry(r) for r in (*OURS, *peers, "pread")], arguments.rounds, batches)
+
+
+def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
+    """One line of the table."""
+
+    def cpu(reader: str) -> str:
+        return f"{statistics.median(times[reader].cpu) * 1e6:.2f}" if reader in times else "-"
+
+    def beside(reader: str) -> str:
+        ratios = [ratio(times[reader].cpu, times[ours].cpu).median for ours in OURS if ours in times]
+        return f"{reader} {cpu(reader)} ({', '.join(f'{r:.2f}' for r in ratios)})"
+
+    peers = [beside(reader) for reader in times if reader not in (*OURS, "pread")]
+    what = f"{size // 1000} kB" if size >= 1000 else f"{size} B"
+    cells = [container, what, order, *(cpu(reader) for reader in OURS), "; ".join(peers), beside("pread")[6:]]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """CPU of a record, us; in brackets how many times that of headrace, as bytes and as views, it is
+
+| container | records | order | headrace | views | peers | pread |
+|---|---|---|---|---|---|---|"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path(tempfile.gettempdir()) / "headrace-containers"
+    )
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--container", choices=CONTAINERS, action="append")
+    parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")
+    parser.add_argument("--order", choices=("sequential", "random"), action="append")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    arguments.records = {LARGE: 2_048, SMALL: 102_400}  # a round
+    subprocess.run(
+        [arguments.peers, "-m", "contenders.record_data", str(arguments.folder)], cwd=HERE, check=True
+    )
+    found = []
+    if not arguments.json:
+        print(HEAD, flush=True)
+    for container in arguments.container or CONTAINERS:
+        for size in arguments.size or RECORDS:
+            for order in arguments.order or ("sequential", "random"):
+                times = compare(arguments.folder, container, size, order, arguments)
+                if not times:
+                    continue
+                cpu = {reader: statistics.median(t.cpu) * 1e6 for reader, t in times.items()}
+                found.append({"container": container, "bytes": size, "order": order, "cpu_us": cpu})
+                if not arguments.json:
+                    print(row(container, size, order, times), flush=True)
+    if arguments.json:
+        print(json.dumps({"batch": arguments.batch, "rounds": arguments.rounds, "rows": found}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Readers of record containers, one a process: `READER CONTAINER FILE SIZE ORDER BATCH`.
+
+Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or, where a reader's name ends in
+"views" (or "tensor"), as whatever the reader gives without making bytes of it. ORDER is "sequential" or "random".
+"""
+
+import os
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .record_data import RECORDS, extents_of
+from .segment import serve
+
+reader, container, file, size_text, order, batch_text = sys.argv[1:]
+path, size, batch = Path(file), int(size_text), int(batch_text)
+count = RECORDS[size]
+FIELDS = {
+    "tfrecord": "record",
+    "recordio": "record",
+    "webdataset": "bin",
+    "lmdb": "value",
+    "arrow": "image_data",
+}
+
+
+def consume(records: Iterable[Any]) -> int:
+    """Look at every record."""
+    total = 0
+    for record in records:
+        total += len(record) + record[0]
+    return total
+
+
+def indices() -> list[int]:
+    draw = np.random.default_rng(1)
+    return (draw.permutation(count) if order == "random" else np.arange(count)).tolist()
+
+
+def grouped(records: Iterator[Any]) -> Iterator[int]:
+    """What has no batches of its own, in groups of as many."""
+    while True:
+        yield consume(next(records) for _ in range(batch))
+
+
+def headrace(views: bool) -> Iterator[int]:
+    import headrace as hr  # noqa: PLC0415 - where it is installed
+
+    ds = hr.read_recordio(path, header=False) if container == "recordio" else hr.read(path, format=container)
+    if order == "random":
+        ds = ds.shuffle(seed=1)
+    field = FIELDS[container]
+    for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
+        rows = element[field]
+        yield consume(rows.views() if views else rows)
+
+
+def tfdata(tensor: bool) -> Iterator[int]:
+    os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+    import tensorflow as tf  # noqa: PLC0415
+
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = 1
+    read = tf.data.TFRecordDataset(str(path), buffer_size=1 << 20).repeat().batch(batch).prefetch(2)
+    read = read.with_options(options)
+    if tensor:
+        for element in read:
+            yield len(element)  # nobody looks into it
+    for element in read.as_numpy_iterator():
+        yield consume(element)
+
+
+def pread() -> Iterator[int]:
+    """The same extents into one buffer, and nothing else."""
+    extents = extents_of(path)[indices()]
+    data = memoryview(bytearray(int(extents[:, 1].max())))
+    places = [(int(offset), data[: int(length)]) for offset, length in extents]
+    descriptor = os.open(path, os.O_RDONLY)
+
+    def records() -> Iterator[memoryview]:
+        for offset, into in cycle(places):
+            os.preadv(descriptor, [into], offset)
+            yield into
+
+    return grouped(records())
+
+
+def recordio_in_python() -> Iterator[int]:
+    """What dmlc's framing takes to read in Python."""
+
+    def records() -> Iterator[bytes]:
+        offsets = extents_of(path)[:, 0].tolist()
+        with path.open("rb") as data:
+            while True:
+                if order == "sequential":
+                    data.seek(0)
+                for i in indices():
+                    if order == "random":
+                        data.seek(offsets[i])
+                    magic, length = struct.unpack("<II", data.read(8))
+                    assert magic == 0xCED7230A
+                    yield data.read(length)
+                    data.read(-length % 4)
+
+    return grouped(records())
+
+
+def lmdb_records(buffers: bool) -> Iterator[int]:
+    import lmdb  # noqa: PLC0415
+
+    env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False)
+
+    def records() -> Iterator[Any]:
+        keys = [b"%08d" % i for i in indices()]
+        with env.begin(buffers=buffers) as transaction:
+            while True:
+                if order == "sequential":
+                    for _, value in transaction.cursor():
+                        yield value
+                else:
+                    yield from map(transaction.get, keys)
+
+    return grouped(records())
+
+
+def pyarrow_records() -> Iterator[int]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    table = pa.ipc.open_file(pa.memory_map(str(path)))
+    labels = []
+
+    def records() -> Iterator[bytes]:
+        for i in cycle(indices()):
+            row = table.get_batch(i)
+            labels.append(row.column(1)[0].as_py())
+            yield row.column(0)[0].as_py()
+
+    return grouped(records())
+
+
+def spdl_records() -> Iterator[int]:
+    import spdl.io  # noqa: PLC0415
+
+    def records() -> Iterator[Any]:
+        while True:
+            with path.open("rb") as data:
+                for _, member in spdl.io.iter_tarfile(data):
+                    yield member
+
+    return grouped(records())
+
+
+def webdataset_records() -> Iterator[int]:
+    import webdataset  # noqa: PLC0415
+
+    def records() -> Iterator[Any]:
+        while True:
+            for sample in webdataset.WebDataset(str(path), shardshuffle=False):
+                yield sample["bin"]
+
+    return grouped(records())
+
+
+READERS = {
+    "headrace": lambda: headrace(views=False),
+    "headrace-views": lambda: headrace(views=True),
+    "tfdata": lambda: tfdata(tensor=False),
+    "tfdata-tensor": lambda: tfdata(tensor=True),
+    "pread": pread,
+    "python": recordio_in_python,
+    "lmdb": lambda: lmdb_records(buffers=False),
+    "lmdb-views": lambda: lmdb_records(buffers=True),
+    "pyarrow": pyarrow_records,
+    "spdl": spdl_records,
+    "webdataset": webdataset_records,
+}
+
+serve(READERS[reader](), batch)

@@ -1,0 +1,140 @@
+// How the rows of a part get their blocks, and into the batch when that is all there is to do.
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/run/body.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kSmallSample = 16 << 10;  // bytes; a larger one is worth a read and a block of its own
+constexpr uint64_t kTogether = 64 << 10;     // bytes read for one block of small ones: they stay in the cache
+constexpr size_t kMostTogether = 1024;       // of them
+
+// How many from the first on may be read together: small ones, up to so many bytes.
+size_t small_ones(std::span<const Extent> extents) {
+  uint64_t bytes = 0;
+  size_t n = 0;
+  for (; n < std::min(extents.size(), kMostTogether); ++n) {
+    if (extents[n].length > kSmallSample || (n > 0 && bytes + extents[n].length > kTogether)) break;
+    bytes += extents[n].length;
+  }
+  return n;
+}
+
+size_t large_ones(std::span<const Extent> extents) {
+  const auto is_small = [](const Extent& extent) { return extent.length <= kSmallSample; };
+  return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
+}
+
+}  // namespace
+
+std::string where(const LeafPlan& leaf, const Position& at) {
+  if (leaf.rows) return "batch " + std::to_string(at.index);
+  const std::string place = leaf.source->where(at.index);
+  return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
+}
+
+Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
+  part.blocks.assign(part.count, nullptr);
+  part.rows.assign(part.count, 0);
+  part.failures.assign(part.count, Status());
+  for (size_t i = 0; i < part.count;) {  // runs of rows of one leaf
+    const uint32_t ordinal = part.at[i].leaf;
+    size_t end = i + 1;
+    while (end < part.count && part.at[end].leaf == ordinal) ++end;
+    const LeafPlan& leaf = level.leaves[ordinal];
+    if (leaf.source && !leaf.source->resident()) {
+      RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters);
+      // Memory for the first rows only: run() reads the others, when those are done with.
+      if (!stopped_at.status.ok()) return stopped_at.row == 0 ? std::move(stopped_at.status) : Status();
+    }
+    i = end;
+  }
+  part.has_passed = ticket.batch && pass_all(ticket, part);
+  return {};
+}
+
+// False when a row cannot: run() then takes all of them.
+bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
+  std::vector<Tensor> fields;
+  for (size_t i = 0; i < part.count; ++i) {
+    if (pass(ticket, part, i, fields)) continue;
+    ticket.take_back(part);
+    return false;
+  }
+  return true;
+}
+
+RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end,
+                                Counters& counters) const {
+  std::vector<uint64_t> indices(end - first);
+  for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
+  std::vector<Extent> extents(indices.size());
+  if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters);
+  for (size_t i = first, n = 0; i < end; i += n) {
+    const std::span<const Extent> next = std::span(extents).subspan(i - first);
+    n = small_ones(next);
+    if (n > 0) {
+      const auto block =
+          fetcher_->together(*leaf.source, std::span(indices).subspan(i - first, n), next.first(n), counters);
+      for (size_t k = 0; block.ok() && k < n; ++k) part.blocks[i + k] = *block, part.rows[i + k] = k;
+      if (block.ok()) continue;  // else each finds out for itself, and does not cost its neighbours
+    } else {
+      n = large_ones(next);
+    }
+    RowStatus stopped_at = fetch_blocks(leaf, part, i, i + n, counters);
+    if (!stopped_at.status.ok()) return stopped_at;
+  }
+  return {};
+}
+
+RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end,
+                                  Counters& counters) const {
+  uint64_t before = 0;
+  for (size_t i = first; i < end; ++i) {
+    const Place wanted = leaf.source->place(part.at[i].index);
+    part.rows[i] = wanted.row;
+    if (i > first && wanted.block == before && part.blocks[i - 1] && leaf.source->num_files() > 0) {
+      part.blocks[i] = part.blocks[i - 1];  // neighbours in order: the rows of one block
+      continue;
+    }
+    before = wanted.block;
+    auto block = fetcher_->block(*leaf.source, wanted.block, counters);
+    if (block.ok())
+      part.blocks[i] = *std::move(block);
+    else if (block.status().code() == Code::exhausted)
+      return {block.status().after(": " + where(leaf, part.at[i]) + leaf.made_at), i};
+    else
+      part.failures[i] = block.status();
+  }
+  return {};
+}
+
+// Rows of a batch that go through no program: fields pass as they are. False when one cannot, which the long
+// way then says in words. `fields` is memory to use again.
+bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
+  const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
+  if (leaf.rows || !leaf.programs.empty() || part.blocks.empty() || !part.blocks[i]) return false;
+  if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
+  const size_t n = part.first + i;
+  for (size_t f = 0; f < fields.size(); ++f) {
+    const MutView& slot = ticket.slots[f];
+    const TensorSpec& spec = ticket.batch->rows->schema.specs[f];
+    if (slot.data && (fields[f].dtype != spec.dtype || !(fields[f].shape == spec.shape))) return false;
+  }
+  for (size_t f = 0; f < fields.size(); ++f) {
+    if (!ticket.slots[f].data) {
+      (*ticket.rows[f])[n] = std::move(fields[f]);
+      continue;
+    }
+    const View view = fields[f].view();
+    const size_t size = view.size_bytes();
+    if (size > 0) std::memcpy(ticket.slots[f].data + n * size, view.data, size);
+  }
+  return true;
+}
+
+}  // namespace headrace

@@ -1,0 +1,100 @@
+#include "bytes_column.h"
+
+#include "tensors.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr const char* kDoc =
+    "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
+    "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
+    "and\n"
+    "pickles as the list of its rows.";
+
+struct BytesColumn {
+  std::shared_ptr<const std::vector<Tensor>> rows;
+};
+
+const std::vector<Tensor>& rows_of(PyObject* self) { return *nb::inst_ptr<BytesColumn>(self)->rows; }
+
+Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(rows_of(self).size()); }
+
+PyObject* item(PyObject* self, Py_ssize_t index) {
+  const std::vector<Tensor>& rows = rows_of(self);
+  if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
+    PyErr_SetString(PyExc_IndexError, "the batch has no such row");
+    return nullptr;
+  }
+  const Tensor& row = rows[static_cast<size_t>(index)];
+  const std::byte* data = row.buffer ? row.buffer->data() + row.offset : nullptr;
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data),
+                                   static_cast<Py_ssize_t>(row.shape[0]));
+}
+
+// An index from either end, or a slice: a list.
+PyObject* subscript(PyObject* self, PyObject* key) {
+  if (!PyIndex_Check(key)) {
+    const nb::object all = nb::steal(PySequence_List(self));
+    return all.is_valid() ? PyObject_GetItem(all.ptr(), key) : nullptr;
+  }
+  const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+  if (index == -1 && PyErr_Occurred()) return nullptr;
+  return item(self, index < 0 ? index + length(self) : index);
+}
+
+PyObject* represent(PyObject* self) {
+  const nb::object all = nb::steal(PySequence_List(self));
+  return all.is_valid() ? PyObject_Repr(all.ptr()) : nullptr;
+}
+
+PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  const bool is_column = is_bytes_column(other);
+  if (!is_column && !PyList_Check(other)) return Py_NewRef(Py_NotImplemented);
+  const nb::object mine = nb::steal(PySequence_List(self));
+  const nb::object theirs = is_column ? nb::steal(PySequence_List(other)) : nb::borrow(other);
+  if (!mine.is_valid() || !theirs.is_valid()) return nullptr;
+  return PyObject_RichCompare(mine.ptr(), theirs.ptr(), operation);
+}
+
+// Slots and not methods: a loop over a batch asks once for each row.
+PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
+                       {Py_sq_item, reinterpret_cast<void*>(item)},
+                       {Py_mp_length, reinterpret_cast<void*>(length)},
+                       {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+                       {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                       {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+                       {0, nullptr}};
+
+nb::list views(const BytesColumn& column) {
+  nb::list out;
+  for (const Tensor& row : *column.rows) {
+    nb::object view = nb::steal(PyMemoryView_FromObject(memory_of(row).ptr()));
+    if (!view.is_valid()) throw nb::python_error();
+    out.append(std::move(view));
+  }
+  return out;
+}
+
+}  // namespace
+
+nb::object bytes_column(const Tensor& tensor) { return nb::cast(BytesColumn{tensor.rows}); }
+
+bool is_bytes_column(nb::handle object) { return nb::isinstance<BytesColumn>(object); }
+
+void bind_bytes_column(nb::module_& m) {
+  nb::class_<BytesColumn>(m, "BytesColumn", nb::type_slots(slots),
+                          nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kDoc)
+      .def("views", views, nb::sig("def views(self) -> list[memoryview]"),
+           "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory.")
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const nb::object list = nb::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
+            return nb::make_tuple(list, nb::make_tuple(list(self)));
+          },
+          nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
+  nb::module_::import_("collections.abc").attr("Sequence").attr("register")(m.attr("BytesColumn"));
+}
+
+}  // namespace headrace::python
