@@ -54,5 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   store.add("x", std::move(bytes));
   read_all(store, "bytes");
   read_all(store, "datum");
+  read_all(store, "tensor_protos");
   return 0;
 }

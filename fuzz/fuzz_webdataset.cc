@@ -7,6 +7,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
 #include "headrace/formats/webdataset/walk.h"
@@ -58,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (headrace::looks_deflated(tar->bytes()) && !headrace::is_tar_header(tar->bytes()))
     return 0;  // samples lie in what it inflates to
   if (!headrace::is_in_order(*index, tar->size())) std::abort();
-  const headrace::SampleFields wanted{{"__key__", "cls", "jpg"}, data[0] % 8 < 4, data[0] % 16 < 8};
+  headrace::SampleFields wanted{{"__key__", "cls", "npy"}, data[0] % 8 < 4, data[0] % 16 < 8};
+  if (!wanted.choose(headrace::unpack_first_members(index->extra)).ok()) return 0;
   for (const headrace::RecordExtent& extent : index->records) {
     const auto buffer = part(*tar, extent.offset, extent.length);
     std::vector<headrace::Tensor> fields;

@@ -1,5 +1,7 @@
 #include "headrace/formats/format.h"
 
+#include "headrace/formats/records/damaged.h"
+
 namespace headrace {
 namespace {
 
@@ -37,6 +39,7 @@ SourceOpening ready(SourcePtr source) {
 }
 
 SourceOpening from_records(RecordOpening records) {
+  records.finish = finish_with_damage(std::move(records.finish), records.files);
   SourceOpening out;
   out.records = std::move(records);
   return out;

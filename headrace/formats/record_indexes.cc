@@ -72,20 +72,21 @@ std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp)
   std::memcpy(&then, made_for->data(), sizeof then);
   if (then != stamp) return std::nullopt;
   auto unpacked = unpack_records(*records);
-  if (!unpacked) return std::nullopt;
-  FileIndex out{*std::move(unpacked), {}};
+  auto damaged = unpack_damaged(sidecar->find("damaged").value_or(std::span<const std::byte>()));
+  if (!unpacked || !damaged) return std::nullopt;
+  FileIndex out{*std::move(unpacked), {}, *std::move(damaged)};
   out.extra.assign(reinterpret_cast<const char*>(extra->data()), extra->size());
   return out;
 }
 
 Status keep(const SidecarPlace& place, const FileStamp& stamp, const FileIndex& index) {
-  const std::string records = pack_records(index);
+  const std::string records = pack_records(index), damaged = pack_damaged(index);
   const auto section = [](std::string name, std::span<const std::byte> bytes) {
     return MadeSection{std::move(name), [bytes](const MadeSection::Write& write) { return write(bytes); }};
   };
-  const MadeSection sections[] = {section("file", std::as_bytes(std::span(&stamp, 1))),
-                                  section("records", bytes_of(records)),
-                                  section("extra", bytes_of(index.extra))};
+  const MadeSection sections[] = {
+      section("file", std::as_bytes(std::span(&stamp, 1))), section("records", bytes_of(records)),
+      section("damaged", bytes_of(damaged)), section("extra", bytes_of(index.extra))};
   return store_made_sidecar(place, sections);
 }
 

@@ -173,6 +173,11 @@ TEST(FileIndex, ReadsBackAsItWasWritten) {
     EXPECT_FALSE(unpack_records(span.first(span.size() - 1)));
   }
   EXPECT_EQ(pack_records(close).size(), 24 + 4 * 4u);
+  const FileIndex damaged{{{0, 5}}, "", {{0, 0, "no header"}, {1, 99, ""}}};
+  const std::string bytes = pack_damaged(damaged);
+  const auto span = std::as_bytes(std::span(bytes));
+  EXPECT_EQ(unpack_damaged(span), damaged.damaged);
+  EXPECT_FALSE(unpack_damaged(span.first(span.size() - 1)));
   EXPECT_TRUE(is_in_order(apart, (uint64_t{1} << 40) + (uint64_t{1} << 36)));
   EXPECT_FALSE(is_in_order(apart, uint64_t{1} << 40));
   EXPECT_FALSE(is_in_order({{{10, 5}, {12, 5}}, ""}, 100));

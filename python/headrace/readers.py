@@ -77,11 +77,12 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
     return _read(path, "tfrecord", verify=verify)
 
 
-def read_lmdb(path: Paths, *, values: Literal["bytes", "datum"] | None = None) -> Dataset:
+def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"] | None = None) -> Dataset:
     """Read LMDB databases, in the order of their keys: fields `key` and `value` (bytes).
 
     With `values="datum"`, Caffe's: `image` and `label` (i64). The image is encoded (bytes), or u8 (height, width, 3) in RGB from raw planes
-    in BGR, or u8 (height, width, 1), as the first value has it. No lock file is made or looked at.
+    in BGR, or u8 (height, width, 1), as the first value has it. With `values="tensor_protos"`, Caffe2's: `image`, `label`
+    and, where there is one, `box`, as they are stored. No lock file is made or looked at.
 
     Args:
         path: The folder of a database, its data file, a pattern of these files, or a list.

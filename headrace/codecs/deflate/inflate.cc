@@ -23,6 +23,12 @@ Status damaged(const z_stream& stream, uint64_t at) {
                  (stream.msg ? stream.msg : "bad data") + ") at packed byte " + std::to_string(at));
 }
 
+// Tapes and disk images fill what follows the last member; gzip passes over it, too. No member begins so.
+size_t zeros_at(std::span<const std::byte> in) {
+  return static_cast<size_t>(std::ranges::find_if(in, [](std::byte b) { return b != std::byte{0}; }) -
+                             in.begin());
+}
+
 Status no_memory() { return {Code::exhausted, "no memory to inflate"}; }
 
 }  // namespace
@@ -134,6 +140,11 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
   size_t used = 0;
   bool full = false;  // the room was filled: more may come without more input
   while (used < in.size() || full) {
+    if (s.between && s.points.packed_size > 0) {
+      const size_t zeros = zeros_at(in.subspan(used));
+      used += zeros, s.points.packed_size += zeros;
+      if (used == in.size()) break;
+    }
     if (s.between && used < in.size()) {
       s.member_is_zlib = in[used] != std::byte{0x1f};
       if (s.is_due()) s.note(true, s.member_is_zlib);
@@ -209,6 +220,7 @@ class Resumed {
         if (raw_) used = std::min(in.size(), used + (is_zlib_ ? 4 : 8));
         raw_ = false;
         if (inflateReset2(&stream_, kGzipOrZlib) != Z_OK) return no_memory();
+        used += zeros_at(in.subspan(used));
         if (used >= in.size() && made < out.size()) return too_short();
         if (used < in.size()) is_zlib_ = in[used] != std::byte{0x1f};
       } else if (code == Z_BUF_ERROR ||

@@ -1,4 +1,5 @@
-// gzip (one member or several) and zlib data: inflated piece by piece, or from a point in their middle.
+// gzip (one member or several, with zeros behind them) and zlib data: inflated piece by piece, or from a
+// point in their middle.
 //
 // An InflatePoint is all that is needed to begin at some place: where it is, and the 32 KiB before it. Points
 // are noted while the data are inflated for the first time, at the ends of deflate's blocks. Any number of

@@ -7,7 +7,7 @@ namespace headrace {
 namespace {
 
 struct Head {
-  uint64_t page_size, size, blocks;
+  uint64_t page_size, size, blocks, tensors;  // tensors: bytes of what they are
   DatumKind datum;
 };
 static_assert(std::has_unique_object_representations_v<Head> &&
@@ -30,10 +30,11 @@ bool is_sound(const LmdbIndex& index) {
 }  // namespace
 
 std::string pack_lmdb(const LmdbIndex& index) {
-  const Head head{index.page_size, index.size, index.blocks.size(), index.datum};
+  const std::string tensors = pack_tensor_protos(index.tensors);
+  const Head head{index.page_size, index.size, index.blocks.size(), tensors.size(), index.datum};
   std::string out(reinterpret_cast<const char*>(&head), sizeof head);
   out.append(reinterpret_cast<const char*>(index.blocks.data()), index.blocks.size() * sizeof(LmdbBlock));
-  return out + index.keys;
+  return out + tensors + index.keys;
 }
 
 std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks) {
@@ -42,9 +43,12 @@ std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks) {
   std::memcpy(&head, extra.data(), sizeof head);
   extra.remove_prefix(sizeof head);
   if (head.blocks != blocks || blocks > extra.size() / sizeof(LmdbBlock)) return std::nullopt;
-  LmdbIndex out{head.page_size, head.size, head.datum, std::vector<LmdbBlock>(blocks), {}};
+  LmdbIndex out{head.page_size, head.size, head.datum, std::vector<LmdbBlock>(blocks), {}, {}};
   if (blocks > 0) std::memcpy(out.blocks.data(), extra.data(), blocks * sizeof(LmdbBlock));
-  out.keys = extra.substr(blocks * sizeof(LmdbBlock));
+  extra.remove_prefix(blocks * sizeof(LmdbBlock));
+  if (head.tensors > extra.size()) return std::nullopt;
+  out.tensors = unpack_tensor_protos(extra.substr(0, head.tensors));
+  out.keys = extra.substr(head.tensors);
   if (!is_sound(out)) return std::nullopt;
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "headrace/formats/format.h"
 #include "headrace/formats/lmdb/datum.h"
+#include "headrace/formats/lmdb/tensor_protos.h"
 
 namespace headrace {
 
@@ -27,6 +28,7 @@ struct LmdbIndex {
   DatumKind datum;                   // what the first value is as a Datum
   std::vector<LmdbBlock> blocks;
   std::string keys;
+  TensorProtosKind tensors = {};  // what the first value is as TensorProtos
 };
 
 // As FileIndex::extra has it. Back: nothing when it is not that of `blocks` blocks.

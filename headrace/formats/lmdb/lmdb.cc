@@ -40,13 +40,15 @@ struct LmdbFile {
 // What source and blocks share: blocks may outlive their source.
 struct Lmdb {
   Schema schema;
-  bool is_datum = false;
+  enum class Values : uint8_t { bytes, datum, tensor_protos } values = Values::bytes;
   DatumKind datum;
+  TensorProtosKind tensors;
   std::vector<LmdbFile> files;
   std::vector<uint64_t> first_record, first_block;  // of each file; of all at the end
 
   Status fields(Tensor key, Tensor value, std::vector<Tensor>& out) const {
-    if (is_datum) return read_datum(value, datum, out);
+    if (values == Values::datum) return read_datum(value, datum, out);
+    if (values == Values::tensor_protos) return read_tensor_protos(value, tensors, out);
     out.resize(2);
     out[0] = std::move(key), out[1] = std::move(value);
     return {};
@@ -195,7 +197,9 @@ class LmdbSource final : public Source {
     std::vector<SourceFile> files;
     std::vector<uint64_t> sizes;
     for (const LmdbFile& file : lmdb_->files) files.push_back(file.file), sizes.push_back(file.size);
-    return files_fingerprint("lmdb", files, sizes);
+    const auto values = static_cast<size_t>(lmdb_->values);
+    constexpr std::string_view kNames[] = {"lmdb", "lmdb datum", "lmdb tensor_protos"};
+    return files_fingerprint(kNames[values], files, sizes);
   }
   Value metadata() const override {
     Value out{Value::Object()};
@@ -222,6 +226,7 @@ Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   auto unpacked = unpack_lmdb(index.extra, index.records.size());
   if (!unpacked) return corrupt("'" + file.path + "': wants the index of an LMDB file");
   if (out.datum == DatumKind{}) out.datum = unpacked->datum;
+  if (out.tensors.empty()) out.tensors = unpacked->tensors;
   out.first_record.push_back(out.first_record.back() + unpacked->size);
   out.first_block.push_back(out.first_block.back() + unpacked->blocks.size());
   const Tensor keys = text_tensor(unpacked->keys, DType::bytes);
@@ -230,22 +235,38 @@ Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   return {};
 }
 
+// What values are, and the fields they make.
+Status choose(Lmdb& out, std::string_view values) {
+  const bool is_empty = out.first_record.back() == 0;
+  const TensorSpec bytes{DType::bytes, {kAny}};
+  out.schema = Schema::of({"key", "value"}, {bytes, bytes});
+  if (values == "datum") {
+    if (out.datum.form == DatumKind::none && !is_empty)
+      return corrupt(
+          "wants values that are a Datum with an encoded image or 1 or 3 planes of bytes, "
+          "the first is none");
+    out.values = Lmdb::Values::datum;
+    out.schema = datum_schema(out.datum);
+  }
+  if (values == "tensor_protos") {
+    if (out.tensors.empty() && !is_empty)
+      return corrupt("wants values that are Caffe2's TensorProtos of numbers or strings, the first is none");
+    out.values = Lmdb::Values::tensor_protos;
+    out.schema = tensor_protos_schema(out.tensors);
+  }
+  return {};
+}
+
 Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> files,
                          std::vector<FileIndex> indexes) {
   HEADRACE_ASSIGN(const std::string values, request.text("values", "bytes"));
-  if (values != "bytes" && values != "datum")
-    return invalid("option 'values' wants \"bytes\" or \"datum\", got \"" + values + "\"");
+  if (values != "bytes" && values != "datum" && values != "tensor_protos")
+    return invalid("option 'values' wants \"bytes\", \"datum\" or \"tensor_protos\", got \"" + values + "\"");
   auto lmdb = std::make_shared<Lmdb>();
   lmdb->first_record = lmdb->first_block = {0};
   for (size_t i = 0; i < files.size(); ++i)
     HEADRACE_TRY(add_file(*lmdb, std::move(files[i]), std::move(indexes[i])));
-  lmdb->is_datum = values == "datum";
-  if (lmdb->is_datum && lmdb->datum.form == DatumKind::none && lmdb->first_record.back() > 0)
-    return corrupt(
-        "wants values that are a Datum with an encoded image or 1 or 3 planes of bytes, "
-        "the first is none");
-  const TensorSpec bytes{DType::bytes, {kAny}};
-  lmdb->schema = lmdb->is_datum ? datum_schema(lmdb->datum) : Schema::of({"key", "value"}, {bytes, bytes});
+  HEADRACE_TRY(choose(*lmdb, values));
   return SourcePtr(std::make_shared<LmdbSource>(std::move(lmdb), describe_opening("lmdb", request)));
 }
 
@@ -262,7 +283,7 @@ int recognise(const Probe& probe) { return probe.head && is_lmdb(probe.head->byt
 
 Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
-  out.kind = "lmdb 1";
+  out.kind = "lmdb 2";
   out.files = data_files(request.path());
   out.index = [files = out.files](uint64_t file) { return walk_lmdb(files[file]); };
   out.finish = [request, files = out.files](std::vector<FileIndex> indexes) {
@@ -273,10 +294,11 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "lmdb",
-    .doc =
-        "LMDB databases: key and value in the order of the keys, or the images of Caffe; one file or many.",
+    .doc = "LMDB databases: key and value in the order of the keys, or the images of Caffe and Caffe2; one "
+           "file or many.",
     .options = {{"values", "str",
-                 "\"bytes\": fields key and value; \"datum\": Caffe's Datum, fields image and label.",
+                 "\"bytes\": fields key and value; \"datum\": Caffe's Datum, fields image and label; "
+                 "\"tensor_protos\": Caffe2's, fields image, label, box.",
                  "bytes"}},
     .recognise = recognise,
     .open = open,

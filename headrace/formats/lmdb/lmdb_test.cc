@@ -199,7 +199,8 @@ TEST_F(HostileLmdb, WhatIsNotReadIsRefusedByName) {
 }
 
 TEST(LmdbIndex, ComesBackAsItWasAndIsChecked) {
-  LmdbIndex index{4096, 5, {DatumKind::raw, 3}, {{0, 0, 2, 0, 0}, {4, 0, 0, 3, 1}}, "key"};
+  LmdbIndex index{
+      4096, 5, {DatumKind::raw, 3}, {{0, 0, 2, 0, 0}, {4, 0, 0, 3, 1}}, "key", {{DType::u8, {kAny}}}};
   const auto back = unpack_lmdb(pack_lmdb(index), 2);
   ASSERT_TRUE(back);
   EXPECT_EQ(pack_lmdb(*back), pack_lmdb(index));
@@ -271,6 +272,58 @@ TEST(LmdbDatum, OneKindASource) {
   MemoryStore none;
   none.add("x", LmdbMaker().make({{"0", "no datum"}}));
   EXPECT_THAT(std::string(open_datum(none).status().text()), HasSubstr("the first is none"));
+}
+
+std::string wire(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+std::string number(int field, char value) { return {static_cast<char>(field << 3), value}; }
+
+TEST(LmdbTensorProtos, ImageLabelAndBoxAreFields) {
+  const std::string raw =
+      wire(1, number(1, 1) + number(1, 2) + number(1, 3) + number(2, 3) + wire(5, "rgbRGB"));
+  const std::string label = wire(1, number(2, 2) + wire(4, "\x07"));
+  const std::string box =
+      wire(1, number(1, 2) + number(2, 1) + wire(3, std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({{"0", raw + label + box},
+                                   {"1", raw + label},
+                                   {"2", label + label + box},
+                                   {"3", wire(1, number(1, 9) + number(1, 9) + number(1, 9) + number(2, 3) +
+                                                     wire(5, "x")) +
+                                             label + box}}));
+  Value options;
+  options.set("values", "tensor_protos");
+  const auto source = open_source(store, "x", "", options);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "image: u8 (?, ?, ?), label: i32 (), box: f32 (?)");
+  const auto fields = read_sample(**source, 0, store);
+  ASSERT_TRUE(fields.ok()) << fields.status().text();
+  EXPECT_EQ((*fields)[0].shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(text_of((*fields)[0]), "rgbRGB");
+  EXPECT_EQ(*(*fields)[1].view().as<int32_t>(), 7);
+  EXPECT_EQ((*fields)[2].view().as<float>()[1], 2);
+  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("wants 3 tensors as the first value has, got 2"));
+  EXPECT_THAT(sample_of(**source, 2, store),
+              HasSubstr("image: wants u8 (?, ?, ?) as the first value has, got i32 ()"));
+  EXPECT_THAT(sample_of(**source, 3, store), HasSubstr("image: wants 729 bytes for shape (9, 9, 9), got 1"));
+  EXPECT_NE((*source)->fingerprint(), (*open_source(store, "x"))->fingerprint());
+}
+
+TEST(LmdbTensorProtos, EncodedImagesAreBytes) {
+  MemoryStore store;
+  store.add("x", LmdbMaker().make({{"0", wire(1, number(2, 4) + wire(6, "jpeg")) +
+                                             wire(1, number(2, 2) + number(1, 1) + number(4, 9))}}));
+  Value options;
+  options.set("values", "tensor_protos");
+  const auto source = open_source(store, "x", "", options);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i32 ()");
+  EXPECT_EQ(text_of((*read_sample(**source, 0, store))[0]), "jpeg");
+  MemoryStore none;
+  none.add("x", LmdbMaker().make({{"0", "no tensors"}}));
+  EXPECT_THAT(std::string(open_source(none, "x", "", options).status().text()),
+              HasSubstr("the first is none"));
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ class Walk final : public Opening<FileIndex> {
         out_.blocks.push_back({out_.size, 0, static_cast<uint32_t>(i), 0, 0});
       }
       in_run = !node->is_big;
-      if (out_.size == 0 && !node->is_big) out_.datum = datum_kind(node->value);
+      if (out_.size == 0 && !node->is_big) look_at(node->value);
     }
     return {};
   }
@@ -164,10 +164,15 @@ class Walk final : public Opening<FileIndex> {
     return {};
   }
 
+  void look_at(std::span<const std::byte> first) {
+    out_.datum = datum_kind(first);
+    out_.tensors = tensor_protos_kind(first);
+  }
+
   Status take_first(std::span<const std::byte> bytes) {
     const uint64_t number = first_.offset / page_size_;
     const auto value = lmdb_big_value(bytes, number, page_size_);
-    if (value.ok()) out_.datum = datum_kind(*value);  // else it is an error of the record, when it is read
+    if (value.ok()) look_at(*value);  // else it is an error of the record, when it is read
     return {};
   }
 

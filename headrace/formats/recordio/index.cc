@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
+#include "headrace/core/little_endian.h"
 #include "headrace/formats/recordio/framing.h"
 
 namespace headrace {
@@ -28,7 +30,9 @@ class Indexing final : public Opening<FileIndex> {
       case Stage::check: return check(bytes);
       case Stage::walk: break;
     }
-    HEADRACE_TRY(scan(bytes[0]->bytes()));
+    const auto window = bytes[0]->bytes();
+    if (is_lost_) find_next(window);
+    if (!is_lost_) HEADRACE_TRY(scan(window.subspan(position_ - window_begin_)));
     return walk();
   }
 
@@ -75,7 +79,34 @@ class Indexing final : public Opening<FileIndex> {
     stage_ = Stage::walk;
     const uint64_t left = file_.size - position_;
     if (left == 0) return std::move(index_);
-    return std::vector<Extent>{{0, position_, std::min(window_, left)}};
+    window_begin_ = position_;
+    return std::vector<Extent>{{0, position_, std::min(is_lost_ ? kMostWindow : window_, left)}};
+  }
+
+  // No record can be found from `record_` or, between records, from here on. What is damaged is a place of
+  // the index; other errors end the walk.
+  Status lose(Status why) {
+    if (why.code() != Code::corrupt) return here(std::move(why));
+    const bool was_inside = std::exchange(inside_, false);  // then a record may begin here
+    const uint64_t from = was_inside ? record_ : position_, next = was_inside ? position_ : position_ + 4;
+    index_.damaged.push_back({index_.records.size(), from, std::string(why.text())});
+    is_lost_ = next < file_.size && index_.damaged.size() < kMostDamagedPlaces;
+    position_ = is_lost_ ? next : file_.size;
+    return {};
+  }
+
+  // A magic word at a multiple of four always begins a part, which may be a record's first.
+  void find_next(std::span<const std::byte> window) {
+    for (size_t at = 0; at + kRecordioHeader <= window.size(); at += 4, position_ += 4) {
+      if (load<uint32_t>(window, at) != kRecordioMagic) continue;
+      const auto part = recordio_part(window.subspan(at), file_.size - position_);
+      if (!part.ok() || !part->begins()) continue;
+      is_lost_ = false;
+      return;
+    }
+    if (file_.size - position_ >= kRecordioHeader) return;
+    position_ = file_.size;
+    is_lost_ = false;
   }
 
   void look_at(std::span<const std::byte> head) {
@@ -90,13 +121,13 @@ class Indexing final : public Opening<FileIndex> {
     for (uint64_t used = 0; used < window.size() && position_ < file_.size; used = position_ - begin) {
       const uint64_t left = file_.size - position_;
       if (left < kRecordioHeader)
-        return here(corrupt("wants a header of 8 bytes, only " + std::to_string(left) + " are left"));
+        return lose(corrupt("wants a header of 8 bytes, only " + std::to_string(left) + " are left"));
       if (window.size() - used < kRecordioHeader) break;
-      HEADRACE_TRY(accept(window.subspan(used), left));
+      if (Status status = accept(window.subspan(used), left); !status.ok()) return lose(std::move(status));
       ++parts;
     }
     if (inside_ && position_ == file_.size)
-      return here(corrupt("wants the next part of the record, the file ends"));
+      return lose(corrupt("wants the next part of the record, the file ends"));
     if (parts > 0) adapt((position_ - begin) / parts);
     return {};
   }
@@ -104,11 +135,11 @@ class Indexing final : public Opening<FileIndex> {
   Status accept(std::span<const std::byte> header, uint64_t left) {
     auto part = recordio_part(header, left);
     Status status = part.ok() ? follows(*part, inside_) : part.status();
-    if (!status.ok()) return here(std::move(status));
+    if (!status.ok()) return status;
     if (part->begins()) record_ = position_;
     if (position_ + part->framed() - record_ > kMostRecordio)
-      return here(Status(Code::exhausted,
-                         "wants a record of at most " + std::to_string(kMostRecordio) + " bytes, got more"));
+      return Status(Code::exhausted,
+                    "wants a record of at most " + std::to_string(kMostRecordio) + " bytes, got more");
     position_ += part->framed();
     inside_ = !part->ends();
     if (!inside_) index_.records.push_back({record_, position_ - record_});
@@ -123,7 +154,7 @@ class Indexing final : public Opening<FileIndex> {
 
   Status here(Status status) const {
     return std::move(status).after(" (record " + std::to_string(index_.records.size()) + " at byte " +
-                                   std::to_string(position_) + ": what follows cannot be found without it)");
+                                   std::to_string(position_) + ")");
   }
 
   SourceFile file_;
@@ -132,6 +163,8 @@ class Indexing final : public Opening<FileIndex> {
   std::vector<uint64_t> checked_;
   uint64_t position_ = 0, record_ = 0;  // of the next part, of the record it is in
   bool inside_ = false;                 // of a record that is not ended
+  bool is_lost_ = false;                // looking for the next record behind damage
+  uint64_t window_begin_ = 0;           // of the bytes that were asked for
   uint64_t window_ = kFirstWindow;
   FileIndex index_;
 };

@@ -133,7 +133,10 @@ TEST(Recordio, AnIdxIsUsedWhenItIsThatOfTheFile) {
     ASSERT_TRUE(source.ok()) << path << source.status().text();
     EXPECT_EQ(all_of(**source, store), records) << path;
   }
-  EXPECT_THAT(failure(store, "f.rec"), HasSubstr("'f.rec': wants the magic word 0a 23 d7 ce"));
+  const auto broken = open_source(store, "f.rec");
+  ASSERT_EQ((*broken)->size(), 4u);  // the second is damage, and the others are found
+  EXPECT_THAT(record_of(**broken, 1, store), HasSubstr("wants the magic word 0a 23 d7 ce"));
+  EXPECT_EQ(record_of(**broken, 3, store), "four");
   EXPECT_FALSE(parse_recordio_idx("0\t0\n1\t18446744073709551615\n", 100));
   EXPECT_FALSE(parse_recordio_idx("0\t0\n1\t0\n", 100));
   EXPECT_FALSE(parse_recordio_idx("0\t0\n1\t14\n", 100));
@@ -177,25 +180,38 @@ TEST(Recordio, DamageIsToldWithItsFileRecordAndByte) {
   const auto part = recordio_part_bytes;
   const auto failed = [](const std::string& bytes) {
     MemoryStore store;
-    store.add("x", recordio_record("first") + bytes);
-    return failure(store, "x");
+    store.add("x", recordio_record("first") + bytes + recordio_record("last"));
+    const auto source = open_source(store, "x");
+    EXPECT_EQ(record_of(**source, (*source)->size() - 1, store), "last");  // found again behind the damage
+    return record_of(**source, 1, store);
   };
-  const std::string at = " (record 1 at byte 16: what follows cannot be found without it)";
-  EXPECT_EQ(failed("none"), "recordio: 'x': wants a header of 8 bytes, only 4 are left" + at);
-  EXPECT_EQ(failed("no magic"), "recordio: 'x': wants the magic word 0a 23 d7 ce, got 6e 6f 20 6d" + at);
+  const std::string at = ": x, record 1 at byte 16";
+  EXPECT_EQ(failed("none"), "wants the magic word 0a 23 d7 ce, got 6e 6f 6e 65" + at);
+  EXPECT_EQ(failed("no magic"), "wants the magic word 0a 23 d7 ce, got 6e 6f 20 6d" + at);
   EXPECT_EQ(failed(kMagic + word_bytes(0x1fffffffu) + "data"),
-            "recordio: 'x': wants a part of 536870911 bytes, only 4 are left" + at);
-  EXPECT_EQ(failed(part(static_cast<PartKind>(5), "data")),
-            "recordio: 'x': wants a part of kind 0 to 3, got 5" + at);
+            "wants a part of 536870911 bytes, only 16 are left" + at);
+  EXPECT_EQ(failed(part(static_cast<PartKind>(5), "data")), "wants a part of kind 0 to 3, got 5" + at);
   for (const PartKind kind : {PartKind::middle, PartKind::last})
-    EXPECT_EQ(failed(part(kind, "x")),
-              "recordio: 'x': wants the first part of a record, got one from the middle" + at);
+    EXPECT_EQ(failed(part(kind, "x")), "wants the first part of a record, got one from the middle" + at);
   for (const PartKind kind : {PartKind::whole, PartKind::first})
-    EXPECT_THAT(
-        failed(part(PartKind::first, "x") + part(kind, "y")),
-        HasSubstr("wants the next part of the record, got the first of another (record 1 at byte 28"));
-  EXPECT_THAT(failed(part(PartKind::first, "x") + part(PartKind::middle, "y")),
-              HasSubstr("wants the next part of the record, the file ends (record 1 at byte 40"));
+    EXPECT_EQ(failed(part(PartKind::first, "x") + part(kind, "y")),
+              "wants the next part of the record, got the first of another" + at);
+}
+
+TEST(Recordio, AFileThatEndsInARecordGivesTheOthers) {
+  MemoryStore store;
+  store.add("x", recordio_record("first") + recordio_part_bytes(PartKind::first, "x"));
+  store.add("y", recordio_record("first") + "none");
+  auto source = open_source(store, "x");
+  ASSERT_EQ((*source)->size(), 2u);
+  EXPECT_EQ(record_of(**source, 1, store),
+            "wants the next part of the record, the file ends: x, record 1 at byte 16");
+  source = open_source(store, "y");
+  EXPECT_EQ(record_of(**source, 1, store),
+            "wants a header of 8 bytes, only 4 are left: y, record 1 at byte 16");
+  store.add("z", "none");
+  EXPECT_THAT(std::string(open_source(store, "z", "recordio").status().text()),
+              HasSubstr("'z': wants a header of 8 bytes, only 4 are left (record 0 at byte 0)"));
 }
 
 TEST(Recordio, ImagesThatAreShorterThanTheirLabelsAreRefused) {

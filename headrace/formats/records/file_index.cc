@@ -72,4 +72,29 @@ std::optional<std::vector<RecordExtent>> unpack_records(std::span<const std::byt
   return out;
 }
 
+std::string pack_damaged(const FileIndex& index) {
+  std::string out;
+  for (const DamagedPlace& place : index.damaged) {
+    const uint64_t numbers[] = {place.after, place.offset, place.reason.size()};
+    out.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
+    out += place.reason;
+  }
+  return out;
+}
+
+std::optional<std::vector<DamagedPlace>> unpack_damaged(std::span<const std::byte> bytes) {
+  std::vector<DamagedPlace> out;
+  while (!bytes.empty()) {
+    uint64_t numbers[3];
+    if (bytes.size() < sizeof numbers) return std::nullopt;
+    std::memcpy(numbers, bytes.data(), sizeof numbers);
+    bytes = bytes.subspan(sizeof numbers);
+    if (numbers[2] > bytes.size()) return std::nullopt;
+    if (!out.empty() && numbers[0] < out.back().after) return std::nullopt;
+    out.push_back({numbers[0], numbers[1], {reinterpret_cast<const char*>(bytes.data()), numbers[2]}});
+    bytes = bytes.subspan(numbers[2]);
+  }
+  return out;
+}
+
 }  // namespace headrace

@@ -108,18 +108,45 @@ TEST(Tfrecord, ADamagedRecordCostsItselfOnly) {
   EXPECT_EQ(record_of(**open_source(store, "x", "", options), 2, store).size(), 50u);
 }
 
-TEST(Tfrecord, ADamagedLengthIsAnErrorOfTheFileAtItsByte) {
+TEST(Tfrecord, ADamagedLengthCostsNeitherWhatFollowsNorOtherFiles) {
   std::string bytes = framed(numbered(0, 5, 50));
   bytes[2 * 66] ^= 1;
   MemoryStore store;
-  store.add("d/a", framed(numbered(0, 5, 50)));
+  store.add("d/a", bytes);
+  store.add("d/b", framed(numbered(5, 5, 50)));
+  const auto source = open_source(store, "d/?");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 10u);
+  EXPECT_EQ(record_of(**source, 2, store),
+            "wants a record's length and its checksum, which do not match: d/a, record 2 at byte 132");
+  for (const uint64_t i : {0, 1, 3, 4, 5, 9})
+    EXPECT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 50)[0]) << i;
+  EXPECT_EQ((*source)->metadata().find("damaged")->list()->size(), 1u);
+  EXPECT_NE((*source)->fingerprint(), (*open_source(store, "d/b"))->fingerprint());
+}
+
+TEST(Tfrecord, ManyDamagedLengthsAreManyPlaces) {
+  std::string bytes = framed(numbered(0, 20'000, 50));
+  for (size_t i = 1; i < 20'000; i += 1000) bytes[i * 66 + 3] ^= 1;
+  MemoryStore store;
+  store.add("x", bytes);
+  const auto source = open_source(store, "x");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 20'000u);
+  for (uint64_t i = 0; i < 20'000; i += 500)
+    EXPECT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 50)[0]) << i;
+  EXPECT_THAT(record_of(**source, 19'001, store), HasSubstr("x, record 19001 at byte 1254066"));
+}
+
+TEST(Tfrecord, AFileOfNothingButDamageIsAnError) {
+  std::string bytes = framed(numbered(0, 1, 50));
+  bytes.resize(30);
+  MemoryStore store;
   store.add("d/b", bytes);
-  EXPECT_EQ(
-      open_source(store, "d/b").status().text(),
-      "tfrecord: 'd/b': wants a record's length and its checksum, which do not match (record 2 at byte 132: "
-      "what follows cannot be found without its length)");
-  EXPECT_THAT(std::string(open_source(store, "d/?").status().text()),
-              HasSubstr("tfrecord: 'd/?': 'd/b': wants a record's length"));
+  EXPECT_EQ(open_source(store, "d/b", "tfrecord").status().text(),
+            "tfrecord: 'd/b': wants a record of 50 bytes, only 14 are left (record 0 at byte 0)");
+  store.add("d/a", framed(numbered(0, 1, 50)));
+  EXPECT_EQ((*open_source(store, "d/?"))->size(), 2u);
 }
 
 TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
@@ -127,8 +154,10 @@ TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
   const std::string header = length + as_bytes(masked_crc32c(std::as_bytes(std::span(length))));
   MemoryStore store;
   store.add("x", framed("first") + header + std::string(8, '\0'));
-  EXPECT_THAT(std::string(open_source(store, "x").status().text()),
-              HasSubstr("wants a record of 1099511627776 bytes, only 4 are left (record 1 at byte 21"));
+  const auto source = open_source(store, "x");
+  ASSERT_EQ((*source)->size(), 2u);
+  EXPECT_EQ(record_of(**source, 1, store),
+            "wants a record of 1099511627776 bytes, only 4 are left: x, record 1 at byte 21");
 }
 
 // The number of reads of the data that opening took.
@@ -204,12 +233,43 @@ TEST(Tfrecord, CompressedFilesAreReadInAnyOrder) {
   EXPECT_EQ((*open_source(store, "x{.gz,,.zlib}"))->size(), 90u);  // a mixed set is one source
 }
 
-TEST(Tfrecord, ACompressedFileThatIsCutOrHoldsSomethingElseIsAnError) {
+TEST(Tfrecord, ACompressedFileThatIsCutGivesWhatIsBeforeTheCut) {
   MemoryStore store;
   store.add("cut.gz", deflated(framed(numbered(0, 3, 50)).substr(0, 150), Wrap::gzip));
+  const std::string whole = deflated(framed(numbered(0, 3000, 500)), Wrap::gzip);
+  store.add("half.gz", whole.substr(0, whole.size() / 2));
+  std::string wrong = whole;
+  wrong[wrong.size() - 6] ^= 1;  // of gzip's own checksum
+  store.add("wrong.gz", wrong);
+  auto source = open_source(store, "cut.gz");
+  ASSERT_EQ((*source)->size(), 3u);
+  EXPECT_EQ(record_of(**source, 1, store), numbered(1, 1, 50)[0]);
+  EXPECT_EQ(record_of(**source, 2, store),
+            "wants 48 more bytes, the file ends: cut.gz, record 2 at byte 132");
+  source = open_source(store, "half.gz");
+  const uint64_t size = (*source)->size();
+  ASSERT_GT(size, 500u);
+  for (uint64_t i = 0; i + 1 < size; ++i)
+    ASSERT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 500)[0]) << i;
+  EXPECT_THAT(record_of(**source, size - 1, store), HasSubstr("wants deflated data to their end"));
+  source = open_source(store, "wrong.gz");
+  ASSERT_EQ((*source)->size(), 3001u);
+  EXPECT_THAT(record_of(**source, 3000, store), HasSubstr("incorrect data check"));
+}
+
+TEST(Tfrecord, ZerosBehindGzipArePassedOver) {
+  MemoryStore store;
+  const std::string one = deflated(framed(numbered(0, 3, 50)), Wrap::gzip);
+  store.add("x.gz", one + std::string(1000, '\0') + one + std::string(513, '\0'));
+  const auto source = open_source(store, "x.gz");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 6u);
+  EXPECT_EQ(record_of(**source, 5, store), numbered(2, 1, 50)[0]);
+}
+
+TEST(Tfrecord, ACompressedFileThatHoldsSomethingElseIsAnError) {
+  MemoryStore store;
   store.add("text.gz", deflated("a text that is no record", Wrap::gzip));
-  EXPECT_THAT(std::string(open_source(store, "cut.gz").status().text()),
-              HasSubstr("'cut.gz': wants 48 more bytes, the file ends (record 2 at byte 132"));
   EXPECT_THAT(std::string(open_source(store, "text.gz").status().text()),
               HasSubstr("wants data of a known format"));
   EXPECT_THAT(std::string(open_source(store, "text.gz", "tfrecord").status().text()),

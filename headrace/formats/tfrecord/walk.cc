@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/little_endian.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/formats/tfrecord/framing.h"
 
@@ -21,7 +22,33 @@ constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 // Where a walk stands, for its messages.
 Status at(Status status, size_t record, uint64_t byte) {
   return std::move(status).after(" (record " + std::to_string(record) + " at byte " + std::to_string(byte) +
-                                 ": what follows cannot be found without its length)");
+                                 ")");
+}
+
+// What is damaged is a place of the index; other errors end the walk. No record begins at `byte`.
+Status lose(const Status& why, uint64_t byte, FileIndex& index) {
+  if (why.code() != Code::corrupt) return at(why, index.records.size(), byte);
+  index.damaged.push_back({index.records.size(), byte, std::string(why.text())});
+  return {};
+}
+
+// The length of a record and its checksum: what begins one, but for one word in 2^32.
+bool has_checksum(std::span<const std::byte> header) {
+  return masked_crc32c(header.first(8)) == load<uint32_t>(header, 8);
+}
+
+// How many bytes to pass over to the next record, or to what may begin one when more is seen: all but the
+// last eleven. `left`: of the file.
+size_t to_next_record(std::span<const std::byte> bytes, uint64_t left) {
+  for (size_t i = 0; i + kTfrecordHeader <= bytes.size(); ++i) {
+    const auto header = bytes.subspan(i, kTfrecordHeader);
+    const auto length = load<uint64_t>(header);
+    if (left - i >= kTfrecordFrame && length <= std::min(left - i - kTfrecordFrame, kMostTfrecord) &&
+        has_checksum(header))
+      return i;
+  }
+  return bytes.size() == left ? bytes.size()
+                              : bytes.size() - std::min<size_t>(bytes.size(), kTfrecordHeader - 1);
 }
 
 Status cut(uint64_t left) {
@@ -36,20 +63,39 @@ class Walk final : public Opening<FileIndex> {
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
     if (left == 0) return Step<FileIndex>(std::move(index_));
-    return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(window_, left)}});
+    const uint64_t wanted = is_lost_ ? kMostWindow : window_;
+    return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(wanted, left)}});
   }
 
  private:
-  // Every record whose header is in `window`, which begins with one.
+  // Every record whose header is in `window`, which begins with one unless we are lost.
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
     const size_t before = index_.records.size();
     for (uint64_t used = 0; used < window.size(); used = position_ - begin) {
       const uint64_t left = file_.size - position_;
-      if (left < kTfrecordHeader) return at(cut(left), index_.records.size(), position_);
-      if (window.size() - used < kTfrecordHeader) break;
-      const auto length = framed_length(window.subspan(used), left);
-      if (!length.ok()) return at(length.status(), index_.records.size(), position_);
+      const auto rest = window.subspan(used);
+      if (is_lost_) {
+        const size_t passed = to_next_record(rest, left);
+        position_ += passed;
+        is_lost_ = rest.size() - passed < kTfrecordHeader && passed < left;
+        if (is_lost_) break;
+        continue;
+      }
+      if (left < kTfrecordHeader) {
+        HEADRACE_TRY(lose(cut(left), position_, index_));
+        position_ = file_.size;
+        break;
+      }
+      if (rest.size() < kTfrecordHeader) break;
+      const auto length = framed_length(rest, left);
+      if (!length.ok()) {
+        HEADRACE_TRY(lose(length.status(), position_, index_));
+        // A right length that is too long says that the file was cut.
+        is_lost_ = !has_checksum(rest) && index_.damaged.size() < kMostDamagedPlaces;
+        position_ = is_lost_ ? position_ + 1 : file_.size;
+        continue;
+      }
       index_.records.push_back({position_, *length});
       position_ += *length;
     }
@@ -66,6 +112,7 @@ class Walk final : public Opening<FileIndex> {
   SourceFile file_;
   uint64_t position_ = 0;  // of the next header
   uint64_t window_ = kFirstWindow;
+  bool is_lost_ = false;  // looking for the next record behind damage
   FileIndex index_;
 };
 
@@ -75,18 +122,21 @@ class InflatingWalk final : public Opening<FileIndex> {
   explicit InflatingWalk(SourceFile file) : file_(std::move(file)) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    Status status;
     if (!bytes.empty()) {
-      HEADRACE_TRY(inflater_.feed(bytes[0]->bytes(), [this](auto piece) { return scan(piece); }));
+      status = inflater_.feed(bytes[0]->bytes(), [this](auto piece) { return scan(piece); });
       done_ += bytes[0]->size();
     }
     const uint64_t left = file_.size - done_;
-    if (left > 0) return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kPackedWindow, left)}});
-    HEADRACE_TRY(inflater_.finish());
-    if (!header_.empty()) return at(cut(header_.size()), index_.records.size(), position_);
-    if (to_skip_ > 0)
-      return at(corrupt("wants " + std::to_string(to_skip_) + " more bytes, the file ends"),
-                index_.records.size() - 1, index_.records.back().offset);
-    index_.extra = pack_points(inflater_.points());
+    if (status.ok() && left > 0)
+      return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kPackedWindow, left)}});
+    if (status.ok()) status = inflater_.finish();
+    if (status.ok() && !header_.empty()) status = cut(header_.size());
+    if (status.ok() && to_skip_ > 0)
+      status = corrupt("wants " + std::to_string(to_skip_) + " more bytes, the file ends");
+    InflatePoints points = inflater_.points();
+    if (!status.ok()) HEADRACE_TRY(lose_rest(status, points));
+    index_.extra = points.points.empty() ? "" : pack_points(points);
     return Step<FileIndex>(std::move(index_));
   }
 
@@ -105,7 +155,7 @@ class InflatingWalk final : public Opening<FileIndex> {
       piece = piece.subspan(taken);
       if (header_.size() < kTfrecordHeader) return {};
       const auto length = framed_length(header_, std::numeric_limits<uint64_t>::max());
-      if (!length.ok()) return at(length.status(), index_.records.size(), position_);
+      if (!length.ok()) return length.status();
       if (index_.records.size() >= most_records())
         return Status(Code::exhausted, "wants at most " + std::to_string(most_records()) +
                                            " records in so few packed bytes, to keep its index small");
@@ -115,6 +165,16 @@ class InflatingWalk final : public Opening<FileIndex> {
       header_.clear();
     }
     return {};
+  }
+
+  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  Status lose_rest(const Status& why, InflatePoints& points) {
+    if (to_skip_ > 0) {
+      position_ = index_.records.back().offset;
+      index_.records.pop_back();
+    }
+    points.packed_size = file_.size;
+    return lose(why, position_, index_);
   }
 
   // Deflate packs a thousand empty records into a few bytes; an index may not take that much memory.

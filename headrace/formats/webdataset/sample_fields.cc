@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "headrace/codecs/npy.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
@@ -26,6 +27,17 @@ bool is_number(std::string_view suffix) {
   return ends_as(suffix, std::array<std::string_view, 5>{"cls", "cls2", "id", "index", "inx"});
 }
 
+bool is_text_suffix(std::string_view suffix) {
+  return ends_as(suffix, std::array<std::string_view, 5>{"txt", "text", "transcript", "json", "jsn"});
+}
+
+SampleFields::Kind kind_of(std::string_view name, bool decode) {
+  using enum SampleFields::Kind;
+  if (name == kSampleKey) return key;
+  if (!decode) return bytes;
+  return is_number(name) ? number : is_text_suffix(name) ? text : is_array(name) ? array : bytes;
+}
+
 bool is_pickle(std::string_view suffix) {
   return ends_as(suffix, std::array<std::string_view, 4>{"pkl", "pickle", "pyd", "pth"});
 }
@@ -42,6 +54,32 @@ Result<Tensor> whole_number(std::string_view text, std::string_view suffix) {
     return corrupt(quoted(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
                    "; decode=False gives its bytes");
   return scalar(value);
+}
+
+std::string shown(const TensorSpec& spec) {
+  return std::string(dtype_name(spec.dtype)) + " of rank " + std::to_string(spec.shape.rank());
+}
+
+// `file`: the member's bytes, which the array shares where they are what it is.
+Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::string_view suffix) {
+  const auto bytes = file.view().bytes();
+  const auto header = read_npy_header(bytes);
+  if (!header.ok())
+    return header.status().before(quoted(suffix) + " ").after("; decode=False gives its bytes");
+  const TensorSpec spec{header->dtype, header->shape};
+  if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
+    return corrupt(quoted(suffix) + " wants " + shown(wanted) + " as the first sample has, got " +
+                   shown(spec));
+  const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
+  if (size != there)
+    return corrupt(quoted(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
+                   ", got " + std::to_string(there));
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
+  if (is_npy_plain(*header) && is_aligned)
+    return Tensor{file.buffer, file.offset + header->data, spec.dtype, spec.shape, nullptr};
+  const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(size, 1));
+  HEADRACE_TRY(read_npy_data(bytes, *header, out->mutable_data()));
+  return Tensor{out, 0, spec.dtype, spec.shape, nullptr};
 }
 
 // One member after the other of a sample's bytes.
@@ -109,15 +147,20 @@ class Filling {
     }
     Tensor* field = find(member.name.suffix);
     if (!field) return {};
-    const std::string_view suffix = wanted_.names[static_cast<size_t>(field - fields_.data())];
-    if (suffix == kSampleKey) return {};
+    const auto at = static_cast<size_t>(field - fields_.data());
+    const std::string_view suffix = wanted_.names[at];
+    const SampleFields::Field& as = wanted_.fields[at];
+    if (as.kind == SampleFields::Kind::key) return {};
     if (field->buffer) return corrupt("the sample " + quoted(key_) + " has " + quoted(suffix) + " twice");
-    *field = part(record_, member.offset, member.size, DType::bytes);
-    if (!wanted_.decode || !is_number(suffix)) return {};
-    const auto bytes = field->view().bytes();
-    auto number = whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix);
-    if (!number.ok()) return number.status();
-    *field = *std::move(number);
+    *field = part(record_, member.offset, member.size,
+                  as.kind == SampleFields::Kind::text ? DType::str : DType::bytes);
+    if (as.kind == SampleFields::Kind::number) {
+      const auto bytes = field->view().bytes();
+      HEADRACE_ASSIGN(*field,
+                      whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix));
+    } else if (as.kind == SampleFields::Kind::array) {
+      HEADRACE_ASSIGN(*field, array_of(*field, as.spec, suffix));
+    }
     return {};
   }
 
@@ -126,10 +169,10 @@ class Filling {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].buffer) continue;
       const std::string& name = wanted_.names[i];
-      if (!wanted_.may_be_missing || (wanted_.decode && is_number(name)))
+      if (!wanted_.may_be_missing || !is_text(wanted_.fields[i].spec.dtype))
         return corrupt("the sample " + quoted(key_) + " has no " + quoted(name) + ", it has " +
                        suffixes_of(record_.bytes()) + advice(name));
-      fields_[i] = part(record_, 0, 0, DType::bytes);
+      fields_[i] = part(record_, 0, 0, wanted_.fields[i].spec.dtype);
     }
     return {};
   }
@@ -150,7 +193,7 @@ class Filling {
 
   std::string advice(const std::string& name) const {
     if (!wanted_.may_be_missing) return "; missing=\"empty\" gives empty bytes";
-    return "; no number is empty: decode=False gives bytes for " + quoted(name);
+    return "; no number or array is empty: decode=False gives bytes for " + quoted(name);
   }
 
   const SampleFields& wanted_;
@@ -175,16 +218,34 @@ Status SampleFields::check() const {
   return {};
 }
 
+Status SampleFields::choose(const std::vector<FirstMember>& first) {
+  if (names.empty()) {
+    names.emplace_back(kSampleKey);
+    for (const FirstMember& member : first)
+      if (member.suffix != kSampleKey) names.push_back(member.suffix);
+    HEADRACE_TRY(check());
+  }
+  fields.clear();
+  for (const std::string& name : names) {
+    Field field{kind_of(name, decode), {DType::bytes, {kAny}}};
+    if (field.kind == Kind::key || field.kind == Kind::text) field.spec.dtype = DType::str;
+    if (field.kind == Kind::number) field.spec = {DType::i64, {}};
+    if (field.kind == Kind::array) {
+      const auto member = std::ranges::find(first, name, &FirstMember::suffix);
+      if (member == first.end() || !member->has_array)
+        return invalid("wants an array of numbers in " + quoted(name) +
+                       " of the first sample, which says what all are, got " +
+                       (member == first.end() ? "none" : "something else") + "; decode=False gives bytes");
+      field.spec = member->array;
+    }
+    fields.push_back(std::move(field));
+  }
+  return {};
+}
+
 Schema SampleFields::schema() const {
   std::vector<TensorSpec> specs;
-  for (const std::string& name : names) {
-    if (name == kSampleKey)
-      specs.push_back({DType::str, {kAny}});
-    else if (decode && is_number(name))
-      specs.push_back({DType::i64, {}});
-    else
-      specs.push_back({DType::bytes, {kAny}});
-  }
+  for (const Field& field : fields) specs.push_back(field.spec);
   return Schema::of(names, std::move(specs));
 }
 

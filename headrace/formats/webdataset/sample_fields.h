@@ -1,10 +1,11 @@
-// What becomes of a sample's members: `__key__`, whole numbers, and bytes as they are.
+// What becomes of a sample's members: `__key__`, whole numbers, texts, arrays, and bytes as they are.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/webdataset/first_members.h"
 
 namespace headrace {
 
@@ -12,13 +13,22 @@ inline constexpr std::string_view kSampleKey = "__key__";
 
 struct SampleFields {
   std::vector<std::string> names;  // suffixes in lower case, and kSampleKey where the key is wanted
-  bool decode = true;              // cls, id and their like are numbers; without, everything is bytes
+  bool decode = true;              // cls is a number, txt a str, npy an array; without, everything is bytes
   bool may_be_missing = false;     // bytes that are missing are empty; else an error
 
   Status check() const;  // no name twice, none that would have to be unpickled
+  // The fields that the first sample has, unless there are names already, and what its arrays are.
+  Status choose(const std::vector<FirstMember>& first);
   Schema schema() const;
   // The fields of the sample that `record` is. Any thread.
   Status read(const Record& record, std::vector<Tensor>& fields) const;
+
+  enum class Kind : uint8_t { bytes, key, number, text, array };
+  struct Field {
+    Kind kind = Kind::bytes;
+    TensorSpec spec{DType::bytes, {kAny}};
+  };
+  std::vector<Field> fields = {};  // by choose(); one a name
 };
 
 }  // namespace headrace

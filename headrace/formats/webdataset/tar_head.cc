@@ -108,6 +108,9 @@ class HeadReader {
       if (type != 'x' && type != 'X' && type != 'g' && type != 'L' && type != 'K')
         return member(header, type, *size);
       if (*size > left_ - at_) return cut_member(*size);
+      if (++extensions_ > kMostTarExtensions)
+        return Status(Code::exhausted, "wants at most " + std::to_string(kMostTarExtensions) +
+                                           " headers before a member's own, got more");
       if (at_ + *size > kMostTarHead)
         return Status(Code::exhausted, "wants headers of at most " + std::to_string(kMostTarHead) +
                                            " bytes before a member, got " + std::to_string(at_ + *size));
@@ -199,7 +202,10 @@ class HeadReader {
     out.is_file = (type == '0' || type == '\0' || type == '7') && !is_old_folder;
     out.data = at_;
     out.size = has_no_data ? 0 : size_.value_or(size);
-    if (out.size > left_ - at_) return cut_member(out.size);
+    if (out.size > left_ - at_) {
+      out.is_end = true;
+      out.cut = cut_member(out.size).cut;
+    }
     return out;
   }
 
@@ -218,6 +224,7 @@ class HeadReader {
   uint64_t left_;
   std::string& joined_;
   uint64_t at_ = 0;
+  int extensions_ = 0;
   bool announced_ = false;  // a header said something of the member that must follow
   std::string_view path_, long_name_;
   std::optional<uint64_t> size_;

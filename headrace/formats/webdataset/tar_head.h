@@ -12,6 +12,7 @@ namespace headrace {
 
 inline constexpr uint64_t kTarBlock = 512;
 inline constexpr uint64_t kMostTarHead = 1 << 20;  // bytes of all headers of one member
+inline constexpr int kMostTarExtensions = 16;      // headers before a member's own
 inline constexpr size_t kMostTarName = 4096;
 
 // Offsets count from the first byte of the member's first header.
@@ -19,7 +20,7 @@ struct TarHead {
   uint64_t needed = 0;     // not 0: so many bytes are needed to say more, and nothing else is said
   bool is_end = false;     // no member: zeros, or the bytes that are left are none or too few
   bool is_closed = false;  // at the end: the two blocks of zeros that a writer puts there when it is closed
-  Status cut;              // at the end: what is missing of a member that began
+  Status cut;              // at the end: what is missing of a member that began, and may have a name
   bool is_file = false;    // regular; everything else (folders, links, devices) is not for us
   std::string_view name;   // as stored, in the bytes or in `joined`
   uint64_t data = 0, size = 0;

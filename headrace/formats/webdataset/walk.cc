@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/stop_flag.h"
-#include "headrace/formats/webdataset/sample_name.h"
+#include "headrace/formats/webdataset/dali_index.h"
+#include "headrace/formats/webdataset/grouping.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
 namespace headrace {
@@ -31,50 +33,6 @@ Status compressed() {
       "wants a tar, plain or in gzip, got another compression, which has no random access: unpack it first"};
 }
 
-Status at_member(Status status, uint64_t member, uint64_t position) {
-  return std::move(status).after(" (member " + std::to_string(member) + " at byte " +
-                                 std::to_string(position) + ")");
-}
-
-// Makes samples of members that come one by one.
-class Grouping {
- public:
-  // The member whose first header is at `position`.
-  Status take(const TarHead& head, uint64_t position) {
-    ++members_;
-    const auto name = head.is_file ? sample_name(head.name) : std::nullopt;
-    if (!name) return {};
-    if (index_.records.empty() || name->key != key_) {
-      index_.records.push_back({position, 0});
-      key_ = name->key;
-      in_sample_ = 0;
-    }
-    RecordExtent& sample = index_.records.back();
-    sample.length = position + head.end() - sample.offset;
-    const auto refuse = [&](uint64_t most, const char* of) {
-      return at_member(Status(Code::exhausted, "wants a sample of at most " + std::to_string(most) + of +
-                                                   ", '" + key_ + "' has more"),
-                       members_ - 1, position);
-    };
-    if (sample.length > kMostTarSample) return refuse(kMostTarSample, " bytes");
-    if (++in_sample_ > kMostSampleMembers) return refuse(kMostSampleMembers, " members");
-    if (index_.records.size() == 1) index_.extra += lower_suffix(name->suffix) + '\0';
-    return {};
-  }
-
-  FileIndex finish(std::string points) {
-    index_.extra += '\0' + points;
-    return std::move(index_);
-  }
-  uint64_t members() const { return members_; }
-
- private:
-  uint64_t members_ = 0;
-  std::string key_;
-  size_t in_sample_ = 0;  // members of the last sample
-  FileIndex index_;
-};
-
 // What is wrong with the end that `head` found. `may_be_open`: nothing.
 Status check_end(const TarHead& head, bool may_be_open) {
   if (head.is_closed || may_be_open) return {};
@@ -89,14 +47,25 @@ class Walk final : public Opening<FileIndex> {
   Walk(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    if (is_end_) return finish(bytes);
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
     if (left == 0 && !is_end_) HEADRACE_TRY(end(TarHead()));
-    if (is_end_) return Step<FileIndex>(grouping_.finish(""));
-    return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});
+    if (!is_end_)
+      return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});
+    if (grouping_.arrays().empty()) return finish({});
+    std::vector<Extent> heads;
+    for (const Grouping::Array& array : grouping_.arrays())
+      heads.push_back({0, array.offset, std::min(array.size, kArrayHead)});
+    return Step<FileIndex>(std::move(heads));
   }
 
  private:
+  Step<FileIndex> finish(std::span<const BufferPtr> heads) {
+    for (size_t i = 0; i < heads.size(); ++i) grouping_.look_at(grouping_.arrays()[i], heads[i]->bytes());
+    return grouping_.finish("");
+  }
+
   // Every member whose headers are in `window`, which begins with one.
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
@@ -105,7 +74,7 @@ class Walk final : public Opening<FileIndex> {
     if (begin == 0 && is_compressed(window) && !is_tar_header(window)) return compressed();
     while (position_ - begin < window.size()) {
       const auto head = read_tar_head(window.subspan(position_ - begin), file_.size - position_, joined_);
-      if (!head.ok()) return at_member(head.status(), grouping_.members(), position_);
+      if (!head.ok()) return lose(head.status());
       if (head->needed > 0) {
         needed_ = std::max(head->needed, 2 * asked);  // headers are parsed anew each time
         break;
@@ -120,7 +89,13 @@ class Walk final : public Opening<FileIndex> {
 
   Status end(const TarHead& head) {
     is_end_ = true;
-    return at_member(check_end(head, may_be_open_), grouping_.members(), position_);
+    Status status = check_end(head, may_be_open_);
+    return status.ok() ? status : lose(std::move(status), grouping_.is_closed_by(head));
+  }
+
+  Status lose(Status why, bool is_closed = false) {
+    is_end_ = true;
+    return grouping_.lose(at_member(std::move(why), grouping_.members(), position_), position_, is_closed);
   }
 
   void adapt(uint64_t mean) {
@@ -143,15 +118,18 @@ class InflatingWalk final : public Opening<FileIndex> {
   InflatingWalk(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    Status status;
     if (!bytes.empty()) {
-      HEADRACE_TRY(inflater_.feed(bytes[0]->bytes(), [this](auto piece) { return scan(piece); }));
+      status = inflater_.feed(bytes[0]->bytes(), [this](auto piece) { return scan(piece); });
       done_ += bytes[0]->size();
     }
-    if (const uint64_t left = file_.size - done_; left > 0)
+    if (const uint64_t left = file_.size - done_; status.ok() && left > 0)
       return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kPackedWindow, left)}});
-    HEADRACE_TRY(inflater_.finish());
-    if (!is_end_) HEADRACE_TRY(finish_heads());
-    return Step<FileIndex>(grouping_.finish(pack_points(inflater_.points())));
+    if (status.ok()) status = inflater_.finish();
+    if (status.ok() && !is_end_) status = finish_heads();
+    InflatePoints points = inflater_.points();
+    if (!status.ok()) HEADRACE_TRY(lose(std::move(status), points));
+    return Step<FileIndex>(grouping_.finish(points.points.empty() ? "" : pack_points(points)));
   }
 
  private:
@@ -161,6 +139,7 @@ class InflatingWalk final : public Opening<FileIndex> {
   Status scan(std::span<const std::byte> piece) {
     while (!piece.empty() && !is_end_) {
       if (const auto skipped = std::min<uint64_t>(to_skip_, piece.size()); skipped > 0) {
+        look(piece.first(skipped));
         to_skip_ -= skipped;
         piece = piece.subspan(skipped);
         continue;
@@ -176,16 +155,19 @@ class InflatingWalk final : public Opening<FileIndex> {
   // The member, or the end, that `heads_` says, when they are all of its headers.
   Status take(uint64_t left) {
     const auto head = read_tar_head(heads_, left, joined_);
-    if (!head.ok()) return at_member(head.status(), grouping_.members(), position_);
+    if (!head.ok()) return here(head.status());
     if (head->needed > 0) {
       needed_ = head->needed;
       return {};
     }
     if (head->is_end) {
       is_end_ = true;
-      return at_member(check_end(*head, may_be_open_), grouping_.members(), position_);
+      is_closed_ = grouping_.is_closed_by(*head);
+      return here(check_end(*head, may_be_open_));
     }
+    const size_t arrays = grouping_.arrays().size();
     HEADRACE_TRY(grouping_.take(*head, position_));
+    if (grouping_.arrays().size() > arrays) to_look_ = std::min(head->size, kArrayHead);
     to_skip_ = head->next() - heads_.size();
     position_ += head->next();
     data_end_ = position_ - (head->next() - head->end());
@@ -194,16 +176,36 @@ class InflatingWalk final : public Opening<FileIndex> {
     return {};
   }
 
+  // The first bytes of an array of the first sample.
+  void look(std::span<const std::byte> data) {
+    if (to_look_ == 0) return;
+    const auto part = data.first(std::min<uint64_t>(to_look_, data.size()));
+    array_.insert(array_.end(), part.begin(), part.end());
+    to_look_ -= part.size();
+    if (to_look_ > 0) return;
+    grouping_.look_at(grouping_.arrays().back(), array_);
+    array_.clear();
+  }
+
   // The data end before the tar does.
   Status finish_heads() {
     const uint64_t there = inflater_.points().unpacked_size;
     if (there < data_end_)
-      return at_member(corrupt("wants " + std::to_string(data_end_ - there) +
-                               " more bytes of a member's data, "
-                               "the file ends"),
-                       grouping_.members() - 1, there);
+      return corrupt("wants " + std::to_string(data_end_ - there) +
+                     " more bytes of a member's data, the file ends")
+          .after(" (member " + std::to_string(grouping_.members() - 1) + " at byte " + std::to_string(there) +
+                 ")");
     return take(heads_.size());
   }
+
+  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  Status lose(Status why, InflatePoints& points) {
+    const uint64_t from = std::min(position_, points.unpacked_size);
+    points.packed_size = file_.size;
+    return grouping_.lose(std::move(why), from, is_closed_);
+  }
+
+  Status here(Status status) const { return at_member(std::move(status), grouping_.members(), position_); }
 
   SourceFile file_;
   bool may_be_open_;
@@ -211,34 +213,55 @@ class InflatingWalk final : public Opening<FileIndex> {
   uint64_t position_ = 0;  // of the next member's first header, unpacked
   uint64_t to_skip_ = 0;   // of the data of the member before, and their padding
   uint64_t data_end_ = 0;  // of the member before
+  uint64_t to_look_ = 0;   // of the array that is skipped
   uint64_t needed_ = kTarBlock;
-  bool is_end_ = false;
-  std::vector<std::byte> heads_;
+  bool is_end_ = false, is_closed_ = false;  // closed: the last sample has all its members
+  std::vector<std::byte> heads_, array_;
   std::string joined_;
   Inflater inflater_;
   Grouping grouping_;
 };
 
-// Which of the two, by the first bytes.
+// Which of the two, by the first bytes; none where DALI's index beside the file agrees with it.
 class Look final : public Opening<FileIndex> {
  public:
   Look(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (walk_) return walk_->advance(bytes);
-    if (bytes.empty() && file_.size > 0)
-      return Step<FileIndex>(std::vector<Extent>{{0, 0, std::min(file_.size, kTarBlock)}});
+    if (claimed_) {
+      if (auto index = agreed(*claimed_, bytes)) return Step<FileIndex>(*std::move(index));
+      return begin_walk(is_deflated_);
+    }
+    if (bytes.empty() && file_.size > 0) return Step<FileIndex>(first_look());
     const auto head = bytes.empty() ? std::span<const std::byte>() : bytes[0]->bytes();
-    if (looks_deflated(head) && !is_tar_header(head))
+    is_deflated_ = looks_deflated(head) && !is_tar_header(head);
+    if (bytes.size() == 2 && !is_deflated_) {
+      const std::string_view text(reinterpret_cast<const char*>(bytes[1]->data()), bytes[1]->size());
+      if ((claimed_ = read_dali_tar_index(text, file_.size))) return Step<FileIndex>(looks_at(*claimed_));
+    }
+    return begin_walk(is_deflated_);
+  }
+
+ private:
+  std::vector<Extent> first_look() const {
+    std::vector<Extent> out{{0, 0, std::min(file_.size, kTarBlock)}};
+    for (size_t i = 0; i < file_.beside.size() && out.size() == 1; ++i)
+      if (!file_.beside[i].empty()) out.push_back({i + 1, 0, kToEnd});
+    return out;
+  }
+
+  Result<Step<FileIndex>> begin_walk(bool inflating) {
+    if (inflating)
       walk_ = std::make_unique<InflatingWalk>(std::move(file_), may_be_open_);
     else
       walk_ = std::make_unique<Walk>(std::move(file_), may_be_open_);
     return walk_->advance({});
   }
 
- private:
   SourceFile file_;
-  bool may_be_open_;
+  bool may_be_open_, is_deflated_ = false;
+  std::optional<DaliTarIndex> claimed_;
   std::unique_ptr<Opening<FileIndex>> walk_;
 };
 

@@ -11,9 +11,10 @@ inline constexpr uint64_t kMostTarSample = uint64_t{1} << 31;  // bytes, headers
 inline constexpr size_t kMostSampleMembers = 4096;
 
 // A record is a sample: from its first member's first header to the end of its last one's data, in the file
-// or in what it inflates to. `extra` holds the first sample's suffixes, in lower case, each with a NUL behind
-// it, one more NUL, and the points of a file that is compressed as a whole (codecs/deflate/inflate.h).
-// `may_be_open`: the two blocks of zeros at the end may be missing.
+// or in what it inflates to. `extra` holds the first sample's members, as first_members.h says, one more NUL,
+// and the points of a file that is compressed as a whole (codecs/deflate/inflate.h). What cannot be read is a
+// DamagedPlace, to the end of the file. `may_be_open`: the two blocks of zeros at the end may be missing.
+// DALI's index is used instead of a walk where it lies beside the file and agrees with it.
 std::unique_ptr<Opening<FileIndex>> walk_webdataset(SourceFile file, bool may_be_open);
 
 // Whether a gzip or zlib file, of which these are the first bytes, is a tar.

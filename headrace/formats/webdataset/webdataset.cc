@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
 #include "headrace/formats/webdataset/walk.h"
@@ -16,26 +17,27 @@ int recognise(const Probe& probe) {
   return probe.text().substr(257, 5) == "ustar" ? 95 : 70;  // the oldest tars have a checksum only
 }
 
-// The suffixes of the first sample, and its key. What the walk kept of them may be an old sidecar's, so
-// nothing but their form is believed.
-Result<std::vector<std::string>> first_fields(const std::vector<FileIndex>& indexes) {
+// What the walk kept of the first sample may be an old sidecar's, so nothing but its form is believed.
+Result<std::vector<FirstMember>> first_members(const std::vector<FileIndex>& indexes) {
   const auto filled = std::ranges::find_if(indexes, [](const FileIndex& i) { return !i.records.empty(); });
   if (filled == indexes.end())
     return invalid("wants samples, members with names like key.jpg and key.cls, got none");
-  std::vector<std::string> out{std::string(kSampleKey)};
-  std::string_view kept = filled->extra;
-  while (!kept.empty() && kept[0] != '\0') {
-    const size_t end = std::min(kept.find('\0'), kept.size());
-    if (std::ranges::find(out, kept.substr(0, end)) == out.end()) out.emplace_back(kept.substr(0, end));
-    kept.remove_prefix(std::min(end + 1, kept.size()));
-  }
-  return out;
+  return unpack_first_members(filled->extra);
 }
 
 // Leaves the points of compressed files, which record_files() wants.
 void drop_suffixes(FileIndex& index) {
   const size_t end = index.extra.starts_with('\0') ? 0 : index.extra.find(std::string_view("\0\0", 2)) + 1;
   index.extra.erase(0, end + 1);
+}
+
+// Where DALI's wds2idx is told to write, most often.
+std::vector<std::string> beside(const std::string& path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  std::vector<std::string> out{path + ".idx"};
+  if (dot != std::string::npos && (slash == std::string::npos || dot > slash + 1))
+    out.push_back(path.substr(0, dot) + ".idx");
+  return out;
 }
 
 Result<SampleFields> wanted(const OpenRequest& request) {
@@ -54,17 +56,15 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const SampleFields fields, wanted(request));
   HEADRACE_ASSIGN(const bool unfinished, request.flag("unfinished", false));
   RecordOpening out;
-  out.kind = unfinished ? "webdataset 2 unfinished" : "webdataset 2";
+  out.kind = unfinished ? "webdataset 3 unfinished" : "webdataset 3";
   out.files = request.path().files;
   out.index = [files = out.files, unfinished](uint64_t file) {
     return walk_webdataset(files[file], unfinished);
   };
   out.finish = [request, fields](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     auto chosen = std::make_shared<SampleFields>(fields);
-    if (chosen->names.empty()) {
-      HEADRACE_ASSIGN(chosen->names, first_fields(indexes));
-      HEADRACE_TRY(chosen->check());
-    }
+    HEADRACE_ASSIGN(const std::vector<FirstMember> first, first_members(indexes));
+    HEADRACE_TRY(chosen->choose(first));
     std::ranges::for_each(indexes, drop_suffixes);
     RecordFormat format;
     format.inflates = true;
@@ -81,17 +81,21 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "webdataset",
     .doc = "WebDataset's tars: members that share a name up to its first dot are one sample.",
-    .options = {{"fields", "list[str] | None",
-                 "Suffixes to give, and \"__key__\"; the key and those of the first sample when not given.",
-                 Value()},
-                {"missing", "str", "A sample without one of the fields: \"error\", or \"empty\" bytes.",
-                 "error"},
-                {"decode", "bool", "Give cls, cls2, id, index and inx as numbers; without, as bytes.", true},
-                {"unfinished", "bool",
-                 "Take the whole members of tars that have no end; the last sample may lack fields.", false}},
+    .options =
+        {{"fields", "list[str] | None",
+          "Suffixes to give, and \"__key__\"; the key and those of the first sample when not given.",
+          Value()},
+         {"missing", "str", "A sample without one of the fields: \"error\", or \"empty\" bytes.", "error"},
+         {"decode", "bool",
+          "Give cls, cls2, id, index and inx as numbers, npy as arrays, txt, text, transcript, json and "
+          "jsn as str; without, everything as bytes.",
+          true},
+         {"unfinished", "bool",
+          "Take the whole members of tars that have no end; the last sample may lack fields.", false}},
     .recognise = recognise,
     .open = open,
     .takes_files = true,
+    .beside = beside,
 });
 
 }  // namespace

@@ -1,0 +1,126 @@
+#include "headrace/formats/records/damaged.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+struct DamagedSample {
+  uint64_t index = 0;   // among all samples
+  uint64_t record = 0;  // of its file
+  size_t file = 0;
+  uint64_t offset = 0;
+  std::string reason;
+};
+
+// The damage of all files, taken out of their indexes, in the order of the samples.
+std::vector<DamagedSample> take_damage(std::vector<FileIndex>& indexes) {
+  std::vector<DamagedSample> out;
+  uint64_t first = 0;  // good records in the files before
+  for (size_t file = 0; file < indexes.size(); ++file) {
+    uint64_t before = 0;  // damage of this file
+    for (DamagedPlace& place : std::exchange(indexes[file].damaged, {})) {
+      const uint64_t after = std::min<uint64_t>(place.after, indexes[file].records.size());
+      out.push_back(
+          {first + after + out.size(), after + before++, file, place.offset, std::move(place.reason)});
+    }
+    first += indexes[file].records.size();
+  }
+  return out;
+}
+
+std::string place_text(const DamagedSample& sample) {
+  return "record " + std::to_string(sample.record) + " at byte " + std::to_string(sample.offset);
+}
+
+class Refused final : public Opening<BlockPtr> {
+ public:
+  explicit Refused(Status why) : why_(std::move(why)) {}
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr>) override { return why_; }
+
+ private:
+  Status why_;
+};
+
+class WithDamage final : public Source {
+ public:
+  WithDamage(SourcePtr good, std::vector<SourceFile> files, std::vector<DamagedSample> damage)
+      : good_(std::move(good)), files_(std::move(files)), damage_(std::move(damage)) {}
+
+  const Schema& schema() const override { return good_->schema(); }
+  uint64_t size() const override { return good_->size() + damage_.size(); }
+
+  Place place(uint64_t index) const override {
+    const size_t before = damage_before(index);
+    return is_damage(before, index) ? Place{good_->size() + before, 0} : good_->place(index - before);
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    if (block < good_->size()) return good_->open(block);
+    return std::make_unique<Refused>(corrupt(damage_[block - good_->size()].reason));
+  }
+
+  uint64_t num_files() const override { return good_->num_files(); }
+  std::string file(uint64_t ordinal) const override { return good_->file(ordinal); }
+  std::string where(uint64_t index) const override {
+    const size_t before = damage_before(index);
+    if (!is_damage(before, index)) return good_->where(index - before);
+    return files_[damage_[before].file].path + ", " + place_text(damage_[before]);
+  }
+  Value describe() const override { return good_->describe(); }
+
+  std::string fingerprint() const override {
+    std::string text = good_->fingerprint();
+    for (const DamagedSample& sample : damage_)
+      text += ' ' + std::to_string(sample.index) + ' ' + std::to_string(sample.offset);
+    return hash_text(text);
+  }
+  Value metadata() const override {
+    Value out = good_->metadata();
+    Value::List list;
+    for (const DamagedSample& sample : damage_) {
+      Value entry;
+      entry.set("path", files_[sample.file].path), entry.set("index", sample.index);
+      entry.set("offset", sample.offset), entry.set("reason", sample.reason);
+      list.push_back(std::move(entry));
+    }
+    out.set("damaged", std::move(list));
+    return out;
+  }
+
+ private:
+  size_t damage_before(uint64_t index) const {
+    const auto is_before = [&](const DamagedSample& sample) { return sample.index < index; };
+    return static_cast<size_t>(std::ranges::partition_point(damage_, is_before) - damage_.begin());
+  }
+  bool is_damage(size_t at, uint64_t index) const {
+    return at < damage_.size() && damage_[at].index == index;
+  }
+
+  SourcePtr good_;
+  std::vector<SourceFile> files_;
+  std::vector<DamagedSample> damage_;
+};
+
+Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<SourceFile>& files,
+                           std::vector<FileIndex> indexes) {
+  const bool has_records =
+      std::ranges::any_of(indexes, [](const FileIndex& i) { return !i.records.empty(); });
+  std::vector<DamagedSample> damage = take_damage(indexes);
+  if (damage.empty()) return finish(std::move(indexes));
+  if (!has_records) {
+    const DamagedSample& first = damage[0];
+    return corrupt("'" + files[first.file].path + "': " + first.reason + " (" + place_text(first) + ")");
+  }
+  HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
+  return SourcePtr(std::make_shared<WithDamage>(std::move(good), files, std::move(damage)));
+}
+
+}  // namespace
+
+FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files) {
+  return [finish = std::move(finish), files = std::move(files)](std::vector<FileIndex> indexes) {
+    return finished(finish, files, std::move(indexes));
+  };
+}
+
+}  // namespace headrace

@@ -1,0 +1,18 @@
+// A source of record files some of which are damaged: each DamagedPlace of their indexes is a sample that
+// cannot be read, at its place among the others. on_error() covers it, and verify lists it.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/source.h"
+
+namespace headrace {
+
+using FinishRecords = std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)>;
+
+// `finish` of the records that were found, and the damage beside them. Where no file has any record that was
+// found, the first damage is the error.
+FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files);
+
+}  // namespace headrace
