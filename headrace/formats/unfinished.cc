@@ -217,7 +217,7 @@ Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
     HEADRACE_TRY(sync_path(path + ending));
     HEADRACE_TRY(move(path + ending, stem(path) + ending, Existing::replaced));
   }
-  sync_names(path);
+  HEADRACE_TRY(sync_names(path));
   HEADRACE_ASSIGN(shard.entry.bytes, bytes_at(path));
   const Value line =
       Value::Object{{"number", number}, {"shard", shard.entry.value()}, {"after", shard.after}};
@@ -262,7 +262,7 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
 // The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
 // goes. The old data set lies in our folder now, and goes with it.
 Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
-  sync_names(wanted_.target);
+  HEADRACE_TRY(sync_names(wanted_.target));
   if (replaced_file && !is_file)
     for (const std::string_view name : {kQuarantineName, kManifestName})
       HEADRACE_TRY(remove_all(beside(wanted_.target, name)));
@@ -272,7 +272,7 @@ Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
         HEADRACE_TRY(move(made, beside(wanted_.target, name), Existing::replaced));
     HEADRACE_TRY(move_companions());
   }
-  sync_names(wanted_.target);
+  HEADRACE_TRY(sync_names(wanted_.target));
   return discard();
 }
 

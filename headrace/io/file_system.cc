@@ -104,9 +104,12 @@ Status append_lasting(const std::string& path, std::span<const std::byte> bytes)
   return ::fdatasync(file.value()) == 0 ? Status() : system_error("cannot write", path);
 }
 
-void sync_names(const std::string& path) {
-  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
-  if (folder.value() >= 0) (void)::fsync(folder.value());
+Status sync_names(const std::string& path) {
+  const std::string name = folder_of(path);
+  const Descriptor folder(name, O_RDONLY | O_DIRECTORY);
+  if (folder.value() < 0) return errno == EACCES ? Status() : system_error("cannot open", name);
+  if (::fsync(folder.value()) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
+  return system_error("cannot write", name);
 }
 
 Status move(const std::string& from, const std::string& to, Existing existing) {

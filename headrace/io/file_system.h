@@ -22,8 +22,9 @@ Status remove_all(const std::string& path);
 
 // To disk: a file's bytes, or all that lies below a folder.
 Status sync_path(const std::string& path);
-// The names in the folder that `path` lies in. Nothing where the file system cannot.
-void sync_names(const std::string& path);
+// The names in the folder that `path` lies in. Nothing where the file system cannot, or the folder may not be
+// read.
+Status sync_names(const std::string& path);
 
 // Adds bytes to a file, to disk. For journals: what a crash leaves is all of the earlier calls and any part
 // of the last.
