@@ -132,14 +132,29 @@ Status move(const std::string& from, const std::string& to, Existing existing) {
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   HEADRACE_TRY(check_path(path));
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) return system_error("cannot create", path);
-  std::unique_ptr<FileLock> lock(new FileLock(descriptor));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
-  return system_error("cannot lock", path);
+  while (true) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return system_error("cannot create", path);
+    std::unique_ptr<FileLock> lock(new FileLock(descriptor));
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
+      return system_error("cannot lock", path);
+    }
+    // Its holder may have removed it after it was opened here: then somebody else makes and locks another.
+    struct stat held, named;
+    if (::fstat(descriptor, &held) != 0) return system_error("cannot look at", path);
+    const bool is_named = ::stat(path.c_str(), &named) == 0;
+    if (is_named && held.st_dev == named.st_dev && held.st_ino == named.st_ino) return lock;
+    if (!is_named && errno != ENOENT) return system_error("cannot look at", path);
+  }
 }
 
-FileLock::~FileLock() { ::close(descriptor_); }
+FileLock::FileLock(int descriptor) : descriptor_(descriptor), process_(::getpid()) {}
+
+FileLock::~FileLock() {
+  // Not by closing alone: children share what is open.
+  if (process_ == ::getpid()) (void)::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
+}
 
 }  // namespace headrace

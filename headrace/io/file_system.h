@@ -38,18 +38,20 @@ enum class Existing : uint8_t {
 // In one step for whoever looks at the new place; an empty folder there counts as nothing.
 Status move(const std::string& from, const std::string& to, Existing existing);
 
-// One process at a time may hold it; given back when the process ends, however it does.
+// One process at a time may hold it; given back when the process ends, however it does (a forked child that
+// lives on keeps it until then). A child's copy does not give it back.
 class FileLock {
  public:
-  // Nothing when another process holds it. The file is made where there is none.
+  // Nothing when another process holds it. The file is made where there is none, and may be removed by the
+  // holder.
   static Result<std::unique_ptr<FileLock>> take(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FileLock(int descriptor);
+  int descriptor_, process_;
 };
 
 }  // namespace headrace
