@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -199,6 +200,52 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   ASSERT_TRUE(writer->finish().ok());
   EXPECT_EQ(all_of(folder / "out"), all_of(3));
   EXPECT_FALSE(fs::exists(folder / "out.partial"));
+}
+
+// A writer that was stopped when all was made, over a data set of 10 samples; and its words in the journal.
+void stop_before_the_exchange(const Folder& folder, const DatasetOptions& options) {
+  auto old = made(folder / "out", options);
+  ASSERT_TRUE(add(*old, 0, 10).ok() && old->finish().ok());
+  auto writer = made(folder / "out", options);
+  ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->close().ok());
+  struct stat info;
+  ASSERT_EQ(::stat((folder / "out.partial/.data").c_str(), &info), 0);
+  std::ofstream(folder / "out.partial/journal", std::ios::app)
+      << "{\"committing\": " << info.st_ino << ", \"is_file\": false, \"replaces_file\": false}\n";
+}
+
+TEST(DatasetWriter, StoppedBetweenTheStepsOfAnExchangeTheOldDataSetComesBack) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out", folder / "out.partial/.old");
+  auto writer = made(folder / "out", options);
+  EXPECT_EQ(all_of(folder / "out"), all_of(10));
+  ASSERT_TRUE(writer->discard().ok());
+  EXPECT_EQ(all_of(folder / "out"), all_of(10));
+  EXPECT_FALSE(fs::exists(folder / "out.partial"));
+}
+
+TEST(DatasetWriter, StoppedAfterAnExchangeTheNewDataSetStays) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out", folder / "out.partial/.old");
+  fs::rename(folder / "out.partial/.data", folder / "out");
+  EXPECT_FALSE(DatasetWriter::make(folder / "out", wanted(options)).ok());  // it has no manifest here
+  EXPECT_EQ(all_of(folder / "out"), all_of(3));
+}
+
+TEST(DatasetWriter, TheOldDataSetIsNotTakenForFinishedShards) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out.partial/.data", folder / "elsewhere");
+  fs::rename(folder / "out", folder / "out.partial/.data");
+  auto writer = made(folder / "out", options);
+  EXPECT_FALSE(writer->skip_finished().has_value());
+  ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->finish().ok());
+  EXPECT_EQ(all_of(folder / "out"), all_of(3));
 }
 
 TEST(DatasetWriter, TwoWritersOfOneTargetDoNotMix) {

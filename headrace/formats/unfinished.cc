@@ -97,6 +97,11 @@ bool is_true(const Value& object, std::string_view key) {
   return found && found->boolean() && *found->boolean();
 }
 
+bool has_number(const std::string& path, const Value& number) {
+  const auto found = file_number(path);
+  return found.ok() && number == Value(*found);
+}
+
 // "train-3" of "train-3.rec" and "train-3.rec.idx".
 std::string stem(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
@@ -105,7 +110,8 @@ std::string stem(const std::string& name) { return name.substr(0, name.rfind('.'
 UnfinishedDataset::UnfinishedDataset(NewDataset wanted)
     : wanted_(std::move(wanted)),
       partial_(wanted_.target + std::string(kPartial)),
-      data_(under(partial_, ".data")) {}
+      data_(under(partial_, ".data")),
+      old_(under(partial_, ".old")) {}
 
 UnfinishedDataset::~UnfinishedDataset() = default;
 
@@ -128,12 +134,26 @@ Status UnfinishedDataset::enter() {
   }
   HEADRACE_ASSIGN(lock_, FileLock::take(under(partial_, "lock")));
   if (!lock_) return Status(Code::io, quoted(wanted_.target) + " is being written by another process");
+  HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, "journal"));
   if (!journal.ok()) return start_journal();
   HEADRACE_TRY(read_journal(*journal));
   if (!exists(partial_)) return enter();  // an earlier run had all but cleaned up
+  HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(check_target(wanted_));
   return take_over();
+}
+
+// An earlier run may have been stopped while the new data set was to take the old one's place.
+Status UnfinishedDataset::restore_old() {
+  if (!exists(old_) || exists(wanted_.target)) return {};
+  return move(old_, wanted_.target, Existing::refused);
+}
+
+Status UnfinishedDataset::check_no_old() const {
+  if (!exists(old_)) return {};
+  return invalid("the data set that was to be replaced is at " + quoted(old_) + ", and at " +
+                 quoted(wanted_.target) + " is another; move one of them away");
 }
 
 Status UnfinishedDataset::start_journal() {
@@ -158,9 +178,10 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
-      const auto there = file_number(wanted_.target);
-      if (there.ok() && committing->integer() && static_cast<int64_t>(*there) == *committing->integer())
+      if (has_number(wanted_.target, *committing))
         return end_commit(is_true(line, "is_file"), is_true(line, "replaces_file"));
+      // What lies here may be the old data set, then.
+      if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
     } else if (const Value* shard = line.find("shard")) {
       HEADRACE_ASSIGN(const int64_t number, line.get_integer("number"));
       HEADRACE_ASSIGN(ShardEntry entry, ShardEntry::from(*shard));
@@ -251,12 +272,16 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
   HEADRACE_ASSIGN(const uint64_t number, file_number(made()));
   HEADRACE_TRY(
       note(Value::Object{{"committing", number}, {"is_file", is_file}, {"replaces_file", replaces_file}}));
-  const Existing existing = !wanted_.overwrite         ? Existing::refused
-                            : is_file && replaces_file ? Existing::replaced
-                                                       : Existing::exchanged;
-  HEADRACE_TRY(move(made(), wanted_.target, existing));
+  HEADRACE_TRY(put_in_place(is_file, replaces_file));
   HEADRACE_TRY(end_commit(is_file, replaces_file));
   return manifest;
+}
+
+Status UnfinishedDataset::put_in_place(bool is_file, bool replaces_file) {
+  if (!wanted_.overwrite || !exists(wanted_.target) || is_empty_folder(wanted_.target))
+    return move(made(), wanted_.target, Existing::refused);
+  if (is_file && replaces_file) return move(made(), wanted_.target, Existing::replaced);
+  return exchange(made(), wanted_.target, old_);
 }
 
 // The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
@@ -273,6 +298,7 @@ Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
     HEADRACE_TRY(move_companions());
   }
   HEADRACE_TRY(sync_names(wanted_.target));
+  HEADRACE_TRY(remove_all(old_));
   return discard();
 }
 
@@ -286,6 +312,8 @@ Status UnfinishedDataset::move_companions() {
 
 // The lock goes last: a folder without it is none of ours.
 Status UnfinishedDataset::discard() {
+  HEADRACE_TRY(restore_old());
+  HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
   for (const std::string_view name : {kQuarantineName, kManifestName, std::string_view("journal")})
     HEADRACE_TRY(remove_all(under(partial_, name)));

@@ -4,6 +4,7 @@
 //   out.partial/lock      held while somebody writes here
 //   out.partial/journal   what is made here, then a line for each finished shard; it marks a folder as ours
 //   out.partial/.data     the data; hidden, and refused by readers (check_finished)
+//   out.partial/.old      what is replaced, for a moment, where the file system cannot exchange two in a step
 //
 // Methods may be called from several threads at once, begin() and commit() aside.
 #pragma once
@@ -71,12 +72,15 @@ class UnfinishedDataset {
   Status start_journal();
   Status read_journal(std::string_view text);
   Status take_over();
+  Status restore_old();
+  Status check_no_old() const;
+  Status put_in_place(bool is_file, bool replaces_file);
   Status complete(Manifest& manifest, const std::map<std::string, std::string>& reports);
   Status end_commit(bool is_file, bool replaced_file);
   Status move_companions();
 
   NewDataset wanted_;
-  std::string partial_, data_, discarded_;
+  std::string partial_, data_, old_, discarded_;
   std::unique_ptr<FileLock> lock_;
   std::map<uint64_t, FinishedShard> earlier_, shards_;
   std::vector<Value> notes_;

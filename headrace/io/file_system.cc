@@ -41,12 +41,8 @@ int rename_with(const std::string& from, const std::string& to, unsigned flags) 
 // Some network file systems know rename() alone.
 bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
-// In three steps, in the second of which nothing is at `to`.
-int exchange_by_hand(const std::string& from, const std::string& to) {
-  const std::string aside = from + ".aside";
-  if (::rename(to.c_str(), aside.c_str()) != 0) return -1;
-  if (::rename(from.c_str(), to.c_str()) != 0) return -1;
-  return ::rename(aside.c_str(), from.c_str());
+Status cannot_move(const std::string& from, const std::string& to) {
+  return system_error("cannot move '" + from + "' to", to);
 }
 
 }  // namespace
@@ -113,21 +109,28 @@ Status sync_names(const std::string& path) {
 }
 
 Status move(const std::string& from, const std::string& to, Existing existing) {
-  const auto failed = [&] { return system_error("cannot move '" + from + "' to", to); };
-  if (existing == Existing::replaced || is_empty_folder(to) || !exists(to)) {
-    if (existing == Existing::replaced || is_empty_folder(to))
-      return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+  if (existing == Existing::refused && !is_empty_folder(to)) {
     if (rename_with(from, to, RENAME_NOREPLACE) == 0) return {};
-    if (!lacks_flags()) return failed();
-    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+    if (!lacks_flags()) return cannot_move(from, to);
+    if (exists(to)) {
+      errno = EEXIST;
+      return cannot_move(from, to);
+    }
   }
-  if (existing == Existing::refused) {
-    errno = EEXIST;
-    return failed();
-  }
+  return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : cannot_move(from, to);
+}
+
+Status exchange(const std::string& from, const std::string& to, const std::string& aside) {
   if (rename_with(from, to, RENAME_EXCHANGE) == 0) return {};
-  if (!lacks_flags()) return failed();
-  return exchange_by_hand(from, to) == 0 ? Status() : failed();
+  return lacks_flags() ? exchange_by_hand(from, to, aside) : cannot_move(from, to);
+}
+
+Status exchange_by_hand(const std::string& from, const std::string& to, const std::string& aside) {
+  HEADRACE_TRY(move(to, aside, Existing::refused));
+  Status moved = move(from, to, Existing::refused);
+  if (moved.ok()) return {};
+  if (move(aside, to, Existing::refused).ok()) return moved;
+  return std::move(moved).after("; what was there is at '" + aside + "'");
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {

@@ -31,12 +31,17 @@ Status sync_names(const std::string& path);
 Status append_lasting(const std::string& path, std::span<const std::byte> bytes);
 
 enum class Existing : uint8_t {
-  refused,    // something at the new place is an error
-  replaced,   // a file by a file; what was there is gone
-  exchanged,  // what was there is at the old place afterwards; nothing need be there
+  refused,   // something at the new place is an error
+  replaced,  // a file by a file; what was there is gone
 };
 // In one step for whoever looks at the new place; an empty folder there counts as nothing.
 Status move(const std::string& from, const std::string& to, Existing existing);
+// In one step, too: what was at `to` is at `from` afterwards.
+Status exchange(const std::string& from, const std::string& to, const std::string& aside);
+// What exchange() does where the file system knows rename() alone, as some network file systems: in two
+// steps, between which nothing is at `to`, and what was there is at `aside`, where it stays. After an error
+// it is at `to` again.
+Status exchange_by_hand(const std::string& from, const std::string& to, const std::string& aside);
 
 // One process at a time may hold it; given back when the process ends, however it does (a forked child that
 // lives on keeps it until then). A child's copy does not give it back.

@@ -20,6 +20,23 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TEST(Exchange, LeavesBothInPlaceWhenItCannotBeDone) {
+  const TemporaryFolder folder;
+  folder.write("old/x", "old"), folder.write("new/x", "new");
+  // The new one cannot come: nothing is there.
+  EXPECT_FALSE(exchange_by_hand(folder / "none", folder / "old", folder / "aside").ok());
+  EXPECT_EQ(text_of(folder / "old/x"), "old");
+  EXPECT_FALSE(exists(folder / "aside"));
+  ASSERT_TRUE(exchange_by_hand(folder / "new", folder / "old", folder / "aside").ok());
+  EXPECT_EQ(text_of(folder / "old/x"), "new");
+  EXPECT_EQ(text_of(folder / "aside/x"), "old");
+  // What lies aside from elsewhere is not touched.
+  folder.write("new/x", "newer");
+  EXPECT_FALSE(exchange_by_hand(folder / "new", folder / "old", folder / "aside").ok());
+  EXPECT_EQ(text_of(folder / "aside/x"), "old");
+  EXPECT_EQ(text_of(folder / "old/x"), "new");
+}
+
 bool is_free(const std::string& path) {
   const auto lock = FileLock::take(path);
   EXPECT_TRUE(lock.ok()) << lock.status().text();
