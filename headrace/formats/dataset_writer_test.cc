@@ -248,6 +248,31 @@ TEST(DatasetWriter, TheOldDataSetIsNotTakenForFinishedShards) {
   EXPECT_EQ(all_of(folder / "out"), all_of(3));
 }
 
+TEST(DatasetWriter, AFolderWhereTheDataSetWouldGrowIsOursWhenItsJournalIs) {
+  const Folder folder;
+  const auto refused = [&](const std::string& name, const std::string& text) {
+    fs::create_directories(folder / "out.tfrecord.partial");
+    std::ofstream(folder / ("out.tfrecord.partial/" + name)) << text;
+    std::ofstream(folder / "out.tfrecord.partial/thesis.txt") << "mine";
+    const auto writer = DatasetWriter::make(folder / "out.tfrecord", wanted());
+    EXPECT_THAT(std::string(writer.status().text()), HasSubstr("there is something else; move it away"));
+    EXPECT_EQ(folder.names("out.tfrecord.partial"), (Names{name, "thesis.txt"}));
+    fs::remove_all(folder / "out.tfrecord.partial");
+  };
+  refused("lock", "");
+  refused("journal", "Dear diary\n");
+  refused("journal", "{\"day\": 1}\n");
+  refused("journal.txt", "");
+  // What a stop before the first line leaves, and what others put beside our files.
+  fs::create_directories(folder / "out.tfrecord.partial");
+  std::ofstream(folder / "out.tfrecord.partial/lock");
+  std::ofstream(folder / "out.tfrecord.partial/journal.123") << "{\"unfini";
+  auto writer = made(folder / "out.tfrecord");
+  std::ofstream(folder / "out.tfrecord.partial/thesis.txt") << "mine";
+  ASSERT_TRUE(writer->discard().ok());
+  EXPECT_EQ(folder.names("out.tfrecord.partial"), Names{"thesis.txt"});
+}
+
 TEST(DatasetWriter, TwoWritersOfOneTargetDoNotMix) {
   const Folder folder;
   auto writer = made(folder / "out.tfrecord");

@@ -1,5 +1,6 @@
 #include "headrace/formats/unfinished.h"
 
+#include <filesystem>
 #include <set>
 
 #include "headrace/io/file_system.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kMark = "unfinished_dataset";  // the first key of a journal
 constexpr int64_t kVersion = 1;
+constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
@@ -97,6 +99,17 @@ bool is_true(const Value& object, std::string_view key) {
   return found && found->boolean() && *found->boolean();
 }
 
+bool is_journal(std::string_view text) {
+  const auto head = Value::parse(text.substr(0, text.find('\n')));
+  return head.ok() && head->find(kMark);
+}
+
+// What a stop may leave of a file that is written atomically: "journal.1234".
+bool is_piece_of(std::string_view name, std::string_view piece) {
+  return piece.size() > name.size() + 1 && piece.starts_with(name) && piece[name.size()] == '.' &&
+         piece.find_first_not_of("0123456789", name.size() + 1) == std::string_view::npos;
+}
+
 bool has_number(const std::string& path, const Value& number) {
   const auto found = file_number(path);
   return found.ok() && number == Value(*found);
@@ -125,23 +138,44 @@ Result<std::unique_ptr<UnfinishedDataset>> UnfinishedDataset::begin(NewDataset w
 }
 
 Status UnfinishedDataset::enter() {
-  if (!exists(partial_)) {
-    HEADRACE_TRY(make_folder(partial_));
-  } else if (!exists(under(partial_, "journal")) && !exists(under(partial_, "lock")) &&
-             !is_empty_folder(partial_)) {
-    return invalid("wants to write to " + quoted(partial_) +
-                   " until the data set is whole, there is something else");
-  }
-  HEADRACE_ASSIGN(lock_, FileLock::take(under(partial_, "lock")));
+  HEADRACE_TRY(make_partial());
+  HEADRACE_TRY(check_partial());
+  auto lock = FileLock::take(under(partial_, kLock));
+  if (lock.status().code() == Code::not_found) return enter();  // who held it removed the folder
+  HEADRACE_ASSIGN(lock_, std::move(lock));
   if (!lock_) return Status(Code::io, quoted(wanted_.target) + " is being written by another process");
   HEADRACE_TRY(restore_old());
-  const auto journal = text_of(under(partial_, "journal"));
+  const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
   HEADRACE_TRY(read_journal(*journal));
-  if (!exists(partial_)) return enter();  // an earlier run had all but cleaned up
+  if (!lock_) {  // an earlier run had all but cleaned up
+    earlier_.clear(), notes_.clear(), discarded_.clear();
+    return enter();
+  }
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(check_target(wanted_));
   return take_over();
+}
+
+Status UnfinishedDataset::make_partial() const {
+  if (exists(partial_)) return {};
+  Status made = make_folder(partial_);
+  return exists(partial_) ? Status() : made;  // another may have been quicker
+}
+
+// Whether what is in the folder is ours, and may be removed.
+Status UnfinishedDataset::check_partial() const {
+  const Status refused =
+      invalid("wants to write to " + quoted(partial_) +
+              " until the data set is whole, there is something else; move it away");
+  std::error_code error;
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
+  if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
+    return is_journal(*journal) ? Status() : refused;
+  for (const auto& entry : std::filesystem::directory_iterator(partial_, error))
+    if (const std::string name = entry.path().filename(); name != kLock && !is_piece_of(kJournal, name))
+      return refused;
+  return {};
 }
 
 // An earlier run may have been stopped while the new data set was to take the old one's place.
@@ -158,10 +192,10 @@ Status UnfinishedDataset::check_no_old() const {
 
 Status UnfinishedDataset::start_journal() {
   HEADRACE_TRY(check_target(wanted_));
-  HEADRACE_TRY(remove_all(data_));
-  HEADRACE_TRY(make_folder(data_));
   const Value head = Value::Object{{std::string(kMark), kVersion}, {"identity", wanted_.identity}};
-  return write_atomically(under(partial_, "journal"), bytes_of(head.dump() + "\n"));
+  HEADRACE_TRY(write_atomically(under(partial_, kJournal), bytes_of(head.dump() + "\n")));
+  HEADRACE_TRY(remove_all(data_));
+  return make_folder(data_);
 }
 
 // What a crash cut off at its end does not count.
@@ -172,7 +206,6 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
     if (!parsed.ok()) break;
     const Value& line = *parsed;
     if (is_head) {
-      if (!line.find(kMark)) return invalid(quoted(under(partial_, "journal")) + " is no journal of ours");
       const Value* identity = line.find("identity");
       if (wanted_.identity.is_null() || !identity || !(*identity == wanted_.identity))
         discarded_ = "other samples or options";
@@ -191,7 +224,6 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
       notes_.push_back(line);
     }
   }
-  if (is_head) discarded_ = "it had hardly begun";
   return {};
 }
 
@@ -221,14 +253,14 @@ Status UnfinishedDataset::take_over() {
             "\n";
   for (const Value& line : notes_) text += line.dump() + "\n";
   shards_ = earlier_;
-  return write_atomically(under(partial_, "journal"), bytes_of(text));
+  return write_atomically(under(partial_, kJournal), bytes_of(text));
 }
 
 std::string UnfinishedDataset::path_of(const std::string& shard) const { return under(data_, shard); }
 
 Status UnfinishedDataset::note(const Value& line) {
   const std::lock_guard lock(mutex_);
-  return append_lasting(under(partial_, "journal"), bytes_of(line.dump() + "\n"));
+  return append_lasting(under(partial_, kJournal), bytes_of(line.dump() + "\n"));
 }
 
 Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
@@ -310,14 +342,23 @@ Status UnfinishedDataset::move_companions() {
   return {};
 }
 
-// The lock goes last: a folder without it is none of ours.
+// What is not ours stays, and the folder for it.
 Status UnfinishedDataset::discard() {
   HEADRACE_TRY(restore_old());
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
-  for (const std::string_view name : {kQuarantineName, kManifestName, std::string_view("journal")})
-    HEADRACE_TRY(remove_all(under(partial_, name)));
-  return remove_all(partial_);
+  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal}) HEADRACE_TRY(remove_named(name));
+  HEADRACE_TRY(remove_file(under(partial_, kLock)));
+  remove_empty_folder(partial_);
+  lock_.reset();
+  return {};
+}
+
+Status UnfinishedDataset::remove_named(std::string_view name) const {
+  HEADRACE_ASSIGN(const Entries entries, file_store()->entries(partial_));
+  for (size_t i = 0; i < entries.files.size(); ++i)
+    if (is_piece_of(name, entries.files[i])) HEADRACE_TRY(remove_file(under(partial_, entries.files[i])));
+  return remove_file(under(partial_, name));
 }
 
 Status check_finished(Store& store, const std::string& path) {
@@ -325,7 +366,7 @@ Status check_finished(Store& store, const std::string& path) {
     const size_t end = at + kPartial.size();
     if (end != path.size() && path[end] != '/') continue;
     const std::string folder = path.substr(0, end);
-    if (store.info(under(folder, "journal")).ok())
+    if (store.info(under(folder, kJournal)).ok())
       return invalid(quoted(folder) +
                      " is a data set that is not whole: it is being written, or its writer was stopped; "
                      "written again, it goes on from there");

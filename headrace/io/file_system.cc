@@ -77,6 +77,12 @@ Status remove_all(const std::string& path) {
   return error ? Status(Code::io, "cannot remove '" + path + "': " + error.message()) : Status();
 }
 
+Status remove_file(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Status() : system_error("cannot remove", path);
+}
+
+void remove_empty_folder(const std::string& path) { (void)::rmdir(path.c_str()); }
+
 Status sync_path(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
   struct stat info;
