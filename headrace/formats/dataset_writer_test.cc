@@ -194,6 +194,19 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
   fs::remove(folder / "out/notes.txt");
+  fs::create_directory(folder / "out/kept");
+  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  fs::remove(folder / "out/kept");
+  fs::create_symlink("nowhere", folder / "out/link");
+  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  fs::remove(folder / "out/link");
+  const std::string shard = folder / "out/out-00001-of-00002.tfrecord";
+  const auto bytes = fs::file_size(shard);
+  std::ofstream(shard, std::ios::app) << "mine";
+  EXPECT_THAT(refused(true), HasSubstr("bytes in 'out-00001-of-00002.tfrecord', not the"));
+  fs::resize_file(shard, bytes);
+  fs::create_directory(folder / "out/.headrace");  // indexes are ours
+  std::ofstream(folder / "out/.headrace/points.hri") << "x";
   auto writer = made(folder / "out", options);
   ASSERT_TRUE(add(*writer, 0, 3).ok());
   EXPECT_EQ(all_of(folder / "out"), all_of(10));  // the old one, until

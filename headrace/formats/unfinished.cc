@@ -34,6 +34,13 @@ Result<std::string> text_of(const std::string& path) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+// What is no part of a shard that is a folder: what is put into it when it is whole, and indexes.
+bool is_beside_data(std::string_view name) {
+  const std::string folder = std::string(kIndexFolder) + "/";
+  return name == kManifestName || name == kQuarantineName || name.starts_with(folder) ||
+         name.find("/" + folder) != std::string_view::npos;
+}
+
 Result<uint64_t> bytes_at(const std::string& path) {
   const auto store = file_store();
   HEADRACE_ASSIGN(const FileInfo info, store->info(path));
@@ -41,7 +48,7 @@ Result<uint64_t> bytes_at(const std::string& path) {
   uint64_t sum = 0;
   HEADRACE_ASSIGN(const Listing listing, store->list(path));
   for (size_t i = 0; i < listing.files.size(); ++i) {
-    if (listing.files[i] == kManifestName) continue;
+    if (is_beside_data(listing.files[i])) continue;
     HEADRACE_ASSIGN(const FileInfo file, store->info(under(path, listing.files[i])));
     sum += file.size;
   }
@@ -76,16 +83,20 @@ Status check_ours(const std::string& target) {
   if (!manifest.ok())
     return refuse("is " + quoted(path) + " that is none: " + std::string(manifest.status().text()));
   if (is_folder(target)) {
-    HEADRACE_ASSIGN(const Listing listing, file_store()->list(target));
-    const FileNames found = names_of(listing);
-    if (found == manifest->files) return {};
-    return refuse("are " + std::to_string(found.count) + " files, not the " +
-                  std::to_string(manifest->files.count) + " that were written");
+    HEADRACE_ASSIGN(const FileNames found, names_of(target));
+    if (!(found == manifest->files))
+      return refuse("are " + std::to_string(found.count) + " files, not the " +
+                    std::to_string(manifest->files.count) + " that were written");
   }
-  HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(target));
-  if (manifest->shards.size() == 1 && manifest->shards[0].bytes == bytes) return {};
-  return refuse("are " + std::to_string(bytes) + " bytes, not the " + std::to_string(manifest->bytes()) +
-                " that were written");
+  for (const ShardEntry& shard : manifest->shards) {
+    const std::string place = is_folder(target) && exists(under(target, shard.name)) ? under(target, shard.name)
+                                                                                      : target;
+    HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(place));
+    if (bytes != shard.bytes)
+      return refuse("are " + std::to_string(bytes) + " bytes in " + quoted(name_of(place)) + ", not the " +
+                    std::to_string(shard.bytes) + " that were written");
+  }
+  return {};
 }
 
 Status check_target(const NewDataset& wanted) {
@@ -290,8 +301,7 @@ Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::strin
   for (const auto& [name, text] : reports)
     HEADRACE_TRY(write_atomically(under(folder, name), bytes_of(text)));
   for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
-  HEADRACE_ASSIGN(const Listing listing, file_store()->list(is_folder(made()) ? made() : data_));
-  manifest.files = names_of(listing);
+  HEADRACE_ASSIGN(manifest.files, names_of(is_folder(made()) ? made() : data_));
   return write_atomically(under(folder, kManifestName), bytes_of(manifest.text()));
 }
 
