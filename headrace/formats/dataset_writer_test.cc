@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -193,12 +194,96 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
   fs::remove(folder / "out/notes.txt");
+  fs::create_directory(folder / "out/kept");
+  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  fs::remove(folder / "out/kept");
+  fs::create_symlink("nowhere", folder / "out/link");
+  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  fs::remove(folder / "out/link");
+  const std::string shard = folder / "out/out-00001-of-00002.tfrecord";
+  const auto bytes = fs::file_size(shard);
+  std::ofstream(shard, std::ios::app) << "mine";
+  EXPECT_THAT(refused(true), HasSubstr("bytes in 'out-00001-of-00002.tfrecord', not the"));
+  fs::resize_file(shard, bytes);
+  fs::create_directory(folder / "out/.headrace");  // indexes are ours
+  std::ofstream(folder / "out/.headrace/points.hri") << "x";
   auto writer = made(folder / "out", options);
   ASSERT_TRUE(add(*writer, 0, 3).ok());
   EXPECT_EQ(all_of(folder / "out"), all_of(10));  // the old one, until
   ASSERT_TRUE(writer->finish().ok());
   EXPECT_EQ(all_of(folder / "out"), all_of(3));
   EXPECT_FALSE(fs::exists(folder / "out.partial"));
+}
+
+// A writer that was stopped when all was made, over a data set of 10 samples; and its words in the journal.
+void stop_before_the_exchange(const Folder& folder, const DatasetOptions& options) {
+  auto old = made(folder / "out", options);
+  ASSERT_TRUE(add(*old, 0, 10).ok() && old->finish().ok());
+  auto writer = made(folder / "out", options);
+  ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->close().ok());
+  struct stat info;
+  ASSERT_EQ(::stat((folder / "out.partial/.data").c_str(), &info), 0);
+  std::ofstream(folder / "out.partial/journal", std::ios::app)
+      << "{\"committing\": " << info.st_ino << ", \"is_file\": false, \"replaces_file\": false}\n";
+}
+
+TEST(DatasetWriter, StoppedBetweenTheStepsOfAnExchangeTheOldDataSetComesBack) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out", folder / "out.partial/.old");
+  auto writer = made(folder / "out", options);
+  EXPECT_EQ(all_of(folder / "out"), all_of(10));
+  ASSERT_TRUE(writer->discard().ok());
+  EXPECT_EQ(all_of(folder / "out"), all_of(10));
+  EXPECT_FALSE(fs::exists(folder / "out.partial"));
+}
+
+TEST(DatasetWriter, StoppedAfterAnExchangeTheNewDataSetStays) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out", folder / "out.partial/.old");
+  fs::rename(folder / "out.partial/.data", folder / "out");
+  EXPECT_FALSE(DatasetWriter::make(folder / "out", wanted(options)).ok());  // it has no manifest here
+  EXPECT_EQ(all_of(folder / "out"), all_of(3));
+}
+
+TEST(DatasetWriter, TheOldDataSetIsNotTakenForFinishedShards) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shards = 2, .overwrite = true};
+  stop_before_the_exchange(folder, options);
+  fs::rename(folder / "out.partial/.data", folder / "elsewhere");
+  fs::rename(folder / "out", folder / "out.partial/.data");
+  auto writer = made(folder / "out", options);
+  EXPECT_FALSE(writer->skip_finished().has_value());
+  ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->finish().ok());
+  EXPECT_EQ(all_of(folder / "out"), all_of(3));
+}
+
+TEST(DatasetWriter, AFolderWhereTheDataSetWouldGrowIsOursWhenItsJournalIs) {
+  const Folder folder;
+  const auto refused = [&](const std::string& name, const std::string& text) {
+    fs::create_directories(folder / "out.tfrecord.partial");
+    std::ofstream(folder / ("out.tfrecord.partial/" + name)) << text;
+    std::ofstream(folder / "out.tfrecord.partial/thesis.txt") << "mine";
+    const auto writer = DatasetWriter::make(folder / "out.tfrecord", wanted());
+    EXPECT_THAT(std::string(writer.status().text()), HasSubstr("there is something else; move it away"));
+    EXPECT_EQ(folder.names("out.tfrecord.partial"), (Names{name, "thesis.txt"}));
+    fs::remove_all(folder / "out.tfrecord.partial");
+  };
+  refused("lock", "");
+  refused("journal", "Dear diary\n");
+  refused("journal", "{\"day\": 1}\n");
+  refused("journal.txt", "");
+  // What a stop before the first line leaves, and what others put beside our files.
+  fs::create_directories(folder / "out.tfrecord.partial");
+  std::ofstream(folder / "out.tfrecord.partial/lock");
+  std::ofstream(folder / "out.tfrecord.partial/journal.123") << "{\"unfini";
+  auto writer = made(folder / "out.tfrecord");
+  std::ofstream(folder / "out.tfrecord.partial/thesis.txt") << "mine";
+  ASSERT_TRUE(writer->discard().ok());
+  EXPECT_EQ(folder.names("out.tfrecord.partial"), Names{"thesis.txt"});
 }
 
 TEST(DatasetWriter, TwoWritersOfOneTargetDoNotMix) {

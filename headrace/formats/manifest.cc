@@ -4,9 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
-
-#include "headrace/io/store.h"
 
 namespace headrace {
 namespace {
@@ -62,6 +61,33 @@ Value spec_value(const std::string& name, const TensorSpec& spec) {
   return out;
 }
 
+// Sorted; "link//" of what is neither file nor folder, "folder/" of one without entries.
+Result<std::vector<std::string>> marked_names(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::string name = at->path().native().substr(folder.size() + 1);
+    const fs::file_status status = at->symlink_status(error);
+    if (error) break;
+    if (fs::is_directory(status)) {
+      if (at->path().filename() == kIndexFolder)
+        at.disable_recursion_pending();
+      else if (fs::is_empty(at->path(), error))
+        out.push_back(name + "/");
+      if (error) break;
+    } else if (!fs::is_regular_file(status)) {
+      out.push_back(name + "//");
+    } else if (name != kManifestName) {
+      out.push_back(std::move(name));
+    }
+  }
+  if (error) return Status(Code::io, "cannot look into '" + folder + "': " + error.message());
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
 
 Value ShardEntry::value() const {
@@ -77,14 +103,13 @@ Result<ShardEntry> ShardEntry::from(const Value& value) {
   return out;
 }
 
-FileNames names_of(const Listing& listing) {
+Result<FileNames> names_of(const std::string& folder) {
+  HEADRACE_ASSIGN(const std::vector<std::string> names, marked_names(folder));
   FileNames out;
   XXH3_state_t state;
   XXH3_INITSTATE(&state);
   XXH3_128bits_reset(&state);
-  for (size_t i = 0; i < listing.files.size(); ++i) {
-    const std::string_view name = listing.files[i];
-    if (name == kManifestName) continue;
+  for (const std::string& name : names) {
     ++out.count;
     XXH3_128bits_update(&state, name.data(), name.size());
     XXH3_128bits_update(&state, "", 1);

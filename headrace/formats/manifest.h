@@ -12,9 +12,8 @@
 
 namespace headrace {
 
-struct Listing;
-
 inline constexpr std::string_view kManifestName = "headrace.json";
+inline constexpr std::string_view kIndexFolder = ".headrace";  // see sidecar.h
 
 struct ShardEntry {
   std::string name;  // relative to the data set's folder
@@ -26,13 +25,15 @@ struct ShardEntry {
   static Result<ShardEntry> from(const Value& value);
 };
 
-// Which files there are: their names, relative to the folder, hashed in sorted order.
+// Which entries there are: their names, relative to the folder, hashed in sorted order.
 struct FileNames {
   uint64_t count = 0;
   std::string xxh3_128;
   bool operator==(const FileNames&) const = default;
 };
-FileNames names_of(const Listing& listing);  // but for the manifest's own
+// Of a folder's files; links and all else that is none, and empty folders, count as other names than a file
+// of that name would. The manifest itself, and indexes (.headrace/), are left out.
+Result<FileNames> names_of(const std::string& folder);
 
 struct Manifest {
   std::string format;

@@ -1,5 +1,6 @@
 #include "headrace/formats/unfinished.h"
 
+#include <filesystem>
 #include <set>
 
 #include "headrace/io/file_system.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kMark = "unfinished_dataset";  // the first key of a journal
 constexpr int64_t kVersion = 1;
+constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
@@ -32,6 +34,13 @@ Result<std::string> text_of(const std::string& path) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+// What is no part of a shard that is a folder: what is put into it when it is whole, and indexes.
+bool is_beside_data(std::string_view name) {
+  const std::string folder = std::string(kIndexFolder) + "/";
+  return name == kManifestName || name == kQuarantineName || name.starts_with(folder) ||
+         name.find("/" + folder) != std::string_view::npos;
+}
+
 Result<uint64_t> bytes_at(const std::string& path) {
   const auto store = file_store();
   HEADRACE_ASSIGN(const FileInfo info, store->info(path));
@@ -39,7 +48,7 @@ Result<uint64_t> bytes_at(const std::string& path) {
   uint64_t sum = 0;
   HEADRACE_ASSIGN(const Listing listing, store->list(path));
   for (size_t i = 0; i < listing.files.size(); ++i) {
-    if (listing.files[i] == kManifestName) continue;
+    if (is_beside_data(listing.files[i])) continue;
     HEADRACE_ASSIGN(const FileInfo file, store->info(under(path, listing.files[i])));
     sum += file.size;
   }
@@ -74,16 +83,20 @@ Status check_ours(const std::string& target) {
   if (!manifest.ok())
     return refuse("is " + quoted(path) + " that is none: " + std::string(manifest.status().text()));
   if (is_folder(target)) {
-    HEADRACE_ASSIGN(const Listing listing, file_store()->list(target));
-    const FileNames found = names_of(listing);
-    if (found == manifest->files) return {};
-    return refuse("are " + std::to_string(found.count) + " files, not the " +
-                  std::to_string(manifest->files.count) + " that were written");
+    HEADRACE_ASSIGN(const FileNames found, names_of(target));
+    if (!(found == manifest->files))
+      return refuse("are " + std::to_string(found.count) + " files, not the " +
+                    std::to_string(manifest->files.count) + " that were written");
   }
-  HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(target));
-  if (manifest->shards.size() == 1 && manifest->shards[0].bytes == bytes) return {};
-  return refuse("are " + std::to_string(bytes) + " bytes, not the " + std::to_string(manifest->bytes()) +
-                " that were written");
+  for (const ShardEntry& shard : manifest->shards) {
+    const std::string place = is_folder(target) && exists(under(target, shard.name)) ? under(target, shard.name)
+                                                                                      : target;
+    HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(place));
+    if (bytes != shard.bytes)
+      return refuse("are " + std::to_string(bytes) + " bytes in " + quoted(name_of(place)) + ", not the " +
+                    std::to_string(shard.bytes) + " that were written");
+  }
+  return {};
 }
 
 Status check_target(const NewDataset& wanted) {
@@ -97,6 +110,22 @@ bool is_true(const Value& object, std::string_view key) {
   return found && found->boolean() && *found->boolean();
 }
 
+bool is_journal(std::string_view text) {
+  const auto head = Value::parse(text.substr(0, text.find('\n')));
+  return head.ok() && head->find(kMark);
+}
+
+// What a stop may leave of a file that is written atomically: "journal.1234".
+bool is_piece_of(std::string_view name, std::string_view piece) {
+  return piece.size() > name.size() + 1 && piece.starts_with(name) && piece[name.size()] == '.' &&
+         piece.find_first_not_of("0123456789", name.size() + 1) == std::string_view::npos;
+}
+
+bool has_number(const std::string& path, const Value& number) {
+  const auto found = file_number(path);
+  return found.ok() && number == Value(*found);
+}
+
 // "train-3" of "train-3.rec" and "train-3.rec.idx".
 std::string stem(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
@@ -105,7 +134,8 @@ std::string stem(const std::string& name) { return name.substr(0, name.rfind('.'
 UnfinishedDataset::UnfinishedDataset(NewDataset wanted)
     : wanted_(std::move(wanted)),
       partial_(wanted_.target + std::string(kPartial)),
-      data_(under(partial_, ".data")) {}
+      data_(under(partial_, ".data")),
+      old_(under(partial_, ".old")) {}
 
 UnfinishedDataset::~UnfinishedDataset() = default;
 
@@ -119,32 +149,64 @@ Result<std::unique_ptr<UnfinishedDataset>> UnfinishedDataset::begin(NewDataset w
 }
 
 Status UnfinishedDataset::enter() {
-  if (!exists(partial_)) {
-    HEADRACE_TRY(make_folder(partial_));
-  } else if (!exists(under(partial_, "journal")) && !exists(under(partial_, "lock")) &&
-             !is_empty_folder(partial_)) {
-    return invalid("wants to write to " + quoted(partial_) +
-                   " until the data set is whole, there is something else");
-  }
-  HEADRACE_ASSIGN(lock_, FileLock::take(under(partial_, "lock")));
+  HEADRACE_TRY(make_partial());
+  HEADRACE_TRY(check_partial());
+  auto lock = FileLock::take(under(partial_, kLock));
+  if (lock.status().code() == Code::not_found) return enter();  // who held it removed the folder
+  HEADRACE_ASSIGN(lock_, std::move(lock));
   if (!lock_) return Status(Code::io, quoted(wanted_.target) + " is being written by another process");
-  const auto journal = text_of(under(partial_, "journal"));
+  HEADRACE_TRY(restore_old());
+  const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
   HEADRACE_TRY(read_journal(*journal));
-  if (!exists(partial_)) {  // an earlier run had all but cleaned up
+  if (!lock_) {  // an earlier run had all but cleaned up
     earlier_.clear(), notes_.clear(), discarded_.clear();
     return enter();
   }
+  HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(check_target(wanted_));
   return take_over();
 }
 
+Status UnfinishedDataset::make_partial() const {
+  if (exists(partial_)) return {};
+  Status made = make_folder(partial_);
+  return exists(partial_) ? Status() : made;  // another may have been quicker
+}
+
+// Whether what is in the folder is ours, and may be removed.
+Status UnfinishedDataset::check_partial() const {
+  const Status refused =
+      invalid("wants to write to " + quoted(partial_) +
+              " until the data set is whole, there is something else; move it away");
+  std::error_code error;
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
+  if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
+    return is_journal(*journal) ? Status() : refused;
+  for (const auto& entry : std::filesystem::directory_iterator(partial_, error))
+    if (const std::string name = entry.path().filename(); name != kLock && !is_piece_of(kJournal, name))
+      return refused;
+  return {};
+}
+
+// An earlier run may have been stopped while the new data set was to take the old one's place.
+Status UnfinishedDataset::restore_old() {
+  if (!exists(old_) || exists(wanted_.target)) return {};
+  return move(old_, wanted_.target, Existing::refused);
+}
+
+Status UnfinishedDataset::check_no_old() const {
+  if (!exists(old_)) return {};
+  return invalid("the data set that was to be replaced is at " + quoted(old_) + ", and at " +
+                 quoted(wanted_.target) + " is another; move one of them away");
+}
+
 Status UnfinishedDataset::start_journal() {
   HEADRACE_TRY(check_target(wanted_));
-  HEADRACE_TRY(remove_all(data_));
-  HEADRACE_TRY(make_folder(data_));
   const Value head = Value::Object{{std::string(kMark), kVersion}, {"identity", wanted_.identity}};
-  return write_atomically(under(partial_, "journal"), bytes_of(head.dump() + "\n"));
+  HEADRACE_TRY(write_atomically(under(partial_, kJournal), bytes_of(head.dump() + "\n")));
+  HEADRACE_TRY(remove_all(data_));
+  return make_folder(data_);
 }
 
 // What a crash cut off at its end does not count.
@@ -155,15 +217,15 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
     if (!parsed.ok()) break;
     const Value& line = *parsed;
     if (is_head) {
-      if (!line.find(kMark)) return invalid(quoted(under(partial_, "journal")) + " is no journal of ours");
       const Value* identity = line.find("identity");
       if (wanted_.identity.is_null() || !identity || !(*identity == wanted_.identity))
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
-      const auto there = file_number(wanted_.target);
-      if (there.ok() && committing->integer() && static_cast<int64_t>(*there) == *committing->integer())
+      if (has_number(wanted_.target, *committing))
         return end_commit(is_true(line, "is_file"), is_true(line, "replaces_file"));
+      // What lies here may be the old data set, then.
+      if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
     } else if (const Value* shard = line.find("shard")) {
       HEADRACE_ASSIGN(const int64_t number, line.get_integer("number"));
       HEADRACE_ASSIGN(ShardEntry entry, ShardEntry::from(*shard));
@@ -173,7 +235,6 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
       notes_.push_back(line);
     }
   }
-  if (is_head) discarded_ = "it had hardly begun";
   return {};
 }
 
@@ -203,14 +264,14 @@ Status UnfinishedDataset::take_over() {
             "\n";
   for (const Value& line : notes_) text += line.dump() + "\n";
   shards_ = earlier_;
-  return write_atomically(under(partial_, "journal"), bytes_of(text));
+  return write_atomically(under(partial_, kJournal), bytes_of(text));
 }
 
 std::string UnfinishedDataset::path_of(const std::string& shard) const { return under(data_, shard); }
 
 Status UnfinishedDataset::note(const Value& line) {
   const std::lock_guard lock(mutex_);
-  return append_lasting(under(partial_, "journal"), bytes_of(line.dump() + "\n"));
+  return append_lasting(under(partial_, kJournal), bytes_of(line.dump() + "\n"));
 }
 
 Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
@@ -220,7 +281,7 @@ Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
     HEADRACE_TRY(sync_path(path + ending));
     HEADRACE_TRY(move(path + ending, stem(path) + ending, Existing::replaced));
   }
-  sync_names(path);
+  HEADRACE_TRY(sync_names(path));
   HEADRACE_ASSIGN(shard.entry.bytes, bytes_at(path));
   const Value line =
       Value::Object{{"number", number}, {"shard", shard.entry.value()}, {"after", shard.after}};
@@ -240,8 +301,7 @@ Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::strin
   for (const auto& [name, text] : reports)
     HEADRACE_TRY(write_atomically(under(folder, name), bytes_of(text)));
   for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
-  HEADRACE_ASSIGN(const Listing listing, file_store()->list(is_folder(made()) ? made() : data_));
-  manifest.files = names_of(listing);
+  HEADRACE_ASSIGN(manifest.files, names_of(is_folder(made()) ? made() : data_));
   return write_atomically(under(folder, kManifestName), bytes_of(manifest.text()));
 }
 
@@ -254,18 +314,22 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
   HEADRACE_ASSIGN(const uint64_t number, file_number(made()));
   HEADRACE_TRY(
       note(Value::Object{{"committing", number}, {"is_file", is_file}, {"replaces_file", replaces_file}}));
-  const Existing existing = !wanted_.overwrite         ? Existing::refused
-                            : is_file && replaces_file ? Existing::replaced
-                                                       : Existing::exchanged;
-  HEADRACE_TRY(move(made(), wanted_.target, existing));
+  HEADRACE_TRY(put_in_place(is_file, replaces_file));
   HEADRACE_TRY(end_commit(is_file, replaces_file));
   return manifest;
+}
+
+Status UnfinishedDataset::put_in_place(bool is_file, bool replaces_file) {
+  if (!wanted_.overwrite || !exists(wanted_.target) || is_empty_folder(wanted_.target))
+    return move(made(), wanted_.target, Existing::refused);
+  if (is_file && replaces_file) return move(made(), wanted_.target, Existing::replaced);
+  return exchange(made(), wanted_.target, old_);
 }
 
 // The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
 // goes. The old data set lies in our folder now, and goes with it.
 Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
-  sync_names(wanted_.target);
+  HEADRACE_TRY(sync_names(wanted_.target));
   if (replaced_file && !is_file)
     for (const std::string_view name : {kQuarantineName, kManifestName})
       HEADRACE_TRY(remove_all(beside(wanted_.target, name)));
@@ -275,7 +339,8 @@ Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
         HEADRACE_TRY(move(made, beside(wanted_.target, name), Existing::replaced));
     HEADRACE_TRY(move_companions());
   }
-  sync_names(wanted_.target);
+  HEADRACE_TRY(sync_names(wanted_.target));
+  HEADRACE_TRY(remove_all(old_));
   return discard();
 }
 
@@ -287,12 +352,23 @@ Status UnfinishedDataset::move_companions() {
   return {};
 }
 
-// The lock goes last: a folder without it is none of ours.
+// What is not ours stays, and the folder for it.
 Status UnfinishedDataset::discard() {
+  HEADRACE_TRY(restore_old());
+  HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
-  for (const std::string_view name : {kQuarantineName, kManifestName, std::string_view("journal")})
-    HEADRACE_TRY(remove_all(under(partial_, name)));
-  return remove_all(partial_);
+  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal}) HEADRACE_TRY(remove_named(name));
+  HEADRACE_TRY(remove_file(under(partial_, kLock)));
+  remove_empty_folder(partial_);
+  lock_.reset();
+  return {};
+}
+
+Status UnfinishedDataset::remove_named(std::string_view name) const {
+  HEADRACE_ASSIGN(const Entries entries, file_store()->entries(partial_));
+  for (size_t i = 0; i < entries.files.size(); ++i)
+    if (is_piece_of(name, entries.files[i])) HEADRACE_TRY(remove_file(under(partial_, entries.files[i])));
+  return remove_file(under(partial_, name));
 }
 
 Status check_finished(Store& store, const std::string& path) {
@@ -300,7 +376,7 @@ Status check_finished(Store& store, const std::string& path) {
     const size_t end = at + kPartial.size();
     if (end != path.size() && path[end] != '/') continue;
     const std::string folder = path.substr(0, end);
-    if (store.info(under(folder, "journal")).ok())
+    if (store.info(under(folder, kJournal)).ok())
       return invalid(quoted(folder) +
                      " is a data set that is not whole: it is being written, or its writer was stopped; "
                      "written again, it goes on from there");

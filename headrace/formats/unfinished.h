@@ -2,8 +2,10 @@
 // in one step. Whoever is killed meanwhile, at any point, leaves the old data set or the new one.
 //
 //   out.partial/lock      held while somebody writes here
-//   out.partial/journal   what is made here, then a line for each finished shard; it marks a folder as ours
+//   out.partial/journal   what is made here, then a line for each finished shard; it marks a folder as ours,
+//                         so it is made first and goes last
 //   out.partial/.data     the data; hidden, and refused by readers (check_finished)
+//   out.partial/.old      what is replaced, for a moment, where the file system cannot exchange two in a step
 //
 // Methods may be called from several threads at once, begin() and commit() aside.
 #pragma once
@@ -68,15 +70,21 @@ class UnfinishedDataset {
  private:
   explicit UnfinishedDataset(NewDataset wanted);
   Status enter();
+  Status make_partial() const;
+  Status check_partial() const;
   Status start_journal();
   Status read_journal(std::string_view text);
   Status take_over();
+  Status restore_old();
+  Status check_no_old() const;
+  Status put_in_place(bool is_file, bool replaces_file);
   Status complete(Manifest& manifest, const std::map<std::string, std::string>& reports);
   Status end_commit(bool is_file, bool replaced_file);
   Status move_companions();
+  Status remove_named(std::string_view name) const;
 
   NewDataset wanted_;
-  std::string partial_, data_, discarded_;
+  std::string partial_, data_, old_, discarded_;
   std::unique_ptr<FileLock> lock_;
   std::map<uint64_t, FinishedShard> earlier_, shards_;
   std::vector<Value> notes_;

@@ -41,12 +41,8 @@ int rename_with(const std::string& from, const std::string& to, unsigned flags) 
 // Some network file systems know rename() alone.
 bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
-// In three steps, in the second of which nothing is at `to`.
-int exchange_by_hand(const std::string& from, const std::string& to) {
-  const std::string aside = from + ".aside";
-  if (::rename(to.c_str(), aside.c_str()) != 0) return -1;
-  if (::rename(from.c_str(), to.c_str()) != 0) return -1;
-  return ::rename(aside.c_str(), from.c_str());
+Status cannot_move(const std::string& from, const std::string& to) {
+  return system_error("cannot move '" + from + "' to", to);
 }
 
 }  // namespace
@@ -81,6 +77,12 @@ Status remove_all(const std::string& path) {
   return error ? Status(Code::io, "cannot remove '" + path + "': " + error.message()) : Status();
 }
 
+Status remove_file(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Status() : system_error("cannot remove", path);
+}
+
+void remove_empty_folder(const std::string& path) { (void)::rmdir(path.c_str()); }
+
 Status sync_path(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
   struct stat info;
@@ -104,39 +106,64 @@ Status append_lasting(const std::string& path, std::span<const std::byte> bytes)
   return ::fdatasync(file.value()) == 0 ? Status() : system_error("cannot write", path);
 }
 
-void sync_names(const std::string& path) {
-  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
-  if (folder.value() >= 0) (void)::fsync(folder.value());
+Status sync_names(const std::string& path) {
+  const std::string name = folder_of(path);
+  const Descriptor folder(name, O_RDONLY | O_DIRECTORY);
+  if (folder.value() < 0) return errno == EACCES ? Status() : system_error("cannot open", name);
+  if (::fsync(folder.value()) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
+  return system_error("cannot write", name);
 }
 
 Status move(const std::string& from, const std::string& to, Existing existing) {
-  const auto failed = [&] { return system_error("cannot move '" + from + "' to", to); };
-  if (existing == Existing::replaced || is_empty_folder(to) || !exists(to)) {
-    if (existing == Existing::replaced || is_empty_folder(to))
-      return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+  if (existing == Existing::refused && !is_empty_folder(to)) {
     if (rename_with(from, to, RENAME_NOREPLACE) == 0) return {};
-    if (!lacks_flags()) return failed();
-    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed();
+    if (!lacks_flags()) return cannot_move(from, to);
+    if (exists(to)) {
+      errno = EEXIST;
+      return cannot_move(from, to);
+    }
   }
-  if (existing == Existing::refused) {
-    errno = EEXIST;
-    return failed();
-  }
+  return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : cannot_move(from, to);
+}
+
+Status exchange(const std::string& from, const std::string& to, const std::string& aside) {
   if (rename_with(from, to, RENAME_EXCHANGE) == 0) return {};
-  if (!lacks_flags()) return failed();
-  return exchange_by_hand(from, to) == 0 ? Status() : failed();
+  return lacks_flags() ? exchange_by_hand(from, to, aside) : cannot_move(from, to);
+}
+
+Status exchange_by_hand(const std::string& from, const std::string& to, const std::string& aside) {
+  HEADRACE_TRY(move(to, aside, Existing::refused));
+  Status moved = move(from, to, Existing::refused);
+  if (moved.ok()) return {};
+  if (move(aside, to, Existing::refused).ok()) return moved;
+  return std::move(moved).after("; what was there is at '" + aside + "'");
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   HEADRACE_TRY(check_path(path));
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) return system_error("cannot create", path);
-  std::unique_ptr<FileLock> lock(new FileLock(descriptor));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
-  return system_error("cannot lock", path);
+  while (true) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return system_error("cannot create", path);
+    std::unique_ptr<FileLock> lock(new FileLock(descriptor));
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
+      return system_error("cannot lock", path);
+    }
+    // Its holder may have removed it after it was opened here: then somebody else makes and locks another.
+    struct stat held, named;
+    if (::fstat(descriptor, &held) != 0) return system_error("cannot look at", path);
+    const bool is_named = ::stat(path.c_str(), &named) == 0;
+    if (is_named && held.st_dev == named.st_dev && held.st_ino == named.st_ino) return lock;
+    if (!is_named && errno != ENOENT) return system_error("cannot look at", path);
+  }
 }
 
-FileLock::~FileLock() { ::close(descriptor_); }
+FileLock::FileLock(int descriptor) : descriptor_(descriptor), process_(::getpid()) {}
+
+FileLock::~FileLock() {
+  // Not by closing alone: children share what is open.
+  if (process_ == ::getpid()) (void)::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
+}
 
 }  // namespace headrace

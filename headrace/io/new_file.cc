@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "headrace/io/file_system.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -78,15 +79,7 @@ Status NewFile::commit(Lasts lasts) {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("cannot replace", path_);
   temporary_.clear();
   if (!to_disk) return {};
-  // The name lasts once the directory is on disk; a file system that cannot sync a directory keeps the file
-  // all the same.
-  const size_t slash = path_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  if (const int d = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
-    (void)::fsync(d);
-    ::close(d);
-  }
-  return {};
+  return sync_names(path_);  // the name lasts once the folder is on disk
 }
 
 Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
