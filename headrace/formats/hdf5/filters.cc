@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "headrace/formats/hdf5/checksum.h"
+#include "headrace/formats/hdf5/chunk_rows.h"
 #include "headrace/formats/hdf5/szip.h"
 
 namespace headrace::hdf5 {
@@ -134,10 +135,10 @@ Status unpack_lzf(std::span<const std::byte> in, std::span<std::byte> out) {
 
 Result<BufferPtr> unfilter(const Dataset& dataset, const Chunk& chunk, BufferPtr stored) {
   const uint64_t plain = dataset.chunk_bytes();
+  const uint32_t mask = dataset.edges_are_plain && is_at_edge(dataset, chunk) ? ~uint32_t{0} : chunk.mask;
   for (size_t i = dataset.filters.size(); i-- > 0;) {
-    if ((chunk.mask >> i & 1) != 0) continue;
-    HEADRACE_ASSIGN(stored,
-                    undo(dataset.filters[i], stored, bytes_before(dataset.filters, i, chunk.mask, plain)));
+    if ((mask >> i & 1) != 0) continue;
+    HEADRACE_ASSIGN(stored, undo(dataset.filters[i], stored, bytes_before(dataset.filters, i, mask, plain)));
   }
   if (stored->size() != plain)
     return corrupt("wants a chunk of " + std::to_string(plain) + " bytes, got " +

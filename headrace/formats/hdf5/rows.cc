@@ -201,8 +201,7 @@ class OpenRows final : public Opening<BlockPtr> {
         continue;
       }
       const MutableBufferPtr made = fill_rows(plan.dataset);
-      for (Chunk chunk : plan.chunks) {
-        if (dataset.edges_are_plain && is_at_edge(dataset, chunk)) chunk.mask = ~uint32_t{0};
+      for (const Chunk& chunk : plan.chunks) {
         auto plain = unfilter(dataset, chunk, bytes[next++]);
         if (!plain.ok())
           return plain.status().after(" (chunk " + std::to_string(chunk.index) + " of '" +

@@ -19,7 +19,7 @@ constexpr size_t kMostNesting = 128;      // of groups
 constexpr int kMostSoftLinks = 16;        // from one to the next
 constexpr uint64_t kPiece = 4 << 20;      // of rows that are kept, read at once
 constexpr uint64_t kSmallRow = 16;        // bytes; such rows are kept
-constexpr uint64_t kMostKept = 64 << 20;  // of a dataset's small rows
+constexpr uint64_t kMostKept = 64 << 20;  // of a dataset's small rows; of a file, beyond what is stored
 constexpr uint64_t kMostRatio = 1100;     // of references to their stored bytes
 
 constexpr Fetches::Owner kFile = 0;
@@ -202,10 +202,14 @@ class Walk final : public Opening<FileIndex> {
       return dataset->address == kNowhere ? Status() : keep_contiguous(object, dataset, all);
     uint64_t stored = 0;
     for (const Chunk& chunk : dataset->chunks) stored = saturating_add(stored, chunk.size);
-    if (all > saturating_add(kMostKept, saturating_mul(kMostRatio, stored)))
+    const uint64_t beyond = all - std::min(all, saturating_mul(kMostRatio, stored));
+    if (beyond > free_) {
+      if (!dataset->has_vlen()) return {};  // each group of rows reads its chunk
       return {Code::exhausted,
               "wants references of at most 64 MiB or 1100 times what is stored of them, got " +
                   std::to_string(all) + " bytes"};
+    }
+    free_ -= beyond;
     dataset->kept.resize(all);
     fill(*dataset, std::as_writable_bytes(std::span(dataset->kept)));
     for (const Chunk& chunk : dataset->chunks)
@@ -289,7 +293,8 @@ class Walk final : public Opening<FileIndex> {
   std::vector<std::pair<std::string, size_t>> paths_;
   std::map<std::string, std::string> soft_links_;
   std::vector<Name> refused_;
-  std::string about_;  // our writer's attribute of the root
+  uint64_t free_ = kMostKept;  // may be kept of what was never written, or is packed very well
+  std::string about_;          // our writer's attribute of the root
   Fetches fetches_;
 };
 
