@@ -33,6 +33,7 @@ void add_explain(CLI::App& program, Run& run);
 void add_run(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
 void add_index(CLI::App& program, Run& run);
+void add_convert(CLI::App& program, Run& run);
 void add_ops(CLI::App& program, Run& run);
 void add_formats(CLI::App& program, Run& run);
 

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "headrace/formats/format.h"
+#include "headrace/formats/writer.h"
 #include "headrace/ops/op.h"
 
 namespace headrace::cli {
@@ -17,6 +18,13 @@ Result<int> list_formats() {
     fmt::print("{:<16} {}{}\n", name, format.doc,
                !format.recognise && format.open ? " Only when named with --format." : "");
     for (const OptionInfo& option : format.options)
+      fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
+  }
+  fmt::print("\nformats that `headrace convert` writes:\n");
+  for (const auto& [name, writer] : writers()) {
+    fmt::print("{:<16} {}{}\n", name, writer.doc,
+               writer.ending.empty() ? "" : fmt::format(" By the ending {}.", writer.ending));
+    for (const OptionInfo& option : writer.options)
       fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
   return kOk;

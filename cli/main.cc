@@ -24,7 +24,8 @@ constexpr const char* kEnding =
     "  headrace view imagenet/train              a contact sheet of what the model would see\n"
     "  headrace bench imagenet/train             how fast, and what limits it?\n"
     "  headrace run pipeline.json                one epoch, and a hash of its batches\n"
-    "  headrace index imagenet/train             the first epoch as fast as the later ones";
+    "  headrace index imagenet/train             the first epoch as fast as the later ones\n"
+    "  headrace convert imagenet/train t.tar     the same samples in another format";
 
 constexpr const char* kExitCodes =
     "exit codes:\n"
@@ -67,6 +68,7 @@ int run_program(int argc, char** argv) {
   add_run(program, run);
   add_bench(program, run);
   add_index(program, run);
+  add_convert(program, run);
   add_formats(program, run);
   add_ops(program, run);
   program.footer(kEnding);

@@ -245,6 +245,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     HEADRACE_TRY(close());
     Manifest manifest;
     manifest.format = chosen_.info->name, manifest.options = chosen_.options;
+    manifest.read_with = read_with();
     manifest.schema = request_.schema, manifest.metadata = request_.metadata;
     std::map<std::string, std::string> reports;
     if (!quarantine.empty()) reports["quarantine.json"] = quarantine;
@@ -260,6 +261,9 @@ class DatasetWriterImpl final : public DatasetWriter {
   }
 
   const WriterInfo& format() const override { return *chosen_.info; }
+  Value read_with() const override {
+    return chosen_.info->read_with ? chosen_.info->read_with(write_request("")) : Value();
+  }
 
  private:
   Status check(const std::vector<Tensor>& fields) const {
@@ -290,12 +294,17 @@ class DatasetWriterImpl final : public DatasetWriter {
     return (request_.options.shards > 0 ? stem_ : "") + number + chosen_.info->ending;
   }
 
+  WriteRequest write_request(std::string path) const {
+    WriteRequest out;
+    out.options = chosen_.options, out.schema = request_.schema;
+    out.metadata = request_.metadata, out.path = std::move(path);
+    return out;
+  }
+
   Status begin_shard() {
     HEADRACE_TRY(traffic_.failure());
     collect(request_.threads - 1);
-    WriteRequest request;
-    request.options = chosen_.options, request.schema = request_.schema;
-    request.metadata = request_.metadata, request.path = target_->path_of(shard_name());
+    WriteRequest request = write_request(target_->path_of(shard_name()));
     open_.push_back(std::make_unique<OpenShard>(shard_, std::move(request), shard_name(), *chosen_.info,
                                                 *target_, traffic_));
     current_ = open_.back().get();

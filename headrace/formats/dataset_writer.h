@@ -78,6 +78,7 @@ class DatasetWriter {
   virtual Status discard() = 0;  // stops; nothing is left, for the next run neither
 
   virtual const WriterInfo& format() const = 0;
+  virtual Value read_with() const = 0;  // see WriterInfo
 };
 
 }  // namespace headrace

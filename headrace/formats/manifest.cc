@@ -57,7 +57,9 @@ Result<TensorSpec> spec_from(const Value& field) {
 Value spec_value(const std::string& name, const TensorSpec& spec) {
   Value::List shape;
   for (const int64_t dim : spec.shape.dims()) shape.push_back(dim == kAny ? Value() : Value(dim));
-  return Value::Object{{"name", name}, {"dtype", dtype_name(spec.dtype)}, {"shape", std::move(shape)}};
+  Value out;
+  out.set("name", name), out.set("dtype", dtype_name(spec.dtype)), out.set("shape", std::move(shape));
+  return out;
 }
 
 }  // namespace
@@ -106,6 +108,7 @@ std::string Manifest::text() const {
   out.set("headrace_dataset", kVersion);
   out.set("format", format), out.set("options", options);
   out.set("samples", samples()), out.set("bytes", bytes());
+  if (!read_with.is_null()) out.set("read_with", read_with);
   out.set("schema", schema_to_value(schema));
   out.set("metadata", metadata);
   out.set("files", Value::Object{{"count", files.count}, {"xxh3_128", files.xxh3_128}});
@@ -126,7 +129,7 @@ Result<Manifest> Manifest::parse(std::string_view text) {
     const Value* found = value.find(key);
     return found ? *found : Value();
   };
-  out.options = member("options"), out.metadata = member("metadata");
+  out.options = member("options"), out.read_with = member("read_with"), out.metadata = member("metadata");
   HEADRACE_ASSIGN(out.schema, schema_from_value(member("schema")));
   const Value files = member("files");
   HEADRACE_ASSIGN(out.files.count, natural(files, "count"));
@@ -140,9 +143,11 @@ Result<Manifest> Manifest::parse(std::string_view text) {
 }
 
 Value schema_to_value(const Schema& schema) {
-  Value::List fields;
-  for (size_t i = 0; i < schema.size(); ++i) fields.push_back(spec_value(schema.names[i], schema.specs[i]));
-  return Value::Object{{"fields", std::move(fields)}, {"structure", schema.structure}};
+  Value::List fields(schema.size());
+  for (size_t i = 0; i < schema.size(); ++i) fields[i] = spec_value(schema.names[i], schema.specs[i]);
+  Value out;
+  out.set("fields", std::move(fields)), out.set("structure", schema.structure);
+  return out;
 }
 
 Result<Schema> schema_from_value(const Value& value) {

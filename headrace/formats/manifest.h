@@ -36,9 +36,10 @@ FileNames names_of(const Listing& listing);  // but for the manifest's own
 
 struct Manifest {
   std::string format;
-  Value options;   // of the format, as given
-  Schema schema;   // of the samples that were written
-  Value metadata;  // classes; what was done to the samples: {"lossy": {…}}
+  Value options;    // of the format, as given
+  Schema schema;    // of the samples that were written
+  Value read_with;  // options with which the reader gives the samples as they were; null: none are needed
+  Value metadata;   // classes; what was done to the samples: {"lossy": {…}}
   std::vector<ShardEntry> shards;
   FileNames files;
 

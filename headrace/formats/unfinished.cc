@@ -131,7 +131,10 @@ Status UnfinishedDataset::enter() {
   const auto journal = text_of(under(partial_, "journal"));
   if (!journal.ok()) return start_journal();
   HEADRACE_TRY(read_journal(*journal));
-  if (!exists(partial_)) return enter();  // an earlier run had all but cleaned up
+  if (!exists(partial_)) {  // an earlier run had all but cleaned up
+    earlier_.clear(), notes_.clear(), discarded_.clear();
+    return enter();
+  }
   HEADRACE_TRY(check_target(wanted_));
   return take_over();
 }

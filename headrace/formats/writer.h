@@ -56,6 +56,8 @@ struct WriterInfo {
   // Further endings that name this format ("out.tfrecords"), and what they mean for the options
   // (".tfrecord.gz": {"compression": "gzip"}).
   std::vector<std::pair<std::string, Value>> other_endings = {};
+  // Options with which the reader gives samples back as they were; null: it needs none.
+  Value (*read_with)(const WriteRequest&) = nullptr;
   // Of further files that belong to a shard: a writer makes each at its path + this (".idx"), readers look
   // for it where the shard's own ending is replaced by it ("train-3.idx" of "train-3.rec").
   std::vector<std::string> beside = {};

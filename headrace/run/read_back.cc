@@ -85,7 +85,7 @@ Status read_back(const DatasetWriter& writer, const std::string& target, const L
   for (const ShardEntry& shard : closed.shards) samples += shard.samples;
   if (samples == 0) return {};  // most readers refuse what is empty
   const auto store = std::make_shared<Renamed>(target, closed.data);
-  auto source = open_source(*store, target, writer.format().name);
+  auto source = open_source(*store, target, writer.format().name, writer.read_with());
   if (!source.ok()) return source.status().before("verify: ");
   HEADRACE_ASSIGN(const NodePtr plan, make_node(Read{*source}, {}));
   LoaderOptions options;

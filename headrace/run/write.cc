@@ -41,18 +41,71 @@ Value metadata_of(const Node& plan) {
   return out;
 }
 
+// The samples of a plan in their order. A run ends at whichever of the samples under way fails first, so
+// where one failed, they are made one by one until it is clear which it was.
+class Samples {
+ public:
+  Samples(NodePtr plan, LoaderOptions options, std::shared_ptr<Store> store, std::unique_ptr<Loader> loader)
+      : plan_(std::move(plan)),
+        options_(std::move(options)),
+        store_(std::move(store)),
+        loader_(std::move(loader)) {}
+
+  std::optional<uint64_t> size() const { return loader_->size(); }
+  void stop() { loader_->stop(); }
+  // Where the next sample is.
+  Result<Value> save() const { return one_by_one_ > 0 ? Result<Value>(here_) : loader_->save(); }
+  Status go_on_from(const Value& state) {
+    one_by_one_ = 0;
+    return loader_->load(state);
+  }
+
+  // Nothing when none was there in time.
+  Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) {
+    if (one_by_one_ == 0) return loader_->next_within(out, milliseconds);
+    HEADRACE_ASSIGN(const int64_t position, here_.get_integer("consumed"));
+    if (static_cast<uint64_t>(position) == loader_->size()) return std::optional(false);
+    HEADRACE_ASSIGN(out, elements_->at(static_cast<uint64_t>(position), 0));
+    here_.set("consumed", position + 1);
+    if (--one_by_one_ == 0) HEADRACE_TRY(loader_->load(here_));
+    return std::optional(true);
+  }
+
+  // After an error: whether it was the next sample that failed. If not, those under way come again.
+  Result<bool> is_clear() {
+    if (one_by_one_ > 0) return true;
+    HEADRACE_ASSIGN(here_, loader_->save());
+    if (!elements_) {
+      HEADRACE_ASSIGN(elements_, Elements::make(plan_, options_.seed, options_.memory_budget, store_));
+    }
+    one_by_one_ = kUnderWay;
+    return false;
+  }
+
+ private:
+  static constexpr uint64_t kUnderWay = 64;  // at least as many as a run has, or it is looked at twice
+
+  NodePtr plan_;
+  LoaderOptions options_;
+  std::shared_ptr<Store> store_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Elements> elements_;
+  uint64_t one_by_one_ = 0;  // samples to come so
+  Value here_;               // then, where the next one is
+};
+
 // One call of write_dataset().
 class Copying {
  public:
-  Copying(const WriteOptions& options, std::unique_ptr<Loader> loader, std::unique_ptr<DatasetWriter> writer)
-      : options_(options), loader_(std::move(loader)), writer_(std::move(writer)) {
-    progress_.total = loader_->size();
+  Copying(const WriteOptions& options, Samples samples, std::unique_ptr<DatasetWriter> writer)
+      : options_(options), samples_(std::move(samples)), writer_(std::move(writer)) {
+    progress_.total = samples_.size();
     for (const Value& note : writer_->notes()) broken_.push_back(note);
   }
 
   Result<WriteReport> run(const std::string& target) {
     HEADRACE_TRY(copy());
-    loader_->stop();
+    samples_.stop();
     HEADRACE_TRY(tell(WriteProgress::Phase::finishing));
     HEADRACE_TRY(writer_->close());
     if (options_.verify)
@@ -70,15 +123,16 @@ class Copying {
   Status copy() {
     while (true) {
       while (writer_->is_shard_full()) {
-        HEADRACE_ASSIGN(Value here, loader_->save());
+        HEADRACE_ASSIGN(Value here, samples_.save());
         HEADRACE_TRY(writer_->end_shard(std::move(here)));
       }
       HEADRACE_ASSIGN(const bool is_over, skip_finished());
       if (is_over) return {};
       Sample sample;
-      auto more = loader_->next_within(sample, kWait);
+      auto more = samples_.next_within(sample, kWait);
       if (!more.ok()) {
-        HEADRACE_TRY(pass_over(more.status()));
+        HEADRACE_ASSIGN(const bool was_last, pass_over(more.status()));
+        if (was_last) return {};
         continue;
       }
       HEADRACE_TRY(tell(WriteProgress::Phase::writing));
@@ -97,24 +151,28 @@ class Copying {
     if (!after) return false;
     progress_.samples = writer_->position();
     if (after->is_null() || is_true(*after, "finished")) return true;
-    HEADRACE_TRY(loader_->load(*after));
+    HEADRACE_TRY(samples_.go_on_from(*after));
     return false;
   }
 
-  // The sample that comes next is broken: go on behind it.
-  Status pass_over(Status failure) {
+  // A sample is broken: go on behind it. Whether nothing is there.
+  Result<bool> pass_over(Status failure) {
     if (!options_.drop_broken || !is_data_error(failure) || failure.code() == Code::exhausted) return failure;
-    HEADRACE_ASSIGN(Value here, loader_->save());
+    HEADRACE_ASSIGN(Value here, samples_.save());
     const auto consumed = here.get_integer("consumed");
     if (!consumed.ok()) return failure;  // no place of its own can be said: behind a filter, say
+    HEADRACE_ASSIGN(const bool is_clear, samples_.is_clear());
+    if (!is_clear) return false;
+    const bool is_last = static_cast<uint64_t>(*consumed) + 1 == progress_.total;
     here.set("consumed", *consumed + 1);
-    HEADRACE_TRY(loader_->load(here));
+    if (!is_last) HEADRACE_TRY(samples_.go_on_from(here));
     const Value entry = Value::Object{
         {"position", *consumed}, {"reason", failure.text()}, {"kind", code_name(failure.code())}};
     for (const Value& known : broken_)
-      if (known == entry) return {};  // an earlier run told, which was stopped behind it
+      if (known == entry) return is_last;  // an earlier run told, which was stopped behind it
     broken_.push_back(entry);
-    return writer_->note(entry);
+    HEADRACE_TRY(writer_->note(entry));
+    return is_last;
   }
 
   std::string quarantine() const {
@@ -131,7 +189,7 @@ class Copying {
   }
 
   const WriteOptions& options_;
-  std::unique_ptr<Loader> loader_;
+  Samples samples_;
   std::unique_ptr<DatasetWriter> writer_;
   WriteProgress progress_;
   Value::List broken_;
@@ -152,7 +210,7 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   if (!plan.ok()) return plan.status().before("write: ");
   // What stands behind a border has no place that a run could go on from: what fails there is skipped, and
   // counted alone.
-  const bool by_place = options.drop_broken && (*plan)->indexed;
+  const bool by_place = options.drop_broken && (*plan)->indexed && !(*plan)->sharded;
   if (options.drop_broken && !by_place) {
     HEADRACE_ASSIGN(*plan, make_node(OnError{OnErrorPolicy::skip}, {*plan}));
   }
@@ -164,7 +222,8 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   request.num_samples = (*plan)->size;
   request.identity = Value::Object{{"plan", loader->fingerprint()}, {"drop_broken", options.drop_broken}};
   HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));
-  return Copying(options, std::move(loader), std::move(writer)).run(target);
+  Samples samples(*plan, options.loader, store, std::move(loader));
+  return Copying(options, std::move(samples), std::move(writer)).run(target);
 }
 
 }  // namespace headrace

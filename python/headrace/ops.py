@@ -27,6 +27,7 @@ __all__ = [
     "divide",
     "divide_fields",
     "divide_into",
+    "encode_image",
     "equal",
     "equal_fields",
     "example_feature",
@@ -55,6 +56,7 @@ __all__ = [
     "random_resized_crop",
     "reshape",
     "resize",
+    "shrink",
     "subtract",
     "subtract_fields",
     "subtract_from",
@@ -308,6 +310,32 @@ def divide_into(x: Data, *, value: int | float) -> Data:
         The result.
     """
     return apply("divide_into", [x], {"value": value})[0]
+
+
+@names_checked
+def encode_image(
+    image: Data,
+    *,
+    format: Literal["jpeg", "png"] = "jpeg",
+    quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0",
+) -> Data:
+    """Encode u8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by
+    libjpeg-turbo, or a PNG of 1 to 4.
+
+    Args:
+        image: The field to work on.
+        format: "jpeg", which loses detail, or "png", which does not.
+        quality: Of a JPEG, 1 to 100, as libjpeg counts.
+        subsampling: Of a JPEG's colours: "4:2:0" halves their height and width, "4:2:2" the width, "4:4:4"
+            neither.
+
+    Returns:
+        The result.
+    """
+    return apply("encode_image", [image], {"format": format, "quality": quality, "subsampling": subsampling})[
+        0
+    ]
 
 
 @names_checked
@@ -906,6 +934,62 @@ def resize(
         image,
         {
             "size": size,
+            "interpolation": interpolation,
+            "mask_interpolation": mask_interpolation,
+            "antialias": antialias,
+        },
+    )
+
+
+@overload
+def shrink(
+    image: Data,
+    *,
+    max_side: int,
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
+    antialias: bool = True,
+) -> Data: ...
+@overload
+def shrink(
+    image: Sequence[Data],
+    *,
+    max_side: int,
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
+    antialias: bool = True,
+) -> tuple[Data, ...]: ...
+@names_checked
+def shrink(
+    image: Any,
+    *,
+    max_side: int,
+    interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "bilinear",
+    mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
+    antialias: bool = True,
+) -> Any:
+    """Resize an image so that its longer side is at most `max_side`; its shape is kept, and a smaller image
+    stays as it is.
+
+    Inputs given together, an image and its mask, must have one height and width.
+
+    Args:
+        image: One field, or several that share every random draw.
+        max_side: Pixels of the longer side, at most.
+        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
+        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+            class numbers as they are.
+        antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
+            ones do.
+
+    Returns:
+        One result, or a tuple of them for a sequence.
+    """
+    return _apply_to_each(
+        "shrink",
+        image,
+        {
+            "max_side": max_side,
             "interpolation": interpolation,
             "mask_interpolation": mask_interpolation,
             "antialias": antialias,

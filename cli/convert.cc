@@ -1,0 +1,258 @@
+// headrace convert: data in one format to data in another, or the same data divided, shuffled, made smaller.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/terminal.h"
+#include "headrace/core/byte_size.h"
+#include "headrace/formats/writer.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Arguments {
+  InputArguments input;
+  std::string target, shard_size;
+  std::vector<std::string> options, where;
+  WriteOptions write;
+  std::optional<uint64_t> shuffle;
+  uint64_t take = 0, max_side = 0, quality = 0;
+  bool json = false;
+};
+
+constexpr int64_t kQuality = 90;  // where only --max-side is given
+
+// "label<10": a field, a comparison, a number.
+struct Condition {
+  std::string field, op;
+  Value number;
+};
+
+Condition parse_condition(const std::string& text) {
+  struct Sign {
+    std::string_view sign, op;
+  };
+  constexpr std::array signs{Sign{"==", "equal"},         Sign{"!=", "not_equal"}, Sign{"<=", "less_equal"},
+                             Sign{">=", "greater_equal"}, Sign{"<", "less"},       Sign{">", "greater"},
+                             Sign{"=", "equal"}};
+  for (const Sign& sign : signs) {
+    const size_t at = text.find(sign.sign);
+    if (at == std::string::npos || at == 0) continue;
+    const auto number = Value::parse(text.substr(at + sign.sign.size()));
+    if (!number.ok() || (!number->integer() && !number->real())) break;
+    return {text.substr(0, at), std::string(sign.op), *number};
+  }
+  refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
+}
+
+// Pictures upright, since what turned them is not in the new file.
+Dataset encoded_again(const Dataset& data, const Schema& schema, int image, const Arguments& arguments) {
+  return data.map([&](const Fields& sample) {
+    Outputs out;
+    for (size_t i = 0; i < schema.size(); ++i) {
+      Symbol field = sample[schema.names[i]];
+      if (static_cast<int>(i) == image) {
+        field = field.apply("decode_image", {{"match", "exact"}, {"exif_orientation", true}});
+        if (arguments.max_side > 0) field = field.apply("shrink", {{"max_side", arguments.max_side}});
+        const auto quality = arguments.quality > 0 ? static_cast<int64_t>(arguments.quality) : kQuality;
+        field = field.apply("encode_image", {{"quality", quality}, {"subsampling", "4:2:0"}});
+      }
+      out.emplace_back(schema.names[i], field);
+    }
+    return out;
+  });
+}
+
+Result<Dataset> dataset_of(const SourcePtr& source, const Arguments& arguments, int image) {
+  const Schema& schema = source->schema();
+  Dataset out = from_source(source);
+  if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle});
+  if (arguments.take > 0) out = out.take(arguments.take);
+  if (arguments.max_side > 0 || arguments.quality > 0) {
+    if (image < 0)
+      return invalid("--max-side and --quality want images, there are none in {" + schema.text() + "}");
+    out = encoded_again(out, schema, image, arguments);
+  }
+  for (const std::string& text : arguments.where) {
+    const Condition condition = parse_condition(text);
+    out = out.filter([&](const Fields& sample) {
+      return sample[condition.field].apply(condition.op, {{"value", condition.number}});
+    });
+  }
+  HEADRACE_TRY(out.node().status());
+  return out;
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// The bar, with the rate so far and how long it takes still.
+class Showing {
+ public:
+  explicit Showing(uint64_t total) : writing_("converting", total), verifying_("verifying", total) {}
+  bool show(const WriteProgress& p) {
+    if (p.phase == WriteProgress::Phase::verifying) return verifying_.show(p.samples), true;
+    if (p.phase == WriteProgress::Phase::finishing) return writing_.show(p.samples, "to disk …"), true;
+    const double seconds = seconds_since(begin_);
+    std::string more = size_text(static_cast<double>(p.bytes) / std::max(seconds, 1e-3)) + "/s";
+    if (p.total && p.written > 0) {
+      const double left = static_cast<double>(*p.total - std::min(*p.total, p.samples));
+      more += ", " + time_text(left * seconds / static_cast<double>(p.written)) + " left";
+    }
+    writing_.show(p.samples, more);
+    return true;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Progress writing_, verifying_;
+};
+
+Value json_of(const WriteReport& report, const std::string& target, double seconds) {
+  Value out;
+  out.set("path", target), out.set("format", report.manifest.format);
+  out.set("samples", report.manifest.samples()), out.set("bytes", report.manifest.bytes());
+  out.set("shards", report.manifest.shards.size()), out.set("reused_shards", report.reused_shards);
+  out.set("broken", report.broken), out.set("seconds", seconds);
+  return out;
+}
+
+void print(const WriteReport& report, const Arguments& arguments, double seconds) {
+  const auto bytes = static_cast<double>(report.manifest.bytes());
+  fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
+             plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
+             report.manifest.format, size_text(bytes), seconds, size_text(bytes / std::max(seconds, 1e-3)));
+  if (report.reused_shards > 0)
+    fmt::print("{} of them from an earlier run that was stopped\n", plural(report.reused_shards, "file"));
+  if (!report.discarded.empty()) fmt::print("what an earlier run left was not used: {}\n", report.discarded);
+  if (report.broken > 0)
+    fmt::print("{} left out: see quarantine.json\n", plural(report.broken, "broken sample"));
+  if (arguments.write.verify) fmt::print("read back and compared\n");
+}
+
+Value options_value(const std::vector<std::string>& options) {
+  Value out{Value::Object()};
+  for (const std::string& option : options) {
+    const size_t sign = option.find('=');
+    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
+    auto parsed = Value::parse(option.substr(sign + 1));
+    out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(option.substr(sign + 1)));
+  }
+  return out;
+}
+
+Result<int> convert(Arguments arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  WriteOptions& write_options = arguments.write;
+  write_options.options = options_value(arguments.options);
+  if (!arguments.shard_size.empty()) {
+    auto size = parse_byte_size(arguments.shard_size);
+    if (!size.ok()) refuse("--shard-size " + std::string(size.status().text()));
+    write_options.shard_size = *size;
+  }
+  if (const auto chosen = choose_writer(arguments.target, write_options.format, write_options.options);
+      !chosen.ok())
+    refuse(std::string(chosen.status().text()));
+  HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
+  const int image = find_image_field(*source, *file_store());
+  HEADRACE_ASSIGN(const Dataset data, dataset_of(source, arguments, image));
+  write_options.check_images =
+      write_options.drop_broken && image >= 0 && arguments.max_side == 0 && arguments.quality == 0;
+  Result<WriteReport> report = internal_error("");
+  {
+    const auto size = (*data.node())->size;
+    Showing showing(size.value_or(0));
+    write_options.progress = [&](const WriteProgress& p) { return showing.show(p); };
+    report = write(data, arguments.target, write_options);
+  }
+  HEADRACE_TRY(report.status());
+  const double seconds = seconds_since(begin);
+  if (arguments.json)
+    fmt::print("{}\n", json_of(*report, arguments.target, seconds).dump(1));
+  else
+    print(*report, arguments, seconds);
+  return kOk;
+}
+
+void add_changes(CLI::App& command, Arguments& arguments) {
+  command.add_option("--shuffle", arguments.shuffle, "Write in the order of this seed")->option_text("SEED");
+  add_count(command, "--take", arguments.take, "Only the first N samples, of the shuffled order too");
+  command
+      .add_option("--where", arguments.where,
+                  "Only samples whose field compares so, as label<10 or label==3; may be repeated")
+      ->option_text("FIELD==NUMBER")
+      ->allow_extra_args(false);
+  add_count(command, "--max-side", arguments.max_side,
+            "Shrink images whose longer side has more pixels; they are encoded again as JPEG, with loss",
+            65500);
+  add_count(command, "--quality", arguments.quality,
+            "Encode images again as JPEG of this quality, 4:2:0; 90 when only --max-side is given", 100);
+  command.add_flag("--drop-broken,--quarantine", arguments.write.drop_broken,
+                   "Leave out samples that do not read or decode, and list them in quarantine.json");
+}
+
+void add_target(CLI::App& command, Arguments& arguments) {
+  command.add_option("SRC", arguments.input.path, "Data: a file, a folder or a pattern of files in quotes")
+      ->required()
+      ->option_text(" ");
+  command.add_option("DST", arguments.target, "The new file, or the folder of the shards")
+      ->required()
+      ->option_text(" ");
+  command
+      .add_option("--format", arguments.write.format, "Format of DST, when its ending is not the format's")
+      ->option_text("NAME");
+  command
+      .add_option("--option", arguments.options,
+                  "An option of that format, as compression=gzip; may be repeated")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--source-format", arguments.input.format,
+                  "Format of SRC; recognised by content when not given")
+      ->option_text("NAME");
+  command.add_option("--source-option", arguments.input.options, "An option of that format; may be repeated")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--shard-size", arguments.shard_size,
+                  "Begin a new file after so many bytes of samples, as 150MB")
+      ->option_text("SIZE");
+  add_count(command, "--shards", arguments.write.shards, "So many files of equal numbers of samples");
+}
+
+}  // namespace
+
+void add_convert(CLI::App& program, Run& run) {
+  auto* command = program.add_subcommand(
+      "convert", "Write data in another format: whole or not at all, and on from where it was stopped");
+  auto arguments = std::make_shared<Arguments>();
+  add_target(*command, *arguments);
+  add_changes(*command, *arguments);
+  command->add_flag("--overwrite", arguments->write.overwrite,
+                    "Replace a data set that Headrace wrote; anything else there is refused");
+  command->add_flag("--verify", arguments->write.verify,
+                    "Read all of it back and compare each sample before DST appears");
+  add_count(*command, "--workers", arguments->write.loader.workers,
+            "Threads that compute; all cores this process may use when not given", kMostThreads);
+  command->add_flag("--json", arguments->json,
+                    "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
+                    "\"reused_shards\", \"broken\", \"seconds\"}");
+  command->footer(
+      "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
+      "was "
+      "written\nstands in DST/headrace.json, or in DST.headrace.json beside a file.\n\n"
+      "examples:\n  headrace convert imagenet/train train.tfrecord\n"
+      "  headrace convert imagenet/train train --format webdataset --shard-size 150MB --shuffle 17 --verify\n"
+      "  headrace convert imagenet/train small --format tfrecord --shards 64 --max-side 500 --quality 85");
+  command->callback([arguments, &run] { run = [arguments] { return convert(*arguments); }; });
+}
+
+}  // namespace headrace::cli

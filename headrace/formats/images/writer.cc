@@ -1,0 +1,158 @@
+// Writes images to files of their own, a folder a class or none: "Writing" in README.md beside this file.
+#include "headrace/formats/writer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headrace/codecs/codec.h"
+#include "headrace/io/file_system.h"
+#include "headrace/io/new_file.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kDigits = 8;  // of a file's name, at least: files are in the order of their samples
+
+struct Roles {
+  int image = -1, label = -1;
+};
+
+Status refused(const std::string& why, const Schema& schema) {
+  return invalid("images wants one field of encoded images and, for folders of classes, one whole number; " +
+                 why + " (" + schema.text() + ")");
+}
+
+bool is_label(const TensorSpec& spec) {
+  return !is_text(spec.dtype) && !is_float(spec.dtype) && spec.shape.rank() == 0;
+}
+
+Result<Roles> roles_of(const Schema& schema, bool labelled) {
+  Roles out;
+  for (int i = 0; i < static_cast<int>(schema.size()); ++i) {
+    const TensorSpec& spec = schema.specs[static_cast<size_t>(i)];
+    const std::string& name = schema.names[static_cast<size_t>(i)];
+    if (spec.dtype == DType::bytes && out.image < 0)
+      out.image = i;
+    else if (labelled && is_label(spec) && out.label < 0)
+      out.label = i;
+    else
+      return refused("there is no place for '" + name + "'", schema);
+  }
+  if (out.image < 0) return refused("there is no field of bytes", schema);
+  if (labelled && out.label < 0) return refused("there is no label; format=\"images\" wants none", schema);
+  return out;
+}
+
+// Names of folders, by label.
+Result<std::vector<std::string>> classes_of(const WriteRequest& request) {
+  HEADRACE_ASSIGN(std::vector<std::string> out, request.texts("classes"));
+  const Value* known = request.metadata.find("classes");
+  if (out.empty() && known && known->list())
+    for (const Value& name : *known->list()) out.push_back(name.text() ? *name.text() : name.dump());
+  std::set<std::string_view> seen;
+  for (const std::string& name : out) {
+    if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
+      return invalid("image_folder: classes wants names of folders, got '" + name + "'");
+    if (!seen.insert(name).second)
+      return invalid("image_folder: classes wants each name once, got '" + name + "' twice");
+  }
+  return out;
+}
+
+class ImageFolderWriter final : public FileWriter {
+ public:
+  ImageFolderWriter(std::string path, Roles roles, std::vector<std::string> classes)
+      : path_(std::move(path)), roles_(roles), classes_(std::move(classes)) {}
+
+  Status add(const std::vector<Tensor>& fields) override {
+    const Tensor& image = fields[static_cast<size_t>(roles_.image)];
+    const auto bytes = image.view().bytes();
+    auto header = read_image_header(bytes);
+    if (!header.ok()) return header.status().before("images wants an encoded image: ");
+    read_.assign(1, image);
+    std::string folder = path_;
+    if (roles_.label >= 0) {
+      HEADRACE_ASSIGN(const int64_t label, label_of(fields[static_cast<size_t>(roles_.label)].view()));
+      HEADRACE_ASSIGN(folder, folder_for(label));
+      read_.push_back(scalar(label));
+    }
+    std::string name = std::to_string(count_);
+    name.insert(0, std::max(name.size(), kDigits) - name.size(), '0');
+    HEADRACE_ASSIGN(const auto file,
+                    AppendedFile::make(folder + "/" + name + std::string(header->codec->endings[0])));
+    HEADRACE_TRY(file->append(bytes));
+    HEADRACE_TRY(file->finish());
+    ++count_;
+    return {};
+  }
+  const std::vector<Tensor>* as_read() const override { return &read_; }
+  Status finish() override { return {}; }
+
+ private:
+  static Result<int64_t> label_of(const View& value) {
+    int64_t out = -1;
+    visit_dtype(value.dtype, [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) out = static_cast<int64_t>(*value.as<T>());
+    });
+    if (out < 0) return invalid("image_folder wants labels from 0 on, got " + std::to_string(out));
+    return out;
+  }
+
+  // Without names, numbers of as many digits that their order is that of the labels.
+  Result<std::string> folder_for(int64_t label) {
+    if (!classes_.empty() && label >= static_cast<int64_t>(classes_.size()))
+      return invalid("image_folder has " + std::to_string(classes_.size()) + " classes, got the label " +
+                     std::to_string(label));
+    std::string name = std::to_string(label);
+    if (classes_.empty())
+      name.insert(0, std::max(name.size(), kDigits) - name.size(), '0');
+    else
+      name = classes_[static_cast<size_t>(label)];
+    std::string folder = path_ + "/" + name;
+    if (made_.insert(label).second) HEADRACE_TRY(make_folder(folder));
+    return folder;
+  }
+
+  const std::string path_;
+  const Roles roles_;
+  const std::vector<std::string> classes_;
+  std::set<int64_t> made_;
+  uint64_t count_ = 0;
+  std::vector<Tensor> read_;
+};
+
+Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request, bool labelled) {
+  HEADRACE_ASSIGN(const Roles roles, roles_of(request.schema, labelled));
+  std::vector<std::string> classes;
+  if (labelled) {
+    HEADRACE_ASSIGN(classes, classes_of(request));
+  }
+  HEADRACE_TRY(make_folder(request.path));
+  return std::make_unique<ImageFolderWriter>(request.path, roles, std::move(classes));
+}
+
+// Labels are places among the folders that hold an image, unless the reader is told of all.
+Value read_with(const WriteRequest& request) {
+  const auto classes = classes_of(request);
+  if (!classes.ok() || classes->empty()) return {};
+  return Value::Object{{"classes", Value::List(classes->begin(), classes->end())}};
+}
+
+const WriterRegistration folder({
+    .name = "image_folder",
+    .doc = "Images in one folder a class, their bytes as they are.",
+    .options = {{"classes", "Sequence[str] | None",
+                 "Names of the folders, by label; those that the data came with, else the numbers.",
+                 Value()}},
+    .make = [](const WriteRequest& request) { return make(request, true); },
+    .read_with = read_with,
+});
+const WriterRegistration flat({
+    .name = "images",
+    .doc = "Images in one folder, their bytes as they are.",
+    .make = [](const WriteRequest& request) { return make(request, false); },
+});
+
+}  // namespace
+}  // namespace headrace

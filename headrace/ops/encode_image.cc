@@ -1,0 +1,113 @@
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "headrace/codecs/encode.h"
+#include "headrace/codecs/image.h"
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+
+enum class EncodedFormat : uint8_t { jpeg, png };
+template <> struct EnumNames<EncodedFormat> {
+  static constexpr std::array names{std::string_view("jpeg"), std::string_view("png")};
+};
+template <> struct EnumNames<ChromaSubsampling> {
+  static constexpr std::array names{std::string_view("4:2:0"), std::string_view("4:2:2"),
+                                    std::string_view("4:4:4")};
+};
+
+namespace {
+
+// How long the output is, only encoding tells: measure() leaves what it made for the run() that follows on
+// the same thread. Known by the pixels themselves, so that nothing but the time depends on it.
+struct Made {
+  XXH128_hash_t of{};
+  std::string bytes;
+};
+thread_local Made made;
+
+struct EncodeImage {
+  static constexpr std::string_view name = "encode_image";
+  static constexpr std::string_view doc =
+      "Encode u8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by "
+      "libjpeg-turbo, "
+      "or a PNG of 1 to 4.";
+  EncodedFormat format = EncodedFormat::jpeg;
+  int64_t quality = 90;
+  ChromaSubsampling subsampling = ChromaSubsampling::yuv420;
+  static constexpr std::tuple fields{
+      Field{"format", &EncodeImage::format, "\"jpeg\", which loses detail, or \"png\", which does not."},
+      Field{"quality", &EncodeImage::quality, "Of a JPEG, 1 to 100, as libjpeg counts."},
+      Field{"subsampling", &EncodeImage::subsampling,
+            "Of a JPEG's colours: \"4:2:0\" halves their height and width, \"4:2:2\" the width, \"4:4:4\" "
+            "neither."}};
+  static constexpr std::array inputs{std::string_view("image")};
+
+  Status check() const {
+    if (quality < 1 || quality > 100)
+      return invalid("quality wants 1 to 100, got " + std::to_string(quality));
+    return {};
+  }
+
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    HEADRACE_TRY(check_image(in));
+    return TensorSpec{DType::bytes, {kAny}};
+  }
+
+  Result<Shape> measure(View in, const Key&) const {
+    HEADRACE_TRY(check_image(in.spec()));
+    HEADRACE_ASSIGN(made.bytes, encode(in));
+    made.of = hash(in);
+    return Shape{static_cast<int64_t>(made.bytes.size())};
+  }
+
+  Status run(View in, const Key&, MutView out, Scratch&) const {
+    std::string bytes;
+    if (XXH128_isEqual(made.of, hash(in)) && !made.bytes.empty()) {
+      bytes = std::exchange(made.bytes, {});
+    } else {
+      HEADRACE_ASSIGN(bytes, encode(in));
+    }
+    if (bytes.size() != out.size_bytes()) return internal_error("an image that was encoded differently");
+    std::memcpy(out.data, bytes.data(), bytes.size());
+    return {};
+  }
+
+ private:
+  Status check_image(const TensorSpec& in) const {
+    const int rank = in.shape.rank();
+    const int64_t channels = rank == 3 ? in.shape[2] : 1;
+    const bool is_image = in.dtype == DType::u8 && (rank == 2 || rank == 3);
+    const bool fits = channels == kAny || (format == EncodedFormat::jpeg ? channels == 1 || channels == 3
+                                                                         : channels >= 1 && channels <= 4);
+    if (!is_image || !fits)
+      return invalid(std::string("wants u8 (height, width, ") +
+                     (format == EncodedFormat::jpeg ? "1 or 3" : "1 to 4") + "), got " + in.text());
+    for (int i = 0; i < 2; ++i)
+      if (in.shape[i] != kAny && (in.shape[i] < 1 || in.shape[i] > kMaxImageSide))
+        return invalid("wants sides of 1 to " + std::to_string(kMaxImageSide) + ", got " + in.text());
+    return {};
+  }
+
+  Result<std::string> encode(const View& in) const {
+    return format == EncodedFormat::jpeg ? encode_jpeg(in, static_cast<int>(quality), subsampling)
+                                         : encode_png(in);
+  }
+
+  XXH128_hash_t hash(const View& in) const {
+    const int64_t about[] = {in.shape[0],
+                             in.shape[1],
+                             in.shape.rank() == 3 ? in.shape[2] : 0,
+                             static_cast<int64_t>(format),
+                             quality,
+                             static_cast<int64_t>(subsampling)};
+    return XXH3_128bits_withSeed(in.data, in.size_bytes(), XXH3_64bits(about, sizeof about));
+  }
+};
+
+const Registered<EncodeImage> registered;
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,186 @@
+"""`headrace convert`: what it prints, and what is left of it when it is killed.
+
+HEADRACE_NIGHTLY=1 kills a thousand times each writer instead of twenty.
+"""
+
+import hashlib
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+Image = pytest.importorskip("PIL.Image")
+hr = pytest.importorskip("headrace")
+
+KILLS = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 20
+ROOT = Path(__file__).parents[2]
+FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow"]
+
+
+def executable():
+    candidates = [os.environ.get("HEADRACE_CLI", ""), *ROOT.glob("build/release/cli/headrace")]
+    return next((str(c) for c in candidates if c and Path(c).is_file()), None)
+
+
+pytestmark = pytest.mark.skipif(
+    executable() is None, reason="the command line is not built: `make build`, or set HEADRACE_CLI"
+)
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """Folders of 20 and of 30 images in two classes."""
+    root = tmp_path_factory.mktemp("photos")
+    for count in (20, 30):
+        for i in range(count):
+            folder = root / str(count) / ("cat", "dog")[i % 2]
+            folder.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (64 + i, 48), (8 * i, 255 - 8 * i, count)).save(folder / f"{i:02}.jpg")
+    return root
+
+
+def convert(*arguments, code=0):
+    command = [executable(), "convert", *map(str, arguments), "--json"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout) if code == 0 else json.loads(done.stderr)["error"]
+
+
+def contents(path):
+    """What is there, by what is read: a hash of all samples, None when there is nothing."""
+    if not path.exists():
+        return None
+    digest = hashlib.sha256()
+    for sample in hr.read(path):
+        for name, field in sample.items():
+            digest.update(name.encode() + (field.encode() if isinstance(field, str) else bytes(field)))
+    return digest.hexdigest()
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [executable(), "convert", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_whoever_is_killed_leaves_the_old_data_set_or_the_new(photos, tmp_path, name):
+    if name not in {row["name"] for row in hr._core.writer_table()}:
+        pytest.skip("there is no such writer")
+    sharding = [] if name == "image_folder" else ["--shards", "3"]
+    commands = {
+        count: [photos / count, tmp_path / "out", "--format", name, *sharding, "--overwrite"]
+        for count in ("20", "30")
+    }
+    whole = {}
+    for count, command in commands.items():
+        began = time.monotonic()
+        convert(*command)
+        seconds = time.monotonic() - began
+        whole[count] = contents(tmp_path / "out")
+    assert len(set(whole.values())) == 2
+    there = "30"
+    draws = random.Random(name)
+    for _ in range(KILLS):
+        other = "20" if there == "30" else "30"
+        process = start(*commands[other])
+        time.sleep(draws.uniform(0, 1.1 * seconds))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        found = contents(tmp_path / "out")
+        assert found in whole.values()
+        there = next(count for count, value in whole.items() if value == found)
+        if (tmp_path / "out.partial" / "journal").exists():
+            with pytest.raises(ValueError, match="is a data set that is not whole"):
+                hr.read(tmp_path / "out.partial")
+    convert(*commands["20"])
+    assert contents(tmp_path / "out") == whole["20"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("name", ["tfrecord", "webdataset"])
+def test_whoever_is_killed_at_the_first_writing_leaves_all_or_nothing(photos, tmp_path, name):
+    draws = random.Random(name)
+    for i in range(KILLS):
+        process = start(photos / "30", tmp_path / str(i), "--format", name)
+        time.sleep(draws.uniform(0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if (tmp_path / str(i)).exists():
+            assert len(hr.read(tmp_path / str(i))) == 30
+
+
+def test_a_killed_run_goes_on_from_its_finished_shards(photos, tmp_path):
+    command = [photos / "30", tmp_path / "out", "--format", "tfrecord", "--shards", "10", "--shuffle", "5"]
+    convert(*[tmp_path / "whole" if part == tmp_path / "out" else part for part in command])
+    journal = tmp_path / "out.partial" / "journal"
+    for _ in range(50):
+        process = start(*command)
+        while process.poll() is None and not (journal.exists() and journal.read_text().count('"shard"') >= 3):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if journal.exists():
+            break
+        for path in (tmp_path / "out").iterdir():  # it was quicker than we
+            path.unlink()
+        (tmp_path / "out").rmdir()
+    report = convert(*command)
+    assert report["reused_shards"] >= 3
+    hashes = [
+        [path.read_bytes() for path in sorted((tmp_path / place).glob("*-of-*"))]
+        for place in ("out", "whole")
+    ]
+    assert hashes[0] == hashes[1]
+    assert report["samples"] == 30
+
+
+def test_a_disk_that_is_full_is_an_error_and_leaves_nothing_that_looks_whole(photos, tmp_path):
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    done = subprocess.run(
+        [executable(), "convert", photos / "30", tmp_path / "out.tar"],
+        check=False, capture_output=True, text=True, preexec_fn=no_room, restore_signals=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "File too large" in done.stderr
+    assert not (tmp_path / "out.tar").exists()
+    convert(photos / "30", tmp_path / "out.tar")
+    assert len(hr.read(tmp_path / "out.tar")) == 30
+
+
+def test_smaller_images_are_marked_as_lossy(photos, tmp_path):
+    report = convert(
+        photos / "30", tmp_path / "out", "--format", "webdataset", "--max-side", "40", "--where", "label==1"
+    )
+    assert report["samples"] == 15
+    manifest = json.loads((tmp_path / "out.headrace.json").read_text())
+    assert manifest["metadata"]["lossy"]["quality"] == 90
+    sizes = {max(s.shape) for s in hr.read(tmp_path / "out").map(lambda s: hr.ops.decode_image(s["jpg"]))}
+    assert sizes == {40}
+
+
+def test_broken_images_are_left_out_and_listed(photos, tmp_path):
+    source = tmp_path / "source"
+    for path in sorted((photos / "20").rglob("*.jpg")):
+        target = source / path.relative_to(photos / "20")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes()[: -40 if path.name == "03.jpg" else None])
+    report = convert(source, tmp_path / "out.tar", "--drop-broken", "--verify")
+    assert (report["samples"], report["broken"]) == (19, 1)
+    broken = json.loads(Path(f"{tmp_path}/out.tar.quarantine.json").read_text())["broken"]
+    assert "dog/03.jpg" in broken[0]["reason"]
+
+
+def test_wrong_arguments_are_told(photos, tmp_path):
+    assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
+    assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
+    assert '"150MB"' in convert(photos / "20", tmp_path / "out.tar", "--shard-size", "big", code=2)
