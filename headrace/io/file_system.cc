@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <vector>
 
 #include "headrace/io/system.h"
 
@@ -43,6 +44,28 @@ bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
 Status cannot_move(const std::string& from, const std::string& to) {
   return system_error("cannot move '" + from + "' to", to);
+}
+
+// Few files one by one. For many, the whole file system at once: each alone would cost a commit of its
+// journal, while together they cost what else waits to be written there.
+Status sync_folder(const std::string& path) {
+  constexpr size_t kFew = 4096;
+  std::vector<std::string> all{path};
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(path, error), end;
+       !error && it != end && all.size() <= kFew; it.increment(error))
+    if (!it->is_symlink(error)) all.push_back(it->path());
+  if (error) return {Code::io, "cannot look into '" + path + "': " + error.message()};
+  if (all.size() > kFew) {
+    const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
+    return folder.value() >= 0 && ::syncfs(folder.value()) == 0 ? Status()
+                                                                : system_error("cannot write", path);
+  }
+  for (const std::string& one : all) {
+    const Descriptor file(one, O_RDONLY);
+    if (file.value() < 0 || ::fsync(file.value()) != 0) return system_error("cannot write", one);
+  }
+  return {};
 }
 
 }  // namespace
@@ -84,13 +107,9 @@ Status remove_file(const std::string& path) {
 void remove_empty_folder(const std::string& path) { (void)::rmdir(path.c_str()); }
 
 Status sync_path(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) return sync_folder(path);
   const Descriptor file(path, O_RDONLY);
-  struct stat info;
-  if (file.value() < 0 || ::fstat(file.value(), &info) != 0) return system_error("cannot open", path);
-  // One call for all files of a folder costs what else waits to be written there; one a file costs a commit
-  // of the file system's journal each.
-  const int failed = S_ISDIR(info.st_mode) ? ::syncfs(file.value()) : ::fdatasync(file.value());
-  return failed == 0 ? Status() : system_error("cannot write", path);
+  return file.value() >= 0 && ::fdatasync(file.value()) == 0 ? Status() : system_error("cannot write", path);
 }
 
 Status append_lasting(const std::string& path, std::span<const std::byte> bytes) {
