@@ -11,6 +11,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ def write_arrow(path: Path, size: int) -> np.ndarray:
                 pa.record_batch([pa.array([record]), pa.array([i % 1000], pa.uint16())], schema=schema)
             )
         begins.append(file.tell())
-    return np.array([(a, b - a) for a, b in zip(begins, begins[1:], strict=False)], np.int64)
+    return np.array([(a, b - a) for a, b in pairwise(begins)], np.int64)
 
 
 WRITERS = {
