@@ -364,7 +364,7 @@ Result<std::unique_ptr<DatasetWriter>> DatasetWriter::make(const std::string& ta
     HEADRACE_ASSIGN(ChosenWriter chosen,
                     choose_writer(target, request.options.format, request.options.options));
     HEADRACE_ASSIGN(const Form form, form_of(*chosen.info, request));
-    NewDataset wanted{target, form, chosen.info->beside, {}, request.options.overwrite};
+    NewDataset wanted{target, form, chosen.info, {}, request.options.overwrite};
     if (!request.identity.is_null())
       wanted.identity = Value::Object{{"samples", request.identity},
                                       {"format", chosen.info->name},
