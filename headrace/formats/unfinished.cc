@@ -1,5 +1,6 @@
 #include "headrace/formats/unfinished.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -17,7 +18,7 @@ constexpr int64_t kVersion = 1;
 constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 std::string under(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
@@ -102,12 +103,6 @@ Status check_ours(const std::string& target) {
   return {};
 }
 
-Status check_target(const NewDataset& wanted) {
-  if (!exists(wanted.target) || is_empty_folder(wanted.target)) return {};
-  if (wanted.overwrite) return check_ours(wanted.target);
-  return invalid(quoted(wanted.target) + " is there already; overwrite=True (--overwrite) replaces it");
-}
-
 bool is_true(const Value& object, std::string_view key) {
   const Value* found = object.find(key);
   return found && found->boolean() && *found->boolean();
@@ -135,15 +130,53 @@ std::string companion_of(const std::string& shard, const WriterInfo& format, con
   return shard.substr(0, shard.size() - cut) + ending;
 }
 
+Result<Manifest> manifest_at(const std::string& path) {
+  HEADRACE_ASSIGN(const std::string text, text_of(path));
+  return Manifest::parse(text);
+}
+
+std::vector<std::string> companions_of(const std::string& target, const WriterInfo& format) {
+  std::vector<std::string> out;
+  for (const std::string& ending : format.beside) out.push_back(companion_of(target, format, ending));
+  return out;
+}
+
 // Of the file that was written there.
 std::vector<std::string> companions_at(const std::string& target) {
-  std::vector<std::string> out;
-  const auto text = text_of(beside(target, kManifestName));
-  const auto manifest = text.ok() ? Manifest::parse(*text) : text.status();
+  const auto manifest = manifest_at(beside(target, kManifestName));
   const WriterInfo* format = manifest.ok() ? find_writer(manifest->format) : nullptr;
-  if (format)
-    for (const std::string& ending : format->beside) out.push_back(companion_of(target, *format, ending));
-  return out;
+  return format ? companions_of(target, *format) : std::vector<std::string>();
+}
+
+// What is written beside a file must not replace what is not ours: without overwrite nothing, with it what an
+// earlier data set of that name left.
+Status check_beside(const NewDataset& wanted) {
+  if (wanted.makes_folder) return {};
+  std::vector<std::string> ours, made = companions_of(wanted.target, *wanted.format);
+  if (wanted.overwrite) ours = companions_at(wanted.target);
+  const std::string manifest = beside(wanted.target, kManifestName);
+  if (!wanted.overwrite || !manifest_at(manifest).ok())
+    made.insert(made.end(), {manifest, beside(wanted.target, kQuarantineName)});
+  for (const std::string& path : made)
+    if (exists(path) && std::ranges::find(ours, path) == ours.end())
+      return invalid(quoted(path) + " is there already, and the data set would bring its own; remove it" +
+                     (wanted.overwrite ? "" : ", or overwrite=True (--overwrite) where Headrace wrote it"));
+  return {};
+}
+
+Status check_target(const NewDataset& wanted) {
+  std::error_code error;
+  if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
+    return invalid(quoted(wanted.target) + " is a link; write to what it leads to, " + quoted(leads.native()));
+  if (is_empty_folder(wanted.target)) {
+    if (!wanted.makes_folder)
+      return invalid(quoted(wanted.target) + " is a folder, where a file is wanted; remove it");
+  } else if (exists(wanted.target)) {
+    if (!wanted.overwrite)
+      return invalid(quoted(wanted.target) + " is there already; overwrite=True (--overwrite) replaces it");
+    HEADRACE_TRY(check_ours(wanted.target));
+  }
+  return check_beside(wanted);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct NewDataset {
   std::string target;
   Form form = Form::one;
   const WriterInfo* format = nullptr;  // never null, and not owned
+  bool makes_folder = false;           // what stands at the target in the end, also where the form is one
   // What must be the same for shards that an earlier, stopped run finished to be used; null: they never are.
   Value identity;
   bool overwrite = false;  // a data set that we wrote; any other is refused
