@@ -366,6 +366,11 @@ Result<Form> form_of(const WriterInfo& info, const WriterRequest& request) {
   return Form::shards;
 }
 
+bool makes_folder(const ChosenWriter& chosen, Form form) {
+  if (form == Form::shards) return true;
+  return chosen.info->is_folder ? chosen.info->is_folder({chosen.options}) : chosen.info->ending.empty();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DatasetWriter>> DatasetWriter::make(const std::string& target, WriterRequest request) {
@@ -373,7 +378,7 @@ Result<std::unique_ptr<DatasetWriter>> DatasetWriter::make(const std::string& ta
     HEADRACE_ASSIGN(ChosenWriter chosen,
                     choose_writer(target, request.options.format, request.options.options));
     HEADRACE_ASSIGN(const Form form, form_of(*chosen.info, request));
-    NewDataset wanted{target, form, chosen.info->beside, {}, request.options.overwrite};
+    NewDataset wanted{target, form, chosen.info, makes_folder(chosen, form), {}, request.options.overwrite};
     if (!request.identity.is_null())
       wanted.identity = Value::Object{{"samples", request.identity},
                                       {"format", chosen.info->name},

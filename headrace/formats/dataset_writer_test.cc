@@ -286,12 +286,85 @@ TEST(DatasetWriter, AFolderWhereTheDataSetWouldGrowIsOursWhenItsJournalIs) {
   EXPECT_EQ(folder.names("out.tfrecord.partial"), Names{"thesis.txt"});
 }
 
+std::string why_not(const std::string& path, DatasetOptions options = {}) {
+  return std::string(DatasetWriter::make(path, wanted(std::move(options))).status().text());
+}
+
+TEST(DatasetWriter, FilesOfOthersBesideTheTargetStay) {
+  const Folder folder;
+  for (const std::string name : {"c.idx", "c.rec.headrace.json", "c.rec.quarantine.json"}) {
+    std::ofstream(folder / name) << "mine";
+    for (const bool overwrite : {false, true})
+      EXPECT_THAT(why_not(folder / "c.rec", {.overwrite = overwrite}), HasSubstr(name + "' is there already"));
+    EXPECT_EQ(folder.names(), Names{name});
+    fs::remove(folder / name);
+  }
+  auto writer = made(folder / "c.rec");
+  ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->finish().ok());
+  fs::remove(folder / "c.rec");  // what is left of ours
+  EXPECT_THAT(why_not(folder / "c.rec"), HasSubstr("is there already"));
+  EXPECT_EQ(why_not(folder / "c.rec", {.overwrite = true}), "");
+}
+
+TEST(DatasetWriter, LinksAndFoldersInTheWayAreRefusedBeforeAnythingIsMade) {
+  const Folder folder;
+  fs::create_directory(folder / "empty");
+  fs::create_directory_symlink("empty", folder / "link");
+  fs::create_symlink("nowhere", folder / "dangling");
+  for (const bool overwrite : {false, true}) {
+    DatasetOptions one{.format = "tfrecord", .overwrite = overwrite};
+    EXPECT_THAT(why_not(folder / "empty", one), HasSubstr("is a folder, where a file is wanted"));
+    DatasetOptions shards{.format = "tfrecord", .shards = 2, .overwrite = overwrite};
+    EXPECT_THAT(why_not(folder / "link", shards), HasSubstr("is a link; write to what it leads to, 'empty'"));
+    EXPECT_THAT(why_not(folder / "dangling", one), HasSubstr("is a link"));
+  }
+  EXPECT_EQ(folder.names(), (Names{"dangling", "empty", "link"}));
+  EXPECT_EQ(why_not(folder / "empty", {.format = "tfrecord", .shards = 2}), "");
+  EXPECT_EQ(why_not(folder / "empty", {.format = "lmdb"}), "");
+  EXPECT_THAT(why_not(folder / "empty", {.format = "lmdb", .options = Value::Object{{"folder", false}}}),
+              HasSubstr("where a file is wanted"));
+}
+
 TEST(DatasetWriter, TwoWritersOfOneTargetDoNotMix) {
   const Folder folder;
   auto writer = made(folder / "out.tfrecord");
   const auto second = DatasetWriter::make(folder / "out.tfrecord", wanted());
   EXPECT_THAT(std::string(second.status().text()), HasSubstr("is being written by another process"));
 }
+
+TEST(DatasetWriter, CompanionsFollowTheirDataAndGoWithIt) {
+  const Folder folder;
+  const auto write = [&](const std::string& path, DatasetOptions options, const std::string& report = "") {
+    auto writer = made(path, std::move(options));
+    ASSERT_TRUE(add(*writer, 0, 10).ok());
+    const auto written = writer->finish(report);
+    ASSERT_TRUE(written.ok()) << written.status().text();
+    EXPECT_EQ(all_of(path), all_of(10));
+  };
+  // Where the target has no ending of the format's, and dots only in its folder.
+  fs::create_directory(folder / "v1.0");
+  write(folder / "v1.0/train", {.format = "recordio"});
+  EXPECT_EQ(folder.names("v1.0"), (Names{"train", "train.headrace.json", "train.idx"}));
+  write(folder / "data.v1", {.format = "recordio"});
+  EXPECT_TRUE(fs::exists(folder / "data.v1.idx"));
+
+  fs::create_directory(folder / "x");
+  write(folder / "x/a.rec", {}, "{}");
+  EXPECT_EQ(folder.names("x"), (Names{"a.idx", "a.rec", "a.rec.headrace.json", "a.rec.quarantine.json"}));
+  write(folder / "x/a.rec", {.overwrite = true});
+  EXPECT_EQ(folder.names("x"), (Names{"a.idx", "a.rec", "a.rec.headrace.json"}));
+  write(folder / "x/a.rec", {.format = "tfrecord", .overwrite = true});
+  EXPECT_EQ(folder.names("x"), (Names{"a.rec", "a.rec.headrace.json"}));
+  write(folder / "x/a.rec", {.overwrite = true});
+  write(folder / "x/a.rec", {.shards = 2, .overwrite = true}, "{}");
+  EXPECT_EQ(folder.names("x"),
+            (Names{"a.rec", "a.rec/a-00000-of-00002.idx", "a.rec/a-00000-of-00002.rec", "a.rec/a-00001-of-00002.idx",
+                   "a.rec/a-00001-of-00002.rec", "a.rec/headrace.json", "a.rec/quarantine.json"}));
+  write(folder / "x/a.rec", {.overwrite = true});
+  EXPECT_EQ(folder.names("x"), (Names{"a.idx", "a.rec", "a.rec.headrace.json"}));
+}
+
+TEST(DatasetWriter, SampleErrors}
 
 TEST(DatasetWriter, SampleErrorsNameFieldAndType) {
   const Folder folder;

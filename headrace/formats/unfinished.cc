@@ -1,8 +1,10 @@
 #include "headrace/formats/unfinished.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "headrace/formats/writer.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
@@ -16,7 +18,7 @@ constexpr int64_t kVersion = 1;
 constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 std::string under(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
@@ -88,21 +90,17 @@ Status check_ours(const std::string& target) {
       return refuse("are " + std::to_string(found.count) + " files, not the " +
                     std::to_string(manifest->files.count) + " that were written");
   }
+  const WriterInfo* format = find_writer(manifest->format);
   for (const ShardEntry& shard : manifest->shards) {
-    const std::string place = is_folder(target) && exists(under(target, shard.name)) ? under(target, shard.name)
-                                                                                      : target;
+    const bool is_inside =
+        is_folder(target) && format && !format->ending.empty() && exists(under(target, shard.name));
+    const std::string place = is_inside ? under(target, shard.name) : target;
     HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(place));
     if (bytes != shard.bytes)
       return refuse("are " + std::to_string(bytes) + " bytes in " + quoted(name_of(place)) + ", not the " +
                     std::to_string(shard.bytes) + " that were written");
   }
   return {};
-}
-
-Status check_target(const NewDataset& wanted) {
-  if (!exists(wanted.target) || is_empty_folder(wanted.target)) return {};
-  if (wanted.overwrite) return check_ours(wanted.target);
-  return invalid(quoted(wanted.target) + " is there already; overwrite=True (--overwrite) replaces it");
 }
 
 bool is_true(const Value& object, std::string_view key) {
@@ -126,8 +124,60 @@ bool has_number(const std::string& path, const Value& number) {
   return found.ok() && number == Value(*found);
 }
 
-// "train-3" of "train-3.rec" and "train-3.rec.idx".
-std::string stem(const std::string& name) { return name.substr(0, name.rfind('.')); }
+// "train-3.idx" of "train-3.rec", "data.v1.idx" of "data.v1".
+std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending) {
+  const size_t cut = shard.ends_with(format.ending) ? format.ending.size() : 0;
+  return shard.substr(0, shard.size() - cut) + ending;
+}
+
+Result<Manifest> manifest_at(const std::string& path) {
+  HEADRACE_ASSIGN(const std::string text, text_of(path));
+  return Manifest::parse(text);
+}
+
+std::vector<std::string> companions_of(const std::string& target, const WriterInfo& format) {
+  std::vector<std::string> out;
+  for (const std::string& ending : format.beside) out.push_back(companion_of(target, format, ending));
+  return out;
+}
+
+// Of the file that was written there.
+std::vector<std::string> companions_at(const std::string& target) {
+  const auto manifest = manifest_at(beside(target, kManifestName));
+  const WriterInfo* format = manifest.ok() ? find_writer(manifest->format) : nullptr;
+  return format ? companions_of(target, *format) : std::vector<std::string>();
+}
+
+// What is written beside a file must not replace what is not ours: without overwrite nothing, with it what an
+// earlier data set of that name left.
+Status check_beside(const NewDataset& wanted) {
+  if (wanted.makes_folder) return {};
+  std::vector<std::string> ours, made = companions_of(wanted.target, *wanted.format);
+  if (wanted.overwrite) ours = companions_at(wanted.target);
+  const std::string manifest = beside(wanted.target, kManifestName);
+  if (!wanted.overwrite || !manifest_at(manifest).ok())
+    made.insert(made.end(), {manifest, beside(wanted.target, kQuarantineName)});
+  for (const std::string& path : made)
+    if (exists(path) && std::ranges::find(ours, path) == ours.end())
+      return invalid(quoted(path) + " is there already, and the data set would bring its own; remove it" +
+                     (wanted.overwrite ? "" : ", or overwrite=True (--overwrite) where Headrace wrote it"));
+  return {};
+}
+
+Status check_target(const NewDataset& wanted) {
+  std::error_code error;
+  if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
+    return invalid(quoted(wanted.target) + " is a link; write to what it leads to, " + quoted(leads.native()));
+  if (is_empty_folder(wanted.target)) {
+    if (!wanted.makes_folder)
+      return invalid(quoted(wanted.target) + " is a folder, where a file is wanted; remove it");
+  } else if (exists(wanted.target)) {
+    if (!wanted.overwrite)
+      return invalid(quoted(wanted.target) + " is there already; overwrite=True (--overwrite) replaces it");
+    HEADRACE_TRY(check_ours(wanted.target));
+  }
+  return check_beside(wanted);
+}
 
 }  // namespace
 
@@ -223,7 +273,7 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
       if (has_number(wanted_.target, *committing))
-        return end_commit(is_true(line, "is_file"), is_true(line, "replaces_file"));
+        return end_commit(line);
       // What lies here may be the old data set, then.
       if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
     } else if (const Value* shard = line.find("shard")) {
@@ -249,12 +299,16 @@ Status UnfinishedDataset::take_over() {
     return !bytes.ok() || *bytes != item.second.entry.bytes;
   });
   std::set<std::string> kept;
-  for (const auto& [number, shard] : earlier_) kept.insert(stem(shard.entry.name));
+  for (const auto& [number, shard] : earlier_) {
+    kept.insert(shard.entry.name);
+    for (const std::string& ending : wanted_.format->beside)
+      kept.insert(companion_of(shard.entry.name, *wanted_.format, ending));
+  }
   if (!exists(data_)) HEADRACE_TRY(make_folder(data_));
   HEADRACE_ASSIGN(const Entries entries, file_store()->entries(data_));
   for (const Names* names : {&entries.files, &entries.folders})
     for (size_t i = 0; i < names->size(); ++i)
-      if (!kept.contains(stem(std::string((*names)[i])))) HEADRACE_TRY(remove_all(under(data_, (*names)[i])));
+      if (!kept.contains(std::string((*names)[i]))) HEADRACE_TRY(remove_all(under(data_, (*names)[i])));
   // Written again, since its last line may have been cut.
   std::string text =
       Value(Value::Object{{std::string(kMark), kVersion}, {"identity", wanted_.identity}}).dump() + "\n";
@@ -277,9 +331,9 @@ Status UnfinishedDataset::note(const Value& line) {
 Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
   const std::string path = path_of(shard.entry.name);
   HEADRACE_TRY(sync_path(path));
-  for (const std::string& ending : wanted_.beside) {
+  for (const std::string& ending : wanted_.format->beside) {
     HEADRACE_TRY(sync_path(path + ending));
-    HEADRACE_TRY(move(path + ending, stem(path) + ending, Existing::replaced));
+    HEADRACE_TRY(move(path + ending, companion_of(path, *wanted_.format, ending), Existing::replaced));
   }
   HEADRACE_TRY(sync_names(path));
   HEADRACE_ASSIGN(shard.entry.bytes, bytes_at(path));
@@ -312,10 +366,14 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
   const bool is_file = !is_folder(made());
   const bool replaces_file = exists(wanted_.target) && !is_folder(wanted_.target);
   HEADRACE_ASSIGN(const uint64_t number, file_number(made()));
-  HEADRACE_TRY(
-      note(Value::Object{{"committing", number}, {"is_file", is_file}, {"replaces_file", replaces_file}}));
+  const Value committing = Value::Object{{"committing", number},
+                                         {"is_file", is_file},
+                                         {"replaces_file", replaces_file},
+                                         {"is_quarantined", reports.contains(std::string(kQuarantineName))}};
+  HEADRACE_TRY(note(committing));
+  if (replaces_file) HEADRACE_TRY(remove_old_companions());
   HEADRACE_TRY(put_in_place(is_file, replaces_file));
-  HEADRACE_TRY(end_commit(is_file, replaces_file));
+  HEADRACE_TRY(end_commit(committing));
   return manifest;
 }
 
@@ -326,13 +384,21 @@ Status UnfinishedDataset::put_in_place(bool is_file, bool replaces_file) {
   return exchange(made(), wanted_.target, old_);
 }
 
+// Before the data moves: a reader may find data without them, and not with those of other data.
+Status UnfinishedDataset::remove_old_companions() const {
+  for (const std::string& path : companions_at(wanted_.target)) HEADRACE_TRY(remove_file(path));
+  return sync_names(wanted_.target);
+}
+
 // The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
 // goes. The old data set lies in our folder now, and goes with it.
-Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
+Status UnfinishedDataset::end_commit(const Value& committing) {
+  const bool is_file = is_true(committing, "is_file");
+  const bool replaced_file = is_true(committing, "replaces_file");
   HEADRACE_TRY(sync_names(wanted_.target));
-  if (replaced_file && !is_file)
-    for (const std::string_view name : {kQuarantineName, kManifestName})
-      HEADRACE_TRY(remove_all(beside(wanted_.target, name)));
+  if (replaced_file && !is_true(committing, "is_quarantined"))
+    HEADRACE_TRY(remove_file(beside(wanted_.target, kQuarantineName)));
+  if (replaced_file && !is_file) HEADRACE_TRY(remove_file(beside(wanted_.target, kManifestName)));
   if (is_file) {
     for (const std::string_view name : {kQuarantineName, kManifestName})
       if (const std::string made = under(partial_, name); exists(made))
@@ -345,10 +411,10 @@ Status UnfinishedDataset::end_commit(bool is_file, bool replaced_file) {
 }
 
 Status UnfinishedDataset::move_companions() {
-  const std::string name = stem(name_of(wanted_.target));
-  for (const std::string& ending : wanted_.beside)
-    if (const std::string path = under(data_, name + ending); exists(path))
-      HEADRACE_TRY(move(path, under(folder_of(wanted_.target), name + ending), Existing::replaced));
+  const std::string shard = path_of(name_of(wanted_.target));
+  for (const std::string& ending : wanted_.format->beside)
+    if (const std::string made = companion_of(shard, *wanted_.format, ending); exists(made))
+      HEADRACE_TRY(move(made, companion_of(wanted_.target, *wanted_.format, ending), Existing::replaced));
   return {};
 }
 

@@ -20,6 +20,7 @@ namespace headrace {
 
 class FileLock;
 class Store;
+struct WriterInfo;
 
 enum class Form : uint8_t {
   // What a writer makes under the target's name. A file (out.tfrecord) has its manifest beside it
@@ -36,7 +37,8 @@ struct FinishedShard {
 struct NewDataset {
   std::string target;
   Form form = Form::one;
-  std::vector<std::string> beside = {};  // see WriterInfo
+  const WriterInfo* format = nullptr;  // never null, and not owned
+  bool makes_folder = false;           // what stands at the target in the end, also where the form is one
   // What must be the same for shards that an earlier, stopped run finished to be used; null: they never are.
   Value identity;
   bool overwrite = false;  // a data set that we wrote; any other is refused
@@ -79,7 +81,8 @@ class UnfinishedDataset {
   Status check_no_old() const;
   Status put_in_place(bool is_file, bool replaces_file);
   Status complete(Manifest& manifest, const std::map<std::string, std::string>& reports);
-  Status end_commit(bool is_file, bool replaced_file);
+  Status remove_old_companions() const;
+  Status end_commit(const Value& committing);
   Status move_companions();
   Status remove_named(std::string_view name) const;
 

@@ -61,6 +61,8 @@ struct WriterInfo {
   // Of further files that belong to a shard: a writer makes each at its path + this (".idx"), readers look
   // for it where the shard's own ending is replaced by it ("train-3.idx" of "train-3.rec").
   std::vector<std::string> beside = {};
+  // Whether a shard is a folder, with these options; null: it is one where `ending` is "".
+  bool (*is_folder)(const GivenOptions&) = nullptr;
 };
 
 using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;

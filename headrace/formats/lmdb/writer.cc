@@ -253,6 +253,11 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<LmdbWriter>(request.schema, roles, std::move(database));
 }
 
+bool is_folder(const GivenOptions& given) {
+  const auto folder = given.flag("folder", true);
+  return !folder.ok() || *folder;
+}
+
 const WriterRegistration registered({
     .name = "lmdb",
     .doc = "LMDB databases: bytes, or images and labels as Caffe's Datum, under a key or their number.",
@@ -265,6 +270,7 @@ const WriterRegistration registered({
          {"folder", "bool", "A folder with data.mdb in it; False: a file of that name.", true}},
     .make = make,
     .other_endings = {{".mdb", Value(Value::Object{{"folder", false}})}},
+    .is_folder = is_folder,
 });
 
 }  // namespace
