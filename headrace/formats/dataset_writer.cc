@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/unfinished.h"
 #include "headrace/io/file_system.h"
 
@@ -19,8 +20,6 @@ constexpr size_t kHandful = size_t{256} << 10;     // bytes of samples handed ov
 constexpr size_t kHandfulSamples = 256;            // or so many
 constexpr size_t kMostThreads = 8;
 constexpr uint64_t kSampleOverhead = 16;  // so that shards of samples without bytes end, too
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 uint64_t bytes_in(const std::vector<Tensor>& fields) {
   uint64_t sum = kSampleOverhead;
@@ -149,7 +148,7 @@ class OpenShard {
     for (const std::vector<Tensor>& fields : samples) {
       if (Status status = file.add(fields); !status.ok())
         return std::move(status).before("sample " + std::to_string(hashes_.size()) + " of the shard " +
-                                        quoted(entry_.name) + ": ");
+                                        in_quotes(entry_.name) + ": ");
       const std::vector<Tensor>* read = file.as_read();
       hashes_.push_back(sample_hash(read ? *read : fields));
     }
@@ -273,11 +272,11 @@ class DatasetWriterImpl final : public DatasetWriter {
                      std::to_string(fields.size()));
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].is_ragged())
-        return invalid("write: " + quoted(schema.names[i]) +
+        return invalid("write: " + in_quotes(schema.names[i]) +
                        " wants one array a sample, got a batch of rows; write before batch(), or unbatch()");
       if (!schema.specs[i].admits(fields[i].view().spec()))
-        return invalid("write: " + quoted(schema.names[i]) + " wants " + schema.specs[i].text() + ", got " +
-                       fields[i].view().spec().text());
+        return invalid("write: " + in_quotes(schema.names[i]) + " wants " + schema.specs[i].text() +
+                       ", got " + fields[i].view().spec().text());
     }
     return {};
   }

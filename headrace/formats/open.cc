@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
@@ -12,8 +13,6 @@
 
 namespace headrace {
 namespace {
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string names_of(bool (*wanted)(const FormatInfo&)) {
   std::string out;
@@ -32,11 +31,11 @@ struct Given {
   bool is_list = false;
 
   std::string text() const {  // for messages
-    if (!is_list) return quoted(paths[0]);
+    if (!is_list) return in_quotes(paths[0]);
     constexpr size_t kShown = 3;
     std::string out = "[";
     for (size_t i = 0; i < std::min(paths.size(), kShown); ++i)
-      out += (i == 0 ? "" : ", ") + quoted(paths[i]);
+      out += (i == 0 ? "" : ", ") + in_quotes(paths[i]);
     return out + (paths.size() > kShown ? ", …]" : "]");
   }
   Value value() const { return is_list ? Value(Value::List(paths.begin(), paths.end())) : Value(paths[0]); }
@@ -80,7 +79,7 @@ Status add_files(Store& store, const std::vector<std::string>& names, Probe& out
     if (info.is_directory) {
       HEADRACE_ASSIGN(const auto listing, remembered_listing(store, name));
       auto shards = shards_of(*listing);
-      if (!shards.ok()) return shards.status().before(quoted(name) + ": ");
+      if (!shards.ok()) return shards.status().before(in_quotes(name) + ": ");
       HEADRACE_TRY(add_files(store, paths_of(name, shards->names), out));
       continue;
     }
@@ -128,14 +127,14 @@ std::string seen(const Probe& probe) {
     const Names& files = probe.listing->files;
     std::string out = "a folder of " + std::to_string(files.size()) + " files";
     for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
-      out += (i == 0 ? ": " : ", ") + quoted(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
+      out += (i == 0 ? ": " : ", ") + in_quotes(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
     Endings endings;
     for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
     return files.empty() ? out : out + "; endings " + endings_text(endings.value());
   }
   std::string out = probe.files.size() > 1
                         ? std::to_string(probe.files.size()) + " files, the first of them " +
-                              quoted(probe.files[0].path) + ", one"
+                              in_quotes(probe.files[0].path) + ", one"
                         : "a file";
   out += " of " + std::to_string(probe.info.size) + " bytes";
   constexpr std::string_view digits = "0123456789abcdef";
@@ -162,7 +161,7 @@ const FormatInfo* surest(const Probe& probe) {
 }
 
 Status not_recognised(const Probe& probe) {
-  return invalid("read: wants data of a known format, got " + quoted(probe.path) + ", " + seen(probe) +
+  return invalid("read: wants data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
                  "; name one with format=: " + known_formats());
 }
 
@@ -239,7 +238,7 @@ std::string instead(const FormatInfo& named, const Probe& looked) {
 
 // What is said of one file names it already.
 Status named(Status status, const FormatInfo& info, const Given& given) {
-  const bool names_file = !given.is_list && status.text().starts_with(quoted(given.paths[0]));
+  const bool names_file = !given.is_list && status.text().starts_with(in_quotes(given.paths[0]));
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
 }
 
@@ -248,7 +247,8 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
-    if (!info) return invalid("read: no format named " + quoted(format) + "; there are " + known_formats());
+    if (!info)
+      return invalid("read: no format named " + in_quotes(format) + "; there are " + known_formats());
     if (!info->open) return invalid("read: " + info->name + " is made, not read from a path");
   }
   for (const std::string& path : given.paths)
@@ -315,7 +315,7 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
   std::unique_ptr<OpenFile> file;
   uint64_t opened = 0;
   for (const Extent& extent : extents) {
-    const auto name = [&] { return quoted(files(extent.file)) + ": "; };
+    const auto name = [&] { return in_quotes(files(extent.file)) + ": "; };
     if (!file || opened != extent.file) {
       HEADRACE_ASSIGN(file, store.open(files(extent.file)));
       opened = extent.file;

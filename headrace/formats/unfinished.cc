@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/writer.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
@@ -17,8 +18,6 @@ constexpr std::string_view kMark = "unfinished_dataset";  // the first key of a 
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
-
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 std::string under(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
@@ -75,15 +74,15 @@ std::string manifest_of(const std::string& target) {
 // Whether all that lies at the target is what its manifest says we wrote.
 Status check_ours(const std::string& target) {
   const auto refuse = [&](const std::string& why) {
-    return invalid("overwrite wants a data set that Headrace wrote, at " + quoted(target) + " " + why +
+    return invalid("overwrite wants a data set that Headrace wrote, at " + in_quotes(target) + " " + why +
                    "; remove it yourself if it is not needed");
   };
   const std::string path = manifest_of(target);
   const auto text = text_of(path);
-  if (!text.ok()) return refuse("is no " + quoted(path));
+  if (!text.ok()) return refuse("is no " + in_quotes(path));
   const auto manifest = Manifest::parse(*text);
   if (!manifest.ok())
-    return refuse("is " + quoted(path) + " that is none: " + std::string(manifest.status().text()));
+    return refuse("is " + in_quotes(path) + " that is none: " + std::string(manifest.status().text()));
   if (is_folder(target)) {
     HEADRACE_ASSIGN(const FileNames found, names_of(target));
     if (!(found == manifest->files))
@@ -97,7 +96,7 @@ Status check_ours(const std::string& target) {
     const std::string place = is_inside ? under(target, shard.name) : target;
     HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(place));
     if (bytes != shard.bytes)
-      return refuse("are " + std::to_string(bytes) + " bytes in " + quoted(name_of(place)) + ", not the " +
+      return refuse("are " + std::to_string(bytes) + " bytes in " + in_quotes(name_of(place)) + ", not the " +
                     std::to_string(shard.bytes) + " that were written");
   }
   return {};
@@ -159,7 +158,7 @@ Status check_beside(const NewDataset& wanted) {
     made.insert(made.end(), {manifest, beside(wanted.target, kQuarantineName)});
   for (const std::string& path : made)
     if (exists(path) && std::ranges::find(ours, path) == ours.end())
-      return invalid(quoted(path) + " is there already, and the data set would bring its own; remove it" +
+      return invalid(in_quotes(path) + " is there already, and the data set would bring its own; remove it" +
                      (wanted.overwrite ? "" : ", or overwrite=True (--overwrite) where Headrace wrote it"));
   return {};
 }
@@ -167,13 +166,15 @@ Status check_beside(const NewDataset& wanted) {
 Status check_target(const NewDataset& wanted) {
   std::error_code error;
   if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
-    return invalid(quoted(wanted.target) + " is a link; write to what it leads to, " + quoted(leads.native()));
+    return invalid(in_quotes(wanted.target) + " is a link; write to what it leads to, " +
+                   in_quotes(leads.native()));
   if (is_empty_folder(wanted.target)) {
     if (!wanted.makes_folder)
-      return invalid(quoted(wanted.target) + " is a folder, where a file is wanted; remove it");
+      return invalid(in_quotes(wanted.target) + " is a folder, where a file is wanted; remove it");
   } else if (exists(wanted.target)) {
     if (!wanted.overwrite)
-      return invalid(quoted(wanted.target) + " is there already; overwrite=True (--overwrite) replaces it");
+      return invalid(in_quotes(wanted.target) +
+                     " is there already; overwrite=True (--overwrite) replaces it");
     HEADRACE_TRY(check_ours(wanted.target));
   }
   return check_beside(wanted);
@@ -204,7 +205,7 @@ Status UnfinishedDataset::enter() {
   auto lock = FileLock::take(under(partial_, kLock));
   if (lock.status().code() == Code::not_found) return enter();  // who held it removed the folder
   HEADRACE_ASSIGN(lock_, std::move(lock));
-  if (!lock_) return Status(Code::io, quoted(wanted_.target) + " is being written by another process");
+  if (!lock_) return Status(Code::io, in_quotes(wanted_.target) + " is being written by another process");
   HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
@@ -226,9 +227,8 @@ Status UnfinishedDataset::make_partial() const {
 
 // Whether what is in the folder is ours, and may be removed.
 Status UnfinishedDataset::check_partial() const {
-  const Status refused =
-      invalid("wants to write to " + quoted(partial_) +
-              " until the data set is whole, there is something else; move it away");
+  const Status refused = invalid("wants to write to " + in_quotes(partial_) +
+                                 " until the data set is whole, there is something else; move it away");
   std::error_code error;
   if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
   if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
@@ -247,8 +247,8 @@ Status UnfinishedDataset::restore_old() {
 
 Status UnfinishedDataset::check_no_old() const {
   if (!exists(old_)) return {};
-  return invalid("the data set that was to be replaced is at " + quoted(old_) + ", and at " +
-                 quoted(wanted_.target) + " is another; move one of them away");
+  return invalid("the data set that was to be replaced is at " + in_quotes(old_) + ", and at " +
+                 in_quotes(wanted_.target) + " is another; move one of them away");
 }
 
 Status UnfinishedDataset::start_journal() {
@@ -272,8 +272,7 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
-      if (has_number(wanted_.target, *committing))
-        return end_commit(line);
+      if (has_number(wanted_.target, *committing)) return end_commit(line);
       // What lies here may be the old data set, then.
       if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
     } else if (const Value* shard = line.find("shard")) {
@@ -423,7 +422,8 @@ Status UnfinishedDataset::discard() {
   HEADRACE_TRY(restore_old());
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
-  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal}) HEADRACE_TRY(remove_named(name));
+  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal})
+    HEADRACE_TRY(remove_named(name));
   HEADRACE_TRY(remove_file(under(partial_, kLock)));
   remove_empty_folder(partial_);
   lock_.reset();
@@ -443,7 +443,7 @@ Status check_finished(Store& store, const std::string& path) {
     if (end != path.size() && path[end] != '/') continue;
     const std::string folder = path.substr(0, end);
     if (store.info(under(folder, kJournal)).ok())
-      return invalid(quoted(folder) +
+      return invalid(in_quotes(folder) +
                      " is a data set that is not whole: it is being written, or its writer was stopped; "
                      "written again, it goes on from there");
   }

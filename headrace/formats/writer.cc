@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/core/text.h"
+
 namespace headrace {
 namespace {
 
@@ -9,8 +11,6 @@ WriterRegistry& registry() {
   static WriterRegistry all;
   return all;
 }
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string known_writers() {
   std::string out;
@@ -65,9 +65,9 @@ Result<ChosenWriter> choose_writer(const std::string& target, const std::string&
   }
   if (!format.empty() && !out.info) out.info = find_writer(format);
   if (!out.info)
-    return invalid(format.empty() ? "no format to write goes by the ending of " + quoted(target) +
+    return invalid(format.empty() ? "no format to write goes by the ending of " + in_quotes(target) +
                                         "; name one with format=: " + known_writers()
-                                  : "no format named " + quoted(format) + " can be written; there are " +
+                                  : "no format named " + in_quotes(format) + " can be written; there are " +
                                         known_writers());
   out.options = std::move(implied);
   if (options.object())

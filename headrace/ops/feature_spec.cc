@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "headrace/core/text.h"
+
 namespace headrace {
 
 template <> struct EnumNames<FeatureLength> {
@@ -38,10 +40,8 @@ void flatten(const Value& value, Value::List& out) {
   for (const Value& item : *value.list()) flatten(item, out);
 }
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
-
 Status wrong_kind(const FeatureSpec& spec, FeatureKind got) {
-  return corrupt("wants " + quoted(spec.name) + " of " + std::string(feature_kind_name(spec.kind())) +
+  return corrupt("wants " + in_quotes(spec.name) + " of " + std::string(feature_kind_name(spec.kind())) +
                  ", got " + std::string(feature_kind_name(got)));
 }
 
@@ -84,7 +84,8 @@ Result<FeatureSpec> FeatureSpec::from(std::string name, const Value& value) {
     } else if (key == "default_value") {
       out.default_value = finite(member);
     } else {
-      return invalid("has no " + quoted(key) + "; it has kind, dtype, shape, default_value, allow_missing");
+      return invalid("has no " + in_quotes(key) +
+                     "; it has kind, dtype, shape, default_value, allow_missing");
     }
   }
   HEADRACE_TRY(out.check());
@@ -158,7 +159,7 @@ void FeatureSpec::infer(std::vector<TensorSpec>& out) const {
 Status FeatureSpec::missing() const {
   const bool may = length == FeatureLength::var_len || allow_missing || !default_value.is_null();
   if (may) return {};
-  return corrupt("wants the feature " + quoted(name) + ", the example has none of this name");
+  return corrupt("wants the feature " + in_quotes(name) + ", the example has none of this name");
 }
 
 Result<uint64_t> FeatureSpec::count(const Feature& feature) const {
@@ -170,7 +171,7 @@ Result<uint64_t> FeatureSpec::count(const Feature& feature) const {
                                                        : count % each == 0;
   if (fits) return count;
   return corrupt("wants " + std::string(length == FeatureLength::fixed_len ? "" : "a multiple of ") +
-                 std::to_string(each) + " values of " + quoted(name) + " for shape " + shape.text() +
+                 std::to_string(each) + " values of " + in_quotes(name) + " for shape " + shape.text() +
                  ", got " + std::to_string(count));
 }
 
@@ -258,7 +259,7 @@ Status FeatureSpec::measure_steps(const FeatureEntry* entry, std::span<Shape> ou
     if (step.kind != kind()) return wrong_kind(*this, step.kind);
     HEADRACE_ASSIGN(const uint64_t count, count_values(step));
     if (length == FeatureLength::fixed_len_sequence && count != static_cast<uint64_t>(shape.count()))
-      return corrupt("wants " + std::to_string(shape.count()) + " values of " + quoted(name) +
+      return corrupt("wants " + std::to_string(shape.count()) + " values of " + in_quotes(name) +
                      " in each step for shape " + shape.text() + ", got " + std::to_string(count) +
                      " in step " + std::to_string(steps - 1));
     values += count;
@@ -294,7 +295,7 @@ FeatureSpecs FeatureSpecs::from(const Value::Object& object) {
   for (const auto& [name, value] : object) {
     auto spec = FeatureSpec::from(name, value);
     if (!spec.ok()) {
-      out.wrong = quoted(name) + ": " + std::string(spec.status().text());
+      out.wrong = in_quotes(name) + ": " + std::string(spec.status().text());
       return out;
     }
     out.sorted_.push_back(static_cast<uint32_t>(out.specs.size()));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "headrace/codecs/npy.h"
+#include "headrace/core/text.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
@@ -14,8 +15,6 @@ namespace headrace {
 namespace {
 
 constexpr size_t kShown = 40;
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
   const size_t dot = suffix.rfind('.');
@@ -51,7 +50,7 @@ Result<Tensor> whole_number(std::string_view text, std::string_view suffix) {
   int64_t value = 0;
   const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
-    return corrupt(quoted(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
+    return corrupt(in_quotes(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
                    "; decode=False gives its bytes");
   return scalar(value);
 }
@@ -65,14 +64,14 @@ Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::strin
   const auto bytes = file.view().bytes();
   const auto header = read_npy_header(bytes);
   if (!header.ok())
-    return header.status().before(quoted(suffix) + " ").after("; decode=False gives its bytes");
+    return header.status().before(in_quotes(suffix) + " ").after("; decode=False gives its bytes");
   const TensorSpec spec{header->dtype, header->shape};
   if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
-    return corrupt(quoted(suffix) + " wants " + shown(wanted) + " as the first sample has, got " +
+    return corrupt(in_quotes(suffix) + " wants " + shown(wanted) + " as the first sample has, got " +
                    shown(spec));
   const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
   if (size != there)
-    return corrupt(quoted(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
+    return corrupt(in_quotes(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
                    ", got " + std::to_string(there));
   const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
   if (is_npy_plain(*header) && is_aligned)
@@ -120,7 +119,7 @@ std::string suffixes_of(std::span<const std::byte> bytes) {
   Members members(bytes);
   std::string out;
   for (auto member = members.next(); member.ok() && *member; member = members.next())
-    out += (out.empty() ? "" : ", ") + quoted(lower_suffix((**member).name.suffix));
+    out += (out.empty() ? "" : ", ") + in_quotes(lower_suffix((**member).name.suffix));
   return out;
 }
 
@@ -142,8 +141,8 @@ class Filling {
       key_ = member.name.key;
       if (Tensor* field = find(kSampleKey)) *field = key_tensor(member);
     } else if (key_ != member.name.key) {
-      return corrupt("wants members of the sample " + quoted(key_) + " as when it was indexed, got one of " +
-                     quoted(member.name.key));
+      return corrupt("wants members of the sample " + in_quotes(key_) +
+                     " as when it was indexed, got one of " + in_quotes(member.name.key));
     }
     Tensor* field = find(member.name.suffix);
     if (!field) return {};
@@ -151,7 +150,8 @@ class Filling {
     const std::string_view suffix = wanted_.names[at];
     const SampleFields::Field& as = wanted_.fields[at];
     if (as.kind == SampleFields::Kind::key) return {};
-    if (field->buffer) return corrupt("the sample " + quoted(key_) + " has " + quoted(suffix) + " twice");
+    if (field->buffer)
+      return corrupt("the sample " + in_quotes(key_) + " has " + in_quotes(suffix) + " twice");
     *field = part(record_, member.offset, member.size,
                   as.kind == SampleFields::Kind::text ? DType::str : DType::bytes);
     if (as.kind == SampleFields::Kind::number) {
@@ -170,7 +170,7 @@ class Filling {
       if (fields_[i].buffer) continue;
       const std::string& name = wanted_.names[i];
       if (!wanted_.may_be_missing || !is_text(wanted_.fields[i].spec.dtype))
-        return corrupt("the sample " + quoted(key_) + " has no " + quoted(name) + ", it has " +
+        return corrupt("the sample " + in_quotes(key_) + " has no " + in_quotes(name) + ", it has " +
                        suffixes_of(record_.bytes()) + advice(name));
       fields_[i] = part(record_, 0, 0, wanted_.fields[i].spec.dtype);
     }
@@ -193,7 +193,7 @@ class Filling {
 
   std::string advice(const std::string& name) const {
     if (!wanted_.may_be_missing) return "; missing=\"empty\" gives empty bytes";
-    return "; no number or array is empty: decode=False gives bytes for " + quoted(name);
+    return "; no number or array is empty: decode=False gives bytes for " + in_quotes(name);
   }
 
   const SampleFields& wanted_;
@@ -209,9 +209,9 @@ Status SampleFields::check() const {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
     if (name.empty()) return invalid("wants the suffixes of members, got an empty one");
-    if (!seen.insert(name).second) return invalid("wants each field once, got " + quoted(name) + " twice");
+    if (!seen.insert(name).second) return invalid("wants each field once, got " + in_quotes(name) + " twice");
     if (decode && is_pickle(name))
-      return invalid("has the field " + quoted(name) +
+      return invalid("has the field " + in_quotes(name) +
                      ", which only unpickling could decode, and that runs code from the file: leave it out "
                      "with fields=[…], or take its bytes with decode=False");
   }
@@ -233,7 +233,7 @@ Status SampleFields::choose(const std::vector<FirstMember>& first) {
     if (field.kind == Kind::array) {
       const auto member = std::ranges::find(first, name, &FirstMember::suffix);
       if (member == first.end() || !member->has_array)
-        return invalid("wants an array of numbers in " + quoted(name) +
+        return invalid("wants an array of numbers in " + in_quotes(name) +
                        " of the first sample, which says what all are, got " +
                        (member == first.end() ? "none" : "something else") + "; decode=False gives bytes");
       field.spec = member->array;

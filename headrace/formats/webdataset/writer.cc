@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/webdataset/npy.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/sample_name.h"
@@ -26,8 +27,6 @@ struct Member {
   Content content = Content::bytes;
   std::string suffix;
 };
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
   return std::ranges::find(kinds, suffix.substr(suffix.rfind('.') + 1)) != kinds.end();
@@ -90,10 +89,10 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
       if (!is_text(schema.specs[i].dtype))
         return invalid("webdataset: '__key__' wants str or bytes, got " + schema.specs[i].text());
     } else if (!sample_name("x." + member.suffix) || is_pickle(member.suffix)) {
-      return invalid("webdataset: no member can be called " + quoted(member.suffix) + "; suffixes={\"" +
+      return invalid("webdataset: no member can be called " + in_quotes(member.suffix) + "; suffixes={\"" +
                      name + "\": …} names another");
     } else if (!seen.insert(member.suffix).second) {
-      return invalid("webdataset: two fields would be called " + quoted(member.suffix) + "; suffixes={\"" +
+      return invalid("webdataset: two fields would be called " + in_quotes(member.suffix) + "; suffixes={\"" +
                      name + "\": …} names another");
     }
     if (member.content == Content::array) HEADRACE_TRY(check_npy(schema.specs[i].dtype).before(name + ": "));
@@ -163,9 +162,10 @@ class WebdatasetWriter final : public FileWriter {
       const auto name = sample_name(member);
       if (!name || name->key != key || key.find('\0') != std::string::npos ||
           key.size() + 256 > kMostTarName || key.starts_with('/'))
-        return invalid("'__key__' wants a name whose last part has no dot, got " + quoted(key));
+        return invalid("'__key__' wants a name whose last part has no dot, got " + in_quotes(key));
       if (key == last_)
-        return invalid("'__key__' wants another key than the sample before, got " + quoted(key) + " again");
+        return invalid("'__key__' wants another key than the sample before, got " + in_quotes(key) +
+                       " again");
       return key;
     }
     std::string number = std::to_string(count_);
@@ -180,11 +180,11 @@ class WebdatasetWriter final : public FileWriter {
       if (members_[i].content == Content::array) append_npy(fields[i].view(), made_[i]);
       if (members_[i].content == Content::number) {
         auto number = whole(fields[i].view());
-        if (!number.ok()) return number.status().before(quoted(schema_.names[i]) + " ");
+        if (!number.ok()) return number.status().before(in_quotes(schema_.names[i]) + " ");
         numbers_[i] = *number, made_[i] = std::to_string(*number);
       }
       if (data_of(fields[i], i).size() > kMostMember)
-        return invalid(quoted(schema_.names[i]) + " wants at most 2 GiB, got " +
+        return invalid(in_quotes(schema_.names[i]) + " wants at most 2 GiB, got " +
                        std::to_string(data_of(fields[i], i).size()) + " bytes");
     }
     return {};
