@@ -167,7 +167,8 @@ Status check_beside(const NewDataset& wanted) {
 Status check_target(const NewDataset& wanted) {
   std::error_code error;
   if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
-    return invalid(quoted(wanted.target) + " is a link; write to what it leads to, " + quoted(leads.native()));
+    return invalid(quoted(wanted.target) + " is a link; write to what it leads to, " +
+                   quoted(leads.native()));
   if (is_empty_folder(wanted.target)) {
     if (!wanted.makes_folder)
       return invalid(quoted(wanted.target) + " is a folder, where a file is wanted; remove it");
@@ -204,7 +205,8 @@ Status UnfinishedDataset::enter() {
   auto lock = FileLock::take(under(partial_, kLock));
   if (lock.status().code() == Code::not_found) return enter();  // who held it removed the folder
   HEADRACE_ASSIGN(lock_, std::move(lock));
-  if (!lock_) return Status(Code::io, quoted(wanted_.target) + " is being written by another process");
+  if (!lock_)
+    return Status(Code::io, quoted(std::as_const(wanted_.target)) + " is being written by another process");
   HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
@@ -226,9 +228,8 @@ Status UnfinishedDataset::make_partial() const {
 
 // Whether what is in the folder is ours, and may be removed.
 Status UnfinishedDataset::check_partial() const {
-  const Status refused =
-      invalid("wants to write to " + quoted(partial_) +
-              " until the data set is whole, there is something else; move it away");
+  const Status refused = invalid("wants to write to " + quoted(partial_) +
+                                 " until the data set is whole, there is something else; move it away");
   std::error_code error;
   if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
   if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
@@ -272,8 +273,7 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
-      if (has_number(wanted_.target, *committing))
-        return end_commit(line);
+      if (has_number(wanted_.target, *committing)) return end_commit(line);
       // What lies here may be the old data set, then.
       if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
     } else if (const Value* shard = line.find("shard")) {
@@ -423,7 +423,8 @@ Status UnfinishedDataset::discard() {
   HEADRACE_TRY(restore_old());
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
-  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal}) HEADRACE_TRY(remove_named(name));
+  for (const std::string_view name : {kQuarantineName, kManifestName, kJournal})
+    HEADRACE_TRY(remove_named(name));
   HEADRACE_TRY(remove_file(under(partial_, kLock)));
   remove_empty_folder(partial_);
   lock_.reset();
