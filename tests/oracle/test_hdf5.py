@@ -255,6 +255,22 @@ def test_compact_implicit_and_empty(tmp_path: Path, version: str):
         hr.read(path, fields=["scalar"])
 
 
+def test_a_small_file_that_claims_much_takes_little(tmp_path: Path):
+    path, rows = tmp_path / "x.h5", 1 << 40
+    with h5py.File(path, "w") as file:
+        for i in range(20):
+            file.create_dataset(f"few/{i}", (1 << 22,), "<i8", chunks=(1 << 16,), fillvalue=i)
+        file.create_dataset("many", (rows,), "<i4", chunks=(1000,), fillvalue=7)
+        file.create_dataset("texts", (rows,), h5py.string_dtype(), chunks=(1000,))
+        file.create_dataset("wide", (4, 1 << 28), "<i8", chunks=(1, 1 << 10))
+    ds = hr.read(path, fields=["many"])
+    assert len(ds) == rows and ds[rows - 1]["many"] == 7
+    assert hr.read(path, group="few")[12345]["11"] == 11
+    for name in ("texts", "wide"):
+        with pytest.raises(MemoryError):
+            hr.read(path, fields=[name])
+
+
 @pytest.mark.parametrize("grows", [False, True])
 @pytest.mark.parametrize("chunks", [20_000, 90_000])
 def test_indexes_of_many_chunks(tmp_path: Path, grows: bool, chunks: int):

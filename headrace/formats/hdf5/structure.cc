@@ -203,12 +203,11 @@ class Walk final : public Opening<FileIndex> {
     uint64_t stored = 0;
     for (const Chunk& chunk : dataset->chunks) stored = saturating_add(stored, chunk.size);
     const uint64_t beyond = all - std::min(all, saturating_mul(kMostRatio, stored));
-    if (beyond > free_) {
-      if (!dataset->has_vlen()) return {};  // each group of rows reads its chunk
+    if (beyond > 0 && !dataset->has_vlen()) return {};  // mostly fill: each group of rows reads its chunk
+    if (beyond > free_)
       return {Code::exhausted,
               "wants references of at most 64 MiB or 1100 times what is stored of them, got " +
                   std::to_string(all) + " bytes"};
-    }
     free_ -= beyond;
     dataset->kept.resize(all);
     fill(*dataset, std::as_writable_bytes(std::span(dataset->kept)));
@@ -293,7 +292,7 @@ class Walk final : public Opening<FileIndex> {
   std::vector<std::pair<std::string, size_t>> paths_;
   std::map<std::string, std::string> soft_links_;
   std::vector<Name> refused_;
-  uint64_t free_ = kMostKept;  // may be kept of what was never written, or is packed very well
+  uint64_t free_ = kMostKept;  // of references that were never written, or are packed very well
   std::string about_;          // our writer's attribute of the root
   Fetches fetches_;
 };

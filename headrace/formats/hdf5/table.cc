@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kPart = 16 << 10;         // rows of about so many bytes are read at once
 constexpr uint64_t kMostTogether = 4 << 20;  // with all that rows refer to
-constexpr uint64_t kRunBytes = 1024;  // a sample drawn at random does not pay much for its neighbours
+constexpr uint64_t kRunBytes = 1024;         // a sample drawn at random does not pay much for its neighbours
 constexpr uint64_t kMostRows = 256;          // without values, or with very small ones
 
 // Values that rows refer to, when those are known.
