@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "headrace/codecs/image.h"
+#include "headrace/ops/op.h"
+
+namespace headrace {
+namespace {
+
+OpPtr encoder(const Value& params) {
+  auto op = make_op("encode_image", params);
+  EXPECT_TRUE(op.ok()) << op.status().text();
+  return op.ok() ? *op : nullptr;
+}
+
+std::vector<uint8_t> pixels_of(size_t count) {
+  std::vector<uint8_t> out(count);
+  for (size_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(i * 7 + i / 13);
+  return out;
+}
+
+View view_of(const std::vector<uint8_t>& pixels, Shape shape) {
+  return {DType::u8, shape, reinterpret_cast<const std::byte*>(pixels.data())};
+}
+
+std::vector<uint8_t> encoded(const OpPtr& op, const View& image) {
+  Shape size;
+  EXPECT_TRUE(op->measure({&image, 1}, Key(), {&size, 1}).ok());
+  std::vector<uint8_t> out(static_cast<size_t>(size.count()));
+  const MutView to{DType::bytes, size, reinterpret_cast<std::byte*>(out.data())};
+  Scratch scratch;
+  EXPECT_TRUE(op->run({&image, 1}, Key(), {&to, 1}, scratch).ok());
+  return out;
+}
+
+// What measure() left of one image must not be given out as another.
+TEST(EncodeImage, MeasuringOtherImagesInBetweenChangesNothing) {
+  const OpPtr op = encoder(Value::Object{});
+  const auto first = pixels_of(30 * 40 * 3), second = pixels_of(31 * 40 * 3);
+  const View a = view_of(first, {30, 40, 3}), b = view_of(second, {31, 40, 3});
+  const auto expected = encoded(op, a);
+  Shape size, other;
+  ASSERT_TRUE(op->measure({&a, 1}, Key(), {&size, 1}).ok());
+  ASSERT_TRUE(op->measure({&b, 1}, Key(), {&other, 1}).ok());
+  std::vector<uint8_t> out(static_cast<size_t>(size.count()));
+  const MutView to{DType::bytes, size, reinterpret_cast<std::byte*>(out.data())};
+  Scratch scratch;
+  ASSERT_TRUE(op->run({&a, 1}, Key(), {&to, 1}, scratch).ok());
+  EXPECT_EQ(out, expected);
+}
+
+TEST(EncodeImage, KeepsSizeAndChannels) {
+  for (const char* format : {"jpeg", "png"})
+    for (const int64_t channels : {1, 3}) {
+      const auto pixels = pixels_of(static_cast<size_t>(17 * 9 * channels));
+      const auto file =
+          encoded(encoder(Value::Object{{"format", format}}), view_of(pixels, {17, 9, channels}));
+      const auto header = read_image_header(std::as_bytes(std::span(file)));
+      ASSERT_TRUE(header.ok()) << header.status().text();
+      EXPECT_EQ(header->height, 17);
+      EXPECT_EQ(header->width, 9);
+      EXPECT_EQ(header->channels, channels);
+    }
+}
+
+TEST(EncodeImage, SaysWhatItWants) {
+  const TensorSpec alpha[] = {{DType::u8, {8, 8, 4}}}, floats[] = {{DType::f32, {8, 8, 3}}};
+  EXPECT_EQ(encoder(Value::Object{})->infer(alpha).status().text(),
+            "encode_image: wants u8 (height, width, 1 or 3), got u8 (8, 8, 4)");
+  EXPECT_EQ(encoder(Value::Object{{"format", "png"}})->infer(floats).status().text(),
+            "encode_image: wants u8 (height, width, 1 to 4), got f32 (8, 8, 3)");
+  EXPECT_EQ(make_op("encode_image", Value::Object{{"quality", 0}}).status().text(),
+            "encode_image: quality wants 1 to 100, got 0");
+}
+
+}  // namespace
+}  // namespace headrace
