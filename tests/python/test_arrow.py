@@ -88,6 +88,13 @@ def test_a_file_cut_short_says_so(tmp_path):
         hr.read(tmp_path / "cut.arrow")
 
 
+@pytest.mark.parametrize("missing", range(1, 8))
+def test_a_stream_cut_inside_its_end_says_so(tmp_path, missing):
+    (tmp_path / "cut.arrows").write_bytes((SMALL / "nulls.arrows").read_bytes()[:-missing])
+    with pytest.raises(hr.CorruptSample, match=rf"the stream's end, only {8 - missing} bytes are left"):
+        hr.read(tmp_path / "cut.arrows")
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
 def test_real_files_have_the_rows_their_truth_says():
     read = 0

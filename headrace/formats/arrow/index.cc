@@ -235,8 +235,11 @@ class StreamSteps final : public Opening<FileIndex> {
     while (position_ < size_ && position_ - begin < window.size()) {
       const auto rest = window.subspan(position_ - begin);
       const uint64_t left = size_ - position_;
-      if (left < 4) return corrupt("wants a message, only " + std::to_string(left) + " bytes are left");
       if (rest.size() < std::min(left, kPrefix)) break;
+      const bool is_cut = left < 4 || (left < kPrefix && load<uint32_t>(rest.data()) == kContinuation);
+      if (is_cut)
+        return corrupt("wants a message or the stream's end, only " + std::to_string(left) +
+                       " bytes are left");
       const uint64_t metadata = metadata_length(rest);
       is_ended_ = metadata == 0;
       if (is_ended_) return {};

@@ -3,7 +3,6 @@
 namespace headrace::arrow {
 namespace {
 
-constexpr uint32_t kContinuation = 0xffffffffu;
 // Least bits of body per row: a boolean, compressed by the most that is accepted.
 constexpr uint64_t kMaxRowsPerByte = 8 * 1000;
 

@@ -12,6 +12,7 @@
 namespace headrace::arrow {
 
 inline constexpr uint64_t kPrefix = 8;  // continuation marker and length; before 0.15 the length alone
+inline constexpr uint32_t kContinuation = 0xffffffffu;
 
 enum class Codec : int8_t { none = -1, lz4 = 0, zstd = 1 };
 
