@@ -197,7 +197,9 @@ class RecordFilesSource final : public Source {
   std::string fingerprint() const override {
     std::vector<uint64_t> sizes;
     for (const FileIndex& index : records_->indexes) sizes.push_back(index.records.size());
-    return files_fingerprint(records_->format.name, records_->files, sizes);
+    // The fields are what the options chose of the same bytes.
+    const std::string what = records_->format.name + " " + schema().text();
+    return files_fingerprint(what, records_->files, sizes);
   }
 
   Value metadata() const override {
