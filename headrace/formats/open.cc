@@ -6,6 +6,7 @@
 #include "headrace/formats/endings.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
+#include "headrace/formats/shard_list.h"
 #include "headrace/formats/shards.h"
 #include "headrace/formats/unfinished.h"
 
@@ -66,26 +67,41 @@ Result<Probe> probe(Store& store, const std::string& path) {
   return out;
 }
 
+std::vector<std::string> paths_of(const std::string& folder, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) out.push_back(folder + (folder.ends_with('/') ? "" : "/") + name);
+  return out;
+}
+
+// `names`: files, and folders, each of which stands for the shards in it.
+Status add_files(Store& store, const std::vector<std::string>& names, Probe& out) {
+  for (const std::string& name : names) {
+    HEADRACE_ASSIGN(const FileInfo info, store.info(name));
+    if (info.is_directory) {
+      HEADRACE_ASSIGN(const auto listing, remembered_listing(store, name));
+      auto shards = shards_of(*listing);
+      if (!shards.ok()) return shards.status().before(quoted(name) + ": ");
+      HEADRACE_TRY(add_files(store, paths_of(name, shards->names), out));
+      continue;
+    }
+    if (out.files.empty()) out.info = info;
+    out.files.push_back({name, info.size, info.mtime_ns});
+  }
+  return {};
+}
+
 // Several files as one.
 Result<Probe> probe_files(Store& store, std::string path, const std::vector<std::string>& names) {
   Probe out;
   out.path = std::move(path);
-  for (const std::string& name : names) {
-    HEADRACE_ASSIGN(const FileInfo info, store.info(name));
-    if (info.is_directory) return invalid("wants files, got the folder " + quoted(name));
-    if (out.files.empty()) out.info = info;
-    out.files.push_back({name, info.size, info.mtime_ns});
-  }
+  HEADRACE_TRY(add_files(store, names, out));
   HEADRACE_TRY(read_head(store, out));
   return out;
 }
 
 Result<Probe> probe_shards(Store& store, const Probe& folder) {
   HEADRACE_ASSIGN(const Shards shards, shards_of(*folder.listing));
-  std::vector<std::string> names;
-  for (const std::string& name : shards.names)
-    names.push_back(folder.path + (folder.path.ends_with('/') ? "" : "/") + name);
-  HEADRACE_ASSIGN(Probe out, probe_files(store, folder.path, names));
+  HEADRACE_ASSIGN(Probe out, probe_files(store, folder.path, paths_of(folder.path, shards.names)));
   out.left_out = shards.left_out;
   return out;
 }
@@ -95,8 +111,11 @@ Result<Probe> probe(Store& store, const Given& given) {
   std::set<std::string> seen;
   for (const std::string& path : given.paths) {
     HEADRACE_ASSIGN(const std::vector<std::string> some, expand(store, path));
-    for (const std::string& name : some)
-      if (seen.insert(name).second) names.push_back(name);
+    for (const std::string& name : some) {
+      HEADRACE_ASSIGN(const auto listed, listed_shards(store, name));
+      for (const std::string& one : listed ? *listed : std::vector{name})
+        if (seen.insert(one).second) names.push_back(one);
+    }
   }
   if (names.empty()) return invalid("wants at least one path, got none");
   if (names.size() == 1) return probe(store, names[0]);
@@ -211,6 +230,13 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   return opening.records->finish(std::move(indexes));
 }
 
+// What the data are, where a user named a format that does not know them.
+std::string instead(const FormatInfo& named, const Probe& looked) {
+  if (!named.recognise || named.recognise(looked) > 0) return "";
+  const FormatInfo* other = surest(looked);
+  return other && other != &named ? "; it looks like " + other->name + ", which read() recognises" : "";
+}
+
 // What is said of one file names it already.
 Status named(Status status, const FormatInfo& info, const Given& given) {
   const bool names_file = !given.is_list && status.text().starts_with(quoted(given.paths[0]));
@@ -240,9 +266,10 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
     HEADRACE_ASSIGN(info, recognise(store, *looked));
   }
   look_beside(*info, store, *looked);
+  const std::string hint = format.empty() ? "" : instead(*info, *looked);
   request.probes.push_back(*std::move(looked));
   auto source = open_as(*info, std::move(request), store, indexing);
-  if (!source.ok()) return named(source.status(), *info, given);
+  if (!source.ok()) return named(source.status(), *info, given).after(hint);
   return source;
 }
 

@@ -276,6 +276,27 @@ TEST(Tfrecord, ACompressedFileThatHoldsSomethingElseIsAnError) {
               HasSubstr("wants a record's length and its checksum"));
 }
 
+TEST(Tfrecord, FoldersInAListStandForTheirShards) {
+  MemoryStore store;
+  store.add("a/0.tfrecord", framed("one"));
+  store.add("a/1.tfrecord", framed("two"));
+  store.add("a/notes.txt", "left out");
+  store.add("b/0.tfrecord", framed("three"));
+  const auto source = open_source(store, std::vector<std::string>{"a", "b/0.tfrecord"});
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 3u);
+  EXPECT_EQ(record_of(**source, 1, store), "two");
+}
+
+TEST(Tfrecord, AReaderThatIsTheWrongOneNamesTheRightOne) {
+  MemoryStore store;
+  store.add("x", framed("a record"));
+  EXPECT_THAT(std::string(open_source(store, "x", "webdataset").status().text()),
+              HasSubstr("; it looks like tfrecord, which read() recognises"));
+  EXPECT_THAT(std::string(open_source(store, "x", "lmdb").status().text()),
+              HasSubstr("; it looks like tfrecord"));
+}
+
 TEST(Tfrecord, WhatIsNoneIsNotRecognised) {
   MemoryStore store;
   store.add("x", "no records here");

@@ -120,6 +120,7 @@ TEST(Webdataset, FieldsAreChosenAndDecodedByName) {
   source = opened(store, tar, options);
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("P", "x1"));
+  EXPECT_NE((*source)->fingerprint(), (*opened(store, tar, fields({"cls"})))->fingerprint());
   EXPECT_THAT(error_of(tar, fields({"jpg", "jpg"})), HasSubstr("wants each field once, got 'jpg' twice"));
 }
 
@@ -280,6 +281,22 @@ TEST(Webdataset, AnIndexOfDaliIsUsedWhenItAgreesAndIgnoredElse) {
   const auto claimed = read_dali_tar_index("v1.2 2\n" + lines, tar.size());
   ASSERT_TRUE(claimed);
   EXPECT_THAT(claimed->samples, ElementsAre(RecordExtent{0, 2561}, RecordExtent{3072, 2561}));
+}
+
+TEST(Webdataset, AListOfWidsIsItsShards) {
+  MemoryStore store;
+  store.add("d/0.tar", tar_member("a.jpg", "1") + tar_end());
+  store.add("d/1.tar", tar_member("b.jpg", "2") + tar_end());
+  store.add("d/index.json", R"({"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [
+      {"url": "1.tar", "nsamples": 1}, {"url": "file:0.tar", "nsamples": 1}]})");
+  const auto source = open_source(store, "d/index.json");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->size(), 2u);
+  EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("b", "2"));
+  EXPECT_EQ((*source)->describe().find("path")->dump(), "\"d/index.json\"");
+  store.add("d/far.json", R"({"__kind__": "wids-shard-index-v1", "shardlist": [{"url": "pipe:rm x"}]})");
+  EXPECT_THAT(std::string(open_source(store, "d/far.json").status().text()),
+              HasSubstr("'d/far.json': wants shards that are files, got 'pipe:rm x'"));
 }
 
 TEST(Webdataset, TooManyHeadersBeforeAMemberAreRefused) {
