@@ -364,8 +364,6 @@ TEST(DatasetWriter, CompanionsFollowTheirDataAndGoWithIt) {
   EXPECT_EQ(folder.names("x"), (Names{"a.idx", "a.rec", "a.rec.headrace.json"}));
 }
 
-TEST(DatasetWriter, SampleErrors}
-
 TEST(DatasetWriter, SampleErrorsNameFieldAndType) {
   const Folder folder;
   auto writer = made(folder / "out.tfrecord");
