@@ -295,7 +295,8 @@ TEST(DatasetWriter, FilesOfOthersBesideTheTargetStay) {
   for (const std::string name : {"c.idx", "c.rec.headrace.json", "c.rec.quarantine.json"}) {
     std::ofstream(folder / name) << "mine";
     for (const bool overwrite : {false, true})
-      EXPECT_THAT(why_not(folder / "c.rec", {.overwrite = overwrite}), HasSubstr(name + "' is there already"));
+      EXPECT_THAT(why_not(folder / "c.rec", {.overwrite = overwrite}),
+                  HasSubstr(name + "' is there already"));
     EXPECT_EQ(folder.names(), Names{name});
     fs::remove(folder / name);
   }
@@ -357,9 +358,9 @@ TEST(DatasetWriter, CompanionsFollowTheirDataAndGoWithIt) {
   EXPECT_EQ(folder.names("x"), (Names{"a.rec", "a.rec.headrace.json"}));
   write(folder / "x/a.rec", {.overwrite = true});
   write(folder / "x/a.rec", {.shards = 2, .overwrite = true}, "{}");
-  EXPECT_EQ(folder.names("x"),
-            (Names{"a.rec", "a.rec/a-00000-of-00002.idx", "a.rec/a-00000-of-00002.rec", "a.rec/a-00001-of-00002.idx",
-                   "a.rec/a-00001-of-00002.rec", "a.rec/headrace.json", "a.rec/quarantine.json"}));
+  EXPECT_EQ(folder.names("x"), (Names{"a.rec", "a.rec/a-00000-of-00002.idx", "a.rec/a-00000-of-00002.rec",
+                                      "a.rec/a-00001-of-00002.idx", "a.rec/a-00001-of-00002.rec",
+                                      "a.rec/headrace.json", "a.rec/quarantine.json"}));
   write(folder / "x/a.rec", {.overwrite = true});
   EXPECT_EQ(folder.names("x"), (Names{"a.idx", "a.rec", "a.rec.headrace.json"}));
 }
