@@ -19,8 +19,8 @@ Result<uint64_t> file_number(const std::string& path);  // inode: the same file 
 Status make_folder(const std::string& path);
 // All of what lies there, when anything does; links are removed, never followed.
 Status remove_all(const std::string& path);
-Status remove_file(const std::string& path);           // a file or link, when there is one
-void remove_empty_folder(const std::string& path);     // when it is one
+Status remove_file(const std::string& path);        // a file or link, when there is one
+void remove_empty_folder(const std::string& path);  // when it is one
 
 // To disk: a file's bytes, or all that lies below a folder.
 Status sync_path(const std::string& path);
