@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -65,9 +66,11 @@ class Writer:
         self._path = os.fspath(path)
         self._given = given
         self._writer: _core.Writer | None = None
+        self._opening = threading.Lock()  # by the first sample, whichever thread has it
         self._structure = ""
         self._over = False
         self._report: dict[str, Any] | None = None
+        self._failure: Exception | None = None
         if schema is not None:
             names, leaves, self._structure = flatten(dict(schema), _is_spec)
             self._open(names, [_spec(leaf) for leaf in leaves])
@@ -75,7 +78,7 @@ class Writer:
     def write(self, sample: Any) -> None:
         """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, as the first was.
 
-        It is copied, and encoded and written in the background: an error may be that of an earlier sample.
+        Any thread may call it, in any order; a forked child may not. It is copied, and encoded and written in the background: an error may be that of an earlier sample.
 
         Raises:
             ValueError: its fields are not those of the schema, or the format cannot hold them.
@@ -85,16 +88,17 @@ class Writer:
             raise ValueError("write: the writer is closed")
         names, values, structure = flatten(sample, is_function_leaf)
         leaves = [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
-        if self._writer is None:
-            self._structure = structure
-            self._open(names, [spec_of(leaf) for leaf in leaves])
+        with self._opening:
+            if self._writer is None:
+                self._structure = structure
+                self._open(names, [spec_of(leaf) for leaf in leaves])
         if structure != self._structure:
             raise ValueError(f"write: wants a sample of the structure {self._structure}, got {structure}")
         assert self._writer is not None
         self._writer.add(leaves)
 
     def close(self) -> dict[str, Any]:
-        """Let the data set appear, as the end of the `with` block does.
+        """Let the data set appear, as the end of the `with` block does. Closed again, it gives or raises the same.
 
         Returns:
             {"format", "samples", "bytes" (of files), "shards", "reused_shards"}.
@@ -103,6 +107,8 @@ class Writer:
             ValueError: nothing was written, and no schema given.
         """
         if self._report is None:
+            if self._failure is not None:
+                raise self._failure
             if self._over:
                 raise ValueError("write: the writer was discarded")
             if self._writer is None:
@@ -110,7 +116,11 @@ class Writer:
                     "write: wants a sample, or a schema that says what samples there might have been"
                 )
             self._over = True
-            self._report = self._writer.finish()
+            try:
+                self._report = self._writer.finish()
+            except Exception as error:
+                self._failure = error
+                raise
         return self._report
 
     def discard(self) -> None:

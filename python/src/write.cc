@@ -5,7 +5,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
+#include <mutex>
 #include <optional>
 
 #include "errors.h"
@@ -100,7 +102,18 @@ Tensor owned(nb::handle leaf) {
   return is_text(out.dtype) ? out : make_tensor(out.view());
 }
 
+// Any thread; in a forked child it is of no use, and leaves what the parent writes alone.
 class WriterHandle {
+  static Status over() { return invalid("write: the writer is closed"); }
+
+  // The GIL is let go first: who holds the mutex may want it.
+  template <class F> auto guarded(F&& f) {
+    if (process_ != ::getpid()) throw std::runtime_error("write: the writer is of the process that made it");
+    nb::gil_scoped_release nogil;
+    const std::lock_guard lock(mutex_);
+    return f();
+  }
+
  public:
   WriterHandle(const std::string& path, std::vector<std::string> names, const nb::list& specs,
                const std::string& structure, const nb::dict& wanted) {
@@ -111,6 +124,10 @@ class WriterHandle {
     writer_ = unwrap(quietly([&] { return DatasetWriter::make(path, std::move(request)); }));
   }
   ~WriterHandle() {
+    if (process_ != ::getpid()) {  // its threads are not here: ending them would wait for ever
+      (void)writer_.release();
+      return;
+    }
     nb::gil_scoped_release nogil;
     writer_.reset();
   }
@@ -118,19 +135,32 @@ class WriterHandle {
   void add(const nb::list& leaves) {
     std::vector<Tensor> fields;
     for (nb::handle leaf : leaves) fields.push_back(owned(leaf));
-    check(quietly([&]() -> Status {
+    check(guarded([&]() -> Status {
+      if (!writer_) return over();
       if (writer_->is_shard_full()) HEADRACE_TRY(writer_->end_shard(Value()));
       return writer_->add(std::move(fields));
     }));
   }
   nb::dict finish() {
-    return written_to_python(unwrap(quietly([&] { return writer_->finish(); })));
+    return written_to_python(unwrap(guarded([&]() -> Result<Written> {
+      if (!writer_) return over();
+      auto written = writer_->finish();
+      writer_.reset();  // after an error too: another may write there then
+      return written;
+    })));
   }
   void discard() {
-    check(quietly([&] { return writer_->discard(); }));
+    check(guarded([&]() -> Status {
+      if (!writer_) return {};
+      Status status = writer_->discard();
+      writer_.reset();
+      return status;
+    }));
   }
 
  private:
+  const int process_ = ::getpid();
+  std::mutex mutex_;  // guards the writer, which is for one thread
   std::unique_ptr<DatasetWriter> writer_;
 };
 
