@@ -114,7 +114,9 @@ TEST(Images, AFlatFolderHasNoLabels) {
   EXPECT_THAT(samples(**source, store), ElementsAre("d/a.png", "d/b.jpg"));
   EXPECT_EQ((*source)->describe().dump(), R"({"format":"images","path":"d"})");
   EXPECT_EQ(failure(open_source(store, "d", "image_folder")),
-            "image_folder: 'd': wants at least one image, found none among files with the endings .txt (1)");
+            "image_folder: 'd': wants at least one image, found none among files with the endings .txt (1); "
+            "it looks "
+            "like images, which read() recognises");
 }
 
 TEST(Images, WhatIsLeftOutIsCountedByEnding) {
