@@ -12,6 +12,25 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMostHeader = 1 << 16;
+constexpr size_t kAlignment = 64;
+
+std::string_view descr(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return "|b1";
+    case DType::u8: return "|u1";
+    case DType::u16: return "<u2";
+    case DType::u32: return "<u4";
+    case DType::u64: return "<u8";
+    case DType::i8: return "|i1";
+    case DType::i16: return "<i2";
+    case DType::i32: return "<i4";
+    case DType::i64: return "<i8";
+    case DType::f16: return "<f2";
+    case DType::f32: return "<f4";
+    case DType::f64: return "<f8";
+    default: return "";
+  }
+}
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -188,6 +207,26 @@ Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, s
   if (header.is_big_endian && each > 1)
     for (std::byte* at = out; at != out + size; at += each) std::reverse(at, at + each);
   return {};
+}
+
+Status check_npy(DType dtype) {
+  return descr(dtype).empty() ? invalid("npy holds no " + std::string(dtype_name(dtype)) + "; cast it")
+                              : Status();
+}
+
+void append_npy(const View& array, std::string& out) {
+  std::string dims;
+  for (const int64_t dim : array.shape.dims()) dims += (dims.empty() ? "" : " ") + std::to_string(dim) + ",";
+  if (array.shape.rank() > 1) dims.pop_back();
+  std::string header = "{'descr': '" + std::string(descr(array.dtype)) +
+                       "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  const size_t before = kMagic.size() + 4;
+  header.append(kAlignment - (before + header.size() + 1) % kAlignment, ' ') += '\n';
+  out.append(kMagic).append("\1\0", 2);  // version 1.0
+  out += static_cast<char>(header.size() & 255);
+  out += static_cast<char>(header.size() >> 8);
+  out.append(header);
+  out.append(reinterpret_cast<const char*>(array.data), array.size_bytes());
 }
 
 }  // namespace headrace

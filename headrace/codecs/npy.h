@@ -1,7 +1,8 @@
-// NumPy's .npy files: one array of numbers. Read without Python and without pickle: arrays of objects, texts
-// and records are refused. Pure functions; any thread.
+// NumPy's .npy files: one array of numbers. Read and written without Python and without pickle: arrays of
+// objects, texts and records are refused. Pure functions; any thread.
 #pragma once
 #include <span>
+#include <string>
 
 #include "headrace/core/tensor.h"
 
@@ -24,5 +25,9 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes);
 Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, std::byte* out);
 // Whether the bytes of the file are what read_npy_data() would give.
 bool is_npy_plain(const NpyHeader& header);
+
+Status check_npy(DType dtype);  // an error for what NumPy has no name for
+// All of a file, version 1.0. REQUIRES: check_npy.
+void append_npy(const View& array, std::string& out);
 
 }  // namespace headrace

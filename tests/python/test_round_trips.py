@@ -112,17 +112,17 @@ i8                      same   same  i64   f32       i64       i64
 i16                     same   same  i64   f32       i64       i64
 i32                     same   same  i64   f32       i64       i64
 i64                     same   same  same  f32       same      same
-f16                     same   same  -     f32       f32       npy
-f32                     same   same  -     same      same      npy
-f64                     same   same  -     f32       flat      npy
+f16                     same   same  -     f32       f32       same
+f32                     same   same  -     same      same      same
+f64                     same   same  -     f32       flat      same
 bytes                   same   same  -     -         same      same
-str                     same   same  -     -         bytes     bytes
-u8 (4)                  same   same  -     f32       same      npy
-f32 (2, 3)              same   same  -     -         same      npy
-i64 (?)                 same   same  -     f32       same      npy
-i64 (?), some empty     same   same  -     -         same      npy
-f32 (?, 4)              same   same  -     -         same      npy
-u8 (?, ?, 3)            -      -     -     -         flat      npy
+str                     same   same  -     -         bytes     same
+u8 (4)                  same   same  -     f32       same      same
+f32 (2, 3)              same   same  -     -         same      same
+i64 (?)                 same   same  -     f32       same      same
+i64 (?), some empty     same   same  -     -         same      same
+f32 (?, 4)              same   same  -     -         same      same
+u8 (?, ?, 3)            -      -     -     -         flat      same
 """
 
 

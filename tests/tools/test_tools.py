@@ -75,6 +75,7 @@ def test_generated_function_has_the_operators_signature() -> None:
         "name": "resize",
         "doc": "Change the size. Longer story.",
         "inputs": ["image"],
+        "named": False,
         "variadic": False,
         "outputs": 1,
         "params": [
@@ -93,7 +94,8 @@ def test_generated_function_has_the_operators_signature() -> None:
 
 def test_generated_function_of_many_inputs_has_overloads() -> None:
     op: gen_ops.Operator = {
-        "name": "flip", "doc": "Mirror.", "inputs": ["image"], "variadic": True, "outputs": 1, "params": [],
+        "name": "flip", "doc": "Mirror.", "inputs": ["image"], "variadic": True, "named": False, "outputs": 1,
+        "params": [],
     }  # fmt: skip
     functions = ast.parse(gen_ops.function(op)).body
     returned = [ast.unparse(f.returns) for f in functions if isinstance(f, ast.FunctionDef) and f.returns]

@@ -31,54 +31,22 @@ bool is_text_suffix(std::string_view suffix) {
 }
 
 SampleFields::Kind kind_of(std::string_view name, bool decode) {
-  using enum SampleFields::Kind;
-  if (name == kSampleKey) return key;
-  if (!decode) return bytes;
-  return is_number(name) ? number : is_text_suffix(name) ? text : is_array(name) ? array : bytes;
-}
-
-bool is_pickle(std::string_view suffix) {
-  return ends_as(suffix, std::array<std::string_view, 4>{"pkl", "pickle", "pyd", "pth"});
-}
-
-Result<Tensor> whole_number(std::string_view text, std::string_view suffix) {
-  constexpr std::string_view kBlanks = " \t\r\n\v\f";
-  std::string_view digits = text;
-  digits.remove_prefix(std::min(digits.find_first_not_of(kBlanks), digits.size()));
-  digits.remove_suffix(digits.size() - (digits.find_last_not_of(kBlanks) + 1));
-  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
-  int64_t value = 0;
-  const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
-    return corrupt(in_quotes(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
-                   "; decode=False gives its bytes");
-  return scalar(value);
+  if (name == kSampleKey) return SampleFields::Kind::key;
+  return decode ? member_kind(name) : SampleFields::Kind::bytes;
 }
 
 std::string shown(const TensorSpec& spec) {
   return std::string(dtype_name(spec.dtype)) + " of rank " + std::to_string(spec.shape.rank());
 }
 
-// `file`: the member's bytes, which the array shares where they are what it is.
+// `file`: the member's bytes.
 Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::string_view suffix) {
-  const auto bytes = file.view().bytes();
-  const auto header = read_npy_header(bytes);
-  if (!header.ok())
-    return header.status().before(in_quotes(suffix) + " ").after("; decode=False gives its bytes");
-  const TensorSpec spec{header->dtype, header->shape};
+  HEADRACE_ASSIGN(Tensor array, read_array(file, suffix));
+  const TensorSpec spec = array.view().spec();
   if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
     return corrupt(in_quotes(suffix) + " wants " + shown(wanted) + " as the first sample has, got " +
                    shown(spec));
-  const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
-  if (size != there)
-    return corrupt(in_quotes(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
-                   ", got " + std::to_string(there));
-  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
-  if (is_npy_plain(*header) && is_aligned)
-    return Tensor{file.buffer, file.offset + header->data, spec.dtype, spec.shape, nullptr};
-  const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(size, 1));
-  HEADRACE_TRY(read_npy_data(bytes, *header, out->mutable_data()));
-  return Tensor{out, 0, spec.dtype, spec.shape, nullptr};
+  return array;
 }
 
 // One member after the other of a sample's bytes.
@@ -157,7 +125,7 @@ class Filling {
     if (as.kind == SampleFields::Kind::number) {
       const auto bytes = field->view().bytes();
       HEADRACE_ASSIGN(*field,
-                      whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix));
+                      read_whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix));
     } else if (as.kind == SampleFields::Kind::array) {
       HEADRACE_ASSIGN(*field, array_of(*field, as.spec, suffix));
     }
@@ -204,6 +172,47 @@ class Filling {
 };
 
 }  // namespace
+
+SampleFields::Kind member_kind(std::string_view suffix) {
+  using enum SampleFields::Kind;
+  return is_number(suffix) ? number : is_text_suffix(suffix) ? text : is_array(suffix) ? array : bytes;
+}
+
+bool is_pickle(std::string_view suffix) {
+  return ends_as(suffix, std::array<std::string_view, 4>{"pkl", "pickle", "pyd", "pth"});
+}
+
+Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  std::string_view digits = text;
+  digits.remove_prefix(std::min(digits.find_first_not_of(kBlanks), digits.size()));
+  digits.remove_suffix(digits.size() - (digits.find_last_not_of(kBlanks) + 1));
+  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+  int64_t value = 0;
+  const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
+    return corrupt(in_quotes(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
+                   "; decode=False gives its bytes");
+  return scalar(value);
+}
+
+Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
+  const auto bytes = file.view().bytes();
+  const auto header = read_npy_header(bytes);
+  if (!header.ok())
+    return header.status().before(in_quotes(suffix) + " ").after("; decode=False gives its bytes");
+  const TensorSpec spec{header->dtype, header->shape};
+  const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
+  if (size != there)
+    return corrupt(in_quotes(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
+                   ", got " + std::to_string(there));
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
+  if (is_npy_plain(*header) && is_aligned)
+    return Tensor{file.buffer, file.offset + header->data, spec.dtype, spec.shape, nullptr};
+  const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(size, 1));
+  HEADRACE_TRY(read_npy_data(bytes, *header, out->mutable_data()));
+  return Tensor{out, 0, spec.dtype, spec.shape, nullptr};
+}
 
 Status SampleFields::check() const {
   std::set<std::string_view> seen;

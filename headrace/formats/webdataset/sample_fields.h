@@ -31,4 +31,11 @@ struct SampleFields {
   std::vector<Field> fields = {};  // by choose(); one a name
 };
 
+// What members of such a suffix are decoded as.
+SampleFields::Kind member_kind(std::string_view suffix);
+bool is_pickle(std::string_view suffix);
+// The values of members of these kinds; errors name the suffix.
+Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix);
+Result<Tensor> read_array(const Tensor& file, std::string_view suffix);  // shares the bytes where it can
+
 }  // namespace headrace

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "headrace/codecs/npy.h"
 #include "headrace/core/text.h"
-#include "headrace/formats/webdataset/npy.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
@@ -32,15 +32,6 @@ template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::
   return std::ranges::find(kinds, suffix.substr(suffix.rfind('.') + 1)) != kinds.end();
 }
 
-bool is_number(std::string_view suffix) {
-  return ends_as(suffix, std::array<std::string_view, 5>{"cls", "cls2", "id", "index", "inx"});
-}
-bool is_text_suffix(std::string_view suffix) {
-  return ends_as(suffix, std::array<std::string_view, 4>{"txt", "text", "transcript", "json"});
-}
-bool is_pickle(std::string_view suffix) {
-  return ends_as(suffix, std::array<std::string_view, 4>{"pkl", "pickle", "pyd", "pth"});
-}
 // What names of fields mean bytes as they are, because somebody calls a member so.
 bool is_bytes_suffix(std::string_view suffix) {
   return ends_as(suffix,
@@ -48,7 +39,7 @@ bool is_bytes_suffix(std::string_view suffix) {
                                                   "tiff", "avif", "jxl", "jp2",  "ppm", "pgm",  "mp4",
                                                   "avi",  "mov",  "mkv", "mp3",  "wav", "flac", "json",
                                                   "txt",  "text", "npy", "npz",  "bin", "bytes"}) ||
-         is_number(suffix);
+         member_kind(suffix) == SampleFields::Kind::number;
 }
 
 // "boxes/xyxy" -> "boxes.xyxy", in lower case: a suffix has no slash, and readers do not tell capitals.
@@ -65,10 +56,11 @@ Member member_for(const std::string& name, const TensorSpec& spec) {
     if (suffix == "image") return {Content::bytes, "jpg"};
     return {Content::bytes, is_bytes_suffix(suffix) ? suffix : suffix + ".bin"};
   }
-  if (spec.dtype == DType::str) return {Content::text, is_text_suffix(suffix) ? suffix : suffix + ".txt"};
+  if (spec.dtype == DType::str)
+    return {Content::text, member_kind(suffix) == SampleFields::Kind::text ? suffix : suffix + ".txt"};
   if (is_whole) {
     if (suffix == "label") return {Content::number, "cls"};
-    return {Content::number, is_number(suffix) ? suffix : suffix + ".cls"};
+    return {Content::number, member_kind(suffix) == SampleFields::Kind::number ? suffix : suffix + ".cls"};
   }
   return {Content::array, suffix.ends_with(".npy") || suffix == "npy" ? suffix : suffix + ".npy"};
 }
@@ -133,18 +125,14 @@ class WebdatasetWriter final : public FileWriter {
     HEADRACE_TRY(encode(fields));  // all of it, before anything is written
     read_.assign(1, text_tensor(key));
     for (size_t i = 0; i < fields.size(); ++i) {
+      if (members_[i].content == Content::key) continue;
+      HEADRACE_ASSIGN(Tensor read, read_as(members_[i], fields[i], data_of(fields[i], i)));
+      read_.push_back(std::move(read));
+    }
+    for (size_t i = 0; i < fields.size(); ++i) {
       const Member& member = members_[i];
       if (member.content == Content::key) continue;
-      const auto data = data_of(fields[i], i);
-      HEADRACE_TRY(tar_.add(key + "." + member.suffix, data));
-      if (member.content == Content::number)
-        read_.push_back(scalar(numbers_[i]));
-      else
-        read_.push_back({std::make_shared<BorrowedBuffer>(data, nullptr),
-                         0,
-                         DType::bytes,
-                         {static_cast<int64_t>(data.size())},
-                         nullptr});
+      HEADRACE_TRY(tar_.add(key + "." + member.suffix, data_of(fields[i], i)));
     }
     last_ = std::move(key);
     ++count_;
@@ -174,20 +162,40 @@ class WebdatasetWriter final : public FileWriter {
   }
 
   Status encode(const std::vector<Tensor>& fields) {
-    made_.resize(fields.size()), numbers_.resize(fields.size());
+    made_.resize(fields.size());
     for (size_t i = 0; i < fields.size(); ++i) {
       made_[i].clear();
       if (members_[i].content == Content::array) append_npy(fields[i].view(), made_[i]);
       if (members_[i].content == Content::number) {
         auto number = whole(fields[i].view());
         if (!number.ok()) return number.status().before(in_quotes(schema_.names[i]) + " ");
-        numbers_[i] = *number, made_[i] = std::to_string(*number);
+        made_[i] = std::to_string(*number);
       }
       if (data_of(fields[i], i).size() > kMostMember)
         return invalid(in_quotes(schema_.names[i]) + " wants at most 2 GiB, got " +
                        std::to_string(data_of(fields[i], i).size()) + " bytes");
     }
     return {};
+  }
+
+  // What readers make of it; what they could not read is refused.
+  static Result<Tensor> read_as(const Member& member, const Tensor& field, std::span<const std::byte> data) {
+    const Tensor bytes{std::make_shared<BorrowedBuffer>(data, nullptr),
+                       0,
+                       DType::bytes,
+                       {static_cast<int64_t>(data.size())},
+                       nullptr};
+    switch (member_kind(member.suffix)) {
+      case SampleFields::Kind::number: return read_whole_number(chars(bytes.view()), member.suffix);
+      case SampleFields::Kind::array:
+        return member.content == Content::array ? field : read_array(bytes, member.suffix);
+      case SampleFields::Kind::text: {
+        Tensor text = bytes;
+        text.dtype = DType::str;
+        return text;
+      }
+      default: return bytes;
+    }
   }
 
   std::span<const std::byte> data_of(const Tensor& field, size_t i) const {
@@ -202,7 +210,6 @@ class WebdatasetWriter final : public FileWriter {
   std::string last_;  // the key before
   uint64_t count_ = 0;
   std::vector<std::string> made_;  // of the last sample, by field
-  std::vector<int64_t> numbers_;
   std::vector<Tensor> read_;
 };
 
