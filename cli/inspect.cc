@@ -90,12 +90,19 @@ void print_labels(const Survey& found, const std::vector<std::string>& classes) 
 }
 
 // What the Examples hold, and the call that parses them.
+// A name from a file, which may hold anything, for a terminal.
+std::string shown(const std::string& name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return std::ranges::any_of(name, is_control) ? Value(name).dump() : name;
+}
+
 void print_features(const FeatureSurvey& features, const std::string& field) {
   size_t widest = 0;
   const auto rows = features.rows();
-  for (const FeatureSurvey::Row& row : rows) widest = std::max(widest, row.name.size());
+  for (const FeatureSurvey::Row& row : rows) widest = std::max(widest, shown(row.name).size());
   for (size_t i = 0; i < rows.size(); ++i)
-    line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", rows[i].name, widest, rows[i].spec, rows[i].note);
+    line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", shown(rows[i].name), widest, rows[i].spec,
+         rows[i].note);
   if (features.others() > 0) line("", "{} hold no tf.train.Example", plural(features.others(), "record"));
   std::string code = features.python(field);
   for (size_t at = 0; (at = code.find('\n', at)) != std::string::npos; at += 15) code.insert(at + 1, 14, ' ');

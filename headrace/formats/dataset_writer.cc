@@ -72,9 +72,9 @@ class Traffic {
 // One shard under way: its thread, and what waits for it.
 class OpenShard {
  public:
-  OpenShard(uint64_t number, WriteRequest request, std::string name, const WriterInfo& info,
-            UnfinishedDataset& target, Traffic& traffic)
-      : number_(number), request_(std::move(request)), info_(info), target_(target), traffic_(traffic) {
+  OpenShard(uint64_t number, std::string name, std::unique_ptr<FileWriter> file, UnfinishedDataset& target,
+            Traffic& traffic)
+      : number_(number), file_(std::move(file)), target_(target), traffic_(traffic) {
     entry_.name = std::move(name);
     thread_ = std::thread([this] { run(); });
   }
@@ -130,7 +130,7 @@ class OpenShard {
   }
 
   Status write() {
-    HEADRACE_ASSIGN(const std::unique_ptr<FileWriter> file, info_.make(request_));
+    const std::unique_ptr<FileWriter> file = std::move(file_);
     while (std::optional<Handful> handful = pop()) {
       Status status = add(*file, handful->samples);
       handful->samples.clear();
@@ -156,8 +156,7 @@ class OpenShard {
   }
 
   const uint64_t number_;
-  const WriteRequest request_;
-  const WriterInfo& info_;
+  std::unique_ptr<FileWriter> file_;
   UnfinishedDataset& target_;
   Traffic& traffic_;
   ShardEntry entry_;  // the thread's, and the next one
@@ -177,7 +176,7 @@ class DatasetWriterImpl final : public DatasetWriter {
       request_.threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, kMostThreads);
     const auto& wanted = target_->wanted();
     stem_ = name_of(wanted.target);
-    if (stem_.ends_with(chosen_.info->ending)) stem_.resize(stem_.size() - chosen_.info->ending.size());
+    if (stem_.ends_with(chosen_.ending)) stem_.resize(stem_.size() - chosen_.ending.size());
     plan_shard();
   }
 
@@ -290,7 +289,7 @@ class DatasetWriterImpl final : public DatasetWriter {
                     static_cast<unsigned long long>(request_.options.shards));
     else
       std::snprintf(number, sizeof number, "%05llu", static_cast<unsigned long long>(shard_));
-    return (request_.options.shards > 0 ? stem_ : "") + number + chosen_.info->ending;
+    return (request_.options.shards > 0 ? stem_ : "") + number + chosen_.ending;
   }
 
   WriteRequest write_request(std::string path) const {
@@ -303,9 +302,13 @@ class DatasetWriterImpl final : public DatasetWriter {
   Status begin_shard() {
     HEADRACE_TRY(traffic_.failure());
     collect(request_.threads - 1);
-    WriteRequest request = write_request(target_->path_of(shard_name()));
-    open_.push_back(std::make_unique<OpenShard>(shard_, std::move(request), shard_name(), *chosen_.info,
-                                                *target_, traffic_));
+    auto file = chosen_.info->make(write_request(target_->path_of(shard_name())));
+    if (!file.ok()) {
+      // What the format cannot hold at all is told with the first sample, and leaves nothing behind.
+      if (open_.empty() && target_->shards().empty()) HEADRACE_TRY(target_->discard());
+      return file.status();
+    }
+    open_.push_back(std::make_unique<OpenShard>(shard_, shard_name(), *std::move(file), *target_, traffic_));
     current_ = open_.back().get();
     return {};
   }

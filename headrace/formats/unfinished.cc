@@ -123,12 +123,6 @@ bool has_number(const std::string& path, const Value& number) {
   return found.ok() && number == Value(*found);
 }
 
-// "train-3.idx" of "train-3.rec", "data.v1.idx" of "data.v1".
-std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending) {
-  const size_t cut = shard.ends_with(format.ending) ? format.ending.size() : 0;
-  return shard.substr(0, shard.size() - cut) + ending;
-}
-
 Result<Manifest> manifest_at(const std::string& path) {
   HEADRACE_ASSIGN(const std::string text, text_of(path));
   return Manifest::parse(text);
@@ -147,14 +141,15 @@ std::vector<std::string> companions_at(const std::string& target) {
   return format ? companions_of(target, *format) : std::vector<std::string>();
 }
 
-// What is written beside a file must not replace what is not ours: without overwrite nothing, with it what an
-// earlier data set of that name left.
+// What is written beside a file must not replace what is not ours: nothing, but what an earlier data set of
+// that name has, which is overwritten, or has left when somebody removed its file.
 Status check_beside(const NewDataset& wanted) {
   if (wanted.makes_folder) return {};
+  const bool may_replace = wanted.overwrite || !exists(wanted.target);
   std::vector<std::string> ours, made = companions_of(wanted.target, *wanted.format);
-  if (wanted.overwrite) ours = companions_at(wanted.target);
+  if (may_replace) ours = companions_at(wanted.target);
   const std::string manifest = beside(wanted.target, kManifestName);
-  if (!wanted.overwrite || !manifest_at(manifest).ok())
+  if (!may_replace || !manifest_at(manifest).ok())
     made.insert(made.end(), {manifest, beside(wanted.target, kQuarantineName)});
   for (const std::string& path : made)
     if (exists(path) && std::ranges::find(ours, path) == ours.end())
@@ -419,6 +414,7 @@ Status UnfinishedDataset::move_companions() {
 
 // What is not ours stays, and the folder for it.
 Status UnfinishedDataset::discard() {
+  if (!exists(partial_)) return {};  // it was discarded before
   HEADRACE_TRY(restore_old());
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));

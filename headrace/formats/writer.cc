@@ -41,6 +41,11 @@ const WriterInfo* find_writer(std::string_view name) {
   return it == registry().end() ? nullptr : &it->second;
 }
 
+std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending) {
+  const size_t cut = shard.ends_with(format.ending) ? format.ending.size() : 0;
+  return shard.substr(0, shard.size() - cut) + ending;
+}
+
 WriterRegistration::WriterRegistration(WriterInfo info) {
   std::string name = info.name;
   registry().emplace(std::move(name), std::move(info));
@@ -59,7 +64,7 @@ Result<ChosenWriter> choose_writer(const std::string& target, const std::string&
     for (const auto& [ending, meant] : endings) {
       if (!name.ends_with(ending) || ending.size() <= longest) continue;
       if (!format.empty() && key != format) continue;
-      out.info = &info, longest = ending.size();
+      out.info = &info, longest = ending.size(), out.ending = ending;
       implied = meant.is_null() ? Value(Value::Object()) : meant;
     }
   }
@@ -69,6 +74,7 @@ Result<ChosenWriter> choose_writer(const std::string& target, const std::string&
                                         "; name one with format=: " + known_writers()
                                   : "no format named " + in_quotes(format) + " can be written; there are " +
                                         known_writers());
+  if (out.ending.empty()) out.ending = out.info->ending;
   out.options = std::move(implied);
   if (options.object())
     for (const auto& [key, value] : *options.object()) out.options.set(key, value);

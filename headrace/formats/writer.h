@@ -65,6 +65,9 @@ struct WriterInfo {
   bool (*is_folder)(const GivenOptions&) = nullptr;
 };
 
+// "train-3.idx" of "train-3.rec", "data.v1.idx" of "data.v1".
+std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending);
+
 using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;
 const WriterRegistry& writers();  // all writers, by name; filled before main()
 const WriterInfo* find_writer(std::string_view name);
@@ -72,6 +75,7 @@ const WriterInfo* find_writer(std::string_view name);
 // The writer that a target's ending or `format` names, with what the ending says of the options.
 struct ChosenWriter {
   const WriterInfo* info = nullptr;
+  std::string ending;  // of the format that the target has: ".tfrecord.gz"; else the format's own
   Value options;
 };
 Result<ChosenWriter> choose_writer(const std::string& target, const std::string& format,

@@ -13,8 +13,12 @@ constexpr uint64_t kWait = 50;  // ms between two looks at the progress
 // The files of the data set under the names that they will have.
 class Renamed final : public Store {
  public:
-  Renamed(std::string target, std::string data)
-      : target_(std::move(target)), data_(std::move(data)), files_(file_store()) {}
+  Renamed(const std::string& target, const std::string& data, const WriterInfo& format)
+      : files_(file_store()) {
+    places_.emplace_back(target, data);
+    for (const std::string& ending : format.beside)
+      places_.emplace_back(companion_of(target, format, ending), companion_of(data, format, ending));
+  }
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     return files_->open(where(path));
   }
@@ -24,9 +28,12 @@ class Renamed final : public Store {
 
  private:
   std::string where(const std::string& path) const {
-    return path.starts_with(target_) ? data_ + path.substr(target_.size()) : path;
+    for (const auto& [target, data] : places_)
+      if (path.starts_with(target) && (path.size() == target.size() || path[target.size()] == '/'))
+        return data + path.substr(target.size());
+    return path;
   }
-  std::string target_, data_;
+  std::vector<std::pair<std::string, std::string>> places_;  // from, to
   std::shared_ptr<Store> files_;
 };
 
@@ -78,13 +85,14 @@ class Hashes {
 
 }  // namespace
 
-Status read_back(const DatasetWriter& writer, const std::string& target, const LoaderOptions& loading,
+Status read_back(const DatasetWriter& writer, std::string target, const LoaderOptions& loading,
                  const std::function<bool(uint64_t)>& progress) {
+  while (target.size() > 1 && target.ends_with('/')) target.pop_back();
   const DatasetWriter::Closed& closed = writer.closed();
   uint64_t samples = 0;
   for (const ShardEntry& shard : closed.shards) samples += shard.samples;
   if (samples == 0) return {};  // most readers refuse what is empty
-  const auto store = std::make_shared<Renamed>(target, closed.data);
+  const auto store = std::make_shared<Renamed>(target, closed.data, writer.format());
   auto source = open_source(*store, target, writer.format().name, writer.read_with());
   if (!source.ok()) return source.status().before("verify: ");
   HEADRACE_ASSIGN(const NodePtr plan, make_node(Read{*source}, {}));

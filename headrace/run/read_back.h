@@ -9,7 +9,7 @@ namespace headrace {
 
 // Reads the samples of closed() with the reader of the format, and compares their hashes. `progress` gets the
 // samples read and answers whether to go on. Errors name shard and sample.
-Status read_back(const DatasetWriter& writer, const std::string& target, const LoaderOptions& loading,
+Status read_back(const DatasetWriter& writer, std::string target, const LoaderOptions& loading,
                  const std::function<bool(uint64_t)>& progress);
 
 }  // namespace headrace

@@ -1,5 +1,6 @@
 #include "headrace/run/write.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "headrace/core/stop_flag.h"
@@ -93,6 +94,43 @@ class Samples {
   uint64_t one_by_one_ = 0;  // samples to come so
   Value here_;               // then, where the next one is
 };
+
+// Whether the plan's fingerprint knows something by a name only: what a function, an array or a generator of
+// Python is now, it may not be in the next run.
+bool has_slots(const Node& node) {
+  const auto is_slot = [](const Call& call) {
+    const Value params = call.op->params();
+    return params.find("slot") && !find_op(call.op->name());
+  };
+  const auto* map = node.as<Map>();
+  const auto* filter = node.as<Filter>();
+  const auto* read = node.as<Read>();
+  return (map && std::ranges::any_of(map->program.steps, is_slot)) ||
+         (filter && std::ranges::any_of(filter->predicate.steps, is_slot)) ||
+         (read && read->source->describe().find("slot")) ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return has_slots(*input); });
+}
+
+// When the files that are read last changed. Of very many nobody is asked: that would take longer than most
+// of the writing.
+void add_times(const Node& node, Store& store, Value::List& out) {
+  constexpr uint64_t kMostFiles = 4096;
+  const auto* read = node.as<Read>();
+  const uint64_t files = read ? read->source->num_files() : 0;
+  for (uint64_t i = 0; i < files && files <= kMostFiles; ++i)
+    if (const auto info = store.info(read->source->file(i)); info.ok()) out.emplace_back(info->mtime_ns);
+  for (const NodePtr& input : node.inputs) add_times(*input, store, out);
+}
+
+// What must be the same for another run to go on from where this one was stopped; null: nothing tells.
+Value identity_of(const Node& plan, const Loader& loader, const WriteOptions& options, Store& store) {
+  if (has_slots(plan)) return {};
+  Value::List times;
+  add_times(plan, store, times);
+  return Value::Object{{"plan", loader.fingerprint()},
+                       {"times", hash_text(Value(std::move(times)).dump())},
+                       {"drop_broken", options.drop_broken}};
+}
 
 // One call of write_dataset().
 class Copying {
@@ -220,7 +258,7 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   request.options = options;
   request.metadata = metadata_of(**plan);
   request.num_samples = (*plan)->size;
-  request.identity = Value::Object{{"plan", loader->fingerprint()}, {"drop_broken", options.drop_broken}};
+  request.identity = identity_of(**plan, *loader, options, *store);
   HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));
   Samples samples(*plan, options.loader, store, std::move(loader));
   return Copying(options, std::move(samples), std::move(writer)).run(target);

@@ -68,6 +68,7 @@ class Writer:
         self._writer: _core.Writer | None = None
         self._opening = threading.Lock()  # by the first sample, whichever thread has it
         self._structure = ""
+        self._names: list[str] = []
         self._over = False
         self._report: dict[str, Any] | None = None
         self._failure: Exception | None = None
@@ -92,7 +93,10 @@ class Writer:
             if self._writer is None:
                 self._structure = structure
                 self._open(names, [spec_of(leaf) for leaf in leaves])
-        if structure != self._structure:
+        if structure != self._structure and sorted(names) == sorted(self._names):  # a dict in another order
+            by_name = dict(zip(names, leaves, strict=True))
+            leaves = [by_name[name] for name in self._names]
+        elif structure != self._structure:
             raise ValueError(f"write: wants a sample of the structure {self._structure}, got {structure}")
         assert self._writer is not None
         self._writer.add(leaves)
@@ -144,6 +148,7 @@ class Writer:
             self.close()
 
     def _open(self, names: list[str], specs: list[Any]) -> None:
+        self._names = names
         self._writer = _core.Writer(self._path, names, specs, self._structure, self._given)
 
 

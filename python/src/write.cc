@@ -145,7 +145,8 @@ class WriterHandle {
     return written_to_python(unwrap(guarded([&]() -> Result<Written> {
       if (!writer_) return over();
       auto written = writer_->finish();
-      writer_.reset();  // after an error too: another may write there then
+      if (!written.ok()) (void)writer_->discard();  // no later writer could go on from here
+      writer_.reset();
       return written;
     })));
   }

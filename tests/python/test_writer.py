@@ -5,7 +5,9 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -76,3 +78,72 @@ def test_a_failed_close_is_over(tmp_path: Path) -> None:
         again.write({"record": b"y"})
     assert records(path) == [b"y"]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.tfrecord", "out.tfrecord.headrace.json"]
+
+
+def test_the_fields_of_a_dict_may_come_in_any_order(tmp_path: Path) -> None:
+    with hr.writer(tmp_path / "x.arrow") as w:
+        w.write({"a": 1, "b": b"one"})
+        w.write({"b": b"two", "a": 2})
+    assert [(int(s["a"]), s["b"]) for s in hr.read(tmp_path / "x.arrow").numpy()] == [
+        (1, b"one"),
+        (2, b"two"),
+    ]
+
+
+def test_what_a_format_cannot_hold_is_told_with_the_first_sample(tmp_path: Path) -> None:
+    w = hr.writer(tmp_path / "x.lmdb")
+    with pytest.raises(ValueError, match="lmdb holds one bytes field"):
+        w.write({"image": b"jpeg", "x": 0.5})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "sample", "match"),
+    [
+        (
+            {"x": ("u8", [None, None]), "x/shape": ("i64", [2])},
+            None,
+            "two features would be called 'x/shape'",
+        ),
+        ({"x": ("u64", [])}, {"x": np.uint64(2**63)}, "'x' wants whole numbers below 2"),
+    ],
+)
+def test_no_tfrecord_is_written_that_reads_as_another(
+    tmp_path: Path, schema: Any, sample: Any, match: str
+) -> None:
+    sample = sample or {"x": np.zeros((2, 3), np.uint8), "x/shape": np.zeros(2, np.int64)}
+    with pytest.raises(ValueError, match=match), hr.writer(tmp_path / "x.tfrecord", schema) as w:
+        w.write(sample)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_keep_the_ending_of_the_target(tmp_path: Path) -> None:
+    hr.range(10).write(tmp_path / "n.tfrecord.gz", shards=2)
+    names = sorted(path.name for path in (tmp_path / "n.tfrecord.gz").iterdir())
+    assert names == ["headrace.json", "n-00000-of-00002.tfrecord.gz", "n-00001-of-00002.tfrecord.gz"]
+    assert len(hr.read(tmp_path / "n.tfrecord.gz")) == 10
+
+
+@pytest.mark.parametrize("target", ["n.rec", "n.tfrecord/"])
+def test_verify_looks_at_what_was_written(tmp_path: Path, target: str) -> None:
+    shards = {"shards": 3} if target.endswith("/") else {}
+    data = hr.from_arrays(
+        {"payload": [bytes([i]) * 100 for i in range(30)], "label": np.arange(30.0, dtype="f4")}
+    )
+    for _ in range(2):  # the second time beside the files of the first
+        report = data.write(f"{tmp_path}/{target}", verify=True, overwrite=True, **shards)
+        assert report["samples"] == 30
+
+
+def test_functions_that_may_have_changed_are_not_gone_on_with(tmp_path: Path) -> None:
+    def stopped_at(progress: dict[str, Any]) -> bool:
+        return progress["samples"] < 1500
+
+    def data(add: int) -> hr.Dataset:
+        return hr.range(2000).map(lambda s: {"x": s + add}, python=True)
+
+    target = tmp_path / "n.arrow"
+    with pytest.raises(Exception, match="stopped"):
+        data(0).write(target, shard_size=4096, progress=stopped_at)
+    assert data(1).write(target, shard_size=4096)["reused_shards"] == 0
+    assert [int(s["x"]) for s in hr.read(target).numpy()] == list(range(1, 2001))

@@ -1,6 +1,10 @@
 #include "headrace/formats/tfrecord/example.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
+
+#include "headrace/core/text.h"
 
 namespace headrace {
 namespace {
@@ -106,6 +110,33 @@ bool needs_shape(const TensorSpec& spec) {
 }
 
 }  // namespace
+
+Status check_example(const Schema& schema) {
+  std::set<std::string> names;
+  const auto take = [&](const std::string& name) {
+    return names.insert(name).second
+               ? Status()
+               : invalid("tfrecord: two features would be called " + in_quotes(name) + "; rename a field");
+  };
+  for (size_t i = 0; i < schema.size(); ++i) {
+    HEADRACE_TRY(take(schema.names[i]));
+    if (needs_shape(schema.specs[i])) HEADRACE_TRY(take(schema.names[i] + "/shape"));
+  }
+  return {};
+}
+
+Status check_values(const Schema& schema, const std::vector<Tensor>& fields) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const View view = fields[i].view();
+    if (view.dtype != DType::u64) continue;
+    const std::span values(view.as<uint64_t>(), static_cast<size_t>(view.shape.count()));
+    const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
+    if (large != values.end())
+      return invalid("tfrecord: " + in_quotes(schema.names[i]) + " wants whole numbers below 2^63, got " +
+                     std::to_string(*large));
+  }
+  return {};
+}
 
 void append_example(const Schema& schema, const std::vector<Tensor>& fields, std::string& out) {
   std::vector<Entry> entries;

@@ -8,6 +8,10 @@
 namespace headrace {
 
 // Appends the Example to `out`. The same sample gives the same bytes.
+// Whether each feature has a name of its own.
+Status check_example(const Schema& schema);
+// An error for numbers that an int64_list cannot hold.
+Status check_values(const Schema& schema, const std::vector<Tensor>& fields);
 void append_example(const Schema& schema, const std::vector<Tensor>& fields, std::string& out);
 
 }  // namespace headrace

@@ -32,6 +32,7 @@ class TfrecordWriter final : public FileWriter {
     std::span<const std::byte> data =
         fields.empty() ? std::span<const std::byte>() : fields[0].view().bytes();
     if (!is_raw_) {
+      HEADRACE_TRY(check_values(schema_, fields));
       append_example(schema_, fields, record_);
       data = std::as_bytes(std::span(record_));
       read_.assign(1, borrowed(record_));
@@ -88,6 +89,7 @@ Result<std::unique_ptr<Deflater>> deflater_for(const WriteRequest& request) {
 }
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
+  HEADRACE_TRY(check_example(request.schema));
   HEADRACE_ASSIGN(auto deflater, deflater_for(request));
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
   return std::make_unique<TfrecordWriter>(request.schema, holds_records(request.schema), std::move(file),
