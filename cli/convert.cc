@@ -22,7 +22,7 @@ struct Arguments {
   WriteOptions write;
   std::optional<uint64_t> shuffle;
   uint64_t take = 0, max_side = 0, quality = 0;
-  bool json = false;
+  bool index = false, json = false;
 };
 
 constexpr int64_t kQuality = 90;  // where only --max-side is given
@@ -116,6 +116,15 @@ class Showing {
   Progress writing_, verifying_;
 };
 
+// Where records and the rows of JPEG files begin, kept beside the new data.
+Result<IndexedPoints> index_of(const WriteReport& report, const std::string& target) {
+  Progress progress("indexing", report.manifest.samples());
+  IndexOptions options;
+  options.beside = true;
+  options.progress = [&](uint64_t done) { return progress.show(done), true; };
+  return index(read(target, report.manifest.format), options);
+}
+
 Value json_of(const WriteReport& report, const std::string& target, double seconds) {
   Value out;
   out.set("path", target), out.set("format", report.manifest.format);
@@ -174,11 +183,19 @@ Result<int> convert(Arguments arguments) {
     report = write(data, arguments.target, write_options);
   }
   HEADRACE_TRY(report.status());
+  IndexedPoints indexed;
+  if (arguments.index) {
+    HEADRACE_ASSIGN(indexed, index_of(*report, arguments.target));
+  }
   const double seconds = seconds_since(begin);
-  if (arguments.json)
+  if (arguments.json) {
     fmt::print("{}\n", json_of(*report, arguments.target, seconds).dump(1));
-  else
-    print(*report, arguments, seconds);
+    return kOk;
+  }
+  print(*report, arguments, seconds);
+  if (indexed.files > 0)
+    fmt::print("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
+               size_text(static_cast<double>(indexed.bytes)), indexed.path);
   return kOk;
 }
 
@@ -242,6 +259,9 @@ void add_convert(CLI::App& program, Run& run) {
                     "Read all of it back and compare each sample before DST appears");
   add_count(*command, "--workers", arguments->write.loader.workers,
             "Threads that compute; all cores this process may use when not given", kMostThreads);
+  command->add_flag(
+      "--index", arguments->index,
+      "Keep beside the new data where records and the rows of JPEG files begin: see `headrace index`");
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
                     "\"reused_shards\", \"broken\", \"seconds\"}");

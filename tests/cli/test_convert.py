@@ -20,7 +20,7 @@ hr = pytest.importorskip("headrace")
 
 KILLS = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 20
 ROOT = Path(__file__).parents[2]
-FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow"]
+FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow", "hdf5"]
 
 
 def executable():
@@ -184,3 +184,12 @@ def test_wrong_arguments_are_told(photos, tmp_path):
     assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
     assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
     assert '"150MB"' in convert(photos / "20", tmp_path / "out.tar", "--shard-size", "big", code=2)
+
+
+@pytest.mark.parametrize("name", ["photos.arrow", "photos.tar", "photos.h5"])
+def test_an_index_lies_beside_what_was_converted(photos, tmp_path, name):
+    convert(photos / "20", tmp_path / name, "--index")
+    kept = {path.name.split("-")[0] for path in (tmp_path / ".headrace").glob("*.hri")}
+    assert "points" in kept
+    assert any(stem.startswith(f"{name}.") for stem in kept)
+    assert len(hr.read(tmp_path / name)) == 20
