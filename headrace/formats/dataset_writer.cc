@@ -138,7 +138,8 @@ class OpenShard {
       HEADRACE_TRY(std::move(status));
       if (!handful->is_last) continue;
       HEADRACE_TRY(file->finish());
-      entry_.samples = hashes_.size(), entry_.xxh3_128 = shard_hash(hashes_);
+      entry_.samples = hashes_.size();
+      entry_.xxh3_128 = shard_hash(hashes_), entry_.sum = hash_sum(hashes_);
       return target_.finish_shard(number_, {entry_, std::move(handful->after)});
     }
     return {};

@@ -91,7 +91,8 @@ Result<std::vector<std::string>> marked_names(const std::string& folder) {
 }  // namespace
 
 Value ShardEntry::value() const {
-  return Value::Object{{"name", name}, {"samples", samples}, {"bytes", bytes}, {"xxh3_128", xxh3_128}};
+  return Value::Object{
+      {"name", name}, {"samples", samples}, {"bytes", bytes}, {"xxh3_128", xxh3_128}, {"sum", sum}};
 }
 
 Result<ShardEntry> ShardEntry::from(const Value& value) {
@@ -100,6 +101,8 @@ Result<ShardEntry> ShardEntry::from(const Value& value) {
   HEADRACE_ASSIGN(out.samples, natural(value, "samples"));
   HEADRACE_ASSIGN(out.bytes, natural(value, "bytes"));
   HEADRACE_ASSIGN(out.xxh3_128, value.get_text("xxh3_128"));
+  HEADRACE_ASSIGN(const int64_t sum, value.get_integer("sum"));
+  out.sum = static_cast<uint64_t>(sum);  // above 2^63 it is written as a negative number
   return out;
 }
 
@@ -205,6 +208,10 @@ uint64_t sample_hash(const std::vector<Tensor>& fields) {
 
 std::string shard_hash(const std::vector<uint64_t>& samples) {
   return hex(XXH3_128bits(samples.data(), samples.size() * sizeof(uint64_t)));
+}
+
+uint64_t hash_sum(const std::vector<uint64_t>& samples) {
+  return std::accumulate(samples.begin(), samples.end(), uint64_t{0});
 }
 
 }  // namespace headrace

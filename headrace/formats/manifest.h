@@ -20,6 +20,8 @@ struct ShardEntry {
   uint64_t samples = 0;
   uint64_t bytes = 0;    // of its files
   std::string xxh3_128;  // of the hashes of its samples (sample_hash), in order
+  // The sum of these hashes: the same for readers that have an order of their own, of folders or of keys.
+  uint64_t sum = 0;
 
   Value value() const;
   static Result<ShardEntry> from(const Value& value);
@@ -57,5 +59,6 @@ Result<Schema> schema_from_value(const Value& value);
 uint64_t sample_hash(const std::vector<Tensor>& fields);
 // Of the hashes of a shard's samples.
 std::string shard_hash(const std::vector<uint64_t>& samples);
+uint64_t hash_sum(const std::vector<uint64_t>& samples);
 
 }  // namespace headrace
