@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/input.h"
@@ -134,6 +135,11 @@ Value json_of(const WriteReport& report, const std::string& target, double secon
   return out;
 }
 
+std::string quarantine_of(const std::string& target) {
+  std::error_code error;
+  return target + (std::filesystem::is_directory(target, error) ? "/" : ".") + "quarantine.json";
+}
+
 void print(const WriteReport& report, const Arguments& arguments, double seconds) {
   const auto bytes = static_cast<double>(report.manifest.bytes());
   fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
@@ -143,7 +149,8 @@ void print(const WriteReport& report, const Arguments& arguments, double seconds
     fmt::print("{} of them from an earlier run that was stopped\n", plural(report.reused_shards, "file"));
   if (!report.discarded.empty()) fmt::print("what an earlier run left was not used: {}\n", report.discarded);
   if (report.broken > 0)
-    fmt::print("{} left out: see quarantine.json\n", plural(report.broken, "broken sample"));
+    fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
+               quarantine_of(arguments.target));
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 

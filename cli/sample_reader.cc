@@ -45,13 +45,22 @@ std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<
 }
 
 Result<std::vector<Tensor>> SampleReader::read(uint64_t index) const {
-  auto fields = read_sample(*source_, index, *store_);
-  if (fields.ok()) return fields;
-  // The place stands in a column of its own.
-  std::string text(fields.status().text());
-  const std::string place = ": " + source_->where(index);
-  if (text.ends_with(place)) text.resize(text.size() - place.size());
-  return Status(fields.status().code(), std::move(text));
+  // Samples that are packed together are unpacked once: neighbours are asked for one after the other.
+  struct Last {
+    SourcePtr source;
+    uint64_t block = 0;
+    BlockPtr opened;
+  };
+  static thread_local Last last;
+  const Place place = source_->place(index);
+  if (last.source != source_ || last.block != place.block || !last.opened) {
+    last = {};
+    HEADRACE_ASSIGN(BlockPtr opened, drive_block(*source_, place.block, *store_));
+    last = {source_, place.block, std::move(opened)};
+  }
+  std::vector<Tensor> fields;
+  HEADRACE_TRY(last.opened->get(place.row, fields));
+  return fields;
 }
 
 }  // namespace headrace::cli

@@ -51,6 +51,12 @@ bool is_beside_data(std::string_view kind) {
   return is_one_of(kind, kinds);
 }
 
+// What Headrace keeps with data that it wrote, or that were indexed where they lie.
+bool is_our_own(std::string_view name) {
+  return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
+         name.ends_with(".headrace.json") || name.ends_with(".quarantine.json");
+}
+
 // A database of LMDB is a folder. Those that are numbered are shards; others are train and val.
 bool is_in_numbered_database(std::string_view name) {
   const size_t slash = name.find('/');
@@ -91,6 +97,7 @@ Result<Shards> shards_of(const Listing& listing) {
   std::vector<std::string_view> here;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
+    if (is_our_own(name)) continue;
     const size_t slash = name.find('/');
     const bool is_below = slash != std::string_view::npos && !is_in_numbered_database(name);
     if (is_below) folders.insert(name.substr(0, slash));
@@ -115,7 +122,7 @@ Result<Shards> shards_of(const Listing& listing) {
   }
   for (size_t i = 0; i < listing.files.size(); ++i)
     if (const std::string_view name = listing.files[i];
-        name.find('/') != std::string_view::npos && !is_in_numbered_database(name))
+        name.find('/') != std::string_view::npos && !is_in_numbered_database(name) && !is_our_own(name))
       others.add(name);
   if (others.files() > 0)
     out.left_out = Value::Object{{"files", others.files()}, {"endings", others.value()}};

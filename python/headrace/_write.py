@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from . import _core
 from ._arguments import flag, names_checked, text, whole_number
 from ._function import is_function_leaf, spec_of, to_leaf
@@ -72,6 +74,7 @@ class Writer:
         self._over = False
         self._report: dict[str, Any] | None = None
         self._failure: Exception | None = None
+        self._is_inferred = schema is None
         if schema is not None:
             names, leaves, self._structure = flatten(dict(schema), _is_spec)
             self._open(names, [_spec(leaf) for leaf in leaves])
@@ -99,7 +102,11 @@ class Writer:
         elif structure != self._structure:
             raise ValueError(f"write: wants a sample of the structure {self._structure}, got {structure}")
         assert self._writer is not None
-        self._writer.add(leaves)
+        try:
+            self._writer.add(leaves)
+        except ValueError as error:
+            hint = self._schema_hint(leaves)
+            raise ValueError(f"{error}{hint}") if hint else error from None
 
     def close(self) -> dict[str, Any]:
         """Let the data set appear, as the end of the `with` block does. Closed again, it gives or raises the same.
@@ -147,6 +154,17 @@ class Writer:
         elif not self._over:
             self.close()
 
+    def _schema_hint(self, leaves: list[Any]) -> str:
+        """Show the schema that says the lengths of the first sample's arrays, where they were left free."""
+        if not self._is_inferred or not any(len(leaf.shape) > 1 for leaf in leaves if hasattr(leaf, "shape")):
+            return ""
+        specs = (spec_of(leaf) for leaf in leaves)
+        fields = ", ".join(
+            f'"{name}": ("{spec[0]}", {list(leaf.shape) if hasattr(leaf, "shape") else list(spec[1])})'
+            for name, spec, leaf in zip(self._names, specs, leaves, strict=True)
+        )
+        return f"; schema={{{fields}}} says the lengths of this sample's arrays, None for a free one"
+
     def _open(self, names: list[str], specs: list[Any]) -> None:
         self._names = names
         self._writer = _core.Writer(self._path, names, specs, self._structure, self._given)
@@ -193,5 +211,10 @@ def _is_spec(node: object) -> bool:
 
 
 def _spec(given: Any) -> tuple[str, list[int | None]]:
-    dtype, shape = (given.dtype, given.shape) if hasattr(given, "dtype") else given
-    return dtype, list(shape)
+    is_pair = isinstance(given, (tuple, list)) and len(given) == 2
+    if not is_pair and not (hasattr(given, "dtype") and hasattr(given, "shape")):
+        raise ValueError(
+            f'writer: schema wants (dtype, shape) for each field, as ("f32", [2, 3]), got {given!r}'
+        )
+    dtype, shape = given if is_pair else (given.dtype, given.shape)
+    return dtype if isinstance(dtype, str) else np.dtype(dtype).name, list(shape)

@@ -60,7 +60,7 @@ def read_recordio(path: Path, kind: str) -> hr.Dataset:
     return readers.read_recordio(path).map(lambda s: {"image": s.image, "x": s.label})
 
 
-RAW = ("f64", "u8 (4)", "u8 (?, ?, 3)")  # what an Example has no list for is the bytes of the array
+RAW = ("u8 (4)", "u8 (?, ?, 3)")  # what an Example has no list for is the bytes of the array
 
 
 def feature(kind: str) -> Any:
@@ -114,7 +114,7 @@ i32                     same   same  i64   f32       i64       i64
 i64                     same   same  same  f32       same      same
 f16                     same   same  -     f32       f32       same
 f32                     same   same  -     same      same      same
-f64                     same   same  -     f32       flat      same
+f64                     same   same  -     f32       f32       same
 bytes                   same   same  -     -         same      same
 str                     same   same  -     -         bytes     same
 u8 (4)                  same   same  -     f32       same      same

@@ -105,6 +105,7 @@ def test_what_a_format_cannot_hold_is_told_with_the_first_sample(tmp_path: Path)
             None,
             "two features would be called 'x/shape'",
         ),
+        ({"x": ("f64", [])}, {"x": 0.1}, "'x' holds 0.1, which a FloatList of 32 bits would round"),
         ({"x": ("u64", [])}, {"x": np.uint64(2**63)}, "'x' wants whole numbers below 2"),
     ],
 )

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "headrace/core/text.h"
+#include "headrace/core/value.h"
 
 namespace headrace {
 namespace {
@@ -36,11 +37,11 @@ void append_head(int number, size_t size, std::string& out) {
 Kind kind_of(const View& value) {
   switch (value.dtype) {
     case DType::bytes:
-    case DType::str:
-    case DType::f64: return Kind::bytes;
+    case DType::str: return Kind::bytes;
     case DType::f16:
     case DType::bf16:
-    case DType::f32: return Kind::floats;
+    case DType::f32:
+    case DType::f64: return Kind::floats;
     case DType::u8: return value.shape.rank() > 0 ? Kind::bytes : Kind::ints;
     default: return Kind::ints;
   }
@@ -62,6 +63,8 @@ void append_floats(const View& value, std::string& out) {
   const auto count = static_cast<size_t>(value.shape.count());
   if (value.dtype == DType::f32)
     out.append(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  else if (value.dtype == DType::f64)
+    for (size_t i = 0; i < count; ++i) append(static_cast<float>(value.as<double>()[i]));
   else if (value.dtype == DType::f16)
     for (size_t i = 0; i < count; ++i) append(f16_to_f32(value.as<uint16_t>()[i]));
   else
@@ -125,15 +128,35 @@ Status check_example(const Schema& schema) {
   return {};
 }
 
-Status check_values(const Schema& schema, const std::vector<Tensor>& fields) {
+namespace {
+
+Status check_large(std::string_view name, const View& view) {
+  const std::span values(view.as<uint64_t>(), static_cast<size_t>(view.shape.count()));
+  const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
+  if (large == values.end()) return {};
+  return invalid("tfrecord: " + in_quotes(name) + " wants whole numbers below 2^63, got " +
+                 std::to_string(*large));
+}
+
+Status check_rounding(std::string_view name, const View& view) {
+  const std::span values(view.as<double>(), static_cast<size_t>(view.shape.count()));
+  const auto is_rounded = [](double value) {
+    return value == value && static_cast<double>(static_cast<float>(value)) != value;
+  };
+  const auto rounded = std::ranges::find_if(values, is_rounded);
+  if (rounded == values.end()) return {};
+  return invalid(
+      "tfrecord: " + in_quotes(name) + " holds " + Value(*rounded).dump() +
+      ", which a FloatList of 32 bits would round; the option round=True rounds, or cast it to f32");
+}
+
+}  // namespace
+
+Status check_values(const Schema& schema, const std::vector<Tensor>& fields, bool rounds) {
   for (size_t i = 0; i < fields.size(); ++i) {
     const View view = fields[i].view();
-    if (view.dtype != DType::u64) continue;
-    const std::span values(view.as<uint64_t>(), static_cast<size_t>(view.shape.count()));
-    const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
-    if (large != values.end())
-      return invalid("tfrecord: " + in_quotes(schema.names[i]) + " wants whole numbers below 2^63, got " +
-                     std::to_string(*large));
+    if (view.dtype == DType::u64) HEADRACE_TRY(check_large(schema.names[i], view));
+    if (view.dtype == DType::f64 && !rounds) HEADRACE_TRY(check_rounding(schema.names[i], view));
   }
   return {};
 }

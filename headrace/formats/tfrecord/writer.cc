@@ -23,16 +23,20 @@ Tensor borrowed(std::string_view bytes) {
 
 class TfrecordWriter final : public FileWriter {
  public:
-  TfrecordWriter(Schema schema, bool is_raw, std::unique_ptr<AppendedFile> file,
+  TfrecordWriter(Schema schema, bool is_raw, bool rounds, std::unique_ptr<AppendedFile> file,
                  std::unique_ptr<Deflater> deflater)
-      : schema_(std::move(schema)), is_raw_(is_raw), file_(std::move(file)), deflater_(std::move(deflater)) {}
+      : schema_(std::move(schema)),
+        is_raw_(is_raw),
+        rounds_(rounds),
+        file_(std::move(file)),
+        deflater_(std::move(deflater)) {}
 
   Status add(const std::vector<Tensor>& fields) override {
     record_.clear();
     std::span<const std::byte> data =
         fields.empty() ? std::span<const std::byte>() : fields[0].view().bytes();
     if (!is_raw_) {
-      HEADRACE_TRY(check_values(schema_, fields));
+      HEADRACE_TRY(check_values(schema_, fields, rounds_));
       append_example(schema_, fields, record_);
       data = std::as_bytes(std::span(record_));
       read_.assign(1, borrowed(record_));
@@ -65,7 +69,7 @@ class TfrecordWriter final : public FileWriter {
   }
 
   const Schema schema_;
-  const bool is_raw_;
+  const bool is_raw_, rounds_;
   std::unique_ptr<AppendedFile> file_;
   std::unique_ptr<Deflater> deflater_;  // null: plain
   std::string record_;                  // the last one
@@ -91,9 +95,10 @@ Result<std::unique_ptr<Deflater>> deflater_for(const WriteRequest& request) {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_TRY(check_example(request.schema));
   HEADRACE_ASSIGN(auto deflater, deflater_for(request));
+  HEADRACE_ASSIGN(const bool rounds, request.flag("round", false));
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
-  return std::make_unique<TfrecordWriter>(request.schema, holds_records(request.schema), std::move(file),
-                                          std::move(deflater));
+  return std::make_unique<TfrecordWriter>(request.schema, holds_records(request.schema), rounds,
+                                          std::move(file), std::move(deflater));
 }
 
 const WriterRegistration registered({
@@ -101,7 +106,9 @@ const WriterRegistration registered({
     .doc = "TFRecord files, a tf.train.Example a sample; a field `record` of bytes alone, as it is.",
     .ending = ".tfrecord",
     .options = {{"compression", "str", "Of whole files: \"none\", \"gzip\" or \"zlib\".", "none"},
-                {"level", "int", "Of the compression: 1, quick, to 9, small.", kLevel}},
+                {"level", "int", "Of the compression: 1, quick, to 9, small.", kLevel},
+                {"round", "bool",
+                 "Round f64 to the 32 bits of a FloatList; else one that would be is an error.", false}},
     .make = make,
     .other_endings = {{".tfrecords", Value(Value::Object{})},
                       {".tfrecord.gz", Value(Value::Object{{"compression", "gzip"}})},
