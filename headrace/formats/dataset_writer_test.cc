@@ -380,7 +380,8 @@ TEST(DatasetWriter, EndingsNameFormatsAndOptions) {
   EXPECT_THAT(std::string(choose_writer("x.unknown", "", {}).status().text()),
               HasSubstr("tfrecord (.tfrecord)"));
   const auto unknown = choose_writer("x.tfrecord", "", Value::Object{{"speed", 1}});
-  EXPECT_EQ(unknown.status().text(), "tfrecord: writing has no option 'speed'; it has compression, level");
+  EXPECT_EQ(unknown.status().text(),
+            "tfrecord: writing has no option 'speed'; it has compression, level, round");
 }
 
 }  // namespace
