@@ -154,17 +154,6 @@ void print(const WriteReport& report, const Arguments& arguments, double seconds
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 
-Value options_value(const std::vector<std::string>& options) {
-  Value out{Value::Object()};
-  for (const std::string& option : options) {
-    const size_t sign = option.find('=');
-    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
-    auto parsed = Value::parse(option.substr(sign + 1));
-    out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(option.substr(sign + 1)));
-  }
-  return out;
-}
-
 Result<int> convert(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   WriteOptions& write_options = arguments.write;

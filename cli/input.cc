@@ -13,19 +13,6 @@ namespace {
 
 constexpr uint64_t kLargestPlan = 16 << 20;
 
-// "classes=[\"cat\"]" is JSON behind the sign, "root=images" a text.
-Value options_value(const std::vector<std::string>& options) {
-  Value out{Value::Object()};
-  for (const std::string& option : options) {
-    const size_t sign = option.find('=');
-    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
-    const std::string text = option.substr(sign + 1);
-    auto parsed = Value::parse(text);
-    out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
-  }
-  return out;
-}
-
 // A JSON map of labels is JSON too. A state looks like a plan, so that whoever opens it hears what it is.
 bool looks_like_plan(std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
@@ -84,6 +71,18 @@ Status no_data(const std::string& path, std::string_view text) {
 }
 
 }  // namespace
+
+Value options_value(const std::vector<std::string>& options) {
+  Value out{Value::Object()};
+  for (const std::string& option : options) {
+    const size_t sign = option.find('=');
+    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
+    const std::string text = option.substr(sign + 1);
+    auto parsed = Value::parse(text);
+    out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
+  }
+  return out;
+}
 
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
   command

@@ -17,6 +17,8 @@ struct InputArguments {
   std::string path, format;
   std::vector<std::string> options;  // "name=value"
 };
+// "name=value" each: JSON behind the sign, "classes=[\"cat\"]", else a text, "root=images".
+Value options_value(const std::vector<std::string>& options);
 // `plan`: PATH may be a saved pipeline too.
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "headrace/core/status.h"
@@ -45,6 +46,11 @@ class WireReader {
   const std::byte *at_, *end_, *begin_;
   const char* wanted_ = nullptr;  // that was not there
 };
+
+inline void append_varint(uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
 
 inline bool WireReader::varint(uint64_t& out) {
   if (at_ == end_ || wanted_) return false;

@@ -12,18 +12,6 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
-std::string hex(XXH128_hash_t hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : canonical.digest) {
-    out += digits[byte >> 4];
-    out += digits[byte & 15];
-  }
-  return out;
-}
-
 Result<uint64_t> natural(const Value& object, std::string_view key) {
   HEADRACE_ASSIGN(const int64_t number, object.get_integer(key));
   if (number < 0)
@@ -108,17 +96,9 @@ Result<ShardEntry> ShardEntry::from(const Value& value) {
 
 Result<FileNames> names_of(const std::string& folder) {
   HEADRACE_ASSIGN(const std::vector<std::string> names, marked_names(folder));
-  FileNames out;
-  XXH3_state_t state;
-  XXH3_INITSTATE(&state);
-  XXH3_128bits_reset(&state);
-  for (const std::string& name : names) {
-    ++out.count;
-    XXH3_128bits_update(&state, name.data(), name.size());
-    XXH3_128bits_update(&state, "", 1);
-  }
-  out.xxh3_128 = hex(XXH3_128bits_digest(&state));
-  return out;
+  std::string all;
+  for (const std::string& name : names) all.append(name) += '\0';
+  return FileNames{names.size(), hash_text(all)};
 }
 
 uint64_t Manifest::samples() const {
@@ -207,7 +187,7 @@ uint64_t sample_hash(const std::vector<Tensor>& fields) {
 }
 
 std::string shard_hash(const std::vector<uint64_t>& samples) {
-  return hex(XXH3_128bits(samples.data(), samples.size() * sizeof(uint64_t)));
+  return hash_text({reinterpret_cast<const char*>(samples.data()), samples.size() * sizeof(uint64_t)});
 }
 
 uint64_t hash_sum(const std::vector<uint64_t>& samples) {

@@ -61,12 +61,6 @@ bool is_folder(const std::string& path) {
   return info.ok() && info->is_directory;
 }
 
-bool is_empty_folder(const std::string& path) {
-  if (!is_folder(path)) return false;
-  const auto entries = file_store()->entries(path);
-  return entries.ok() && entries->files.empty() && entries->folders.empty();
-}
-
 std::string manifest_of(const std::string& target) {
   return is_folder(target) ? under(target, kManifestName) : beside(target, kManifestName);
 }

@@ -30,11 +30,6 @@ class Descriptor {
   int value_;
 };
 
-bool is_empty_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored) && std::filesystem::is_empty(path, ignored);
-}
-
 int rename_with(const std::string& from, const std::string& to, unsigned flags) {
   return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags);
 }
@@ -77,6 +72,11 @@ std::string folder_of(const std::string& path) {
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_empty_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored) && std::filesystem::is_empty(path, ignored);
+}
 
 bool exists(const std::string& path) {
   struct stat info;

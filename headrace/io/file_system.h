@@ -13,7 +13,8 @@ namespace headrace {
 std::string folder_of(const std::string& path);  // "." when it names none
 std::string name_of(const std::string& path);    // what follows the last slash
 
-bool exists(const std::string& path);                   // a link that leads nowhere, too
+bool exists(const std::string& path);  // a link that leads nowhere, too
+bool is_empty_folder(const std::string& path);
 Result<uint64_t> file_number(const std::string& path);  // inode: the same file under another name
 
 Status make_folder(const std::string& path);

@@ -65,20 +65,24 @@ nb::list format_table() {
   for (const auto& [name, info] : formats()) {
     nb::dict row;
     row["name"] = name, row["doc"] = info.doc, row["made"] = info.make != nullptr;
-    nb::list options;
-    for (const OptionInfo& option : info.options) {
-      nb::dict item;
-      item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
-      item["fallback"] = to_python(option.fallback);
-      options.append(item);
-    }
-    row["options"] = options;
+    row["options"] = options_to_python(info.options);
     out.append(row);
   }
   return out;
 }
 
 }  // namespace
+
+nb::list options_to_python(std::span<const OptionInfo> options) {
+  nb::list out;
+  for (const OptionInfo& option : options) {
+    nb::dict item;
+    item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
+    item["fallback"] = to_python(option.fallback);
+    out.append(item);
+  }
+  return out;
+}
 
 void bind_formats(nb::module_& m) {
   nb::class_<SourceHandle>(m, "Source", "Data with random access, as the engine sees it.")

@@ -2,6 +2,9 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <span>
+
+#include "headrace/formats/options.h"
 #include "headrace/formats/source.h"
 #include "headrace/graph/node.h"
 
@@ -15,6 +18,8 @@ struct SourceHandle {
 struct NodeHandle {
   NodePtr node;
 };
+
+nb::list options_to_python(std::span<const OptionInfo> options);  // what may be given, as dicts
 
 void bind_tensors(nb::module_& m);
 void bind_formats(nb::module_& m);

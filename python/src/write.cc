@@ -170,14 +170,7 @@ nb::list writer_table() {
   for (const auto& [name, info] : writers()) {
     nb::dict row;
     row["name"] = name, row["doc"] = info.doc, row["ending"] = info.ending;
-    nb::list options;
-    for (const OptionInfo& option : info.options) {
-      nb::dict item;
-      item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
-      item["fallback"] = to_python(option.fallback);
-      options.append(item);
-    }
-    row["options"] = options;
+    row["options"] = options_to_python(info.options);
     out.append(row);
   }
   return out;

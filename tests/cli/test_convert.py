@@ -15,22 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from .test_command_line import executable, pytestmark  # noqa: F401  the same condition
+
 Image = pytest.importorskip("PIL.Image")
 hr = pytest.importorskip("headrace")
 
 KILLS = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 20
-ROOT = Path(__file__).parents[2]
 FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow", "hdf5"]
-
-
-def executable():
-    candidates = [os.environ.get("HEADRACE_CLI", ""), *ROOT.glob("build/release/cli/headrace")]
-    return next((str(c) for c in candidates if c and Path(c).is_file()), None)
-
-
-pytestmark = pytest.mark.skipif(
-    executable() is None, reason="the command line is not built: `make build`, or set HEADRACE_CLI"
-)
 
 
 @pytest.fixture(scope="module")

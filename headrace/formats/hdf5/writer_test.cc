@@ -9,21 +9,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor element(DType dtype, const Shape& shape, size_t i) {
-  std::vector<uint8_t> bytes(shape.size_bytes(dtype));
-  for (size_t b = 0; b < bytes.size(); ++b) {
-    bytes[b] = static_cast<uint8_t>(b * 7 + i * 31 + 1);
-    if (dtype == DType::boolean) bytes[b] = bytes[b] / 3 % 2;
-    if (is_text(dtype)) bytes[b] = 'a' + bytes[b] % 26;
-  }
-  return make_tensor({dtype, shape, reinterpret_cast<const std::byte*>(bytes.data())});
-}
-
-struct Table {
-  Schema schema;
-  Samples samples;
-};
-
 // A field of every dtype as a number, an array and a run of each, and text; runs of nothing among them. In an
 // order that is not that of the names.
 Table table(size_t rows) {

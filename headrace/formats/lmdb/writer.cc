@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "headrace/codecs/protobuf.h"
 #include "headrace/formats/lmdb/datum.h"
 #include "headrace/formats/lmdb/new_database.h"
 
@@ -86,11 +87,6 @@ struct DatumFrame {
   std::string before, after;
 };
 
-void append_varint(std::string& out, uint64_t value) {
-  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
-  out += static_cast<char>(value);
-}
-
 DatumFrame frame_of(const View& image, int32_t label) {
   enum : uint8_t {
     kChannels = 1 << 3,
@@ -103,7 +99,7 @@ DatumFrame frame_of(const View& image, int32_t label) {
   DatumFrame out;
   const auto number = [](std::string& to, uint8_t tag, uint64_t value) {
     to += static_cast<char>(tag);
-    append_varint(to, value);
+    append_varint(value, to);
   };
   if (image.dtype == DType::u8) {
     number(out.before, kChannels, static_cast<uint64_t>(image.shape[2]));

@@ -12,6 +12,11 @@ namespace headrace {
 
 using Samples = std::vector<std::vector<Tensor>>;
 
+struct Table {
+  Schema schema;
+  Samples samples;
+};
+
 inline Status write_samples(std::string_view format, const std::string& path, const Schema& schema,
                             const Samples& samples, const Value& options = Value(Value::Object()),
                             const Value& metadata = Value(Value::Object())) {
@@ -58,6 +63,17 @@ template <class T> Tensor numbers(DType dtype, const Shape& shape, const std::ve
   return make_tensor({dtype, shape, reinterpret_cast<const std::byte*>(values.data())});
 }
 template <class T> Tensor number(DType dtype, T value) { return numbers<T>(dtype, {}, {value}); }
+
+// Bytes of element `i`: any for numbers, 0 and 1 for booleans.
+inline Tensor element(DType dtype, const Shape& shape, size_t i) {
+  std::vector<uint8_t> bytes(shape.size_bytes(dtype));
+  for (size_t b = 0; b < bytes.size(); ++b) {
+    bytes[b] = static_cast<uint8_t>(b * 7 + i * 31 + 1);
+    if (dtype == DType::boolean) bytes[b] = bytes[b] / 3 % 2;
+    if (is_text(dtype)) bytes[b] = 'a' + bytes[b] % 26;
+  }
+  return make_tensor({dtype, shape, reinterpret_cast<const std::byte*>(bytes.data())});
+}
 
 // What tells two tensors apart, in words; empty when they are equal bit by bit.
 inline std::string difference(const Tensor& wanted, const Tensor& got) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "headrace/codecs/protobuf.h"
 #include "headrace/core/text.h"
 #include "headrace/core/value.h"
 
@@ -20,11 +21,6 @@ size_t varint_size(uint64_t value) {
   size_t out = 1;
   while (value >= 0x80) value >>= 7, ++out;
   return out;
-}
-
-void append_varint(uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
 }
 
 size_t framed(size_t size) { return 1 + varint_size(size) + size; }  // with tag and length

@@ -1,0 +1,32 @@
+// Reads rows of a source that any bytes were opened as: fields are as the schema says, or there is a reason.
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+
+#include "headrace/formats/open.h"
+
+namespace headrace {
+
+inline uint64_t looked_at = 0;  // so that every byte of every field is read
+
+inline void read_rows(Store& store, const Source& source) {
+  constexpr uint64_t kMostRows = 64;
+  for (uint64_t i = 0; i < std::min(source.size(), kMostRows); ++i) {
+    const auto fields = read_sample(source, i, store);
+    if (!fields.ok()) {
+      if (fields.status().text().empty()) std::abort();
+      continue;
+    }
+    if (fields->size() != source.schema().size()) std::abort();
+    for (size_t f = 0; f < fields->size(); ++f) {
+      const View view = (*fields)[f].view();
+      if (!source.schema().specs[f].admits(view.spec())) {
+        const bool is_text_field = is_text(view.dtype) && view.dtype == source.schema().specs[f].dtype;
+        if (!is_text_field) std::abort();
+      }
+      for (const std::byte byte : view.bytes()) looked_at += std::to_integer<uint64_t>(byte);
+    }
+  }
+}
+
+}  // namespace headrace
