@@ -129,10 +129,16 @@ format: $(CHECKERS_READY)  ## format C++ and Python in place
 SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
   -DHEADRACE_CLI=OFF
 
+# One build for both: the library with the sanitizers and the coverage that fuzzing wants is compiled once.
+CLANG = $(shell command -v clang++-19 || command -v clang++-18)
+.PHONY: build/asan
+build/asan:
+	@tools/install_system_packages.sh --dev
+	cmake -S . -B $@ $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address -DHEADRACE_FUZZ=ON -DCMAKE_CXX_COMPILER=$(CLANG) >/dev/null
+
 .PHONY: asan
-asan: $(PACKAGES_READY)  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake -S . -B build/asan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address >/dev/null
-	cmake --build build/asan -j $(JOBS)
+asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake --build build/asan -j $(JOBS) --target headrace_tests
 	ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  build/asan/tests/headrace_tests --gtest_brief=1
 
@@ -151,10 +157,11 @@ tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
 	  --gtest_filter='$(TSAN_FILTER)'
 
 FUZZ_SECONDS ?= 5
+FUZZ_TARGETS ?=
 .PHONY: fuzz
-fuzz:  ## every fuzz target for FUZZ_SECONDS (5) each
-	@tools/install_system_packages.sh --dev
-	@CXX=$$(command -v clang++-19 || command -v clang++-18) fuzz/run.sh $(FUZZ_SECONDS)
+fuzz: build/asan  ## every fuzz target (or FUZZ_TARGETS) for FUZZ_SECONDS (5) each
+	cmake --build build/asan -j $(JOBS) --target fuzz_targets
+	@fuzz/run.sh build/asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: nightly
 nightly: test  ## what takes long: all sanitizers, memory, the model's long sweeps, ten minutes of every fuzz target

@@ -1,31 +1,32 @@
 #!/usr/bin/env bash
 # Run every fuzz target for SECONDS (default 60), from the seeds in fuzz/corpus and, when HEADRACE_DATA is set, from real files.
-#   fuzz/run.sh [SECONDS]
-# New inputs are kept in build/fuzz/corpus, which is not part of the project; a failing input is written to build/fuzz/failures.
+#   fuzz/run.sh BUILD [SECONDS [TARGET...]]
+# BUILD is where they were built. New inputs are kept in BUILD/corpus, which is not part of the project; a failing input is
+# written to BUILD/failures. As many run at once as there are cores.
 set -euo pipefail
-seconds=${1:-60}
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/fuzz
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" -DHEADRACE_FUZZ=ON -DHEADRACE_CLI=OFF \
-  -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-mkdir -p "$build/failures"
-failed=0
-for source in "$root"/fuzz/fuzz_*.cc; do
-  name=$(basename "$source" .cc)
-  target=${name#fuzz_}
-  cmake --build "$build" --target "$name" >/dev/null
-  seeds=("$root/fuzz/corpus/$target")
-  case $target in
-    *image*)
-      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images"); fi ;;
-    arrow)
-      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/arrow"); fi ;;
-    hdf5)
-      if [[ -n ${HEADRACE_DATA:-} ]]; then seeds+=("$HEADRACE_DATA/hdf5"); fi ;;
-  esac
-  mkdir -p "$build/corpus/$target"
-  echo "== $name, $seconds s"
-  "$build/fuzz/$name" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
-    -verbosity=0 -artifact_prefix="$build/failures/$target-" "$build/corpus/$target" "${seeds[@]}" || failed=1
-done
-exit $failed
+build=$1 seconds=${2:-60}
+shift $(($# < 2 ? $# : 2))
+if [[ $# == 0 ]]; then
+  for source in "$root"/fuzz/fuzz_*.cc; do
+    name=$(basename "$source" .cc)
+    set -- "$@" "${name#fuzz_}"
+  done
+fi
+fuzz_one() {  # fuzz_one ROOT BUILD SECONDS TARGET
+  local root=$1 build=$2 seconds=$3 target=$4 seeds=("$1/fuzz/corpus/$4")
+  if [[ -n ${HEADRACE_DATA:-} ]]; then
+    case $target in
+      *image*) seeds+=("$HEADRACE_DATA/jpeg" "$HEADRACE_DATA/images") ;;
+      arrow | hdf5) seeds+=("$HEADRACE_DATA/$target") ;;
+    esac
+  fi
+  mkdir -p "$build/corpus/$target" "$build/failures"
+  local log="$build/failures/$target.log" result=ok
+  "$build/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="$build/failures/$target-" "$build/corpus/$target" "${seeds[@]}" >"$log" 2>&1 || result=FAILED
+  printf '== %s, %s s: %s, %s\n' "$target" "$seconds" "$result" "$(grep -o 'number_of_executed_units: .*' "$log" || echo 'no end')"
+  if [[ $result == ok ]]; then rm "$log"; else cat "$log" && return 1; fi
+}
+export -f fuzz_one
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one "$@"' _ "$root" "$build" "$seconds" {}
