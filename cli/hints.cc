@@ -112,11 +112,27 @@ std::string hint_of_one_class(const Source& source, const fs::path& images) {
                      quoted(folder));
 }
 
+// Values that are messages of a framework, read as bytes.
+std::vector<std::string> hints_of_values(const Source& source, const std::string& path, Store& store) {
+  if (source.size() == 0 || source.describe().find("values")) return {};
+  for (const auto& [values, what] :
+       {std::pair{"datum", "Caffe's Datum"}, std::pair{"tensor_protos", "Caffe2's TensorProtos"}}) {
+    Value options;
+    options.set("values", values);
+    const auto parsed = open_source(store, path, "lmdb", options);
+    if (parsed.ok())
+      return {fmt::format("the values look like {}: hr.read_lmdb({}, values=\"{}\")", what, quoted(path),
+                          values)};
+  }
+  return {};
+}
+
 }  // namespace
 
-std::vector<std::string> label_hints(const Source& source, const std::string& path, Store& store) {
+std::vector<std::string> hints_for(const Source& source, const std::string& path, Store& store) {
   std::vector<std::string> out;
   const auto format = source.describe().get_text("format");
+  if (format.ok() && *format == "lmdb") return hints_of_values(source, path, store);
   if (!format.ok() || (*format != "images" && *format != "image_folder")) return out;
   std::error_code error;
   fs::path images = fs::path(path).lexically_normal();

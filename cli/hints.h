@@ -1,4 +1,4 @@
-// What `inspect` says when labels lie beside images that were read without them.
+// What `inspect` says when there is more to be had from data than was read.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,8 @@ namespace headrace::cli {
 
 // One line a reader of labels for the images at `path`, which were read as `source`: "labels.json looks like
 // …: hr.read_json_map(…)". Files count by their content, and only when they name an image that is there. One
-// line too when all images are of one class. None when the source is no folder of images.
-std::vector<std::string> label_hints(const Source& source, const std::string& path, Store& store);
+// line too when all images are of one class, and one when the values of an LMDB are messages of Caffe or
+// Caffe2.
+std::vector<std::string> hints_for(const Source& source, const std::string& path, Store& store);
 
 }  // namespace headrace::cli

@@ -12,6 +12,7 @@
 #include "cli/survey.h"
 #include "cli/terminal.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -125,6 +126,7 @@ std::string format_of(const Source& source) {
 
 void print_problems(const Source& source, const std::string& path) {
   if (const std::string left_out = left_out_text(source); !left_out.empty()) line("left out", "{}", left_out);
+  if (const std::string missing = missing_shards(source); !missing.empty()) line("missing", "{}", missing);
   const Value metadata = source.metadata();
   const Value* problems = metadata.find("problems");
   if (!problems || !problems->list()) return;
@@ -202,6 +204,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   images.set("kinds", std::move(kinds)), images.set("height", distribution(found.heights));
   images.set("width", distribution(found.widths)), images.set("turned", found.turned);
   if (reader.has_images()) out.set("images", std::move(images));
+  if (const std::string missing = missing_shards(source); !missing.empty()) out.set("missing", missing);
   if (!found.labels.empty()) out.set("labels", label_values(found, class_names(source)));
   if (!found.features.empty())
     out.set("examples",
@@ -223,7 +226,7 @@ Result<int> inspect(const Arguments& arguments) {
   const SampleReader reader(std::move(source));
   const uint64_t count = arguments.all ? std::numeric_limits<uint64_t>::max() : arguments.samples;
   const Survey found = survey(reader, count, usable_cores());
-  const std::vector<std::string> hints = label_hints(reader.source(), arguments.input.path, *file_store());
+  const std::vector<std::string> hints = hints_for(reader.source(), arguments.input.path, *file_store());
   if (arguments.json)
     fmt::print("{}\n", json_of(reader, found, arguments.input.path, hints).dump(1));
   else

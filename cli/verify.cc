@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "headrace/codecs/codec.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -123,6 +124,8 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   out.set("decoders", std::move(taken));
   const Value metadata = reader.source().metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
+  if (const std::string missing = missing_shards(reader.source()); !missing.empty())
+    out.set("missing", missing);
   return out;
 }
 
@@ -179,6 +182,7 @@ Result<int> verify(const Arguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
+  if (const std::string missing = missing_shards(*source); !missing.empty()) fmt::print("{}\n", missing);
   return code;
 }
 
@@ -194,7 +198,7 @@ void add_verify(CLI::App& program, Run& run) {
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
                     "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
-                    "\"left_out\" of a folder when files were");
+                    "\"left_out\" of a folder when files were, and which shards are \"missing\"");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

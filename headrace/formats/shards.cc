@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/endings.h"
 
 namespace headrace {
@@ -22,17 +24,28 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "train-00012-of-00100.x" without "-00012-of-00100"; the same when it has none.
-std::string without_number(const std::string& name) {
+// "train-00012-of-00100.x", in its parts.
+struct Numbered {
+  std::string before, number, of, after;  // "train-", "00012", "00100", ".x"
+};
+
+std::optional<Numbered> numbered(const std::string& name) {
   for (size_t of = name.rfind("-of-"); of != std::string::npos && of > 0; of = name.rfind("-of-", of - 1)) {
     const size_t dash = name.rfind('-', of - 1);
     const size_t end = std::min(name.find_first_not_of("0123456789", of + 4), name.size());
     if (dash == std::string::npos || !is_digits(std::string_view(name).substr(dash + 1, of - dash - 1)) ||
         end == of + 4)
       continue;
-    return name.substr(0, dash) + name.substr(end);
+    return Numbered{name.substr(0, dash + 1), name.substr(dash + 1, of - dash - 1),
+                    name.substr(of + 4, end - of - 4), name.substr(end)};
   }
-  return name;
+  return std::nullopt;
+}
+
+// "train.x"; the same when it has no number.
+std::string without_number(const std::string& name) {
+  const auto parts = numbered(name);
+  return parts ? parts->before.substr(0, parts->before.size() - 1) + parts->after : name;
 }
 
 std::string ending_of(const std::string& name) {
@@ -75,7 +88,67 @@ std::string folders_text(const std::set<std::string_view>& folders) {
   return out;
 }
 
+// Where the name of the shard begins: a database of LMDB is a folder.
+size_t name_in(const std::string& path) {
+  size_t end = path.size();
+  if (path.ends_with("/data.mdb")) end -= std::string_view("/data.mdb").size();
+  return end == 0 ? 0 : path.rfind('/', end - 1) + 1;
+}
+
+constexpr size_t kShownShards = 3;
+constexpr uint64_t kMostShards = 1 << 20;  // a name that speaks of more is no shard's
+
+std::string missing_of(const Numbered& set, const std::set<uint64_t>& there, uint64_t of) {
+  std::string names;
+  size_t shown = 0;
+  for (uint64_t i = 0; i < of && shown <= kShownShards; ++i) {
+    if (there.contains(i)) continue;
+    std::string number = std::to_string(i);
+    number.insert(0, set.number.size() - std::min(set.number.size(), number.size()), '0');
+    if (++shown > kShownShards)
+      names += ", …";
+    else
+      names += (names.empty() ? "" : ", ") + in_quotes(set.before + number + "-of-" + set.of + set.after);
+  }
+  const uint64_t missing = of - there.size();
+  return std::to_string(missing) + " of " + std::to_string(of) + " shards " + (missing == 1 ? "is" : "are") +
+         " missing: " + names;
+}
+
 }  // namespace
+
+std::string missing_shards(const std::vector<std::string>& paths) {
+  struct Set {
+    Numbered first;
+    std::set<uint64_t> there;
+  };
+  std::map<std::string, Set> sets;  // by all of their paths but the number
+  for (const std::string& path : paths) {
+    const size_t name = name_in(path);
+    auto parts = numbered(path.substr(name));
+    if (!parts || parts->number.size() > 9 || parts->of.size() > 9) continue;
+    parts->before.insert(0, path, 0, name);
+    Set& set =
+        sets.try_emplace(parts->before + "-of-" + parts->of + parts->after, Set{*parts, {}}).first->second;
+    set.there.insert(std::stoull(parts->number));
+  }
+  std::string out;
+  for (const auto& [name, set] : sets) {
+    const uint64_t of = std::stoull(set.first.of);
+    const bool from_0 =
+        of <= kMostShards && !set.there.contains(of);  // some count from 1: nothing to say of them
+    if (from_0 && set.there.size() < of)
+      out += (out.empty() ? "" : "; ") + missing_of(set.first, set.there, of);
+  }
+  return out;
+}
+
+std::string missing_shards(const Source& source) {
+  if (source.num_files() >= source.size()) return {};  // a file a sample
+  std::vector<std::string> paths;
+  for (uint64_t i = 0; i < source.num_files(); ++i) paths.push_back(source.file(i));
+  return missing_shards(paths);
+}
 
 std::string shard_kind(std::string_view name) {
   constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};

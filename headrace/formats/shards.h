@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headrace/core/value.h"
+#include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 
 namespace headrace {
@@ -22,5 +23,10 @@ struct Shards {
 // kinds and what lies beside data: indexes, lists, descriptions and checksums (.idx, .lst, .json, .md5).
 // Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
+
+// What is not there of sets of files that say how many they are, "x-00003-of-00012.tar": for people, as
+// "1 of 12 shards is missing: 'x-00007-of-00012.tar'"; empty when all are there, or no name says so.
+std::string missing_shards(const std::vector<std::string>& paths);
+std::string missing_shards(const Source& source);
 
 }  // namespace headrace

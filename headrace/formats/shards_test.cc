@@ -52,5 +52,20 @@ TEST(Shards, NumberedDatabasesAreShardsAndOthersAreNot) {
               HasSubstr("give one of them, such as 'train_lmdb', 'val_lmdb'"));
 }
 
+TEST(Shards, ThoseThatAreMissingAreTold) {
+  const auto missing = [](std::vector<std::string> paths) { return missing_shards(paths); };
+  EXPECT_EQ(missing({"d/x-00000-of-00003.tar", "d/x-00001-of-00003.tar", "d/x-00002-of-00003.tar"}), "");
+  EXPECT_EQ(missing({"d/x-00000-of-00003.tar", "d/x-00002-of-00003.tar", "d/y-0-of-1"}),
+            "1 of 3 shards is missing: 'd/x-00001-of-00003.tar'");
+  EXPECT_EQ(missing({"a/train-2-of-7.rec", "b/train-00000-of-00002"}),
+            "6 of 7 shards are missing: 'a/train-0-of-7.rec', 'a/train-1-of-7.rec', 'a/train-3-of-7.rec', …; "
+            "1 of 2 shards is missing: 'b/train-00001-of-00002'");
+  EXPECT_EQ(missing({"a/x-0-of-2.lmdb/data.mdb"}), "1 of 2 shards is missing: 'a/x-1-of-2.lmdb/data.mdb'");
+  EXPECT_EQ(missing({"fold-1-of-5/a.tar", "fold-1-of-5/b.tar"}), "") << "a folder is no shard";
+  EXPECT_EQ(missing({"x-1-of-2.tar", "x-2-of-2.tar"}), "") << "counted from 1";
+  EXPECT_EQ(missing({"x-1-of-99999999999999999999.tar", "x-1-of-999999999.tar", "one-of-us", "part-7.tar"}),
+            "");
+}
+
 }  // namespace
 }  // namespace headrace

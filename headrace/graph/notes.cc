@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/formats/endings.h"
+#include "headrace/formats/shards.h"
 
 namespace headrace {
 namespace {
@@ -64,7 +65,11 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
 
 void collect(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, out);
-  if (const auto* read = node.as<Read>()) note_left_out_classes(*read->source, out);
+  if (const auto* read = node.as<Read>()) {
+    note_left_out_classes(*read->source, out);
+    if (const std::string missing = missing_shards(*read->source); !missing.empty())
+      note(missing + ", by the names of the others", out);
+  }
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle && is_batched(*node.input()))
     note(

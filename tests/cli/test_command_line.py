@@ -175,6 +175,28 @@ def test_inspect_wonders_about_a_single_class(photos, tmp_path):
     ]
 
 
+def test_inspect_knows_the_messages_of_caffe(photos, tmp_path):
+    hr = pytest.importorskip("headrace")
+    database = tmp_path / "data.lmdb"
+    hr.read(photos).write(database)
+    assert hints(headrace("inspect", database)) == [
+        f'the values look like Caffe\'s Datum: hr.read_lmdb("{database}", values="datum")'
+    ]
+    assert hr.read_lmdb(database, values="datum")[3].keys() == {"image", "label"}
+
+
+def test_inspect_and_verify_tell_of_missing_shards(photos, tmp_path):
+    hr = pytest.importorskip("headrace")
+    hr.read(photos).write(tmp_path / "out", format="tfrecord", shards=3)
+    (gone,) = (tmp_path / "out").glob("*-00001-of-00003*")
+    assert "missing" not in headrace("inspect", tmp_path / "out").stdout
+    gone.unlink()
+    told = f"1 of 3 shards is missing: '{gone}'"
+    assert told in headrace("inspect", tmp_path / "out").stdout
+    assert told in headrace("verify", tmp_path / "out").stdout
+    assert told in hr.read(tmp_path / "out").explain()
+
+
 def test_verify_lists_every_broken_file_with_its_reason(damaged):
     done = headrace("verify", damaged)
     assert done.returncode == 1
