@@ -68,6 +68,20 @@ void write(const Node& node, const std::string& indent, std::string& out) {
   out += "\n";
 }
 
+// The same without where a user's function runs: "python" of the parameters that name its slot.
+Value without_place(const Value& value) {
+  if (const auto* list = value.list()) {
+    Value::List out;
+    for (const Value& item : *list) out.push_back(without_place(item));
+    return out;
+  }
+  if (!value.object()) return value;
+  Value out{Value::Object()};
+  for (const auto& [key, item] : *value.object())
+    if (key != "python" || !value.find("slot")) out.set(key, without_place(item));
+  return out;
+}
+
 // The plan's identity: everything that decides bytes, and nothing that does not.
 Value identity(const Node& node) {
   Value out{Value::Object()};
@@ -77,7 +91,7 @@ Value identity(const Node& node) {
   }
   Node alone;
   alone.kind = node.kind;
-  out = plan_to_value(std::make_shared<Node>(std::move(alone)));
+  out = without_place(plan_to_value(std::make_shared<Node>(std::move(alone))));
   if (const auto* shard = node.as<Shard>()) {
     out = Value(Value::Object());
     out.set("verb", "shard");

@@ -103,6 +103,7 @@ class LevelBody final : public Body {
     const Status* failure = nullptr;
   };
   const Level::Start& start_of(const Level& level) const;
+  std::shared_ptr<const void> hold(const Level& level, const Part& part) const;
   // Row positions of a batch of `level` begin here.
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
   Result<Sample> batch_of(const Level& level, const LeafPlan& leaf, const Position& at,

@@ -147,9 +147,26 @@ bool LevelBody::gather(Ticket& ticket, const Part& part) const {
   return true;
 }
 
+// Rows that go through nothing but functions of an interpreter take its lock once, all together. Not where
+// anything else could be waited for meanwhile: blocks are there, and none of their rows is replaced.
+std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part) const {
+  if (level.leaves.size() != 1) return nullptr;
+  const LeafPlan& leaf = level.leaves[0];
+  if (!leaf.source || !leaf.replaces.empty() || (part.blocks.empty() && !leaf.source->resident()))
+    return nullptr;
+  std::shared_ptr<const void> out;
+  for (const Program& program : leaf.programs)
+    for (const Call& call : program.steps) {
+      if (call.op->phase() != Phase::python) return nullptr;
+      if (!out) out = call.op->hold();
+    }
+  return out;
+}
+
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
   if (ticket.batch && gather(ticket, part)) return {};
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  const std::shared_ptr<const void> held = hold(level, part);
   const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
   const uint64_t first =
       ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;

@@ -72,12 +72,15 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python function as an operator."""
 
-def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, call: object) -> Function:
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, function: object, convert: object, start: object | None) -> Function:
     """
-    An operator from a function that takes a list of leaves and random words and gives a list of leaves.
+    An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins.
     """
 
-def call_once(call: object, leaves: object, words: object | None) -> object:
+def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, random: bool, describe: object) -> None:
+    """Answer calls of such a function until the socket ends."""
+
+def call_once(call: object, leaves: object, key: object) -> object:
     """Call such a function outside of any run, to see what it returns."""
 
 class Program:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._processes import Starter
 from ._structure import Fields, flatten, packer
 
 Leaves = list[Any]
@@ -57,22 +58,47 @@ def is_function_leaf(node: object) -> bool:
     return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
 
 
-def caller(function: Callable[..., Any], structure: str, result: str | None) -> Callable[[Leaves, Any], Any]:
-    """Return the function over leaves; without `result`, what it returns is given as it is."""
+def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tuple[int, int]], Any]:
+    """Return the function over leaves and a key for its generator, which gives what it returned as it is."""
     pack = packer(structure, Fields)
     generator = wants_generator(function)
 
-    def call(leaves: Leaves, words: tuple[int, int, int, int] | None) -> Any:
+    def call(leaves: Leaves, key: tuple[int, int]) -> Any:
         sample = pack(leaves)
-        returned = function(sample, rng=_generator(words)) if generator else function(sample)
-        if result is None:
-            return returned
+        if not generator:
+            return function(sample)
+        rekeyed = Rekeyed()
+        rekeyed.rekey(*key)
+        return function(sample, rng=rekeyed.generator)
+
+    return functools.wraps(function, updated=())(call)
+
+
+def converter(result: str) -> Callable[[Any], Leaves]:
+    """Return what makes leaves of a value that should nest as `result` says."""
+
+    def convert(returned: Any) -> Leaves:
         names, values, nest = flatten(returned, is_function_leaf)
         if nest != result:
             raise ValueError(f"returned the structure {nest}, and {result} when the graph was built")
         return [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
 
-    return functools.wraps(function, updated=())(call)
+    return convert
+
+
+class Rekeyed:
+    """A generator that becomes that of another key, as if it were new: write `key`, then set `bits.state` to `state`."""
+
+    def __init__(self) -> None:
+        self.bits = np.random.Philox(key=np.zeros(2, np.uint64))
+        self.state: Any = self.bits.state
+        self.key = self.state["state"]["key"]
+        self.generator = np.random.Generator(self.bits)
+
+    def rekey(self, low: int, high: int) -> None:
+        """Begin with the first draw of this key."""
+        self.key[:] = low, high
+        self.bits.state = self.state
 
 
 def spec_of(leaf: Any) -> tuple[str, list[None]]:
@@ -83,31 +109,33 @@ def spec_of(leaf: Any) -> tuple[str, list[None]]:
 
 
 def make_function(
-    function: Callable[..., Any], slot: str, structure: str, returned: object
+    function: Callable[..., Any], slot: str, structure: str, returned: object, *, processes: bool
 ) -> tuple[Any, list[str], str]:
     """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
     names, values, nest = flatten(returned, is_function_leaf)
     specs = [spec_of(to_leaf(value, name)) for name, value in zip(names, values, strict=True)]
-    made = _core.make_function(
-        slot,
-        label_of(function),
-        structure,
-        nest,
-        specs,
-        wants_generator(function),
-        caller(function, structure, nest),
-    )
-    return made, names, nest
+    params = {
+        "input": structure,
+        "output": nest,
+        "outputs": specs,
+        "random": wants_generator(function),
+        "python": "processes" if processes else "threads",
+    }
+    return bind_function(function, slot, params), names, nest
 
 
 def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any]) -> Any:
-    """Return the engine's function for a loaded plan, which says what it takes and returns."""
-    call = caller(function, params["input"], params["output"])
+    """Return the engine's function from what a plan says of it: what it takes and returns, and where it runs."""
+    job = {key: params[key] for key in ("input", "output", "random")}
+    processes = params.get("python") == "processes"
     return _core.make_function(
-        slot, label_of(function), params["input"], params["output"], params["outputs"], params["random"], call
+        slot,
+        label_of(function),
+        params["input"],
+        params["output"],
+        params["outputs"],
+        params["random"],
+        function,
+        converter(params["output"]),
+        Starter(slot.partition("_")[0], function, job) if processes else None,
     )
-
-
-def _generator(words: tuple[int, int, int, int] | None) -> np.random.Generator:
-    a, b, c, d = words if words is not None else (0, 0, 0, 0)
-    return np.random.Generator(np.random.Philox(key=np.array([a | b << 32, c | d << 32], dtype=np.uint64)))

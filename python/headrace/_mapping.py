@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from . import _core
 from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
 from ._structure import Fields, flatten, packer
 from ._trace import NeedsData, Symbol, constant
+
+# Whether a function runs as Python for each sample, and where: True is "threads".
+Where = bool | Literal["threads", "processes"]
 
 _TRIES = 100  # samples that may fail before a function's result is known
 
@@ -24,16 +27,18 @@ class PythonFunctionWarning(UserWarning):
 
 
 def program(
-    node: _core.Node, verb: str, function: Callable[..., Any], made_at: str, python: bool, slot: str
+    node: _core.Node, verb: str, function: Callable[..., Any], made_at: str, python: Where, slot: str
 ) -> tuple[_core.Program, bool]:
     """Return the function as a program over the node's elements, and whether it runs as Python."""
+    if not (isinstance(python, bool) or python in {"threads", "processes"}):
+        raise ValueError(f'{verb}: python wants True, False, "threads" or "processes", got {python!r}')
     at = f"{verb} at {made_at}" if made_at else verb
     why = None if python else "it has a parameter rng" if wants_generator(function) else ""
     if why == "":
         traced, why = _trace_twice(node, function, at)
         if traced is not None:
             return traced, False
-    made = _as_python(node, function, at, slot)
+    made = _as_python(node, function, at, slot, processes=python == "processes")
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -131,23 +136,25 @@ def _random_states_kept() -> Iterator[Callable[[], bool]]:
 # ---- Python for each sample
 
 
-def _as_python(node: _core.Node, function: Callable[..., Any], at: str, slot: str) -> _core.Program:
+def _as_python(
+    node: _core.Node, function: Callable[..., Any], at: str, slot: str, *, processes: bool
+) -> _core.Program:
     names, _, structure = node.schema
     with _random_states_kept():
-        returned = _first_result(node, caller(function, structure, None))
+        returned = _first_result(node, caller(function, structure))
     if returned is None:
         verb, _, line = at.partition(" ")
         wanted = "True or False" if verb == "filter" else "a field or a dict"
         raise TypeError(
             f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
         )
-    made, output_names, nest = make_function(function, slot, structure, returned)
+    made, output_names, nest = make_function(function, slot, structure, returned, processes=processes)
     tracer = _core.Tracer(node, at)
     values = tracer.add_function(made, list(range(len(names))))
     return tracer.finish(output_names, values, nest)
 
 
-def _first_result(node: _core.Node, call: Callable[[list[Any], Any], Any]) -> Any:
+def _first_result(node: _core.Node, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:
     """Call the function on the first sample that it and what stands before it can do; else on one made of zeros."""
     failure: Exception | None = None
     for leaves in _first_samples(node.without_order()):
@@ -155,11 +162,11 @@ def _first_result(node: _core.Node, call: Callable[[list[Any], Any], Any]) -> An
             failure = failure or leaves
             continue
         try:
-            return _core.call_once(call, leaves, (1, 2, 3, 4))
+            return _core.call_once(call, leaves, (1, 2))
         except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
             failure = error
     try:
-        return _core.call_once(call, [_zero(*spec) for spec in node.schema[1]], (1, 2, 3, 4))
+        return _core.call_once(call, [_zero(*spec) for spec in node.schema[1]], (1, 2))
     except Exception:
         if failure is not None:
             raise failure from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from . import _core
 from ._arguments import did_you_mean, flag, names_checked, text, whole_number
 from ._line import users_line
-from ._mapping import program
+from ._mapping import Where, program
 from ._ranks import from_environment
 from ._structure import packer
 from ._write import wanted, write
@@ -61,7 +61,7 @@ class Dataset:
     # ---- verbs on samples
 
     @names_checked
-    def map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+    def map(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
         """Apply a function to every element.
 
         The function gets the element (fields as items and attributes) and returns the new one: a dict, tuple, dataclass
@@ -72,12 +72,16 @@ class Dataset:
 
         Args:
             function: From element to element.
-            python: Run it as Python without trying to trace it.
+            python: Run it as Python without trying to trace it: `True` or `"threads"` in the threads of this process, where
+                one of them at a time holds the GIL; `"processes"` in other processes, one a worker, begun when they are
+                first needed: what keeps the GIL for long then uses all cores. The function must be known by name in a
+                module, or cloudpickle be installed; in a script, what begins the loader stands under
+                `if __name__ == "__main__":`. Elements travel through shared memory.
         """
         return self._mapped("map", function, python)
 
     @names_checked
-    def filter(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+    def filter(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
         """Keep the elements for which a function answers true (a bool scalar); traced like `map`.
 
         The length is not known afterwards, and random access ends.
@@ -85,11 +89,11 @@ class Dataset:
         return self._mapped("filter", function, python)
 
     @names_checked
-    def flat_map(self, function: Callable[..., Any], *, python: bool = False) -> Dataset:
+    def flat_map(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
         """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
         return self.map(function, python=python).unbatch()
 
-    def _mapped(self, verb: str, function: Callable[..., Any], python: bool) -> Dataset:
+    def _mapped(self, verb: str, function: Callable[..., Any], python: Where) -> Dataset:
         if not callable(function):
             raise TypeError(f"{verb}: wants a function, got {function!r}")
         at = users_line()

@@ -45,11 +45,32 @@ class Tracer {
   ProgramBuilder builder_;
 };
 
+std::shared_ptr<Callee> callee_of(nb::object function, nb::object convert, const std::string& input,
+                                  const std::string& output, bool random) {
+  return {new Callee(std::move(function), std::move(convert), input, output, random), [](Callee* held) {
+            nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
 FunctionHandle make_function(std::string slot, std::string label, std::string input, std::string output,
-                             const nb::list& outputs, bool random, nb::object call) {
-  FunctionInfo info{std::move(slot), std::move(label), std::move(input), std::move(output), {}, random};
+                             const nb::list& outputs, bool random, nb::object function, nb::object convert,
+                             nb::object start) {
+  FunctionInfo info{std::move(slot), std::move(label), std::move(input), std::move(output), {},
+                    random,          !start.is_none()};
   for (nb::handle spec : outputs) info.outputs.push_back(to_spec(spec));
-  return {function_op(std::move(info), std::move(call))};
+  auto runner =
+      info.processes
+          ? in_processes(std::move(start))
+          : in_threads(callee_of(std::move(function), std::move(convert), info.input, info.output, random));
+  return {function_op(std::move(info), std::move(runner))};
+}
+
+// In a process that a map began.
+void serve(int socket, int memory, nb::object function, nb::object convert, const std::string& input,
+           const std::string& output, bool random, const nb::object& describe) {
+  serve_calls(socket, memory, *callee_of(std::move(function), std::move(convert), input, output, random),
+              describe);
 }
 
 NodeHandle node_of(Kind kind, std::vector<NodePtr> inputs, const std::string& at) {
@@ -270,9 +291,13 @@ void bind_graph(nb::module_& m) {
   nb::class_<FunctionHandle>(m, "Function", "A Python function as an operator.");
   m.def(
       "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
-      nb::arg("outputs"), nb::arg("random"), nb::arg("call"),
-      "An operator from a function that takes a list of leaves and random words and gives a list of leaves.");
-  m.def("call_once", &call_once, nb::arg("call"), nb::arg("leaves"), nb::arg("words").none(),
+      nb::arg("outputs"), nb::arg("random"), nb::arg("function"), nb::arg("convert"), nb::arg("start").none(),
+      "An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With "
+      "start, it runs in processes that start() begins.");
+  m.def("serve", &serve, nb::arg("socket"), nb::arg("memory"), nb::arg("function"), nb::arg("convert"),
+        nb::arg("input"), nb::arg("output"), nb::arg("random"), nb::arg("describe"),
+        "Answer calls of such a function until the socket ends.");
+  m.def("call_once", &call_once, nb::arg("call"), nb::arg("leaves"), nb::arg("key"),
         "Call such a function outside of any run, to see what it returns.");
   nb::class_<Program>(m, "Program", "What one map or filter does, as operator calls over numbered values.")
       .def("json", [](const Program& p) { return program_to_value(p).dump(); }, "As in a saved plan.");

@@ -3,7 +3,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "bytes_column.h"
@@ -62,7 +64,7 @@ PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(show_mem
 // its bits.
 struct NumpyTypes {
   nb::object array;
-  std::array<nb::object, kDTypes> dtypes;
+  std::array<nb::object, kDTypes> dtypes, scalars;
 };
 const NumpyTypes& numpy() {
   static const NumpyTypes* types = [] {
@@ -70,11 +72,37 @@ const NumpyTypes& numpy() {
                                             "int8",   "int16",   "int32",   "int64",  "float16",
                                             "uint16", "float32", "float64", "uint8",  "uint8"};
     const auto module = nb::module_::import_("numpy");
-    auto* made = new NumpyTypes{module.attr("ndarray"), {}};
-    for (size_t i = 0; i < kDTypes; ++i) made->dtypes[i] = module.attr("dtype")(names[i]);
+    auto* made = new NumpyTypes{module.attr("ndarray"), {}, {}};
+    for (size_t i = 0; i < kDTypes; ++i) {
+      made->dtypes[i] = module.attr("dtype")(names[i]);
+      made->scalars[i] = made->dtypes[i].attr("type");
+    }
     return made;
   }();
   return *types;
+}
+
+// A scalar of NumPy, or nothing for a type that Python's numbers do not carry over.
+nb::object scalar(const View& view) {
+  PyObject* value = nullptr;
+  switch (view.dtype) {
+    case DType::boolean: value = PyBool_FromLong(*view.as<bool>()); break;
+    case DType::u8: value = PyLong_FromLong(*view.as<uint8_t>()); break;
+    case DType::i32: value = PyLong_FromLong(*view.as<int32_t>()); break;
+    case DType::i64: value = PyLong_FromLongLong(*view.as<int64_t>()); break;
+    case DType::u64: value = PyLong_FromUnsignedLongLong(*view.as<uint64_t>()); break;
+    case DType::f32:
+      if (std::isnan(*view.as<float>())) return {};  // its bits would change on the way
+      value = PyFloat_FromDouble(static_cast<double>(*view.as<float>()));
+      break;
+    case DType::f64: value = PyFloat_FromDouble(*view.as<double>()); break;
+    default: return {};
+  }
+  const nb::object held = nb::steal(value);
+  nb::object out = nb::steal(
+      PyObject_CallFunctionObjArgs(numpy().scalars[static_cast<size_t>(view.dtype)].ptr(), value, nullptr));
+  if (!out.is_valid()) throw nb::python_error();
+  return out;
 }
 
 // Rank 0 becomes a NumPy scalar, which holds its value itself.
@@ -146,9 +174,19 @@ nb::object memory_of(const Tensor& tensor) {
 
 nb::object copy_to_python(const View& view) {
   if (is_text(view.dtype)) return text_to_python(view.dtype, {view.as<char>(), view.size_bytes()});
+  if (view.shape.rank() == 0)
+    if (nb::object made = scalar(view); made.is_valid()) return made;
   const std::shared_ptr<std::byte[]> held(new std::byte[std::max<size_t>(view.size_bytes(), 1)]);
   if (view.size_bytes() > 0) std::memcpy(held.get(), view.data, view.size_bytes());
   return array(view.dtype, view.shape, {held, held.get(), view.size_bytes(), true});
+}
+
+bool is_numpy(nb::handle object) {
+  const NumpyTypes& types = numpy();
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
+  return type == types.array.ptr() ||
+         std::any_of(types.scalars.begin(), types.scalars.end(),
+                     [type](const nb::object& scalar) { return scalar.ptr() == type; });
 }
 
 Tensor to_tensor(nb::handle leaf) {

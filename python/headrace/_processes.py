@@ -1,0 +1,178 @@
+"""`map(f, python="processes")`: begin the processes that call `f`, and bring back what it raises.
+
+A process is a new interpreter: nothing is forked, so locks, threads and CUDA of this one stay out of it. It gets a socket and
+memory without a name, and lives as long as the socket. The function travels by pickle. One of the main script is imported there
+from the script again, as `multiprocessing` does with "spawn"; where cloudpickle is installed it travels by value instead, and so
+do lambdas and functions of a notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing import spawn
+from typing import Any
+
+
+class _Here:
+    """This process."""
+
+    importing_main = False  # one that a map began, while it imports the main script
+
+
+class RemoteTraceback(Exception):  # noqa: N818 -- it is shown as a cause, and is none to catch
+    """The traceback of an exception in another process; the cause of the same exception here."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+class Starter:
+    """Begins a process for a function: a call gives the process, our end of the socket and the memory."""
+
+    def __init__(self, verb: str, function: Callable[..., Any], job: dict[str, Any]):
+        self._function = _pickled(verb, function)
+        self._job = job
+        needs_main = self._function.is_by_name and getattr(function, "__module__", None) == "__main__"
+        self._main = _main_script() if needs_main else None
+
+    def __call__(self) -> tuple[subprocess.Popen[bytes], int, int]:
+        if _Here.importing_main:
+            raise RuntimeError(
+                'the main script begins processes while it is imported by one; put what it does under `if __name__ == "__main__":`'
+            )
+        memory = os.memfd_create("headrace", os.MFD_CLOEXEC)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), str(memory)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(), memory),
+            )
+            job = {**self._job, "path": sys.path, "main": self._main, "function": self._function.data}
+            data = pickle.dumps(job)
+            with contextlib.suppress(OSError):  # it ended: the first call says how
+                ours.sendall(len(data).to_bytes(8, "little") + data)
+            return process, ours.detach(), memory
+
+
+def _main_script() -> dict[str, Any]:
+    data = spawn.get_preparation_data("headrace")
+    return {key: value for key, value in data.items() if key != "authkey"}  # never leaves its process
+
+
+_PROGRAM = "import sys; from headrace._processes import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+
+
+class _Pickled:
+    def __init__(self, data: bytes, is_by_name: bool):
+        self.data, self.is_by_name = data, is_by_name
+
+
+def _pickled(verb: str, function: Callable[..., Any]) -> _Pickled:
+    try:
+        by_value = importlib.import_module("cloudpickle")
+    except ImportError:
+        by_value = None
+    try:
+        if by_value is not None:
+            return _Pickled(by_value.dumps(function), is_by_name=False)
+        return _Pickled(pickle.dumps(function), is_by_name=True)
+    except Exception as error:
+        hint = "" if by_value is not None else ", or install cloudpickle"
+        raise TypeError(
+            f'{verb}: python="processes" sends the function to other processes, and it cannot be pickled ({error}); '
+            f"define it at the top level of a module{hint}"
+        ) from error
+
+
+def how_it_ended(process: subprocess.Popen[bytes]) -> str:
+    """Say why a process is gone."""
+    try:
+        code = process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        return "it closed its socket"
+    if code < 0:
+        return f"killed by signal {-code}, {signal.Signals(-code).name}"
+    return f"exit status {code}"
+
+
+def raise_again(data: bytes) -> None:
+    """Raise what `describe` described."""
+    pickled, text = pickle.loads(data)
+    try:
+        error = pickle.loads(pickled)
+    except Exception:  # noqa: BLE001 -- of a class that only the other process knows
+        error = RuntimeError(text.strip().splitlines()[-1])
+    error.__cause__ = RemoteTraceback(text)
+    raise error
+
+
+def describe(error: BaseException) -> bytes:
+    """Return an exception with its traceback as bytes."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickled = pickle.dumps(error)
+        pickle.loads(pickled)
+    except Exception:  # noqa: BLE001 -- its class may do anything
+        pickled = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return pickle.dumps((pickled, text))
+
+
+def main(end: int, memory: int) -> None:
+    """Run as a process of a map: read the job, then answer calls until the socket ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to answer
+    link = socket.socket(fileno=end)
+    with link.makefile("rb", buffering=0) as stream:
+        size = int.from_bytes(_exactly(stream, 8), "little")
+        job = pickle.loads(_exactly(stream, size))
+    sys.path[:] = job["path"]
+    function: Any = None
+    failure: BaseException | None = None
+    try:
+        if job["main"] is not None:
+            _Here.importing_main = True
+            spawn.prepare(job["main"])
+            _Here.importing_main = False
+        function = pickle.loads(job["function"])
+    except BaseException as error:  # noqa: BLE001 -- told in answer to the first call
+        failure = error
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise failure  # type: ignore[misc]
+
+    from . import _core  # noqa: PLC0415 -- _function needs this module
+    from ._function import converter  # noqa: PLC0415
+
+    _core.serve(
+        link.fileno(),
+        memory,
+        fails if failure is not None else function,
+        converter(job["output"]),
+        job["input"],
+        job["output"],
+        job["random"],
+        describe,
+    )
+
+
+def _exactly(stream: Any, size: int) -> bytes:
+    out = bytearray()
+    while len(out) < size:
+        piece = stream.read(size - len(out))
+        if not piece:
+            sys.exit(0)  # whoever began it is gone
+        out += piece
+    return bytes(out)

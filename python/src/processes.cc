@@ -1,0 +1,320 @@
+// Functions in other processes. A call is written to memory that both share and told through a socket, and so
+// is its answer; the GIL of the calling process is not taken.
+#include <fcntl.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "errors.h"
+#include "runner.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr size_t kAlign = 64;
+size_t aligned(size_t size) { return (size + kAlign - 1) / kAlign * kAlign; }
+
+enum class Kind : uint64_t { call, answer, exception, ready };
+
+struct Message {
+  Kind kind = Kind::call;
+  uint64_t leaves = 0;  // described at the beginning of the memory; of an exception: its bytes
+  Draws draws;
+};
+
+struct Leaf {
+  int32_t dtype = 0, rank = 0;
+  std::array<int64_t, kMaxRank> dims{};
+  uint64_t at = 0;  // of its bytes in the memory
+};
+
+bool send_all(int socket, const Message& message) {
+  const auto* from = reinterpret_cast<const char*>(&message);
+  for (size_t done = 0; done < sizeof message;) {
+    const ssize_t count = ::send(socket, from + done, sizeof message - done, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// False at the end of the socket: the other side is gone.
+bool receive_all(int socket, Message& message) {
+  auto* to = reinterpret_cast<char*>(&message);
+  for (size_t done = 0; done < sizeof message;) {
+    const ssize_t count = ::recv(socket, to + done, sizeof message - done, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// Memory that grows, without a name, mapped by both processes.
+class SharedMemory {
+ public:
+  explicit SharedMemory(int file) : file_(file) {}
+  ~SharedMemory() {
+    if (size_ > 0) ::munmap(data_, size_);
+    ::close(file_);
+  }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+  Status grow(size_t size) {
+    if (size <= size_) return {};
+    size = std::max(aligned(size), 2 * size_);
+    // Taken now: where there is no room, a write would end the process.
+    const int error = ::posix_fallocate(file_, 0, static_cast<off_t>(size));
+    if (error != 0)
+      return {Code::exhausted,
+              "wants " + std::to_string(size) + " bytes of shared memory: " + ::strerror(error)};
+    return map(size);
+  }
+  // The other side may have made it larger.
+  Status follow() {
+    struct stat s;
+    if (::fstat(file_, &s) != 0) return internal_error("cannot look at the shared memory");
+    const auto size = static_cast<size_t>(s.st_size);
+    return size > size_ ? map(size) : Status();
+  }
+
+ private:
+  Status map(size_t size) {
+    void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (data == MAP_FAILED) return {Code::exhausted, "cannot map " + std::to_string(size) + " bytes"};
+    if (size_ > 0) ::munmap(data_, size_);
+    data_ = static_cast<std::byte*>(data), size_ = size;
+    return {};
+  }
+  int file_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+Status write_leaves(SharedMemory& memory, std::span<const View> views) {
+  size_t size = aligned(views.size() * sizeof(Leaf));
+  for (const View& view : views) size += aligned(view.size_bytes());
+  HEADRACE_TRY(memory.grow(size));
+  size_t at = aligned(views.size() * sizeof(Leaf));
+  for (size_t i = 0; i < views.size(); ++i) {
+    Leaf leaf{static_cast<int32_t>(views[i].dtype), views[i].shape.rank(), {}, at};
+    std::ranges::copy(views[i].shape.dims(), leaf.dims.begin());
+    std::memcpy(memory.data() + i * sizeof leaf, &leaf, sizeof leaf);
+    if (views[i].size_bytes() > 0) std::memcpy(memory.data() + at, views[i].data, views[i].size_bytes());
+    at += aligned(views[i].size_bytes());
+  }
+  return {};
+}
+
+// What the other side wrote; it ran a user's code, which may have written anything.
+Result<std::vector<View>> read_leaves(const SharedMemory& memory, uint64_t count) {
+  if (count > memory.size() / sizeof(Leaf)) return internal_error("more leaves than the shared memory holds");
+  std::vector<View> out;
+  for (uint64_t i = 0; i < count; ++i) {
+    Leaf leaf;
+    std::memcpy(&leaf, memory.data() + i * sizeof leaf, sizeof leaf);
+    if (leaf.dtype < 0 || leaf.dtype >= kDTypes || leaf.rank < 0 || leaf.rank > kMaxRank ||
+        leaf.at > memory.size())
+      return internal_error("a leaf in the shared memory makes no sense");
+    uint64_t left = (memory.size() - leaf.at) / size_of(static_cast<DType>(leaf.dtype));
+    for (int d = 0; d < leaf.rank; ++d) {
+      const int64_t dim = leaf.dims[static_cast<size_t>(d)];
+      if (dim < 0 || static_cast<uint64_t>(dim) > left)
+        return internal_error("a leaf lies outside the shared memory");
+      if (dim > 0) left /= static_cast<uint64_t>(dim);
+    }
+    out.push_back({static_cast<DType>(leaf.dtype),
+                   Shape(std::span<const int64_t>(leaf.dims.data(), static_cast<size_t>(leaf.rank))),
+                   memory.data() + leaf.at});
+  }
+  return out;
+}
+
+// One process, and our ends of what leads to it.
+class Worker {
+ public:
+  Worker(nb::object process, int socket, int memory)
+      : process_(std::move(process)), socket_(socket), memory_(memory) {}
+  ~Worker() {  // the GIL is held
+    ::close(socket_);
+    try {
+      process_.attr("kill")();
+      process_.attr("wait")();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("the end of a process that ran a map");
+    }
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Status call(std::span<const View> in, const Draws& draws, std::vector<View>& out,
+              const std::string& label) {
+    HEADRACE_TRY(write_leaves(memory_, in));
+    Message message{Kind::call, in.size(), draws};
+    bool there = send_all(socket_, message) && receive_all(socket_, message);
+    if (there && message.kind == Kind::ready) there = receive_all(socket_, message);  // its first call
+    if (!there) return gone(label);
+    HEADRACE_TRY(memory_.follow());
+    if (message.kind == Kind::exception) return raised(message.leaves, label);
+    if (message.kind != Kind::answer) return internal_error("an answer that makes no sense");
+    HEADRACE_ASSIGN(out, read_leaves(memory_, message.leaves));
+    return {};
+  }
+  bool is_gone() const { return is_gone_; }
+
+ private:
+  Status gone(const std::string& label) {
+    is_gone_ = true;
+    nb::gil_scoped_acquire gil;
+    try {
+      const auto how = nb::module_::import_("headrace._processes").attr("how_it_ended")(process_);
+      return {Code::foreign,
+              label + ": the process that ran it ended (" + nb::cast<std::string>(nb::str(how)) + ")"};
+    } catch (nb::python_error& error) {
+      return foreign(error, label);
+    }
+  }
+  Status raised(uint64_t size, const std::string& label) {
+    if (size > memory_.size()) return internal_error("an exception outside the shared memory");
+    nb::gil_scoped_acquire gil;
+    try {
+      const nb::bytes bytes(reinterpret_cast<const char*>(memory_.data()), size);
+      nb::module_::import_("headrace._processes").attr("raise_again")(bytes);
+    } catch (nb::python_error& error) {
+      return foreign(error, label);
+    }
+    return internal_error("an exception that was none");
+  }
+
+  nb::object process_;
+  int socket_;
+  SharedMemory memory_;
+  bool is_gone_ = false;
+};
+
+class InProcesses final : public Runner, public std::enable_shared_from_this<InProcesses> {
+ public:
+  explicit InProcesses(nb::object start) : start_(std::move(start)) {}
+  ~InProcesses() override {
+    if (::getpid() != owner_) {  // a forked child: the processes answer its parent, who ends them
+      for (auto& worker : idle_) (void)worker.release();
+      (void)start_.release();
+      return;
+    }
+    nb::gil_scoped_acquire gil;
+    idle_.clear();
+    start_ = nb::object();
+  }
+
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Draws& draws,
+                                       const std::string& label) override {
+    HEADRACE_ASSIGN(std::unique_ptr<Worker> worker, idle_or_new(label));
+    auto answer = std::make_unique<Lent>(shared_from_this(), std::move(worker));
+    HEADRACE_TRY(answer->worker->call(in, draws, answer->views, label));
+    return std::unique_ptr<Answer>(std::move(answer));
+  }
+
+ private:
+  // The answer lies in the worker's memory, so the worker is free again when it was looked at.
+  struct Lent final : Answer {
+    Lent(std::shared_ptr<InProcesses> from, std::unique_ptr<Worker> lent)
+        : home(std::move(from)), worker(std::move(lent)) {}
+    ~Lent() override { home->give_back(std::move(worker)); }
+    void abandon() override { delete this; }
+    std::shared_ptr<InProcesses> home;
+    std::unique_ptr<Worker> worker;
+  };
+
+  Result<std::unique_ptr<Worker>> idle_or_new(const std::string& label) {
+    {
+      std::lock_guard lock(mutex_);
+      if (::getpid() != owner_) {
+        for (auto& worker : idle_) (void)worker.release();
+        idle_.clear();
+        owner_ = ::getpid();
+      }
+      if (!idle_.empty()) {
+        auto out = std::move(idle_.back());
+        idle_.pop_back();
+        return out;
+      }
+    }
+    nb::gil_scoped_acquire gil;
+    try {
+      const auto [process, socket, memory] = nb::cast<std::tuple<nb::object, int, int>>(start_());
+      return std::make_unique<Worker>(process, socket, memory);
+    } catch (nb::python_error& error) {
+      return foreign(error, label);
+    }
+  }
+
+  void give_back(std::unique_ptr<Worker> worker) {
+    if (worker->is_gone()) {
+      nb::gil_scoped_acquire gil;
+      worker.reset();
+      return;
+    }
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(worker));
+  }
+
+  nb::object start_;
+  std::mutex mutex_;
+  pid_t owner_ = ::getpid();
+  std::vector<std::unique_ptr<Worker>> idle_;  // guarded by mutex_, as is owner_
+};
+
+Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, const nb::object& describe) {
+  try {
+    check(memory.follow());
+    const std::vector<View> in = unwrap(read_leaves(memory, message.leaves));
+    std::optional<Results> results;
+    results.emplace(callee.num_results());
+    callee.call(in, message.draws, *results);
+    std::vector<View> views;
+    for (size_t i = 0; i < results->size(); ++i) views.push_back(results->view(i));
+    check(write_leaves(memory, views));
+    return {Kind::answer, views.size(), {}};
+  } catch (nb::python_error& error) {
+    const nb::bytes bytes = nb::cast<nb::bytes>(describe(error.value()));
+    check(memory.grow(bytes.size()));
+    std::memcpy(memory.data(), bytes.c_str(), bytes.size());
+    return {Kind::exception, bytes.size(), {}};
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Runner> in_processes(nb::object start) {
+  return std::make_shared<InProcesses>(std::move(start));
+}
+
+void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe) {
+  SharedMemory shared(memory);
+  if (!send_all(socket, {Kind::ready, 0, {}})) return;
+  while (true) {
+    Message message;
+    {
+      nb::gil_scoped_release release;
+      if (!receive_all(socket, message)) return;
+    }
+    if (!send_all(socket, answer_of(message, shared, callee, describe))) return;
+  }
+}
+
+}  // namespace headrace::python

@@ -1,0 +1,56 @@
+"""What test_processes.py sends to other processes: it must be importable there."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from headrace import ops
+
+
+def double(s):
+    return {"x": s.x * 2, "name": s.name + "!", "pid": os.getpid()}
+
+
+def draw(x, rng):
+    return {
+        "noise": rng.random(3) + x,
+        "flipped": ops.random_flip(np.arange(6, dtype=np.uint8).reshape(1, 2, 3)),
+    }
+
+
+def rows(x):
+    return np.full((int(x), 3), x)
+
+
+def is_even(x):
+    return x % 2 == 0
+
+
+def large(x):
+    return np.full(300_000 + int(x), x)
+
+
+class Odd(Exception):
+    def __init__(self, sample, why):
+        super().__init__(f"{why}: {sample}")
+
+
+def refuse_three(x):
+    if x == 3:
+        raise ValueError("no three")
+    if x == 5:
+        raise Odd(x, "odd")
+    return x
+
+
+def die_at_four(x):
+    if x == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def slow(x):
+    time.sleep(0.05)
+    return {"pid": os.getpid(), "x": x}
