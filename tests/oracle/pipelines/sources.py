@@ -11,7 +11,7 @@ from .kinds import FLOATS, INTEGERS, TEXTS, Leaf, Pipeline, Tree, leaves, mapped
 
 SIZES = (3, 5, 1, 7, 12, 2, 0, 4, 9)
 SHAPES: tuple[tuple[int, ...], ...] = ((), (), (), (2,), (3, 2), (1,), (2, 1, 2), (4,), (0,))
-SPECIAL = (0.0, -0.0, 1.5, -2.25, 0.1, math.nan, math.inf, -math.inf, 65504.0, 1e-7, 3e38)
+SPECIAL = (0.0, -0.0, 1.5, -2.25, 0.1, math.nan, math.inf, -math.inf, 65504.0, 1e-3, 1e10)
 NESTS: tuple[Tree, ...] = (
     Leaf("", ()),
     {"a": 0},

@@ -44,7 +44,7 @@ def _text(value: bytes | str) -> str:
 def alike(value: Any, tree: Any, ragged: bool) -> Any:
     """What was told, less what is not meant to be the same (docs/differences-from-tf-data.md).
 
-    NaNs have one sign. bf16 is told as its bits, for NumPy has no such dtype. Texts in batches of batches are one list; all fields of ragged
+    NaNs have one sign, and numbers too small for their dtype's full precision are 0. bf16 is told as its bits, for NumPy has no such dtype. Texts in batches of batches are one list; all fields of ragged
     batches are rows.
     """
     if isinstance(tree, dict):
@@ -54,18 +54,23 @@ def alike(value: Any, tree: Any, ragged: bool) -> Any:
     if isinstance(value, dict):
         rows = [alike(row, tree, False) for row in value["rows"]]
         return _gathered(rows) if tree.is_text and not ragged else {"rows": rows}
-    value = _with_one_nan(value, tree)
+    value = _with_plain_floats(value, tree)
     return {"rows": _rows(value)} if ragged else value
 
 
-def _with_one_nan(value: Any, leaf: Leaf) -> Any:
+def _with_plain_floats(value: Any, leaf: Leaf) -> Any:
     dtype, shape, held = value
     if leaf.dtype == "bfloat16" and dtype in {"bfloat16", "uint16"}:
         bits = np.frombuffer(base64.b64decode(held), "uint16")
         return ["bfloat16", shape, _bytes(np.where(bits & 0x7FFF > 0x7F80, np.uint16(0x7FC0), bits))]
     if dtype.startswith("float"):
         numbers = np.frombuffer(base64.b64decode(held), dtype)
-        return [dtype, shape, _bytes(np.where(np.isnan(numbers), np.array(np.nan, dtype), numbers))]
+        numbers = np.where(np.isnan(numbers), np.array(np.nan, dtype), numbers)
+        if dtype != "float16":
+            numbers = np.where(
+                np.abs(numbers) < np.finfo(dtype).tiny, np.copysign(np.zeros((), dtype), numbers), numbers
+            )
+        return [dtype, shape, _bytes(numbers)]
     return value
 
 
@@ -82,6 +87,17 @@ def _gathered(rows: list[Any]) -> Any:
     if not rows or any(row[1] != rows[0][1] for row in rows):
         return {"rows": rows}
     return ["bytes", [len(rows), *rows[0][1]], [text for row in rows for text in row[2]]]
+
+
+def has_uneven_texts(value: Any) -> bool:
+    """Whether what was told has lists of texts that are not of one length."""
+    if not isinstance(value, dict):
+        return False
+    ((kind, held),) = value.items()
+    parts = list(held.values()) if kind == "dict" else held
+    if kind == "rows" and all(isinstance(part, list) and part[0] == "bytes" for part in parts):
+        return any(part[1] != parts[0][1] for part in parts)
+    return any(map(has_uneven_texts, parts))
 
 
 def shown(value: Any) -> str:

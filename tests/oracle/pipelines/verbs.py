@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .choices import Choices
-from .expressions import Expression, expression, python_expression
+from .expressions import Expression, Field, expression, python_expression
 from .kinds import Leaf, Pipeline, argument, leaves, mapped, written
 from .sources import NESTS, arrays_of
 
@@ -44,8 +44,10 @@ def verb(
     return register
 
 
-def open_to_functions(p: Pipeline) -> bool:
-    return not p.ragged and not p.batched
+def fields_of(p: Pipeline) -> list[Field]:
+    """What a function can work with: all fields, of a batch those without text."""
+    fields = [(f"s{path}", leaf) for path, leaf in leaves(p.element)]
+    return [] if p.ragged else [(x, leaf) for x, leaf in fields if not (leaf.is_text and leaf.shape)]
 
 
 # ---- the order
@@ -121,19 +123,19 @@ def shard(p: Pipeline, c: Choices) -> Pipeline:
 # ---- the elements
 
 
-@verb(open_to_functions, often=4, orders=True)
+@verb(lambda p: bool(fields_of(p)), often=4, orders=True)
 def map(p: Pipeline, c: Choices) -> Pipeline:
     """A traced function: a new nest of expressions of the fields."""
     return _mapped(p, c, expression, "")
 
 
-@verb(open_to_functions, orders=True)
+@verb(lambda p: len(fields_of(p)) == len(leaves(p.element)), orders=True)
 def map_in_python(p: Pipeline, c: Choices) -> Pipeline:
     return _mapped(p, c, python_expression, ", python=True")
 
 
 def _mapped(p: Pipeline, c: Choices, make: Callable[..., Expression], more: str) -> Pipeline:
-    fields = [(f"s{path}", leaf) for path, leaf in leaves(p.element)]
+    fields = fields_of(p)
     made = mapped(c.of(NESTS), lambda _: c.within(lambda: make(c, fields)))
     ours, theirs = (written(mapped(made, operator.attrgetter(side))) for side in ("ours", "theirs"))
     element = mapped(made, operator.attrgetter("leaf"))
@@ -143,12 +145,11 @@ def _mapped(p: Pipeline, c: Choices, make: Callable[..., Expression], more: str)
 
 
 @verb(
-    lambda p: open_to_functions(p) and not p.sharded and any(_decides(leaf) for _, leaf in leaves(p.element)),
+    lambda p: not p.sharded and any(_decides(leaf) for _, leaf in fields_of(p)),
     often=2,
 )
 def filter(p: Pipeline, c: Choices) -> Pipeline:
-    fields = [(f"s{path}", leaf) for path, leaf in leaves(p.element) if _decides(leaf)]
-    x, leaf = c.of(fields)
+    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if _decides(leaf)])
     if leaf.dtype == "bool":
         ours = theirs = x
     else:
