@@ -23,6 +23,7 @@ PACKAGES_READY := build/.packages-ready
 VENV_READY := $(VENV)/.ready
 CHECKERS_READY := $(VENV)/.checkers-ready
 EDITABLE_READY := $(RELEASE)/.editable-ready
+ORACLE_READY := .oracle/.ready
 
 # A cache hit in one checkout serves another: paths below the checkout are hashed as relative ones.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -46,6 +47,19 @@ test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 	ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) | grep -vE '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$$' || status=1; \
 	$(PYTHON) -m pytest -q || status=1; \
 	exit $$status
+
+ORACLE_PIPELINES ?= 3000
+ORACLE_SEED ?= 1
+.PHONY: oracle
+oracle: build $(ORACLE_READY)  ## ORACLE_PIPELINES (3000) random pipelines beside tf.data, and what else needs TensorFlow or Grain
+	HEADRACE_TENSORFLOW_PYTHON=$(abspath .oracle/bin/python) HEADRACE_ORACLE_PIPELINES=$(ORACLE_PIPELINES) \
+	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q tests/oracle/pipelines tests/oracle/test_tensorflow.py tests/oracle/test_grain.py
+
+# They are large, and their dependencies none of ours: so in an environment of their own.
+$(ORACLE_READY): tools/requirements-oracle.txt
+	$(BUILD_PYTHON) -m venv --clear .oracle
+	.oracle/bin/python -m pip install -q -r $<
+	@touch $@
 
 # ---- build
 
@@ -164,8 +178,9 @@ fuzz: build/asan  ## every fuzz target (or FUZZ_TARGETS) for FUZZ_SECONDS (5) ea
 	@fuzz/run.sh build/asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: nightly
-nightly: test  ## what takes long: all sanitizers, memory, the model's long sweeps, ten minutes of every fuzz target
+nightly: test  ## what takes long: all sanitizers, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
 	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak
+	@$(MAKE) oracle ORACLE_PIPELINES=20000 ORACLE_SEED=$$(date +%Y%m%d)
 	@$(MAKE) asan tsan TSAN_FILTER='*'
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 
@@ -188,4 +203,4 @@ clean:  ## remove what was built; the virtual environment and the demo data stay
 
 .PHONY: distclean
 distclean: clean  ## remove the virtual environment and the demo data too
-	rm -rf $(VENV) demo-data .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .oracle demo-data .pytest_cache .mypy_cache .ruff_cache

@@ -3,7 +3,7 @@
 //
 // Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its
 // own with an integer and becomes f32 with a float; division of integers is true division, in f32. Integers
-// wrap around.
+// wrap around. The number is taken in the dtype of the result: 0.1 beside f16 is the f16 nearest to it.
 #include <type_traits>
 
 #include "headrace/ops/number.h"
@@ -114,7 +114,7 @@ template <class Operation> struct WithNumber {
     visit_types(in.dtype, out.dtype, [&]<class In, class Out>() {
       const In* const x = in.as<In>();
       Out* const result = out.as<Out>();
-      const auto number = value.as<typename Element<Out>::Compute>();
+      const auto number = Element<Out>::load(Element<Out>::store(value.as<typename Element<Out>::Compute>()));
       for (size_t i = 0; i < count; ++i) result[i] = combine<Operation, In, Out>(x[i], number);
     });
     return {};

@@ -61,6 +61,14 @@ TEST(Arithmetic, AFloatTensorKeepsItsDtype) {
   EXPECT_EQ(run<uint16_t>(with_number("multiply", 2), half_in, DType::f16)[0], f32_to_f16(3.0f));
 }
 
+TEST(Arithmetic, AFloatTensorSeesTheNumberInItsOwnDtype) {
+  const std::vector<uint16_t> x{f32_to_f16(65504.0f)};
+  const View in[] = {view_of(x, DType::f16)};
+  const float rounded = f16_to_f32(f32_to_f16(0.1f));
+  EXPECT_EQ(run<uint16_t>(with_number("multiply", 0.1), in, DType::f16)[0], f32_to_f16(65504.0f * rounded));
+  EXPECT_NE(f32_to_f16(65504.0f * rounded), f32_to_f16(65504.0f * 0.1f));
+}
+
 TEST(Arithmetic, IntegersWrapAround) {
   const std::vector<int32_t> x{std::numeric_limits<int32_t>::max()};
   const View in[] = {view_of(x, DType::i32)};

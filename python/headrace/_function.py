@@ -31,12 +31,15 @@ def wants_generator(function: Callable[..., Any]) -> bool:
 
 def to_leaf(value: Any, name: str) -> Any:
     """Turn what stands in field `name` into what the engine holds: bytes, str, or an array in C order."""
-    if isinstance(value, (bytes, str)):
-        return value
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, str):
+        return str.__str__(value)  # of a subclass, as NumPy's, its text
     array = np.asarray(value)
     if array.dtype.kind in "SU" and array.ndim == 0:
         return array.item()
-    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
+    is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
+    if not is_number and array.dtype.name != "bfloat16":
         raise TypeError(
             f"wants arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
         )

@@ -8,7 +8,7 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// REQUIRES: a ragged tensor whose rows are bytes.
+// REQUIRES: a ragged tensor whose rows are bytes, and not batches of them.
 nb::object bytes_column(const Tensor& tensor);
 bool is_bytes_column(nb::handle object);
 

@@ -154,7 +154,8 @@ SharedObject share(nb::object object) {
 
 nb::object to_python(const Tensor& tensor) {
   if (tensor.is_ragged()) {
-    if (tensor.dtype == DType::bytes) return bytes_column(tensor);
+    const bool of_batches = !tensor.rows->empty() && tensor.rows->front().is_ragged();
+    if (tensor.dtype == DType::bytes && !of_batches) return bytes_column(tensor);
     nb::list out;
     for (const Tensor& row : *tensor.rows) out.append(to_python(row));
     return out;

@@ -58,3 +58,10 @@ def test_views_are_no_copies_and_keep_the_memory(column: Any) -> None:
 def test_it_is_a_column_again() -> None:
     (batch,) = hr.from_arrays({"x": ROWS}).batch(4)
     assert [element["x"] for element in hr.from_arrays({"x": batch["x"]})] == ROWS
+
+
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_a_batch_of_batches_holds_one_column_each(kind: type) -> None:
+    texts = ROWS if kind is bytes else ["one", "", "three", "more"]
+    (whole,) = hr.from_arrays({"x": texts}).batch(2).batch(2)
+    assert [list(column) for column in whole["x"]] == [texts[:2], texts[2:]]
