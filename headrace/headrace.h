@@ -66,6 +66,12 @@ struct BatchOptions {
   bool drop_last = false, ragged = false;
 };
 
+struct CacheOptions {
+  std::string path = "";    // a folder; "": in memory
+  uint64_t max_memory = 0;  // bytes; 0: half of what the process may use
+  std::string version = "";
+};
+
 class Dataset {
  public:
   explicit Dataset(Result<NodePtr> node) : node_(std::move(node)) {}
@@ -81,6 +87,7 @@ class Dataset {
   Dataset skip(uint64_t count) const { return then(Skip{count}); }
   Dataset concatenate(const Dataset& other) const;
   Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
+  Dataset cache(CacheOptions o = {}) const { return then(Cache{o.path, o.max_memory, o.version}); }
   Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
   Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
   Dataset with_validity(

@@ -1,3 +1,4 @@
+#include "headrace/core/text.h"
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan_json.h"
 
@@ -51,6 +52,9 @@ struct Details {
   std::string operator()(const Batch& b) const {
     return std::to_string(b.size) + (b.drop_last ? ", drop_last" : "") + (b.ragged ? ", ragged" : "");
   }
+  std::string operator()(const Cache& c) const {
+    return c.path.empty() ? "in memory" : "in " + in_quotes(c.path);
+  }
   std::string operator()(const OnError& e) const {
     return e.policy == OnErrorPolicy::skip      ? "skip"
            : e.policy == OnErrorPolicy::replace ? "replace"
@@ -92,6 +96,10 @@ Value identity(const Node& node) {
   Node alone;
   alone.kind = node.kind;
   out = without_place(plan_to_value(std::make_shared<Node>(std::move(alone))));
+  if (node.as<Cache>()) {
+    out = Value(Value::Object());
+    out.set("verb", "cache");
+  }
   if (const auto* shard = node.as<Shard>()) {
     out = Value(Value::Object());
     out.set("verb", "shard");

@@ -6,7 +6,8 @@ namespace headrace {
 
 std::string_view kind_name(const Kind& kind) {
   constexpr std::string_view names[] = {"read",   "map",  "filter", "unbatch",     "shuffle", "shard",
-                                        "repeat", "take", "skip",   "concatenate", "batch",   "on_error"};
+                                        "repeat", "take", "skip",   "concatenate", "batch",   "on_error",
+                                        "cache"};
   return names[kind.index()];
 }
 
@@ -155,6 +156,15 @@ struct Infer {
       rows = batch.drop_last ? *rows / batch.size : (*rows + batch.size - 1) / batch.size;
     node.total = rows;
     node.shard.reset();
+    return {};
+  }
+  Status operator()(Cache& cache) {
+    HEADRACE_TRY(inherit());
+    if (!in()->indexed)
+      return invalid(
+          "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before it takes "
+          "away; put it before them, or write the elements to files with write()");
+    if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
     return {};
   }
   Status operator()(const OnError& on_error) {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "headrace/core/element_cache.h"
 #include "headrace/formats/source.h"
 #include "headrace/graph/program.h"
 
@@ -53,12 +54,21 @@ struct Batch {
   uint64_t size = 1;
   bool drop_last = false, ragged = false;
 };
+// Elements are made once, as in epoch 0, and kept by what they were made of.
+struct Cache {
+  std::string path;         // a folder; "": in memory
+  uint64_t max_memory = 0;  // bytes; 0: half of what the process may use
+  std::string version;      // of the user's functions below, for files: another one sees none of the old elements
+  std::shared_ptr<MemoryCaches> memory = nullptr;  // filled in by make_node
+  std::string key = "";                            // what decides the elements; filled in when it is lowered
+};
 struct OnError {
   OnErrorPolicy policy = OnErrorPolicy::raise;
 };
 
 using Kind =
-    std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError>;
+    std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError,
+                          Cache>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 inline constexpr uint64_t kInfinite = ~uint64_t{0};

@@ -63,6 +63,20 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
        out);
 }
 
+// Draws below a cache are made once. Functions draw when they ask for a generator.
+void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
+  for (const NodePtr& input : node.inputs) note_frozen_draws(*input, out);
+  const auto* map = node.as<Map>();
+  if (!map) return;
+  for (const Call& call : map->program.steps) {
+    const Value params = call.op->params();
+    const Value* random = params.find("random");
+    if (!call.op->random() || (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
+      continue;
+    note(std::string(call.op->name()) + " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to draw anew", out);
+  }
+}
+
 void collect(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, out);
   if (const auto* read = node.as<Read>()) {
@@ -70,6 +84,7 @@ void collect(const Node& node, std::vector<std::string>& out) {
     if (const std::string missing = missing_shards(*read->source); !missing.empty())
       note(missing + ", by the names of the others", out);
   }
+  if (node.as<Cache>()) note_frozen_draws(*node.input(), out);
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle && is_batched(*node.input()))
     note(

@@ -38,6 +38,11 @@ struct ToValue {
   void operator()(const Batch& b) {
     out.set("size", b.size), out.set("drop_last", b.drop_last), out.set("ragged", b.ragged);
   }
+  void operator()(const Cache& c) {
+    if (!c.path.empty()) out.set("path", c.path);
+    if (c.max_memory > 0) out.set("max_memory", c.max_memory);
+    if (!c.version.empty()) out.set("version", c.version);
+  }
   void operator()(const OnError& e) { out.set("policy", kPolicy[static_cast<size_t>(e.policy)]); }
 };
 
@@ -109,6 +114,15 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   if (verb == "batch") {
     HEADRACE_ASSIGN(const uint64_t size, natural(v, "size"));
     return Kind(Batch{size, flag(v, "drop_last"), flag(v, "ragged")});
+  }
+  if (verb == "cache") {
+    Cache cache;
+    const auto text = [&](std::string_view key) { return v.find(key) && v.find(key)->text() ? *v.find(key)->text() : ""; };
+    cache.path = text("path"), cache.version = text("version");
+    if (v.find("max_memory")) {
+      HEADRACE_ASSIGN(cache.max_memory, natural(v, "max_memory"));
+    }
+    return Kind(std::move(cache));
   }
   if (verb == "on_error") {
     HEADRACE_ASSIGN(const std::string policy, v.get_text("policy"));

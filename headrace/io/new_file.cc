@@ -125,9 +125,14 @@ Status AppendedFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
-Status AppendedFile::finish() {
+Status AppendedFile::flush() {
   HEADRACE_TRY(write(waiting_));
   waiting_.clear();
+  return {};
+}
+
+Status AppendedFile::finish() {
+  HEADRACE_TRY(flush());
   if (::close(std::exchange(descriptor_, -1)) != 0) return system_error("cannot write", path_);
   return {};
 }

@@ -113,6 +113,8 @@ class LevelBody final : public Body {
   bool gather(Ticket& ticket, const Part& part) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;
+  Status run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                    std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
   // A position of an order, to be tried with the innermost `replaces` of its leaf's on_error("replace") in

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
         "in it");
   auto pool = Pool::make(memory_budget == 0 ? usable_memory_bytes() / 4 : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
-  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, {}, true, std::move(fetcher)));
+  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
   if (!pipeline.level) return invalid("shard: steps= has no random access");
   auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
   HEADRACE_TRY(out->prepare());

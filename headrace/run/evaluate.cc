@@ -42,7 +42,7 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
   Status status;
   for (size_t p = 0; p < programs.size() && status.ok(); ++p) {
     const Program& program = programs[p];
-    failed_ = p;
+    at_ = p, failed_ = before_ + p;
     values_.resize(static_cast<size_t>(program.num_values()));
     const auto engine_field = [&](int field) -> Operand {
       if (field == kValidField) {
@@ -143,7 +143,7 @@ Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& wh
   const Box whole{0, 0, image[0], image[1]};
   Box box;
   for (const PartReader& at : call.part_readers) {
-    const Call& reader = chain_[failed_ + at.program].steps[at.step];
+    const Call& reader = chain_[at_ + at.program].steps[at.step];
     const auto part = reader.op->reads(image, key_of(reader, who));
     if (!part.ok() || part->empty()) return whole;
     box = box.around(*part);

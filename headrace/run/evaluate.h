@@ -43,7 +43,10 @@ class Evaluator {
   Status run_or_pass(std::span<const Program> programs, const Schema& schema, std::span<const Operand> fields,
                      const Identity& who, std::span<const MutView> slots, std::span<Tensor> out);
   static constexpr size_t kBeforePrograms = ~size_t{0};
-  void begin() { failed_ = kBeforePrograms, failed_at_ = nullptr; }  // a new sample: nothing has failed yet
+  // A new sample, or what follows its first programs: nothing has failed yet.
+  void begin(size_t programs_before = 0) {
+    failed_ = kBeforePrograms, failed_at_ = nullptr, before_ = programs_before;
+  }
   size_t failed() const { return failed_; }
   // The user's line of the operator that failed: " (map at train.py:31)", or nothing.
   std::string failed_at() const { return failed_at_ && !failed_at_->empty() ? " (" + *failed_at_ + ")" : ""; }
@@ -72,7 +75,9 @@ class Evaluator {
   Counters* counters_;
   uint64_t seed_;
   bool write_into_slot_;
-  std::span<const Program> chain_;  // under way, of which program failed_ runs
+  std::span<const Program> chain_;  // under way
+  size_t at_ = 0;                   // of those, the one that runs
+  size_t before_ = 0;               // programs of the sample that ran before them
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
   uint64_t samples_ = 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "headrace/run/disk_cache.h"
+#include "headrace/run/machine.h"
+
 namespace headrace {
 
 uint64_t Level::size(uint64_t epoch, const Start& start) const {
@@ -71,6 +74,23 @@ class Lowering {
       leaf.replaces.push_back({leaf.programs.size(), marks_, order.get(), *node.input()->total});
     }
     return Order::mark(std::move(order), marks_++);
+  }
+  Made lower(const Node& node, const Cache& cache) {
+    const size_t first = level_.leaves.size();
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
+    std::shared_ptr<ElementCache> elements;
+    if (cache.path.empty()) {
+      elements = cache.memory->of(cache.key, most);
+    } else {
+      HEADRACE_ASSIGN(elements, disk_cache(cache.path, cache.key));
+    }
+    for (size_t i = first; i < level_.leaves.size(); ++i) {
+      LeafPlan& leaf = level_.leaves[i];
+      if (!leaf.source) return invalid("cache: keeps samples, and stands after a verb that joins several; put it before");
+      leaf.caches.push_back({leaf.programs.size(), i - first, elements});
+    }
+    return order;
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));

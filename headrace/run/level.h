@@ -34,6 +34,12 @@ struct LeafPlan {
     uint64_t total = 0;            // positions of that
   };
   std::vector<Replace> replaces;  // innermost first
+  struct Cached {
+    size_t covered = 0;  // programs before this cache
+    uint64_t leaf = 0;   // this leaf among those below it
+    std::shared_ptr<ElementCache> elements;
+  };
+  std::vector<Cached> caches;  // innermost first
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
 };

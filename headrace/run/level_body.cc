@@ -133,7 +133,8 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
 bool LevelBody::gather(Ticket& ticket, const Part& part) const {
   const Level& rows = *ticket.batch->rows;
   const LeafPlan& leaf = rows.leaves[0];
-  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty())
+  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty() ||
+      !leaf.caches.empty())
     return false;
   const Block& block = *resident_[leaf.ordinal];
   std::vector<uint64_t> indices(part.count);
@@ -152,7 +153,7 @@ bool LevelBody::gather(Ticket& ticket, const Part& part) const {
 std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part) const {
   if (level.leaves.size() != 1) return nullptr;
   const LeafPlan& leaf = level.leaves[0];
-  if (!leaf.source || !leaf.replaces.empty() || (part.blocks.empty() && !leaf.source->resident()))
+  if (!leaf.source || !leaf.replaces.empty() || !leaf.caches.empty() || (part.blocks.empty() && !leaf.source->resident()))
     return nullptr;
   std::shared_ptr<const void> out;
   for (const Program& program : leaf.programs)
@@ -276,6 +277,7 @@ Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evalu
 Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                            std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
   evaluator.begin();
+  if (!leaf.caches.empty()) return run_cached(leaf, row, evaluator, slots, out, who);
   std::vector<Tensor> fields;
   std::vector<Operand> operands;
   const auto mark = evaluator.scratch().mark();

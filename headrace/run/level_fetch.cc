@@ -22,6 +22,11 @@ size_t small_ones(std::span<const Extent> extents) {
   return n;
 }
 
+bool is_kept(const LeafPlan& leaf, const Position& at) {
+  return std::ranges::any_of(
+      leaf.caches, [&](const LeafPlan::Cached& cache) { return cache.elements->has({cache.leaf, at.index}); });
+}
+
 size_t large_ones(std::span<const Extent> extents) {
   const auto is_small = [](const Extent& extent) { return extent.length <= kSmallSample; };
   return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
@@ -43,9 +48,13 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   part.failures.assign(part.count, Status());
   for (size_t i = 0; i < part.count;) {  // runs of rows of one leaf
     const uint32_t ordinal = part.at[i].leaf;
-    size_t end = i + 1;
-    while (end < part.count && part.at[end].leaf == ordinal) ++end;
     const LeafPlan& leaf = level.leaves[ordinal];
+    if (is_kept(leaf, part.at[i])) {  // nothing needs to be read
+      ++i;
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < part.count && part.at[end].leaf == ordinal && !is_kept(leaf, part.at[end])) ++end;
     if (leaf.source && !leaf.source->resident()) {
       RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters);
       // Memory for the first rows only: run() reads the others, when those are done with.
@@ -117,7 +126,7 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
 // way then says in words. `fields` is memory to use again.
 bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
   const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  if (leaf.rows || !leaf.programs.empty() || part.blocks.empty() || !part.blocks[i]) return false;
+  if (leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() || !part.blocks[i]) return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
   const size_t n = part.first + i;
   for (size_t f = 0; f < fields.size(); ++f) {

@@ -401,7 +401,16 @@ Value LoaderImpl::report() const {
   std::vector<const Counters*> counters;
   for (const auto& w : cpu_) counters.push_back(&w->counters);
   for (const auto& w : io_) counters.push_back(&w->counters);
-  return make_report(totals, counters, pipeline_.operators, pool_->ledger());
+  Value out = make_report(totals, counters, pipeline_.operators, pool_->ledger());
+  Value::List caches;
+  for (const auto& cache : pipeline_.caches) {
+    Value one;
+    one.set("elements", uint64_t{cache->size()});
+    if (const std::string trouble = cache->trouble(); !trouble.empty()) one.set("trouble", trouble);
+    caches.push_back(std::move(one));
+  }
+  out.set("caches", std::move(caches));
+  return out;
 }
 
 std::string LoaderImpl::explain() const {
@@ -444,7 +453,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
   HEADRACE_ASSIGN(Pipeline pipeline,
-                  lower(plan, options.rewrites_off, options.deterministic, std::move(fetcher),
+                  lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0));
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

@@ -69,6 +69,33 @@ NodePtr place_shard(const NodePtr& node) {
   return made ? made : out;
 }
 
+// What decides an element that is kept: the plan below, the data, and, where it draws, what it draws from.
+std::string cache_key(const NodePtr& below, uint64_t seed) {
+  std::string out = fingerprint(below, 0), draws;
+  each_call(*below, [&](const Call& call) {
+    if (call.op->random()) draws += " " + std::to_string(call.ordinal);
+  });
+  if (draws.empty()) return hash_text(out);
+  const auto add_reads = [&](const Node& node, const auto& self) -> void {
+    if (const auto* read = node.as<Read>()) draws += " " + std::to_string(read->ordinal);
+    for (const NodePtr& input : node.inputs) self(*input, self);
+  };
+  add_reads(*below, add_reads);
+  return hash_text(out + " seed " + std::to_string(seed) + draws);
+}
+
+NodePtr with_cache_keys(const NodePtr& node, uint64_t seed) {
+  std::vector<NodePtr> inputs;
+  for (const NodePtr& input : node->inputs) inputs.push_back(with_cache_keys(input, seed));
+  auto out = std::make_shared<Node>(*node);
+  out->inputs = std::move(inputs);
+  if (auto* cache = std::get_if<Cache>(&out->kind)) {
+    cache->key = cache_key(node->input(), seed);
+    if (!cache->version.empty()) cache->key = hash_text(cache->key + cache->version);
+  }
+  return out;
+}
+
 void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {
   mark_part_readers(chain);
   for (size_t p = 0; p < chain.size(); ++p)
@@ -82,9 +109,22 @@ void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {
     }
 }
 
+void list_caches(const Level& level, std::vector<std::shared_ptr<ElementCache>>& out) {
+  for (const LeafPlan& leaf : level.leaves) {
+    for (const LeafPlan::Cached& cache : leaf.caches)
+      if (std::ranges::find(out, cache.elements) == out.end()) out.push_back(cache.elements);
+    if (leaf.rows) list_caches(*leaf.rows, out);
+  }
+}
+
 void mark_and_note_parts(Level& level, Pipeline& pipeline) {
   for (LeafPlan& leaf : level.leaves) {
-    mark_and_note_parts(leaf.programs, pipeline);
+    size_t first = 0;  // what is kept is kept whole
+    for (const LeafPlan::Cached& cache : leaf.caches) {
+      mark_and_note_parts(std::span(leaf.programs).subspan(first, cache.covered - first), pipeline);
+      first = cache.covered;
+    }
+    mark_and_note_parts(std::span(leaf.programs).subspan(first), pipeline);
     if (leaf.rows) mark_and_note_parts(*leaf.rows, pipeline);
   }
 }
@@ -112,6 +152,7 @@ class Lowering {
     uint32_t leaves = 0;
     HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
     mark_and_note_parts(*lowered, pipeline_);
+    list_caches(*lowered, pipeline_.caches);
     std::optional<Shard> dealt;
     if (inexact_) dealt = std::exchange(lowered->shard, std::nullopt);
     const std::shared_ptr<const Level> made = std::move(lowered);
@@ -206,6 +247,7 @@ class Lowering {
     return concatenate_stream(std::move(children));
   }
   Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
+  Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
 
   Pipeline& pipeline_;
   bool ordered_;
@@ -299,10 +341,11 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 
 }  // namespace
 
-Result<Pipeline> lower(const NodePtr& root, const std::set<std::string>& rewrites_off, bool ordered,
+Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off, bool ordered,
                        std::shared_ptr<Fetcher> fetcher, size_t point_memory) {
   Pipeline out;
-  const NodePtr placed = without_dead_fields(place_shard(place_on_error(number(root))));
+  const NodePtr placed =
+      with_cache_keys(without_dead_fields(place_shard(place_on_error(number(root)))), seed);
   out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);

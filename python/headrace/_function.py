@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,29 @@ def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tu
         return function(sample, rng=rekeyed.generator)
 
     return functools.wraps(function, updated=())(call)
+
+
+def code_version(slots: Mapping[str, Any]) -> str:
+    """Return a text that changes with the code of the functions among what is bound to a plan."""
+    digest = hashlib.sha256()
+    known = False
+    for slot, bound in sorted(slots.items()):
+        code = getattr(getattr(bound, "func", bound), "__code__", None)
+        if code is not None:
+            known = True
+            digest.update(slot.encode())
+            _add_code(code, digest)
+    return digest.hexdigest()[:32] if known else ""
+
+
+def _add_code(code: types.CodeType, digest: Any) -> None:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _add_code(constant, digest)
+        else:
+            digest.update(repr(constant).encode())
 
 
 def converter(result: str) -> Callable[[Any], Leaves]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from . import _core
 from ._arguments import did_you_mean, flag, names_checked, text, whole_number
 from ._line import users_line
+from ._function import code_version
 from ._mapping import Where, program
 from ._ranks import from_environment
 from ._structure import packer
@@ -221,6 +222,39 @@ class Dataset:
             for slot, bound in other._slots.items()
         }
         return self._then(_core.concatenate([self._node, other._node], users_line()), slots)
+
+    @names_checked
+    def cache(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        max_memory: int | None = None,
+        version: str | None = None,
+    ) -> Dataset:
+        """Make each sample once and keep it: in memory, or in files that later runs and other processes use too.
+
+        What stands before it draws as in epoch 0, whatever epoch makes an element first, and is not run again; the order,
+        and what stands after it, are new in every epoch. Elements are kept by their sample, so `shuffle`, `shard`, `take` and the like
+        may stand before or after it. Put it after what is expensive, and before what draws.
+
+        Args:
+            path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie
+                beside these and are not mixed up with them. Several processes may use it at once. A run that is killed
+                leaves what it kept. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
+                as long as the dataset lives.
+            max_memory: Bytes that the elements in memory may take; half of what this process may use when not given.
+            version: What else decides the elements, for files: data that the plan does not show. The code of Python
+                functions counts by itself, but not of what they call.
+
+        Raises:
+            ValueError: Random access is gone before it, or it stands after a verb that joins samples, such as batch.
+            MemoryError: While running: more than `max_memory`.
+        """
+        where = "" if path is None else os.path.abspath(os.fspath(path))
+        limit = 0 if max_memory is None else whole_number("cache", "max_memory", max_memory, 1)
+        said = "" if version is None else text("cache", "version", version)
+        said += code_version(self._slots) if where else ""
+        return self._then(_core.cache(self._node, where, limit, said, users_line()))
 
     # ---- options
 

@@ -48,6 +48,7 @@ std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks) {
   extra.remove_prefix(blocks * sizeof(LmdbBlock));
   if (head.tensors > extra.size()) return std::nullopt;
   out.tensors = unpack_tensor_protos(extra.substr(0, head.tensors));
+  if (pack_tensor_protos(out.tensors) != extra.substr(0, head.tensors)) return std::nullopt;
   out.keys = extra.substr(head.tensors);
   if (!is_sound(out)) return std::nullopt;
   return out;

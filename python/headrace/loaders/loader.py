@@ -134,6 +134,11 @@ class Loader(Generic[Element]):
         self._knows_epoch = True
         return self
 
+    def _warn_of_caches(self) -> None:
+        for cache in self._core.report()["caches"]:
+            if "trouble" in cache:
+                warnings.warn(f"cache: {cache['trouble']}", RuntimeWarning, stacklevel=3)
+
     def _warn_of_the_same_epoch(self) -> None:
         begins = (self._core.fingerprint, *_rank_and_world(self.dataset._node))
         if not self._knows_epoch and begins in _begun:
@@ -255,6 +260,7 @@ class Iteration(Iterator[Element]):
             self.close()
             raise
         if leaves is None:
+            loader._warn_of_caches()
             self.close()
             raise StopIteration
         return loader._convert(leaves)

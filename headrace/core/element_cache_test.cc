@@ -1,0 +1,83 @@
+#include "headrace/core/element_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+namespace headrace {
+namespace {
+
+BufferPtr buffer_of(const std::vector<std::byte>& bytes) {
+  MutableBufferPtr out = HeapBuffer::make(bytes.size());
+  std::memcpy(out->mutable_data(), bytes.data(), bytes.size());
+  return out;
+}
+
+std::vector<Tensor> some_fields() {
+  Tensor ragged;
+  ragged.dtype = DType::str;
+  ragged.shape = {2};
+  ragged.rows = std::make_shared<const std::vector<Tensor>>(
+      std::vector<Tensor>{text_tensor("one"), text_tensor("")});
+  return {scalar(int64_t{7}), text_tensor("text", DType::bytes), ragged, scalar(0.5)};
+}
+
+TEST(ElementCache, FieldsComeBackFromBytes) {
+  const std::vector<std::byte> packed = pack_fields(some_fields());
+  std::vector<Tensor> fields;
+  ASSERT_TRUE(unpack_fields(buffer_of(packed), fields).ok());
+  ASSERT_EQ(fields.size(), 4u);
+  EXPECT_EQ(*fields[0].view().as<int64_t>(), 7);
+  EXPECT_EQ(std::string(fields[1].view().as<char>(), fields[1].view().size_bytes()), "text");
+  ASSERT_TRUE(fields[2].is_ragged());
+  EXPECT_EQ((*fields[2].rows)[1].shape, Shape({0}));
+  EXPECT_EQ(*fields[3].view().as<double>(), 0.5);
+  EXPECT_EQ(pack_fields(fields), packed);
+}
+
+TEST(ElementCache, BytesCutShortAreRefusedAndSoAreMore) {
+  const std::vector<std::byte> packed = pack_fields(some_fields());
+  std::vector<Tensor> fields;
+  for (size_t size = 0; size < packed.size(); ++size)
+    EXPECT_FALSE(unpack_fields(buffer_of({packed.begin(), packed.begin() + static_cast<ptrdiff_t>(size)}), fields).ok())
+        << size;
+  std::vector<std::byte> longer = packed;
+  longer.push_back({});
+  EXPECT_FALSE(unpack_fields(buffer_of(longer), fields).ok());
+}
+
+TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
+  const auto cache = memory_cache(200);
+  const std::vector<Tensor> fields{scalar(int64_t{1})};
+  EXPECT_TRUE(cache->put({0, 1}, fields).ok());
+  EXPECT_TRUE(cache->put({0, 1}, fields).ok()) << "it is there";
+  EXPECT_TRUE(cache->put({1, 1}, fields).ok());
+  const Status full = cache->put({0, 2}, fields);
+  EXPECT_EQ(full.code(), Code::exhausted);
+  EXPECT_THAT(std::string(full.text()), testing::HasSubstr("wants at least 216 bytes for 3 elements, it may have 200"));
+  EXPECT_TRUE(cache->has({1, 1}));
+  EXPECT_FALSE(cache->has({0, 2}));
+}
+
+TEST(ElementCache, ThreadsShareIt) {
+  const auto cache = memory_cache(size_t{1} << 30);
+  std::vector<std::jthread> threads;
+  for (uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&cache, t] {
+      for (uint64_t i = 0; i < 500; ++i) {
+        const uint64_t index = (i * 7 + t * 13) % 500;
+        std::vector<Tensor> fields;
+        if (!cache->get({0, index}, fields))
+          EXPECT_TRUE(cache->put({0, index}, std::vector<Tensor>{scalar(static_cast<int64_t>(index))}).ok());
+        else
+          EXPECT_EQ(*fields[0].view().as<int64_t>(), static_cast<int64_t>(index));
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(cache->size(), 500u);
+}
+
+}  // namespace
+}  // namespace headrace

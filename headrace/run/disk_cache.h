@@ -1,0 +1,15 @@
+// What `cache(path)` keeps.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "headrace/core/element_cache.h"
+
+namespace headrace {
+
+// In files of a folder, which is made where there is none. `key` names the pipeline and the data: elements of
+// others in the same folder are not seen. Several processes may add at once: each sees what was there when it
+// opened the cache, and what it added itself. Without room on the disk nothing more is kept: see trouble().
+Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key);
+
+}  // namespace headrace

@@ -1,0 +1,55 @@
+// Elements of leaves with caches: from the outermost that has them on, else made and kept on the way.
+#include "headrace/run/body.h"
+
+namespace headrace {
+namespace {
+
+const Schema& schema_after(const LeafPlan& leaf, size_t programs) {
+  return programs == 0 ? leaf.incoming : leaf.programs[programs - 1].schema;
+}
+
+std::vector<Operand> operands_of(const std::vector<Tensor>& fields) {
+  std::vector<Operand> out;
+  for (const Tensor& field : fields) out.push_back({field.view(), &field});
+  return out;
+}
+
+}  // namespace
+
+Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                             std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
+  const std::span<const Program> programs = leaf.programs;
+  std::vector<Tensor> fields;
+  size_t next = leaf.caches.size();  // the first cache that does not have it
+  while (next > 0 && !leaf.caches[next - 1].elements->get({leaf.caches[next - 1].leaf, row.at.index}, fields))
+    --next;
+  if (next == 0) {
+    uint64_t index = leaf.source->place(row.at.index).row;
+    BlockPtr held;
+    if (leaf.source->resident())
+      held = resident_[leaf.ordinal];
+    else {
+      HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
+    }
+    HEADRACE_TRY(held->get(index, fields));
+  }
+  // What is kept does not say when it was made, or for which place.
+  Identity always = who;
+  always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
+  size_t done = next == 0 ? 0 : leaf.caches[next - 1].covered;
+  for (; next < leaf.caches.size(); ++next) {
+    const LeafPlan::Cached& cache = leaf.caches[next];
+    std::vector<Tensor> made(schema_after(leaf, cache.covered).size());
+    evaluator.begin(done);
+    HEADRACE_TRY(evaluator.run_or_pass(programs.subspan(done, cache.covered - done), schema_after(leaf, done),
+                                       operands_of(fields), always, {}, made));
+    HEADRACE_TRY(cache.elements->put({cache.leaf, row.at.index}, made));
+    fields = std::move(made);
+    done = cache.covered;
+  }
+  evaluator.begin(done);
+  return evaluator.run_or_pass(programs.subspan(done), schema_after(leaf, done), operands_of(fields), who, slots,
+                               out);
+}
+
+}  // namespace headrace

@@ -1,0 +1,241 @@
+"""cache(): each sample is made once, and nothing else changes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+
+
+class Counted:
+    """A function that knows how often it ran; its draws show which epoch it drew for."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, x, rng):
+        self.calls += 1
+        return {"x": x, "noise": rng.random(2), "text": "n" * int(x)}
+
+
+def made(elements):
+    return [(int(s["x"]), s["noise"].tobytes(), s["text"]) for s in elements]
+
+
+@pytest.fixture
+def counted():
+    return Counted()
+
+
+@pytest.fixture(params=["memory", "files"])
+def where(request, tmp_path):
+    return None if request.param == "memory" else tmp_path / "kept"
+
+
+def cached(counted, where, size=20):
+    ds = hr.range(size).map(counted, python=True).cache(where)
+    counted.calls = 0  # the one that said what it returns
+    return ds
+
+
+def test_each_sample_is_made_once_in_an_order_that_stays_fresh(counted, where):
+    loader = cached(counted, where).shuffle(seed=3).numpy()
+    first, second = made(loader), made(loader)
+    assert counted.calls == 20
+    assert first != second and sorted(first) == sorted(second)
+
+
+def test_what_is_kept_is_what_epoch_0_makes(counted, where):
+    plain = made(hr.range(20).map(counted, python=True))
+    ds = cached(counted, where)
+    assert made(ds.shuffle(seed=1).at_epoch(5)) == [plain[x] for x in (int(x) for x in hr.range(20).shuffle(seed=1).at_epoch(5))]
+    assert made(ds) == made(ds) == made(ds[i] for i in range(20)) == plain
+    assert counted.calls == 20
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_draws_after_it_are_new_in_every_epoch(where, workers):
+    images = hr.from_arrays({"image": np.arange(20 * 8 * 8 * 3, dtype=np.uint8).reshape(20, 8, 8, 3)})
+
+    def crop(s):
+        return {"image": ops.random_crop(s.image, size=4)}
+
+    plain = images.map(crop).batch(4).options(seed=2).numpy()
+    kept = images.cache(where).map(crop).batch(4).options(seed=2, workers=workers).numpy()
+    for _ in range(2):
+        for a, b in zip(plain, kept, strict=True):
+            assert np.array_equal(a["image"], b["image"])
+
+
+def test_verbs_before_and_after_it_mean_the_same(counted, where):
+    def verbs(ds):
+        return ds.shuffle(seed=4).take(15).repeat(2)
+
+    plain = made(verbs(hr.range(20).map(counted, python=True)))[:15]
+    counted.calls = 0
+    kept = made(hr.range(20).shuffle(seed=4).map(counted, python=True).cache(where).take(15).repeat(2))
+    assert [x for x, _, _ in kept[:15]] == [x for x, _, _ in plain]
+    assert counted.calls < 30
+    ranks = [made(cached(counted, where).shard(rank, 2)) for rank in range(2)]
+    assert sorted(ranks[0] + ranks[1]) == sorted(made(hr.range(20).map(counted, python=True)))
+
+
+def test_a_state_is_that_of_the_same_pipeline(counted, where):
+    ds = cached(counted, where).shuffle(seed=3).batch(4)
+    loader = ds.numpy()
+    it = iter(loader)
+    head = [next(it) for _ in range(2)]
+    state = loader.state_dict()
+    rest = [b["x"].tolist() for b in it]
+    other = ds.numpy()
+    other.load_state_dict(state)
+    assert [b["x"].tolist() for b in other] == rest and len(head) + len(rest) == 5
+
+
+def test_failures_are_not_kept(where):
+    good = []
+
+    def fails_at_first(x):
+        if x == 3 and not good:
+            raise ValueError("not yet")
+        return x * 2
+
+    ds = hr.range(6).map(fails_at_first, python=True).cache(where)
+    with pytest.raises(hr.HeadraceError, match="not yet"):
+        list(ds)
+    assert [int(x) for x in ds.on_error("replace")] == [0, 2, 4, 8, 8, 10]
+    good.append(True)
+    assert [int(x) for x in ds] == [0, 2, 4, 6, 8, 10]
+
+
+def test_too_little_memory_is_an_error_with_both_figures():
+    ds = hr.range(100).map(lambda x: {"x": x, "y": x + 1}).cache(max_memory=1000)
+    with pytest.raises(MemoryError, match=r"cache: wants at least \d+ bytes for \d+ elements, it may have 1000"):
+        list(ds)
+
+
+def test_it_wants_random_access_and_samples():
+    with pytest.raises(ValueError, match="cache: wants random access"):
+        hr.range(9).filter(lambda x: x > 3).cache()
+    with pytest.raises(ValueError, match="cache: keeps samples, and stands after a verb that joins several"):
+        list(hr.range(9).batch(3).cache())
+
+
+def test_a_plan_and_two_pipelines_on_one_cache(tmp_path, counted):
+    ds = hr.range(10).map(lambda x: {"x": x * 2}).cache(tmp_path / "kept", version="2").batch(2)
+    ds.save_plan(tmp_path / "plan.json")
+    loaded = hr.load_plan(tmp_path / "plan.json")
+    assert loaded.plan() == ds.plan() and [b["x"].tolist() for b in loaded] == [b["x"].tolist() for b in ds]
+    kept = cached(counted, None)
+    # The same cache under another seed draws otherwise, and is not the first one's.
+    assert made(kept.options(seed=1)) != made(kept.options(seed=0))
+
+
+# ---- in files
+
+
+def test_another_run_finds_what_the_first_one_kept(tmp_path):
+    script = """
+        import sys, headrace as hr
+        calls = []
+        def count(x):
+            calls.append(x)
+            return {"x": x, "text": str(x)}
+        ds = hr.range(int(sys.argv[2])).map(count, python=True).cache(sys.argv[1])
+        calls.clear()
+        print(sum(int(s["x"]) for s in ds), len(calls))
+    """
+
+    def run(size):
+        command = [sys.executable, "-c", textwrap.dedent(script), tmp_path / "kept", str(size)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run(10) == ["45", "10"]
+    assert run(10) == ["45", "0"]
+    assert run(11) == ["55", "11"], "other data"
+    assert run(10) == ["45", "0"]
+
+
+def test_other_code_is_another_cache(tmp_path):
+    for factor, expected in ((2, [0, 2, 4]), (3, [0, 3, 6])):
+        code = compile(f"def times(x):\n    return x * {factor}\n", "times.py", "exec")
+        space = {}
+        exec(code, space)
+        ds = hr.range(3).map(space["times"], python=True).cache(tmp_path / "kept")
+        assert [int(x) for x in ds] == expected
+    for version, add in (("a", 1), ("b", 2)):  # what the function calls is the user's to tell
+
+        def f(x, add=add):
+            return x + add
+
+        ds = hr.range(3).map(f, python=True).cache(tmp_path / "kept", version=version)
+        assert [int(x) for x in ds] == [add, add + 1, add + 2]
+
+
+def test_damage_and_a_cut_cost_only_their_elements(counted, tmp_path):
+    ds = cached(counted, tmp_path / "kept")
+    whole = made(ds)
+    (data,) = (tmp_path / "kept").glob("*.data")
+    bytes_ = bytearray(data.read_bytes())
+    bytes_[len(bytes_) // 2] ^= 1
+    data.write_bytes(bytes_[: len(bytes_) - 100])
+    counted.calls = 0
+    assert made(ds) == whole and 1 <= counted.calls <= 3
+    assert made(ds) == whole and counted.calls <= 3, "they are kept again"
+    (tmp_path / "kept" / data.name).write_bytes(b"")
+    assert made(ds) == whole
+
+
+def test_a_killed_run_leaves_what_it_kept(tmp_path):
+    script = """
+        import os, signal, sys, numpy as np, headrace as hr
+        def big(x):
+            return {"x": x, "rows": np.full(100_000, x)}
+        for n, s in enumerate(hr.range(40).map(big, python=True).cache(sys.argv[1]).options(workers=1)):
+            if n == 30:
+                os.kill(os.getpid(), signal.SIGKILL)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), tmp_path / "kept"]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert sum(path.stat().st_size for path in (tmp_path / "kept").glob("*.data")) > 20 * 800_000
+
+
+def test_processes_share_it(tmp_path):
+    script = """
+        import sys, headrace as hr
+        ds = hr.range(200).map(lambda x: {"x": x, "y": x * x}).cache(sys.argv[1]).shuffle(seed=int(sys.argv[2]))
+        print(sum(int(s["y"]) for s in ds))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), tmp_path / "kept"]
+    running = [subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, text=True) for i in range(4)]
+    assert {p.communicate()[0].strip() for p in running} == {str(sum(x * x for x in range(200)))}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+def test_a_full_disk_ends_the_cache_and_not_the_run(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", small], check=False, capture_output=True).returncode:
+        pytest.skip("may not mount")
+    try:
+        ds = hr.from_arrays({"x": np.arange(30 * 500_000, dtype=np.uint8).reshape(30, -1)}).cache(small / "kept")
+        with pytest.warns(RuntimeWarning, match="No space left on device; nothing more is kept in"):
+            assert sum(int(s["x"][0]) for s in ds) == sum(i * 500_000 % 256 for i in range(30))
+        del ds
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+def test_the_folder_may_go_away(counted, tmp_path):
+    ds = cached(counted, tmp_path / "kept")
+    whole = made(ds)
+    shutil.rmtree(tmp_path / "kept")
+    assert made(ds) == whole and Path(tmp_path / "kept").is_dir()
