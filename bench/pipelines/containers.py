@@ -3,8 +3,8 @@
     python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--json]
 
 Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes,
-page cache. The files (3.2 GB)
-are made in FOLDER where they are missing; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
+page cache. The files (3.1 GB)
+are made in FOLDER where they are missing, and read once; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
 as `bytes`; "views" and "tensor" are what a reader gives without making bytes. Figures are medians of rounds that alternate.
 """
 
@@ -31,6 +31,8 @@ PEERS = {
     ("lmdb", "random"): ("lmdb", "lmdb-views"),
     ("arrow", "sequential"): ("pyarrow",),
     ("arrow", "random"): ("pyarrow",),
+    ("hdf5", "sequential"): ("h5py", "h5py-256"),
+    ("hdf5", "random"): ("h5py",),
 }
 SLOW = {"webdataset"}  # a hundred times slower at small records: the tarfile of Python
 

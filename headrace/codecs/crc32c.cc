@@ -34,6 +34,10 @@ uint32_t by_table(uint32_t crc, const std::byte* bytes, size_t count) {
 
 constexpr size_t kStream = 1024;  // bytes; below 512 joining streams shows, above 4096 little is left to gain
 
+// Bytes that are fetched from memory before their turn. The processor does so by itself only up to the end of
+// a page; nobody minds when there are none.
+constexpr size_t kAhead = 6 * kStream;
+
 // What kStream zero bytes do to a register, for each byte of it: the register is linear over them.
 constexpr auto kSkip = [] {
   std::array<uint32_t, 32> of_bit{};
@@ -75,6 +79,8 @@ HEADRACE_CRC_TARGET uint32_t by_instruction(uint32_t start, const std::byte* byt
   for (; count >= 3 * kStream; bytes += 3 * kStream, count -= 3 * kStream) {
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < kStream; i += 8) {
+      if (i % 64 == 0)
+        for (size_t n = 0; n < 3; ++n) __builtin_prefetch(bytes + kAhead + n * kStream + i);
       crc = step(crc, load(bytes + i));
       second = step(second, load(bytes + kStream + i));
       third = step(third, load(bytes + 2 * kStream + i));

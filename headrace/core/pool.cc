@@ -65,6 +65,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
     return ledger_;
   }
 
+  BufferPtr lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Use use) override;
   void give_back(void* data, size_t capacity, Use use, bool handed_over);
 
  private:
@@ -99,16 +100,23 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
   std::unordered_map<size_t, std::vector<void*>> free_;  // guarded by mutex_
 };
 
+// A block, or bytes that `owner` keeps.
 class PoolBuffer final : public Buffer {
  public:
-  PoolBuffer(std::byte* data, size_t size, size_t capacity, Use use, std::shared_ptr<PoolImpl> pool)
-      : Buffer(data, size), capacity_(capacity), use_(use), pool_(std::move(pool)) {}
-  ~PoolBuffer() override { pool_->give_back(data_, capacity_, use_, handed_over_); }
+  PoolBuffer(std::byte* data, size_t size, size_t capacity, Use use, std::shared_ptr<PoolImpl> pool,
+             std::shared_ptr<const void> owner = nullptr)
+      : Buffer(data, size),
+        capacity_(capacity),
+        use_(use),
+        pool_(std::move(pool)),
+        owner_(std::move(owner)) {}
+  ~PoolBuffer() override { pool_->give_back(owner_ ? nullptr : data_, capacity_, use_, handed_over_); }
 
   size_t capacity_;
   Use use_;
   bool handed_over_ = false;  // written under the pool's mutex, before the block reaches the consumer
   std::shared_ptr<PoolImpl> pool_;
+  std::shared_ptr<const void> owner_;
 };
 
 MutableBufferPtr PoolImpl::take(size_t size, Use use) {
@@ -140,6 +148,12 @@ MutableBufferPtr PoolImpl::take(size_t size, Use use) {
   return std::make_shared<PoolBuffer>(static_cast<std::byte*>(data), size, capacity, use, shared_from_this());
 }
 
+BufferPtr PoolImpl::lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Use use) {
+  if (!charge(bytes.size(), use)) return nullptr;
+  return std::make_shared<const PoolBuffer>(const_cast<std::byte*>(bytes.data()), bytes.size(), bytes.size(),
+                                            use, shared_from_this(), std::move(owner));
+}
+
 void PoolImpl::hand_over(const Buffer& block) {
   auto* mine = dynamic_cast<const PoolBuffer*>(&block);
   if (!mine || mine->pool_.get() != this) return;
@@ -157,6 +171,7 @@ void PoolImpl::give_back(void* data, size_t capacity, Use use, bool handed_over)
       ledger_.handed_over -= capacity;
     else
       uncharge_locked(capacity, use);
+    if (!data) return;
     if (ledger_.in_use + ledger_.retained + capacity <= ledger_.budget) {
       free_[capacity].push_back(data);
       ledger_.retained += capacity;

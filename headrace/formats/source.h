@@ -37,6 +37,9 @@ struct Extent {
   uint64_t file = 0;  // ordinal in the Source's files; while a Source is opened, in those its maker was given
   uint64_t offset = 0;
   uint64_t length = kToEnd;
+  // May be answered with bytes of a mapped file, which another process can change at any time: whoever says
+  // so looks once at what decides where he looks next, or copies it first.
+  bool mappable = false;
 };
 
 template <class T> using Step = std::variant<std::vector<Extent>, T>;

@@ -1,14 +1,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <system_error>
 
+#include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
 #include "headrace/io/walk.h"
@@ -32,12 +36,46 @@ Result<struct stat> stat_of(const std::string& path) {
   return s;
 }
 
+constexpr uint32_t kTmpfs = 0x01021994;
+
+// 0 where it is not known.
+uint32_t file_system_of(int descriptor) {
+  struct statfs s;
+  return ::fstatfs(descriptor, &s) == 0 ? static_cast<uint32_t>(s.f_type) : 0;
+}
+
+// File systems of this machine's own disks and memory, on which a page that is missing is a short wait. On
+// one of the network it may be a long one, in which the thread answers to nothing; what lies below an overlay
+// is not known.
+bool is_local(int descriptor) {
+  constexpr std::array<uint32_t, 6> kLocal{
+      0xef53,      // ext2, ext3, ext4
+      0x58465342,  // xfs
+      0x9123683e,  // btrfs
+      0xf2f52010,  // f2fs
+      0xca451a4e,  // bcachefs
+      kTmpfs,
+  };
+  return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
+}
+
+// Closed with the last who needs it: the file, or a map of it.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() { ::close(value_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
 class LocalFile final : public OpenFile {
  public:
-  explicit LocalFile(int descriptor) : descriptor_(descriptor) {}
-  ~LocalFile() override { ::close(descriptor_); }
-  LocalFile(const LocalFile&) = delete;
-  LocalFile& operator=(const LocalFile&) = delete;
+  explicit LocalFile(int descriptor)
+      : open_(std::make_shared<const Descriptor>(descriptor)), descriptor_(descriptor) {}
 
   Result<uint64_t> size() override {
     struct stat s;
@@ -56,9 +94,23 @@ class LocalFile final : public OpenFile {
     }
   }
 
+  std::shared_ptr<const FileMap> map() override {
+    if (!is_local(descriptor_)) return nullptr;
+    const auto now = size();
+    return now.ok() ? FileMap::make(descriptor_, open_, *now) : nullptr;
+  }
+
+  bool is_cached(uint64_t offset) override {
+    std::byte byte;
+    const iovec to{&byte, 1};
+    const ssize_t count = ::preadv2(descriptor_, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    return count == 1 || (count < 0 && errno == EOPNOTSUPP && file_system_of(descriptor_) == kTmpfs);
+  }
+
  private:
   static Status read_error() { return {Code::io, "cannot read: " + std::generic_category().message(errno)}; }
-  int descriptor_;
+  std::shared_ptr<const Descriptor> open_;
+  int descriptor_;  // of open_
 };
 
 class FileStore final : public Store {

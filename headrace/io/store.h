@@ -16,12 +16,23 @@
 
 namespace headrace {
 
+class FileMap;
+
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
   virtual Result<uint64_t> size() = 0;  // now, of what is open
   // Bytes from `offset` into `out`; fewer than asked is allowed, 0 only at the end of the file.
   virtual Result<size_t> read(uint64_t offset, std::span<std::byte> out) = 0;
+
+  // All of the file as it is now, in memory without a copy (file_map.h); another map with each call. Null
+  // where the store has none to offer, and then reading is the way.
+  virtual std::shared_ptr<const FileMap> map() { return nullptr; }
+  // Whether to look at this byte of a map would wait for no disk. A guess; false where nobody knows.
+  virtual bool is_cached(uint64_t offset) {
+    (void)offset;
+    return false;
+  }
 };
 
 struct FileInfo {
@@ -65,8 +76,8 @@ class Store {
   virtual bool persistent() const { return false; }
 };
 
-// The file system of this machine. pread, no mmap: a file cut short while it is read is an error and not a
-// SIGBUS. Nothing but regular files is ever opened for reading: no pipe, socket or device.
+// The file system of this machine. Reads are pread; maps are guarded, so a file cut short while it is read is
+// an error and not a SIGBUS. Nothing but regular files is ever opened for reading: no pipe, socket or device.
 std::shared_ptr<Store> file_store();
 
 // The bytes at `offset`, as many as `out` holds, or an error that says how many there were.

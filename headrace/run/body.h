@@ -72,6 +72,9 @@ class LevelBody final : public Body {
  public:
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
   Status prepare(Counters& counters);  // open resident sources; before the first ticket
+  // Large bytes that nothing is done with may be those of mapped files. Before the first ticket; REQUIRES:
+  // whoever takes them checks them.
+  void allow_maps() { maps_ = true; }
   void set_starts(Level::Start outer, Level::Start rows) {
     outer_ = outer, rows_ = rows;
   }  // between runs only
@@ -130,19 +133,23 @@ class LevelBody final : public Body {
                  std::span<Tensor> out, Identity& who) const;
   Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                             uint64_t* in_block) const;
+  // All of a part; with `seen`, as Fetcher::block().
+  Status fetch_part(const Ticket& ticket, Part& part, Counters& counters, std::vector<Mapped>* seen) const;
   // Rows [first, end) of a part, all of `leaf`: small ones together, others block by block. Only `exhausted`
   // comes back, with the row it stopped at.
-  RowStatus fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters) const;
-  RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end,
-                         Counters& counters) const;
+  RowStatus fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
+                       std::vector<Mapped>* seen) const;
+  RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
+                         std::vector<Mapped>* seen) const;
   bool pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const;
   bool pass_all(Ticket& ticket, const Part& part) const;
+  bool may_map(const Ticket& ticket, const Part& part) const;
 
   std::shared_ptr<const Level> level_;
   Level::Start outer_, rows_;
   std::shared_ptr<Fetcher> fetcher_;
   std::vector<BlockPtr> resident_;  // by ordinal of the leaf; null for what is read
-  bool makes_batches_ = false;
+  bool makes_batches_ = false, maps_ = false;
 };
 
 class SampleBody final : public Body {

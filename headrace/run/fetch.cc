@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/io/file_map.h"
 #include "headrace/run/evaluate.h"
 
 namespace headrace {
@@ -28,25 +29,30 @@ bool file_per_sample(const Source& source) { return source.num_files() >= source
 
 }  // namespace
 
-Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters) {
+Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters,
+                                std::vector<Mapped>* seen) {
   // A source without files answers each time it is asked: a user's __getitem__ may draw.
   const bool keep = source.resident() || (source.num_files() > 0 && !file_per_sample(source));
-  if (!keep) return open(source, block, counters);
+  if (!keep) return open(source, block, counters, nullptr);
   {
     std::lock_guard lock(mutex_);
     for (auto it = kept_.begin(); it != kept_.end(); ++it)
-      if (it->source == &source && it->block == block) {
+      if (it->source == &source && it->block == block && (seen || it->mapped.empty())) {
         kept_.splice(kept_.begin(), kept_, it);
+        if (seen) seen->insert(seen->end(), it->mapped.begin(), it->mapped.end());
         return kept_.front().value;
       }
   }
-  auto opened = open(source, block, counters);
-  if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters);
+  const size_t before = seen ? seen->size() : 0;
+  auto opened = open(source, block, counters, seen);
+  if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters, seen);
   if (!opened.ok()) return opened;
+  std::vector<Mapped> mapped;
+  if (seen) mapped.assign(seen->begin() + static_cast<std::ptrdiff_t>(before), seen->end());
   const auto ledger = pool_->ledger();
   if (ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 4) forget();
   std::lock_guard lock(mutex_);
-  kept_.push_front({&source, block, *opened});
+  kept_.push_front({&source, block, *opened, std::move(mapped)});
   if (kept_.size() > kKeptBlocks) kept_.pop_back();
   return opened;
 }
@@ -122,7 +128,8 @@ Result<BlockPtr> Fetcher::charged(BlockPtr block) {
   });
 }
 
-Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters) {
+Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters,
+                               std::vector<Mapped>* seen) {
   const auto opening = source.open(block);
   std::vector<BufferPtr> bytes;
   while (true) {
@@ -130,7 +137,7 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
     if (auto* value = std::get_if<BlockPtr>(&step)) return charged(std::move(*value));
     bytes.clear();
     for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
-      HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters));
+      HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters, seen));
       bytes.push_back(std::move(buffer));
     }
   }
@@ -157,9 +164,36 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
   return shared;
 }
 
-Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Counters& counters) {
+// The bytes in a map, or null where to read them is better.
+Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
+                                std::vector<Mapped>& seen) {
+  const auto [least, most] = kMappable;
+  if (!extent.mappable || extent.length < least || extent.length > most) return BufferPtr();
+  // What is on disk is read: so the kernel sees in which order, and reads ahead.
+  if (!file->is_cached(extent.offset + extent.length / 2)) return BufferPtr();
+  const std::shared_ptr<const FileMap> map = maps_.of(file, extent.length);
+  if (!map || !map->covers(extent.offset, extent.length)) return BufferPtr();
+  BufferPtr buffer = pool_->lend(map->bytes(extent.offset, extent.length), map, Use::encoded);
+  if (!buffer) return over_budget(extent.length, *pool_, "sample");
+  map->touch(extent.offset, extent.length);
+  seen.push_back({map, extent.offset, extent.length});
+  return buffer;
+}
+
+Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Counters& counters,
+                                std::vector<Mapped>* seen) {
   const uint64_t begin = now_ns();
   HEADRACE_ASSIGN(const std::shared_ptr<OpenFile> opened, file(source, extent.file));
+  if (stop_ && stop_->raised()) return stopped();
+  if (seen) {
+    HEADRACE_ASSIGN(BufferPtr looked, look(opened, extent, *seen));
+    if (looked) {
+      counters.io_reads.add(1);
+      counters.io_bytes.add(looked->size());
+      counters.io_ns.add(now_ns() - begin);
+      return looked;
+    }
+  }
   // Little that ends beyond the file is told by the read itself, which saves a look at the file for each
   // record.
   const bool little = extent.length <= kLittle;

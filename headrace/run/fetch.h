@@ -13,6 +13,7 @@
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 #include "headrace/run/counters.h"
+#include "headrace/run/maps.h"
 
 namespace headrace {
 
@@ -24,8 +25,10 @@ class Fetcher {
       : store_(std::move(store)), pool_(std::move(pool)), stop_(std::move(stop)) {}
 
   // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
-  // now.
-  Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters);
+  // now. With `seen`, large bytes may be those of mapped files, and are added to it: whether they were the
+  // file's is known only after they were looked at.
+  Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters,
+                         std::vector<Mapped>* seen = nullptr);
   // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read.
   // REQUIRES: `extents` are what the source said of them.
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
@@ -35,14 +38,18 @@ class Fetcher {
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
   Result<BlockPtr> charged(BlockPtr block);
-  Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters);
-  Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters);
+  Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters, std::vector<Mapped>* seen);
+  Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters,
+                         std::vector<Mapped>* seen);
+  Result<BufferPtr> look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
+                         std::vector<Mapped>& seen);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);
 
   struct Kept {
     const Source* source;
     uint64_t block;
     BlockPtr value;
+    std::vector<Mapped> mapped;  // what of it is
   };
   std::shared_ptr<Store> store_;
   std::shared_ptr<Pool> pool_;
@@ -55,6 +62,7 @@ class Fetcher {
     std::shared_ptr<OpenFile> file;
   };
   std::list<OpenedFile> files_;  // newest first; guarded by mutex_
+  Maps maps_;
 };
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/io/file_map.h"
 #include "headrace/run/body.h"
 
 namespace headrace {
@@ -32,6 +33,19 @@ size_t large_ones(std::span<const Extent> extents) {
   return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
 }
 
+// Large bytes may stay where the file is mapped. Of anything else, who takes it would not think that it can
+// change while he looks, or that he may not write into it.
+Tensor without_map(Tensor field) {
+  if (!field.buffer || field.is_ragged()) return field;
+  const View view = field.view();
+  const size_t size = view.size_bytes();
+  if ((field.dtype == DType::bytes && size >= kMappable.least) || !is_mapped(view.data)) return field;
+  const MutableBufferPtr copy = HeapBuffer::make(size);
+  if (size > 0) std::memcpy(copy->mutable_data(), view.data, size);
+  field.buffer = copy, field.offset = 0;
+  return field;
+}
+
 }  // namespace
 
 std::string where(const LeafPlan& leaf, const Position& at) {
@@ -41,8 +55,30 @@ std::string where(const LeafPlan& leaf, const Position& at) {
 }
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
+  std::vector<Mapped> seen;
+  Status status = fetch_part(ticket, part, counters, may_map(ticket, part) ? &seen : nullptr);
+  part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part);
+  if (seen.empty() || (part.has_passed && are_intact(seen))) return status;
+  // A file changed, or something else is wrong: then all is read, and what is wrong is said as always.
+  if (part.has_passed) ticket.take_back(part);
+  HEADRACE_TRY(fetch_part(ticket, part, counters, nullptr));
+  part.has_passed = pass_all(ticket, part);
+  return {};
+}
+
+// Whether all rows of a part only pass: then nobody looks at their bytes but we, now, and the consumer.
+bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
+  if (!maps_ || !ticket.batch || !ticket.batch->programs.empty()) return false;
+  return std::ranges::all_of(part.at, [&](const Position& at) {
+    const LeafPlan& leaf = ticket.batch->rows->leaves[at.leaf];
+    return leaf.source && leaf.programs.empty();
+  });
+}
+
+Status LevelBody::fetch_part(const Ticket& ticket, Part& part, Counters& counters,
+                             std::vector<Mapped>* seen) const {
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   part.blocks.assign(part.count, nullptr);
   part.rows.assign(part.count, 0);
   part.failures.assign(part.count, Status());
@@ -56,13 +92,12 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
     size_t end = i + 1;
     while (end < part.count && part.at[end].leaf == ordinal && !is_kept(leaf, part.at[end])) ++end;
     if (leaf.source && !leaf.source->resident()) {
-      RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters);
+      RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters, seen);
       // Memory for the first rows only: run() reads the others, when those are done with.
       if (!stopped_at.status.ok()) return stopped_at.row == 0 ? std::move(stopped_at.status) : Status();
     }
     i = end;
   }
-  part.has_passed = ticket.batch && pass_all(ticket, part);
   return {};
 }
 
@@ -78,11 +113,11 @@ bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
 }
 
 RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end,
-                                Counters& counters) const {
+                                Counters& counters, std::vector<Mapped>* seen) const {
   std::vector<uint64_t> indices(end - first);
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
-  if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters);
+  if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters, seen);
   for (size_t i = first, n = 0; i < end; i += n) {
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
     n = small_ones(next);
@@ -94,14 +129,14 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
     } else {
       n = large_ones(next);
     }
-    RowStatus stopped_at = fetch_blocks(leaf, part, i, i + n, counters);
+    RowStatus stopped_at = fetch_blocks(leaf, part, i, i + n, counters, seen);
     if (!stopped_at.status.ok()) return stopped_at;
   }
   return {};
 }
 
 RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end,
-                                  Counters& counters) const {
+                                  Counters& counters, std::vector<Mapped>* seen) const {
   uint64_t before = 0;
   for (size_t i = first; i < end; ++i) {
     const Place wanted = leaf.source->place(part.at[i].index);
@@ -111,7 +146,7 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
       continue;
     }
     before = wanted.block;
-    auto block = fetcher_->block(*leaf.source, wanted.block, counters);
+    auto block = fetcher_->block(*leaf.source, wanted.block, counters, seen);
     if (block.ok())
       part.blocks[i] = *std::move(block);
     else if (block.status().code() == Code::exhausted)
@@ -136,7 +171,7 @@ bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Ten
   }
   for (size_t f = 0; f < fields.size(); ++f) {
     if (!ticket.slots[f].data) {
-      (*ticket.rows[f])[n] = std::move(fields[f]);
+      (*ticket.rows[f])[n] = maps_ ? without_map(std::move(fields[f])) : std::move(fields[f]);
       continue;
     }
     const View view = fields[f].view();

@@ -455,6 +455,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0));
+  if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),

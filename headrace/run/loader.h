@@ -22,6 +22,9 @@ struct LoaderOptions {
   // Find out on the way where the rows of JPEG files begin, and use that from the next epoch and run on
   // (docs/jpeg.md); the same bytes.
   bool checkpoints = true;
+  // Large bytes of a batch that go through no operator may be those of the file itself, mapped: no copy is
+  // made. Who takes them asks check_intact() (io/file_map.h) after he has looked at them.
+  bool map_files = false;
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
   std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed

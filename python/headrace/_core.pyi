@@ -13,7 +13,8 @@ class BytesColumn(Sequence[bytes]):
     A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.
 
     It shares the batch's memory, which stays as long as the column or a view does. It compares, prints and
-    pickles as the list of its rows.
+    pickles as the list of its rows. Large rows may lie in the file itself (options(map_files=)): a copy of one
+    whose file became shorter meanwhile raises OSError, a view shows zeros.
     """
 
     def __len__(self) -> int: ...

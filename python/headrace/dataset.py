@@ -270,6 +270,7 @@ class Dataset:
         deterministic: bool | None = None,
         rewrites: Mapping[str, bool] | bool | None = None,
         checkpoints: bool | None = None,
+        map_files: bool | None = None,
         trace: str | os.PathLike[str] | None = None,
     ) -> Dataset:
         """Set how a run goes; what is left out stays as it was.
@@ -284,6 +285,8 @@ class Dataset:
             rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
             checkpoints: Remember where rows of JPEG files begin, which spares decode_image(match="fast") work from
                 the second epoch on; kept in the user's cache folder (True). Results are the same.
+            map_files: Let a batch's large `bytes` that go through no operator lie in the files themselves, mapped, where
+                they are in memory and on a local file system; no copy is made (True). Results are the same.
             trace: File for a Chrome/Perfetto trace of the first iteration.
         """
         numbers = {
@@ -299,6 +302,8 @@ class Dataset:
             merged["deterministic"] = flag("options", "deterministic", deterministic)
         if checkpoints is not None:
             merged["checkpoints"] = flag("options", "checkpoints", checkpoints)
+        if map_files is not None:
+            merged["map_files"] = flag("options", "map_files", map_files)
         if trace is not None:
             merged["trace"] = os.fspath(trace)
         if isinstance(rewrites, bool):

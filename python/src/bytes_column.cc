@@ -1,5 +1,8 @@
 #include "bytes_column.h"
 
+#include "errors.h"
+#include "headrace/io/file_map.h"
+#include "headrace/run/maps.h"
 #include "tensors.h"
 
 namespace headrace::python {
@@ -9,13 +12,21 @@ constexpr const char* kDoc =
     "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
     "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
     "and\n"
-    "pickles as the list of its rows.";
+    "pickles as the list of its rows. Large rows may lie in the file itself (options(map_files=)): a copy of "
+    "one\n"
+    "whose file became shorter meanwhile raises OSError, a view shows zeros.";
 
 struct BytesColumn {
   std::shared_ptr<const std::vector<Tensor>> rows;
 };
 
 const std::vector<Tensor>& rows_of(PyObject* self) { return *nb::inst_ptr<BytesColumn>(self)->rows; }
+
+// That what was copied or is going to be seen is what the file had.
+void check_row(const Tensor& row) {
+  if (!row.buffer || static_cast<size_t>(row.shape[0]) < kMappable.least) return;
+  check(check_intact({row.buffer->data() + row.offset, static_cast<size_t>(row.shape[0])}));
+}
 
 Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(rows_of(self).size()); }
 
@@ -27,8 +38,15 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   }
   const Tensor& row = rows[static_cast<size_t>(index)];
   const std::byte* data = row.buffer ? row.buffer->data() + row.offset : nullptr;
-  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data),
-                                   static_cast<Py_ssize_t>(row.shape[0]));
+  nb::object made = nb::steal(
+      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data), static_cast<Py_ssize_t>(row.shape[0])));
+  try {
+    if (made.is_valid()) check_row(row);
+  } catch (nb::python_error& error) {
+    error.restore();
+    return nullptr;
+  }
+  return made.release().ptr();
 }
 
 // An index from either end, or a slice: a list.
@@ -69,6 +87,7 @@ PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
 nb::list views(const BytesColumn& column) {
   nb::list out;
   for (const Tensor& row : *column.rows) {
+    check_row(row);
     nb::object view = nb::steal(PyMemoryView_FromObject(memory_of(row).ptr()));
     if (!view.is_valid()) throw nb::python_error();
     out.append(std::move(view));

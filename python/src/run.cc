@@ -20,6 +20,7 @@ namespace headrace::python {
 
 LoaderOptions loader_options(const nb::dict& options) {
   LoaderOptions out;
+  out.map_files = true;  // BytesColumn checks
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
     if (name == "seed")
@@ -38,6 +39,8 @@ LoaderOptions loader_options(const nb::dict& options) {
       out.rewrites_off = nb::cast<std::set<std::string>>(value);
     else if (name == "checkpoints")
       out.checkpoints = nb::cast<bool>(value);
+    else if (name == "map_files")
+      out.map_files = nb::cast<bool>(value);
     else if (name == "trace")
       out.trace = nb::cast<std::string>(value);
     else

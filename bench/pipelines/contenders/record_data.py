@@ -5,6 +5,7 @@
 Beside each lies `<file>.extents.npy`: where each record lies in its file, what a loop of pread reads.
 """
 
+import os
 import random
 import struct
 import sys
@@ -18,11 +19,11 @@ import numpy as np
 
 LARGE, SMALL = 110_000, 100
 RECORDS = {LARGE: 4_096, SMALL: 204_800}
-CONTAINERS = ("tfrecord", "recordio", "webdataset", "lmdb", "arrow")
+CONTAINERS = ("tfrecord", "recordio", "webdataset", "lmdb", "arrow", "hdf5")
 
 
 def path_of(folder: Path, container: str, size: int) -> Path:
-    endings = {"recordio": "rec", "webdataset": "tar"}
+    endings = {"recordio": "rec", "webdataset": "tar", "hdf5": "h5"}
     return folder / f"{size}.{endings.get(container, container)}"
 
 
@@ -102,13 +103,51 @@ def write_arrow(path: Path, size: int) -> np.ndarray:
     return np.array([(a, b - a) for a, b in pairwise(begins)], np.int64)
 
 
+def write_hdf5(path: Path, size: int) -> np.ndarray:
+    import h5py  # noqa: PLC0415
+
+    count = RECORDS[size]
+    with h5py.File(path, "w") as file:
+        images = file.create_dataset("images", (count,), h5py.vlen_dtype(np.uint8))
+        begins = range(0, count, 4096)
+        every = records(size)
+        for begin in begins:
+            images[begin : begin + 4096] = [
+                np.frombuffer(next(every), np.uint8) for _ in range(min(4096, count - begin))
+            ]
+        file["targets"] = np.arange(count) % 1000
+    return found(path, size)
+
+
+def found(path: Path, size: int) -> np.ndarray:
+    """Where records lie that nothing simple says the place of."""
+    data = path.read_bytes()
+    extents = np.zeros((RECORDS[size], 2), np.int64)
+    at = 0
+    for i, record in enumerate(records(size)):
+        at = data.index(record, at)
+        extents[i] = at, size
+        at += size
+    return extents
+
+
 WRITERS = {
     "tfrecord": write_tfrecord,
     "recordio": write_recordio,
     "webdataset": write_webdataset,
     "lmdb": write_lmdb,
     "arrow": write_arrow,
+    "hdf5": write_hdf5,
 }
+
+
+def read_anew(path: Path) -> None:
+    """Have the page cache hold what was read from disk, in large pieces, and not what was written, in small ones."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        while file.read(1 << 20):
+            pass
 
 
 def make(folder: Path) -> None:
@@ -127,6 +166,7 @@ def make(folder: Path) -> None:
                 print(f"  {path.name}: not made ({error})", file=sys.stderr)
                 continue
             np.save(index, extents)
+            read_anew(path)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ FIELDS = {
     "webdataset": "bin",
     "lmdb": "value",
     "arrow": "image_data",
+    "hdf5": "images",
 }
 
 
@@ -145,6 +146,27 @@ def pyarrow_records() -> Iterator[int]:
     return grouped(records())
 
 
+def h5py_records(at_once: int) -> Iterator[int]:
+    import h5py  # noqa: PLC0415
+
+    file = h5py.File(path)
+    images, targets = file["images"], file["targets"]
+    labels = []
+
+    def records() -> Iterator[bytes]:
+        for i in cycle(indices()):
+            labels.append(int(targets[i]))
+            yield images[i].tobytes()
+
+    def slices() -> Iterator[bytes]:
+        for begin in cycle(range(0, count, at_once)):
+            labels.extend(targets[begin : begin + at_once].tolist())
+            for image in images[begin : begin + at_once]:
+                yield image.tobytes()
+
+    return grouped(records() if at_once == 1 else slices())
+
+
 def spdl_records() -> Iterator[int]:
     import spdl.io  # noqa: PLC0415
 
@@ -178,6 +200,8 @@ READERS = {
     "lmdb": lambda: lmdb_records(buffers=False),
     "lmdb-views": lambda: lmdb_records(buffers=True),
     "pyarrow": pyarrow_records,
+    "h5py": lambda: h5py_records(1),
+    "h5py-256": lambda: h5py_records(256),
     "spdl": spdl_records,
     "webdataset": webdataset_records,
 }

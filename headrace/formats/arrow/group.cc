@@ -112,6 +112,20 @@ class SingleRows final : public Block {
   BufferPtr bytes_;
 };
 
+// The row of a batch that has no other.
+class SingleRow final : public Block {
+ public:
+  explicit SingleRow(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row != 0) return no_row(1, row);
+    fields = fields_;
+    return {};
+  }
+
+ private:
+  std::vector<Tensor> fields_;
+};
+
 // In one read where all of a batch is wanted or it is small. Else its metadata, then the buffers it needs: of
 // some rows first what has a fixed size and the offsets, then what lies between these.
 class OpenGroup final : public Opening<BlockPtr> {
@@ -130,11 +144,12 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
  private:
-  enum class Stage { start, whole, metadata, buffers, rows };
+  enum class Stage { start, single, whole, metadata, buffers, rows };
 
   Result<Step<BlockPtr>> next(std::span<const BufferPtr> bytes) {
     switch (stage_) {
       case Stage::start: return start();
+      case Stage::single: return single(bytes[0]);
       case Stage::whole: return whole(bytes[0]);
       case Stage::metadata: return metadata(bytes[0]);
       case Stage::buffers: return buffers(bytes);
@@ -145,15 +160,33 @@ class OpenGroup final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> ask(Stage next, uint64_t offset, uint64_t length) {
     stage_ = next;
-    return Step<BlockPtr>(std::vector<Extent>{{group_.file, offset, length}});
+    return Step<BlockPtr>(std::vector<Extent>{{group_.file, offset, length, next == Stage::single}});
   }
 
   Result<Step<BlockPtr>> start() {
     const Contents& contents = file_.contents;
     const uint64_t rows = contents.rows_before(group_.batch + 1) - contents.rows_before(group_.batch);
+    if (rows == 1 && !contents.is_compressed && may_be_single_row(*file_.columns))
+      return ask(Stage::single, begin_, length_);
     const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
     if (takes_all || length_ <= kWhole) return ask(Stage::whole, begin_, length_);
     return ask(Stage::metadata, begin_, std::min(length_, kHead));
+  }
+
+  // The bytes may be those of a map: metadata are copied, since they are followed more than once; of the body
+  // each offset is looked at once. What is not that simple is read and done the long way.
+  Result<Step<BlockPtr>> single(const BufferPtr& buffer) {
+    const uint64_t metadata = buffer->size() < kPrefix ? 0 : metadata_length(buffer->bytes());
+    if (metadata < kPrefix || metadata > buffer->size()) return ask(Stage::whole, begin_, length_);
+    const auto copied = buffer->bytes().first(metadata);
+    const std::vector<std::byte> bytes(copied.begin(), copied.end());
+    HEADRACE_ASSIGN(const Message message, Message::read(bytes));
+    HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
+    HEADRACE_TRY(batch.fits(*file_.layout));
+    const Bytes body{buffer, metadata, buffer->size() - metadata};
+    std::vector<Tensor> fields;
+    if (!read_single_row(*file_.columns, batch, body, fields)) return ask(Stage::whole, begin_, length_);
+    return Step<BlockPtr>(std::make_shared<SingleRow>(std::move(fields)));
   }
 
   Result<Step<BlockPtr>> whole(const BufferPtr& buffer) {
@@ -207,7 +240,9 @@ class OpenGroup final : public Opening<BlockPtr> {
     std::vector<Extent> extents;
     for (const RowsReader::Wanted& wanted : reader_->wanted()) {
       HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, wanted.cut));
-      extents.push_back({group_.file, body_at_ + piece.offset, piece.length});
+      const bool mappable =
+          wanted.part == RowsReader::Part::data;  // only cut; offsets are checked, then followed
+      extents.push_back({group_.file, body_at_ + piece.offset, piece.length, mappable});
     }
     if (extents.empty()) return made((*std::move(reader_)).finish(), 0);
     return Step<BlockPtr>(std::move(extents));

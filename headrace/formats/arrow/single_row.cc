@@ -63,6 +63,8 @@ bool read_column(const Column& column, const Batch& batch, const Bytes& body, Te
 
 }  // namespace
 
+bool may_be_single_row(const std::vector<Column>& columns) { return std::ranges::all_of(columns, is_plain); }
+
 bool read_single_row(const std::vector<Column>& columns, const Batch& batch, const Bytes& body,
                      std::vector<Tensor>& fields) {
   if (batch.rows() != 1 || batch.codec() != Codec::none || body.size < batch.body()) return false;

@@ -8,6 +8,9 @@
 
 namespace headrace::arrow {
 
+// Whether all columns are of a kind that may go this way.
+bool may_be_single_row(const std::vector<Column>& columns);
+
 // False when a column goes the long way: it has nulls, a dictionary or numbers that are not served as they
 // lie there, or something is wrong with it, which the long way then says. REQUIRES: the batch fits its
 // layout.

@@ -144,7 +144,7 @@ class OpenRows final : public Opening<BlockPtr> {
     for (size_t i = 0; i < file_.datasets.size(); ++i) plan(i);
     find_runs();
     for (const Piece& piece : out_->pieces_)
-      extents_.push_back({ordinal_, piece.begin, piece.end - piece.begin});
+      extents_.push_back({ordinal_, piece.begin, piece.end - piece.begin, true});
     if (extents_.empty()) take_pieces({}), ++stage_;
   }
 

@@ -129,7 +129,9 @@ class OpenValues final : public Opening<BlockPtr> {
       : lmdb_(std::move(lmdb)), file_(file), block_(block) {}
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const RecordExtent& extent = lmdb_->files[file_].extents[block_];
-    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, extent.offset, extent.length}});
+    const bool mappable = lmdb_->values == Lmdb::Values::bytes && lmdb_->files[file_].blocks[block_].is_big;
+    if (bytes.empty())
+      return Step<BlockPtr>(std::vector<Extent>{{file_, extent.offset, extent.length, mappable}});
     return Step<BlockPtr>(std::make_shared<Values>(std::move(lmdb_), file_, block_, bytes[0]));
   }
 

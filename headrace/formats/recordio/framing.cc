@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "headrace/core/little_endian.h"
 
@@ -37,22 +38,22 @@ template <class Take> Status each_part(std::span<const std::byte> bytes, const T
   return {};
 }
 
+// The parts are found once: the bytes may change while they are looked at.
 Result<Tensor> joined(std::span<const std::byte> bytes) {
-  size_t parts = 0, length = 0;
-  HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) { ++parts, length += data.size(); }));
-  length += (parts - 1) * sizeof kRecordioMagic;
+  std::vector<std::span<const std::byte>> parts;
+  HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) { parts.push_back(data); }));
+  size_t length = (parts.size() - 1) * sizeof kRecordioMagic;
+  for (const auto& data : parts) length += data.size();
   const MutableBufferPtr buffer = HeapBuffer::make(length);
   std::byte* out = buffer->mutable_data();
-  bool is_first = true;
-  HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) {
-    if (!is_first) {
+  for (const auto& data : parts) {
+    if (&data != parts.data()) {
       std::memcpy(out, &kRecordioMagic, sizeof kRecordioMagic);
       out += sizeof kRecordioMagic;
     }
     if (!data.empty()) std::memcpy(out, data.data(), data.size());
     out += data.size();
-    is_first = false;
-  }));
+  }
   return Tensor{buffer, 0, DType::bytes, {static_cast<int64_t>(length)}, nullptr};
 }
 

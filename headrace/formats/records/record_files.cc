@@ -122,7 +122,7 @@ class OpenRun final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const uint64_t begin = run_.front().offset, end = run_.back().offset + run_.back().length;
     if (records_->inflated[file_]) return inflate(*records_->inflated[file_], begin, end, bytes);
-    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin}});
+    if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin, true}});
     std::vector<Tensor> fields;
     HEADRACE_TRY(records_->format.read({bytes[0], 0, end - begin}, fields));
     return Step<BlockPtr>(std::make_shared<Alone>(std::move(fields)));

@@ -1,0 +1,58 @@
+// A file's bytes where the kernel has them: mapped for reading, and guarded.
+//
+// When a file that is mapped becomes shorter, or cannot be read, whoever looks at the pages that are gone
+// gets a SIGBUS. Here he gets zeros, and is told when he asks: look first, then call is_intact() or
+// check_intact(). The handler that does this stands only where the process has none; where it has one, there
+// are no maps. The bytes are the file's, so they change when somebody writes into it. All functions may be
+// called from any thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "headrace/core/status.h"
+
+namespace headrace {
+
+class FileMap {
+ public:
+  // The first `size` bytes of the file behind `descriptor`, which `owner` keeps open. Null when it cannot be
+  // mapped or guarded.
+  static std::shared_ptr<const FileMap> make(int descriptor, std::shared_ptr<const void> owner,
+                                             uint64_t size);
+  ~FileMap();
+  FileMap(const FileMap&) = delete;
+  FileMap& operator=(const FileMap&) = delete;
+
+  bool covers(uint64_t offset, uint64_t length) const { return offset <= size_ && length <= size_ - offset; }
+  // REQUIRES: covered. As long as the map lives.
+  std::span<const std::byte> bytes(uint64_t offset, uint64_t length) const {
+    return {data_ + offset, length};
+  }
+  // Look at each page, so that nobody has to wait for them later. REQUIRES: covered.
+  void touch(uint64_t offset, uint64_t length) const;
+  // Whether all that was seen of these bytes was the file's, and the file still has them. REQUIRES: covered.
+  bool is_intact(uint64_t offset, uint64_t length) const;
+  // Give the memory of all pages back; who looks again waits again, a little.
+  void drop_pages() const;
+
+  struct Guard;  // what the handler knows of a map
+
+ private:
+  FileMap(const std::byte* data, uint64_t size, Guard* guard, std::shared_ptr<const void> owner)
+      : data_(data), size_(size), guard_(guard), owner_(std::move(owner)) {}
+
+  const std::byte* data_;
+  uint64_t size_;
+  Guard* guard_;
+  std::shared_ptr<const void> owner_;
+};
+
+// Whether a byte is one of a map's.
+bool is_mapped(const std::byte* byte);
+// The same as FileMap::is_intact() for who has the bytes alone, with the file's name; ok for bytes of no map.
+// REQUIRES: somebody keeps them.
+Status check_intact(std::span<const std::byte> bytes);
+
+}  // namespace headrace

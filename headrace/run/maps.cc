@@ -1,0 +1,47 @@
+#include "headrace/run/maps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headrace/io/file_map.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kAtOnce = uint64_t{32} << 20;  // bytes looked at until maps are given up
+constexpr size_t kRounds = 4;                     // of maps, after which what is still held is given back
+constexpr uint64_t kAround = 64 << 10;  // what the kernel adds to a page that is looked at, if cached
+constexpr size_t kMostFiles = 64;
+
+}  // namespace
+
+bool are_intact(std::span<const Mapped> all) {
+  return std::ranges::all_of(all, [](const Mapped& m) { return m.map->is_intact(m.offset, m.length); });
+}
+
+std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, uint64_t bytes) {
+  Round given_up;
+  std::vector<std::weak_ptr<const FileMap>> oldest;
+  std::shared_ptr<const FileMap> map;
+  {
+    std::lock_guard lock(mutex_);
+    auto at = std::ranges::find(round_, file, &One::file);
+    if (seen_ > kAtOnce || (at == round_.end() && round_.size() == kMostFiles)) {
+      given_up.swap(round_);
+      auto& old = old_.emplace_back();
+      for (const One& one : given_up)
+        if (one.map) old.push_back(one.map);
+      if (old_.size() > kRounds) oldest = std::move(old_.front()), old_.pop_front();
+      seen_ = 0, at = round_.end();
+    }
+    if (at == round_.end()) at = round_.insert(at, {file, file->map()});
+    seen_ += bytes + kAround;
+    map = at->map;
+  }
+  // Whoever still holds bytes of these holds few of them, or for long.
+  for (const auto& old : oldest)
+    if (const auto held = old.lock()) held->drop_pages();
+  return map;
+}
+
+}  // namespace headrace

@@ -1,0 +1,48 @@
+// The maps of the files that a run looks into, and the bound on how much of them is in its memory.
+//
+// Pages that were looked at stay in a process's memory until they are unmapped, and to unmap each record
+// alone costs as much as to copy it. So a map serves for some tens of megabytes, then all are given up for
+// new ones; the old go with the last of their bytes. All methods may be called from several threads.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "headrace/io/store.h"
+
+namespace headrace {
+
+// Bytes of a map that somebody looked at.
+struct Mapped {
+  std::shared_ptr<const FileMap> map;
+  uint64_t offset = 0, length = 0;
+};
+bool are_intact(std::span<const Mapped> all);
+
+// Extents of these lengths are looked at in a map. Shorter ones cost more that way than a read.
+struct LengthRange {
+  uint64_t least, most;
+};
+inline constexpr LengthRange kMappable{32 << 10, 16 << 20};
+
+class Maps {
+ public:
+  // The map of a file, for somebody who will look at so many bytes of it. Null where there is none.
+  std::shared_ptr<const FileMap> of(const std::shared_ptr<OpenFile>& file, uint64_t bytes);
+
+ private:
+  struct One {
+    std::shared_ptr<OpenFile> file;
+    std::shared_ptr<const FileMap> map;  // null: has none
+  };
+  using Round = std::vector<One>;  // maps that are given up together
+  std::mutex mutex_;
+  Round round_;                                                // this and what follows: guarded by mutex_
+  uint64_t seen_ = 0;                                          // bytes through these maps, about
+  std::deque<std::vector<std::weak_ptr<const FileMap>>> old_;  // of the rounds before
+};
+
+}  // namespace headrace

@@ -1,0 +1,149 @@
+"""Large bytes that lie in the mapped file: the same as those that are read, and an error when the file becomes shorter."""
+
+from __future__ import annotations
+
+import faulthandler
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+
+LOCAL = ("ext2/ext3", "xfs", "btrfs", "f2fs", "tmpfs")
+FIELDS = {"tfrecord": "record", "rec": "record", "tar": "bin", "lmdb": "value", "arrow": "bin", "h5": "bin"}
+COUNT = 40
+
+
+@pytest.fixture(autouse=True)
+def _nobody_handles_the_signal(tmp_path: Path) -> Iterator[None]:
+    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
+    if kind.stdout.strip() not in LOCAL:
+        pytest.skip(f"files on {kind.stdout.strip()} are not mapped")
+    was_on = faulthandler.is_enabled()
+    faulthandler.disable()
+    yield
+    if was_on:
+        faulthandler.enable(file=sys.__stderr__)
+
+
+def _records() -> list[bytes]:
+    draw = random.Random(1)
+    return [draw.randbytes(size) for size in ([100_000, 33_000, 40, 70_001, 0, 32_768, 200_000] * 6)[:COUNT]]
+
+
+def _written(tmp_path: Path, ending: str) -> hr.Dataset:
+    path = tmp_path / f"records.{ending}"
+    fields: dict[str, list[Any]] = {"record" if FIELDS[ending] == "record" else "bin": _records()}
+    if ending == "lmdb":
+        fields = {"key": [b"%04d" % i for i in range(COUNT)], "value": _records()}
+    elif ending == "tar":
+        fields["__key__"] = [f"{i:04}" for i in range(COUNT)]
+    hr.from_arrays(fields).write(path)
+    return hr.read_recordio(path, header=False) if ending == "rec" else hr.read(path)
+
+
+def _is_mapped(tmp_path: Path) -> bool:
+    return str(tmp_path) in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.parametrize("ending", FIELDS)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_they_are_what_is_read(tmp_path: Path, ending: str, threads: int) -> None:
+    ds, field = _written(tmp_path, ending).shuffle(seed=3).repeat(2).batch(7), FIELDS[ending]
+    options = {"workers": threads, "io": threads}
+    read = [batch[field] for batch in ds.options(map_files=False, **options)]
+    assert not _is_mapped(tmp_path)
+    seen = [batch[field] for batch in ds.options(**options)]
+    assert _is_mapped(tmp_path)
+    assert [list(column) for column in seen] == [list(column) for column in read]
+    assert [[bytes(v) for v in column.views()] for column in seen] == [list(column) for column in read]
+    assert sorted(row for column in read for row in column) == sorted(_records() * 2)
+    del seen
+    assert not _is_mapped(tmp_path)
+
+
+def test_only_bytes_that_nobody_works_on(tmp_path: Path) -> None:
+    ds = _written(tmp_path, "tfrecord")
+    kept: list[Any] = [
+        list(ds.map(lambda s: s).batch(7)),
+        list(ds.batch(7).map(lambda s: {"x": s.record, "y": s.record})),
+        list(ds.batch(7).unbatch().batch(3)),
+        [sample["record"] for sample in ds],
+        ds[0],
+    ]
+    mapped = _is_mapped(tmp_path)
+    assert kept and not mapped
+
+
+def test_memory_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "large.tfrecord"
+    hr.from_arrays({"record": [bytes([i]) * (1 << 20) for i in range(200)]}).write(path)
+
+    def resident() -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) >> 10
+
+    before, most, kept = resident(), 0, []
+    for epoch in hr.read(path).repeat(4).batch(8).options(workers=1, io=1, ready=2):
+        most = max(most, resident())
+        kept = [*kept[-20:], epoch["record"][:1]]
+        assert _is_mapped(tmp_path)
+    assert most - before < 150  # of 800 MB that were seen
+    held = [batch["record"].views()[0] for batch in hr.read(path).batch(8).options(workers=1, io=1, ready=2)]
+    assert resident() - before < 230  # views of one row in eight keep all maps, but not their pages
+    assert [view[0] for view in held] == list(range(0, 200, 8))
+
+
+CUT = """
+import os, sys
+import headrace as hr
+path, cut = sys.argv[1], int(sys.argv[2])
+loader = iter(hr.read(path).batch(4).options(workers=1, io=1, ready=1))
+batch = next(loader)
+assert path in open("/proc/self/maps").read()
+first = batch["record"][0]
+os.truncate(path, cut)
+try:
+    for more in loader:
+        list(more["record"])
+    print("no error")
+except hr.CorruptSample as error:
+    print("reading:", error)
+for look in (lambda: batch["record"][3], lambda: batch["record"].views()):
+    try:
+        look()
+        print("no error")
+    except OSError as error:
+        print("looking:", error)
+if cut:
+    assert batch["record"][0] == first
+"""
+
+
+@pytest.mark.parametrize("cut", [0, 150_000])
+def test_a_file_that_is_cut_is_an_error_and_not_the_end(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "records.tfrecord"
+    hr.from_arrays({"record": [bytes([i]) * 100_000 for i in range(100)]}).write(path)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT, path, str(cut)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    reading, *looking = done.stdout.splitlines()
+    assert "reading: wanted 100016 bytes at" in reading and "sample " in reading
+    assert len(looking) == 2
+    for line in looking:
+        assert f"of '{path}', which became shorter" in line
+
+
+def test_with_a_handler_of_the_users_files_are_read(tmp_path: Path) -> None:
+    faulthandler.enable(file=sys.__stderr__)
+    batches = [batch["record"] for batch in _written(tmp_path, "tfrecord").batch(7)]
+    mapped = _is_mapped(tmp_path)
+    faulthandler.disable()
+    assert not mapped
+    assert [row for column in batches for row in column] == _records()

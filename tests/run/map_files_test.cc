@@ -1,0 +1,121 @@
+// Batches whose bytes lie in mapped files: the same as those that are read, on any schedule and in any
+// budget; and an error, never a signal or wrong bytes, when the file becomes shorter meanwhile.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "headrace/formats/open.h"
+#include "headrace/formats/tfrecord/testing.h"
+#include "headrace/headrace.h"
+#include "headrace/io/file_map.h"
+#include "headrace/io/testing/temporary_folder.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kRecords = 60;
+
+struct Outcome {
+  std::vector<std::string> rows;
+  std::string failure;
+  size_t mapped = 0;     // rows that were
+  bool is_torn = false;  // a row was handed out and gone when it was looked at
+};
+
+class LoaderMaps : public testing::Test {
+ protected:
+  LoaderMaps() {
+    std::signal(SIGBUS, SIG_DFL);  // sanitizers have a handler, which we would respect
+    for (size_t i = 0; i < kRecords; ++i)
+      records_.emplace_back(10'000 + i * 7919 % 200'000, static_cast<char>('a' + i % 26));
+    write();
+  }
+  std::string path() const { return folder_ / "x.tfrecord"; }
+  void write() const { folder_.write("x.tfrecord", framed(records_)); }
+
+  Outcome run(LoaderOptions options, const std::function<Dataset(Dataset)>& verbs) const {
+    Outcome out;
+    const auto source = open_source(*file_store(), path());
+    if (!source.ok()) return out.failure = source.status().text(), out;
+    auto loader = Loader::make(*verbs(from_source(*source)).node(), options, file_store());
+    if (!loader.ok()) return out.failure = loader.status().text(), out;
+    Sample sample;
+    for (auto more = (*loader)->next(sample);; more = (*loader)->next(sample)) {
+      if (!more.ok()) out.failure = more.status().text();
+      if (!more.ok() || !*more || !take(sample, out)) return out;
+    }
+  }
+
+  static bool take(const Sample& batch, Outcome& out) {
+    for (const Tensor& row : *batch.fields[0].rows) {
+      const View view = row.view();
+      out.mapped += is_mapped(view.data);
+      std::string text(reinterpret_cast<const char*>(view.data), view.size_bytes());
+      out.is_torn = !check_intact(view.bytes()).ok();
+      if (out.is_torn) return false;
+      out.rows.push_back(std::move(text));
+    }
+    return true;
+  }
+
+  TemporaryFolder folder_;
+  std::vector<std::string> records_;
+};
+
+LoaderOptions options(std::optional<uint64_t> seed, bool maps, size_t budget = size_t{64} << 20) {
+  LoaderOptions o;
+  o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3;
+  o.ready = 1 + seed.value_or(2) % 4, o.memory_budget = budget, o.map_files = maps;
+  return o;
+}
+
+Dataset batches(Dataset d) { return d.shuffle({.seed = 3}).repeat(2).batch(7); }
+
+TEST_F(LoaderMaps, AreTheSameOnEverySchedule) {
+  const Outcome read = run(options(0, false), batches);
+  ASSERT_EQ(read.rows.size(), 2 * kRecords) << read.failure;
+  EXPECT_EQ(read.mapped, 0u);
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const Outcome seen = run(options(seed, true), batches);
+    ASSERT_TRUE(seen.rows == read.rows && seen.failure == read.failure) << seed;
+    EXPECT_GT(seen.mapped, kRecords) << seed;
+    EXPECT_LT(seen.mapped, 2 * kRecords) << seed;  // the short ones are read
+  }
+  EXPECT_TRUE(run(options(std::nullopt, true), batches).rows == read.rows);
+}
+
+TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
+  const auto verbs = [](Dataset d) { return d.batch(7); };
+  for (const size_t budget : {100 << 10, 900 << 10, 2 << 20})
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      const Outcome read = run(options(seed, false, budget), verbs),
+                    seen = run(options(seed, true, budget), verbs);
+      EXPECT_TRUE(seen.rows == read.rows) << budget << " " << seed << " " << seen.rows.size();
+      EXPECT_EQ(seen.failure.substr(0, 60), read.failure.substr(0, 60));
+    }
+}
+
+TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
+  const Outcome whole = run(options(0, false), batches);
+  int failed = 0;
+  for (unsigned i = 0; i < 40; ++i) {
+    const auto cut = static_cast<off_t>(i * 150'001 % 6'000'000);
+    std::thread other([&] {
+      ::usleep(i * 150);
+      EXPECT_EQ(::truncate(path().c_str(), cut), 0);
+    });
+    const Outcome seen = run(options(std::nullopt, true), batches);
+    other.join();
+    failed += seen.is_torn || !seen.failure.empty();
+    ASSERT_LE(seen.rows.size(), whole.rows.size());
+    EXPECT_TRUE(std::equal(seen.rows.begin(), seen.rows.end(), whole.rows.begin())) << i;
+    EXPECT_TRUE(seen.is_torn || !seen.failure.empty() || seen.rows.size() == whole.rows.size()) << i;
+    write();
+  }
+  EXPECT_GT(failed, 0);
+}
+
+}  // namespace
+}  // namespace headrace
