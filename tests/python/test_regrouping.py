@@ -54,7 +54,7 @@ def test_padded_batch_names_what_does_not_fit():
         list(ds.padded_batch(2, {"tokens": [2]}))
     with pytest.raises(ValueError, match="no field 'token'"):
         ds.padded_batch(2, {"token": [2]})
-    with pytest.raises(ValueError, match="fill 0.5 does not fit field 'tokens' of i32"):
+    with pytest.raises(ValueError, match=r"fill 0\.5 does not fit field 'tokens' of i32"):
         ds.padded_batch(2, fill=0.5)
     with pytest.raises(ValueError, match=r"'id' is i64 \(\), which does not fit into \(2\)"):
         ds.padded_batch(2, {"id": [2]})
@@ -283,8 +283,7 @@ class Counter:
         self.size, self.tells, self.made = size, tells, 0
 
     def __iter__(self):
-        iterator = Telling(self) if self.tells else Counting(self)
-        return iterator
+        return Telling(self) if self.tells else Counting(self)
 
 
 class Counting:
