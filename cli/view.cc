@@ -62,8 +62,8 @@ std::optional<Normalization> find_normalization(const Node& node) {
 }
 
 bool has_rows(const Node& node) {
-  if (node.as<Batch>()) return true;
-  return !node.as<Read>() && !node.as<Unbatch>() && has_rows(*node.input());
+  if (node.as<Batch>() || node.as<GroupBy>()) return true;
+  return !node.inputs.empty() && !node.as<Unbatch>() && !node.as<Pack>() && has_rows(*node.input());
 }
 
 // Row `row` of a batched field, or the field itself.

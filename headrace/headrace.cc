@@ -1,5 +1,7 @@
 #include "headrace/headrace.h"
 
+#include <algorithm>
+
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/open.h"
 
@@ -35,6 +37,10 @@ template <class F> Result<Program> trace(const NodePtr& node, std::string_view v
   return builder.finish(std::move(names), std::move(values));
 }
 
+Result<Program> trace_choice(const NodePtr& node, std::string_view verb, const Choice& f) {
+  return trace(node, verb, [&](const Fields& s) { return Outputs{{"value", f(s)}}; });
+}
+
 }  // namespace
 
 std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Params params) {
@@ -60,6 +66,11 @@ Symbol Symbol::apply(std::string_view op, Params params) const {
 }
 
 Symbol Fields::operator[](std::string_view name) const {
+  if (!names_.empty()) {
+    const auto at = std::ranges::find(names_, name);
+    if (at != names_.end()) return {builder_, first_ + static_cast<int>(at - names_.begin())};
+    return {builder_, fail(invalid("no field '" + std::string(name) + "'"))};
+  }
   auto value = builder_->field(name);
   return {builder_, value.ok() ? *value : fail(value.status())};
 }
@@ -75,10 +86,118 @@ Dataset Dataset::map(const Mapping& f) const {
   return program.ok() ? then(Map{*program}) : Dataset(program.status());
 }
 
-Dataset Dataset::filter(const std::function<Symbol(const Fields&)>& f) const {
+Dataset Dataset::filter(const Choice& f) const {
   if (!node_.ok()) return *this;
-  auto program = trace(*node_, "filter", [&](const Fields& s) { return Outputs{{"keep", f(s)}}; });
+  auto program = trace_choice(*node_, "filter", f);
   return program.ok() ? then(Filter{*program}) : Dataset(program.status());
+}
+
+Dataset Dataset::take_while(const Choice& f) const {
+  if (!node_.ok()) return *this;
+  auto program = trace_choice(*node_, "take_while", f);
+  return program.ok() ? then(TakeWhile{*program}) : Dataset(program.status());
+}
+
+Dataset Dataset::unique(const Mapping& key) const {
+  if (!node_.ok()) return *this;
+  auto program = trace(*node_, "unique", key);
+  return program.ok() ? then(Unique{*program}) : Dataset(program.status());
+}
+
+Dataset Dataset::scan(const State& initial, const ScanStep& f) const {
+  if (!node_.ok()) return *this;
+  Scan scan;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : initial) names.push_back(name), scan.initial.push_back(value);
+  ProgramBuilder builder(scan_schema(scan.initial, (*node_)->schema), "scan");
+  for (size_t i = 0; i < names.size() + (*node_)->schema.size(); ++i) builder.field(static_cast<int>(i));
+  trace_failure = {};
+  const auto states = static_cast<int>(names.size());
+  const Stepped stepped = f(Fields(&builder, names, 0), Fields(&builder, (*node_)->schema.names, states));
+  if (!trace_failure.ok()) return Dataset(std::exchange(trace_failure, {}).before("scan: "));
+  std::vector<std::string> state_names, element_names;
+  std::vector<int> values;
+  for (const auto& [name, symbol] : stepped.state)
+    state_names.push_back(name), values.push_back(symbol.value());
+  if (state_names != names)
+    return Dataset(invalid("scan: the new state wants the names of the first, in order"));
+  for (const auto& [name, symbol] : stepped.element)
+    element_names.push_back(name), values.push_back(symbol.value());
+  scan.structure = Schema::of(element_names, std::vector<TensorSpec>(element_names.size())).structure;
+  for (std::string& name : state_names) name.insert(0, "state/");
+  state_names.insert(state_names.end(), element_names.begin(), element_names.end());
+  auto program = builder.finish(std::move(state_names), std::move(values));
+  if (!program.ok()) return Dataset(program.status());
+  scan.program = *std::move(program);
+  for (size_t i = 0; i < element_names.size(); ++i)
+    scan.program.schema.names[names.size() + i] = element_names[i];
+  return then(std::move(scan));
+}
+
+Result<std::vector<Tensor>> Dataset::reduce(
+    const State& initial, const std::function<Outputs(const Fields&, const Fields&)>& f) const {
+  const Dataset states = scan(initial, [&](const Fields& state, const Fields& element) {
+    const Outputs next = f(state, element);
+    return Stepped{next, next};
+  });
+  HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, states.loader());
+  Sample last;
+  for (const auto& [name, value] : initial) last.fields.push_back(value);
+  HEADRACE_TRY(loader->begin());
+  for (Sample next;; last = std::move(next)) {
+    HEADRACE_ASSIGN(const bool more, loader->next(next));
+    if (!more) return last.fields;
+  }
+}
+
+Dataset Dataset::padded_batch(uint64_t size, const PadOptions& pad, bool drop_last) const {
+  if (!node_.ok()) return *this;
+  auto padding = padding_from(&pad.shapes, &pad.fill, (*node_)->schema, "padded_batch");
+  return padding.ok() ? then(Batch{size, drop_last, false, *padding}) : Dataset(padding.status());
+}
+
+Dataset Dataset::bucket_by_length(std::string_view field, const BucketOptions& o) const {
+  return bucket_by_length([&](const Fields& s) { return s[field].apply("length"); }, o);
+}
+
+Dataset Dataset::bucket_by_length(const Choice& length, const BucketOptions& o) const {
+  if (!node_.ok()) return *this;
+  return group_by(trace_choice(*node_, "bucket_by_length", length), true, o);
+}
+
+Dataset Dataset::group_by_window(const Choice& key, uint64_t size, BatchOptions o) const {
+  if (!node_.ok()) return *this;
+  BucketOptions options;
+  options.sizes = {size}, options.drop_last = o.drop_last, options.ragged = o.ragged;
+  return group_by(trace_choice(*node_, "group_by_window", key), false, options);
+}
+
+Dataset Dataset::group_by(Result<Program> program, bool by_length, const BucketOptions& o) const {
+  if (!program.ok()) return Dataset(program.status());
+  GroupBy group{*std::move(program), by_length, o.boundaries, o.sizes, o.token_budget, o.pad_to_boundary, {}};
+  group.batch.drop_last = o.drop_last, group.batch.ragged = o.ragged;
+  if (by_length && !o.ragged) {
+    auto padding = padding_from(&o.pad.shapes, &o.pad.fill, (*node_)->schema, "bucket_by_length");
+    if (!padding.ok()) return Dataset(padding.status());
+    group.batch.padding = *std::move(padding);
+  }
+  return then(std::move(group));
+}
+
+Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengths,
+                      const PackOptions& o) const {
+  if (!node_.ok()) return *this;
+  Pack pack;
+  pack.strategy = o.strategy, pack.bins = o.bins, pack.most = o.max_sequences, pack.drop_last = o.drop_last;
+  for (const auto& [name, length] : lengths) {
+    const int field = (*node_)->schema.find(name);
+    if (field < 0)
+      return Dataset(invalid("pack: no field '" + name + "'; there are " + (*node_)->schema.text()));
+    pack.fields.push_back(field), pack.lengths.push_back(length);
+    const auto whole = static_cast<int64_t>(o.fill);
+    pack.fill.push_back(static_cast<double>(whole) == o.fill ? Value(whole) : Value(o.fill));
+  }
+  return then(std::move(pack));
 }
 
 Dataset Dataset::with_ids(std::string_view field) const {
@@ -124,6 +243,20 @@ Dataset read(const std::vector<std::string>& paths, std::string_view format, con
 }
 
 Dataset from_source(SourcePtr source) { return Dataset(make_node(Read{std::move(source)}, {})); }
+Dataset from_generator(GeneratorPtr generator) {
+  return Dataset(make_node(Generate{std::move(generator)}, {}));
+}
+
+Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o) {
+  std::vector<NodePtr> nodes;
+  for (const Dataset& dataset : datasets) {
+    if (!dataset.node().ok()) return dataset;
+    nodes.push_back(*dataset.node());
+  }
+  const uint64_t cycle = o.cycle_length == 0 ? std::max<size_t>(nodes.size(), 1) : o.cycle_length;
+  return Dataset(make_node(Interleave{cycle, o.block_length}, std::move(nodes)));
+}
+
 Dataset range(int64_t stop) { return range(0, stop); }
 Dataset range(int64_t start, int64_t stop, int64_t step) {
   auto source = range_source(start, stop, step);

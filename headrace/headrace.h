@@ -46,13 +46,25 @@ std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Param
 class Fields {
  public:
   explicit Fields(ProgramBuilder* builder) : builder_(builder) {}
+  // Values from `first` on, under these names.
+  Fields(ProgramBuilder* builder, std::vector<std::string> names, int first)
+      : builder_(builder), names_(std::move(names)), first_(first) {}
   Symbol operator[](std::string_view name) const;
 
  private:
   ProgramBuilder* builder_;
+  std::vector<std::string> names_;  // none: those of the sample
+  int first_ = 0;
 };
 using Outputs = std::vector<std::pair<std::string, Symbol>>;
 using Mapping = std::function<Outputs(const Fields&)>;
+using Choice = std::function<Symbol(const Fields&)>;
+// A step of scan: the new state and the new element.
+struct Stepped {
+  Outputs state, element;
+};
+using ScanStep = std::function<Stepped(const Fields& state, const Fields& element)>;
+using State = std::vector<std::pair<std::string, Tensor>>;
 
 struct ShuffleOptions {
   uint64_t seed = 0, window = 0;
@@ -64,6 +76,28 @@ struct ShardOptions {
 };
 struct BatchOptions {
   bool drop_last = false, ragged = false;
+};
+struct PadOptions {
+  Value shapes = {};  // {field: [dimension or null, …]}; null: the largest row of the batch
+  Value fill = 0;     // a number, or {field: number}
+};
+struct BucketOptions {
+  std::vector<int64_t> boundaries = {};
+  std::vector<uint64_t> sizes = {};  // of batches, one a bucket or one for all; or
+  uint64_t token_budget = 0;         // most of (elements × longest length)
+  PadOptions pad = {};
+  bool pad_to_boundary = false, drop_last = false, ragged = false;
+};
+struct PackOptions {
+  PackStrategy strategy = PackStrategy::first_fit;
+  uint64_t bins = 64;
+  uint64_t max_sequences = 0;  // of a row; 0: any number
+  double fill = 0;
+  bool drop_last = false;
+};
+struct InterleaveOptions {
+  uint64_t cycle_length = 0;  // 0: all of them
+  uint64_t block_length = 1;
 };
 
 struct CacheOptions {
@@ -77,7 +111,15 @@ class Dataset {
   explicit Dataset(Result<NodePtr> node) : node_(std::move(node)) {}
 
   Dataset map(const Mapping& f) const;
-  Dataset filter(const std::function<Symbol(const Fields&)>& f) const;
+  Dataset filter(const Choice& f) const;
+  Dataset take_while(const Choice& f) const;
+  Dataset unique(const Mapping& key) const;
+  // The length stays; random access ends.
+  Dataset scan(const State& initial, const ScanStep& f) const;
+  // The last state of epoch 0, computed now: its values in the order of `initial`.
+  Result<std::vector<Tensor>> reduce(
+      const State& initial,
+      const std::function<Outputs(const Fields& state, const Fields& element)>& f) const;
   Dataset flat_map(const Mapping& f) const { return map(f).unbatch(); }
   Dataset unbatch() const { return then(Unbatch{}); }
   Dataset shuffle(ShuffleOptions o = {}) const { return then(Shuffle{o.seed, o.window}); }
@@ -88,6 +130,12 @@ class Dataset {
   Dataset concatenate(const Dataset& other) const;
   Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
   Dataset cache(CacheOptions o = {}) const { return then(Cache{o.path, o.max_memory, o.version}); }
+  Dataset padded_batch(uint64_t size, const PadOptions& pad = {}, bool drop_last = false) const;
+  Dataset bucket_by_length(std::string_view field, const BucketOptions& o) const;
+  Dataset bucket_by_length(const Choice& length, const BucketOptions& o) const;
+  Dataset group_by_window(const Choice& key, uint64_t size, BatchOptions o = {}) const;
+  // Fields and the lengths of their rows.
+  Dataset pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o = {}) const;
   Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
   Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
   Dataset with_validity(
@@ -100,6 +148,7 @@ class Dataset {
 
  private:
   Dataset then(Kind kind) const;
+  Dataset group_by(Result<Program> program, bool by_length, const BucketOptions& o) const;
   Result<NodePtr> node_;
 };
 
@@ -108,6 +157,9 @@ Dataset read(const std::vector<std::string>& paths, std::string_view format = ""
 Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
 Dataset from_source(SourcePtr source);
+Dataset from_generator(GeneratorPtr generator);
+// In turns, in the order of tf.data's interleave.
+Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o = {});
 
 // Finds ahead where the rows of JPEG files begin, which decode_image(match="fast") otherwise does on the way:
 // of encoded images, so before they are decoded. Kept in the user's cache folder; it changes no byte.

@@ -32,8 +32,30 @@ std::string steps_text(const Program& program) {
   return out.empty() ? "choose fields" : out;
 }
 
+template <class T> std::string list_text(const std::vector<T>& numbers) {
+  std::string out;
+  for (const T n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  return "[" + out + "]";
+}
+
+std::string rows_text(const Batch& batch) {
+  std::string out;
+  if (batch.padding) {
+    std::string shapes;
+    for (const Shape& shape : batch.padding->shapes) shapes += (shapes.empty() ? "" : ", ") + shape.text();
+    out = ", padded to " + shapes;
+  }
+  return out + (batch.drop_last ? ", drop_last" : "") + (batch.ragged ? ", ragged" : "");
+}
+
 struct Details {
   std::string operator()(const Read& r) const { return r.source->describe().dump(); }
+  std::string operator()(const Generate& g) const { return g.generator->describe().dump(); }
+  std::string operator()(const TakeWhile& t) const { return steps_text(t.program); }
+  std::string operator()(const Unique& u) const { return steps_text(u.program); }
+  std::string operator()(const Scan& s) const {
+    return steps_text(s.program) + ", state of " + std::to_string(s.initial.size());
+  }
   std::string operator()(const Map& m) const { return steps_text(m.program); }
   std::string operator()(const Filter& f) const { return steps_text(f.predicate); }
   std::string operator()(const Unbatch&) const { return ""; }
@@ -49,8 +71,23 @@ struct Details {
   std::string operator()(const Take& t) const { return std::to_string(t.count); }
   std::string operator()(const Skip& s) const { return std::to_string(s.count); }
   std::string operator()(const Concatenate&) const { return ""; }
-  std::string operator()(const Batch& b) const {
-    return std::to_string(b.size) + (b.drop_last ? ", drop_last" : "") + (b.ragged ? ", ragged" : "");
+  std::string operator()(const Interleave& i) const {
+    return std::to_string(i.cycle) + " at a time, " + std::to_string(i.block) + " in turn";
+  }
+  std::string operator()(const Batch& b) const { return std::to_string(b.size) + rows_text(b); }
+  std::string operator()(const GroupBy& g) const {
+    std::string out = steps_text(g.program);
+    if (g.by_length) out += ", boundaries " + list_text(g.boundaries);
+    out += g.token_budget > 0 ? ", token_budget=" + std::to_string(g.token_budget)
+                              : ", sizes " + list_text(g.sizes);
+    return out + rows_text(g.batch) + (g.pad_to_boundary ? ", pad_to_boundary" : "");
+  }
+  std::string operator()(const Pack& p) const {
+    constexpr std::string_view strategies[] = {"first_fit", "best_fit", "concat_and_split"};
+    return std::string(strategies[static_cast<size_t>(p.strategy)]) + ", lengths " + list_text(p.lengths) +
+           (p.strategy == PackStrategy::concat_and_split ? "" : ", bins=" + std::to_string(p.bins)) +
+           (p.most > 0 ? ", max_sequences=" + std::to_string(p.most) : "") +
+           (p.drop_last ? ", drop_last" : "");
   }
   std::string operator()(const Cache& c) const {
     return c.path.empty() ? "in memory" : "in " + in_quotes(c.path);
@@ -89,8 +126,8 @@ Value without_place(const Value& value) {
 // The plan's identity: everything that decides bytes, and nothing that does not.
 Value identity(const Node& node) {
   Value out{Value::Object()};
-  if (node.as<Read>()) {
-    out.set("verb", "read");
+  if (node.as<Read>() || node.as<Generate>()) {
+    out.set("verb", kind_name(node.kind));
     return out;
   }
   Node alone;
@@ -113,6 +150,7 @@ Value identity(const Node& node) {
 
 void append_data(const Node& node, std::string& out) {
   if (const auto* read = node.as<Read>()) out += read->source->fingerprint() + "\n";
+  if (const auto* generate = node.as<Generate>()) out += generate->generator->fingerprint() + "\n";
   for (const NodePtr& in : node.inputs) append_data(*in, out);
 }
 

@@ -1,14 +1,49 @@
 #include "headrace/graph/node.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace headrace {
 
 std::string_view kind_name(const Kind& kind) {
-  constexpr std::string_view names[] = {"read",   "map",  "filter", "unbatch",     "shuffle", "shard",
-                                        "repeat", "take", "skip",   "concatenate", "batch",   "on_error",
-                                        "cache"};
+  constexpr std::string_view names[] = {
+      "read", "map",    "filter",      "unbatch",         "shuffle",  "shard",          "repeat",
+      "take", "skip",   "concatenate", "batch",           "on_error", "from_generator", "take_while",
+      "scan", "unique", "interleave",  "group_by_window", "pack",
+      "cache"};
+  if (const auto* batch = std::get_if<Batch>(&kind); batch && batch->padding) return "padded_batch";
+  if (const auto* group = std::get_if<GroupBy>(&kind); group && group->by_length) return "bucket_by_length";
   return names[kind.index()];
+}
+
+Program* program_of(Kind& kind) {
+  return std::visit(
+      [](auto& verb) -> Program* {
+        if constexpr (requires { verb.program; })
+          return &verb.program;
+        else if constexpr (requires { verb.predicate; })
+          return &verb.predicate;
+        else
+          return nullptr;
+      },
+      kind);
+}
+
+const Program* program_of(const Kind& kind) { return program_of(const_cast<Kind&>(kind)); }
+
+bool gathers(const Node& node) { return node.as<Batch>() || node.as<GroupBy>() || node.as<Pack>(); }
+
+Schema scan_schema(std::span<const Tensor> initial, const Schema& element) {
+  Schema out;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    TensorSpec spec = initial[i].view().spec();
+    for (int d = 0; d < spec.shape.rank(); ++d) spec.shape.set(d, kAny);
+    out.names.push_back("state/" + std::to_string(i));
+    out.specs.push_back(spec);
+  }
+  out.names.insert(out.names.end(), element.names.begin(), element.names.end());
+  out.specs.insert(out.specs.end(), element.specs.begin(), element.specs.end());
+  return out;
 }
 
 uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base) {
@@ -47,6 +82,11 @@ struct Infer {
     node.total = read.source->size();
     return {};
   }
+  Status operator()(const Generate& generate) {
+    node.schema = generate.generator->schema();
+    node.indexed = false;
+    return {};
+  }
   Status operator()(const Map& map) {
     HEADRACE_TRY(inherit());
     node.schema = map.program.schema;
@@ -54,10 +94,39 @@ struct Infer {
   }
   Status operator()(const Filter& filter) {
     HEADRACE_TRY(inherit());
-    const auto& out = filter.predicate.schema.specs;
-    if (out.size() != 1 || out[0].dtype != DType::boolean || out[0].shape.rank() != 0)
-      return invalid("filter: the predicate wants one bool (), got " + filter.predicate.schema.text());
+    HEADRACE_TRY(check_predicate(filter.predicate));
     border(std::nullopt);
+    return {};
+  }
+  Status operator()(const TakeWhile& take) {
+    HEADRACE_TRY(inherit());
+    HEADRACE_TRY(check_predicate(take.program));
+    border(std::nullopt);
+    return {};
+  }
+  Status operator()(const Unique& unique) {
+    HEADRACE_TRY(inherit());
+    if (unique.program.outputs.empty()) return invalid("unique: wants a key of at least one field");
+    border(std::nullopt);
+    return {};
+  }
+  Status operator()(const Scan& scan) {
+    HEADRACE_TRY(inherit());
+    const Schema& out = scan.program.schema;
+    const Schema in_schema = scan_schema(scan.initial, in()->schema);
+    const size_t states = scan.initial.size();
+    if (out.size() <= states)
+      return invalid("scan: the function wants a state of " + std::to_string(states) +
+                     " values and an element of at least one, got " + out.text());
+    for (size_t i = 0; i < states; ++i)
+      if (scan.initial[i].is_ragged() || out.specs[i].dtype != in_schema.specs[i].dtype ||
+          out.specs[i].shape.rank() != in_schema.specs[i].shape.rank())
+        return invalid("scan: the state begins as " + scan.initial[i].view().spec().text() +
+                       ", and the function makes " + out.specs[i].text() + " of it");
+    node.schema.names.assign(out.names.begin() + static_cast<std::ptrdiff_t>(states), out.names.end());
+    node.schema.specs.assign(out.specs.begin() + static_cast<std::ptrdiff_t>(states), out.specs.end());
+    node.schema.structure = scan.structure;
+    reordered_border();
     return {};
   }
   Status operator()(const Unbatch&) {
@@ -81,17 +150,17 @@ struct Infer {
   }
   Status operator()(const Shuffle& shuffle) {
     HEADRACE_TRY(inherit());
-    if (shuffle.window > 0) {  // as many elements as before it, in another order
-      const Size size = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
-      node.shard.reset();
-      border(size);
+    if (shuffle.window > 0) {
+      reordered_border();
       return {};
     }
     if (!in()->indexed || !node.total)
       return invalid(
           "shuffle: a global shuffle wants random access and an exact length, which a filter, unbatch, "
-          "window shuffle or on_error(\"skip\") before it takes away; shuffle before it, or shuffle with "
-          "window=");
+          "window shuffle or on_error(\"skip\") before it takes away, and so does all that depends on the "
+          "elements before (scan, unique, take_while, pack …) or has no index (from_generator); shuffle "
+          "before "
+          "it, or shuffle with window=");
     if (*node.total == kInfinite)
       return invalid("shuffle: cannot permute an endless dataset; shuffle before repeat, or use window=");
     if (*node.total > (uint64_t{1} << 62)) return invalid("shuffle: wants at most 2^62 elements");
@@ -124,20 +193,13 @@ struct Infer {
     if (node.total && *node.total != kInfinite) node.total = *node.total - std::min(*node.total, skip.count);
     return {};
   }
-  Status operator()(const Concatenate&) {
-    if (node.inputs.empty()) return invalid("concatenate: wants at least one dataset");
-    node.schema = in()->schema;
-    Size total = 0;
-    for (const NodePtr& input : node.inputs) {
-      if (input->sharded) return invalid("concatenate: shard stands in one branch; put it after concatenate");
-      if (input->schema.names != node.schema.names || input->schema.structure != node.schema.structure)
-        return invalid("concatenate: wants datasets of the same fields, got " + node.schema.text() + " and " +
-                       input->schema.text());
-      for (size_t i = 0; i < node.schema.size(); ++i) HEADRACE_TRY(widen(i, input->schema.specs[i]));
-      node.indexed = node.indexed && input->indexed;
-      total = total && input->total ? Size(add_sizes(*total, *input->total)) : Size();
-    }
-    node.total = total;
+  Status operator()(const Concatenate&) { return join(); }
+  Status operator()(const Interleave& interleave) {
+    if (interleave.cycle < 1 || interleave.block < 1)
+      return invalid("interleave: wants a cycle and a block of at least 1, got " +
+                     std::to_string(interleave.cycle) + " and " + std::to_string(interleave.block));
+    HEADRACE_TRY(join());
+    node.indexed = node.indexed && node.total;
     return {};
   }
   Status operator()(const Batch& batch) {
@@ -146,10 +208,7 @@ struct Infer {
       return invalid("batch: wants a size of at most 2^31, got " + std::to_string(batch.size));
     if (batch.size < 1)
       return invalid("batch: wants a size of at least 1, got " + std::to_string(batch.size));
-    for (TensorSpec& spec : node.schema.specs) {
-      if (spec.shape.rank() == kMaxRank) return invalid("batch: rank would exceed 8");
-      spec.shape = spec.shape.with_front(batch.drop_last ? static_cast<int64_t>(batch.size) : kAny);
-    }
+    HEADRACE_TRY(batch_rows(batch, batch.drop_last ? static_cast<int64_t>(batch.size) : kAny));
     // The order above batches is this rank's own.
     Size rows = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
     if (rows && *rows != kInfinite)
@@ -165,6 +224,68 @@ struct Infer {
           "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before it takes "
           "away; put it before them, or write the elements to files with write()");
     if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
+    return {};
+  }
+  Status operator()(const GroupBy& group) {
+    HEADRACE_TRY(inherit());
+    const std::string verb(kind_name(node.kind));
+    const auto& out = group.program.schema.specs;
+    if (out.size() != 1 || is_float(out[0].dtype) || is_text(out[0].dtype) || out[0].shape.rank() != 0)
+      return invalid(verb + ": wants one integer () for " + (group.by_length ? "a length" : "a key") +
+                     ", got " + group.program.schema.text());
+    const auto& boundaries = group.boundaries;
+    if (std::adjacent_find(boundaries.begin(), boundaries.end(), std::greater_equal<>()) != boundaries.end())
+      return invalid(verb + ": wants boundaries that increase");
+    if ((group.token_budget > 0) == !group.sizes.empty())
+      return invalid(verb + ": wants sizes of batches or a token budget, and not both");
+    const size_t groups = boundaries.size() + 1;
+    if (!group.sizes.empty() && group.sizes.size() != 1 && group.sizes.size() != groups)
+      return invalid(verb + ": wants a batch size for each of the " + std::to_string(groups) +
+                     " groups, or one for all, got " + std::to_string(group.sizes.size()));
+    for (const uint64_t size : group.sizes)
+      if (size < 1 || size > (uint64_t{1} << 31))
+        return invalid(verb + ": wants sizes from 1 to 2^31, got " + std::to_string(size));
+    if (group.pad_to_boundary && (!group.batch.padding || boundaries.empty()))
+      return invalid(verb + ": wants padding and boundaries to pad to the boundary");
+    const bool exact = group.batch.drop_last && group.sizes.size() == 1;
+    HEADRACE_TRY(batch_rows(group.batch, exact ? static_cast<int64_t>(group.sizes[0]) : kAny));
+    border(std::nullopt);
+    return {};
+  }
+  Status operator()(const Pack& pack) {
+    HEADRACE_TRY(inherit());
+    if (pack.fields.empty() || pack.lengths.size() != pack.fields.size() ||
+        pack.fill.size() != pack.fields.size())
+      return invalid("pack: wants at least one field, and a length and a fill for each");
+    if (pack.bins < 1 || pack.bins > 65536)
+      return invalid("pack: wants 1 to 65536 bins, got " + std::to_string(pack.bins));
+    Schema out;
+    std::string structure;
+    const auto add = [&](const std::string& name, DType dtype, uint64_t length) {
+      structure += (structure.empty() ? "{" : ",") + Value(name).dump() + ":" + std::to_string(out.size());
+      out.names.push_back(name);
+      out.specs.push_back({dtype, {static_cast<int64_t>(length)}});
+    };
+    for (size_t i = 0; i < pack.fields.size(); ++i) {
+      const auto field = static_cast<size_t>(pack.fields[i]);
+      if (pack.fields[i] < 0 || field >= in()->schema.size())
+        return invalid("pack: no field " + std::to_string(pack.fields[i]) + " in " + in()->schema.text());
+      const std::string& name = in()->schema.names[field];
+      const TensorSpec& spec = in()->schema.specs[field];
+      if (is_text(spec.dtype) || spec.shape.rank() != 1)
+        return invalid("pack: wants fields of one dimension, numbers of any length, got '" + name +
+                       "': " + spec.text() + "; name others than it with fields=");
+      if (pack.lengths[i] < 1 || pack.lengths[i] > (uint64_t{1} << 31))
+        return invalid("pack: wants lengths from 1 to 2^31, got " + std::to_string(pack.lengths[i]));
+      Schema alone = Schema::of({name}, {{spec.dtype, {kAny}}});
+      HEADRACE_TRY(padded_spec({{Shape{kAny}}, {pack.fill[i]}}, alone, 0, "pack").status());
+      add(name, spec.dtype, pack.lengths[i]);
+      add(name + "_segment_ids", DType::i32, pack.lengths[i]);
+      add(name + "_positions", DType::i32, pack.lengths[i]);
+    }
+    out.structure = structure + "}";
+    node.schema = std::move(out);
+    border(std::nullopt);
     return {};
   }
   Status operator()(const OnError& on_error) {
@@ -184,11 +305,56 @@ struct Infer {
     node.shard.reset();
     node.indexed = false;
   }
+  // A border after which there are as many elements as before it.
+  void reordered_border() {
+    const Size size = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
+    node.shard.reset();
+    border(size);
+  }
+  Status check_predicate(const Program& predicate) const {
+    const auto& out = predicate.schema.specs;
+    if (out.size() == 1 && out[0].dtype == DType::boolean && out[0].shape.rank() == 0) return {};
+    return invalid(std::string(kind_name(node.kind)) + ": the predicate wants one bool (), got " +
+                   predicate.schema.text());
+  }
+  // Elements become rows.
+  Status batch_rows(const Batch& batch, int64_t rows) {
+    const std::string verb(kind_name(node.kind));
+    if (batch.padding && batch.padding->shapes.size() != node.schema.size())
+      return invalid(verb + ": wants a shape for each of " + node.schema.text());
+    for (size_t f = 0; f < node.schema.size(); ++f) {
+      TensorSpec& spec = node.schema.specs[f];
+      if (spec.shape.rank() == kMaxRank) return invalid(verb + ": rank would exceed 8");
+      if (batch.padding) {
+        HEADRACE_ASSIGN(spec, padded_spec(*batch.padding, in()->schema, f, verb));
+      }
+      spec.shape = spec.shape.with_front(rows);
+    }
+    return {};
+  }
+  // Several datasets of the same fields.
+  Status join() {
+    const std::string verb(kind_name(node.kind));
+    if (node.inputs.empty()) return invalid(verb + ": wants at least one dataset");
+    node.schema = in()->schema;
+    Size total = 0;
+    for (const NodePtr& input : node.inputs) {
+      if (input->sharded) return invalid(verb + ": shard stands in one branch; put it after " + verb);
+      if (input->schema.names != node.schema.names || input->schema.structure != node.schema.structure)
+        return invalid(verb + ": wants datasets of the same fields, got " + node.schema.text() + " and " +
+                       input->schema.text());
+      for (size_t i = 0; i < node.schema.size(); ++i) HEADRACE_TRY(widen(i, input->schema.specs[i]));
+      node.indexed = node.indexed && input->indexed;
+      total = total && input->total ? Size(add_sizes(*total, *input->total)) : Size();
+    }
+    node.total = total;
+    return {};
+  }
   Status widen(size_t i, const TensorSpec& other) {
     TensorSpec& mine = node.schema.specs[i];
     if (mine.dtype != other.dtype || mine.shape.rank() != other.shape.rank())
-      return invalid("concatenate: field '" + node.schema.names[i] + "' is " + mine.text() +
-                     " in one dataset, " + other.text() + " in another");
+      return invalid(std::string(kind_name(node.kind)) + ": field '" + node.schema.names[i] + "' is " +
+                     mine.text() + " in one dataset, " + other.text() + " in another");
     for (int d = 0; d < mine.shape.rank(); ++d)
       if (mine.shape[d] != other.shape[d]) mine.shape.set(d, kAny);
     return {};
@@ -199,10 +365,9 @@ NodePtr number_from(const NodePtr& root, uint32_t& reads, uint32_t& ops) {
   auto copy = std::make_shared<Node>(*root);
   for (NodePtr& input : copy->inputs) input = number_from(input, reads, ops);
   if (auto* read = std::get_if<Read>(&copy->kind)) read->ordinal = reads++;
-  if (auto* map = std::get_if<Map>(&copy->kind))
-    for (Call& step : map->program.steps) step.ordinal = ops++;
-  if (auto* filter = std::get_if<Filter>(&copy->kind))
-    for (Call& step : filter->predicate.steps) step.ordinal = ops++;
+  if (auto* generate = std::get_if<Generate>(&copy->kind)) generate->ordinal = reads++;
+  if (Program* program = program_of(copy->kind))
+    for (Call& step : program->steps) step.ordinal = ops++;
   return copy;
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/formats/generator.h"
 #include "headrace/formats/source.h"
+#include "headrace/graph/padding.h"
 #include "headrace/graph/program.h"
 
 namespace headrace {
@@ -25,12 +27,29 @@ struct Read {
   SourcePtr source;
   uint32_t ordinal = 0;
 };
+struct Generate {
+  GeneratorPtr generator;
+  uint32_t ordinal = 0;  // among the reads
+};
 struct Map {
   Program program;
 };
 struct Filter {
   Program predicate;
 };  // one output: bool ()
+struct TakeWhile {
+  Program program;  // one output: bool ()
+};
+// A state that goes from element to element. The program's inputs are the state's leaves, then the element's
+// fields; its outputs the state's leaves, then the new element's.
+struct Scan {
+  Program program;
+  std::vector<Tensor> initial;
+  std::string structure;  // of the new element
+};
+struct Unique {
+  Program program;  // the key: elements whose outputs are those of an earlier one are left out
+};
 struct Unbatch {};  // rows become samples; fields of rank 0 are repeated for each
 struct Shuffle {
   uint64_t seed = 0, window = 0;
@@ -50,9 +69,36 @@ struct Skip {
   uint64_t count = 0;
 };
 struct Concatenate {};
+// `cycle` inputs at a time take turns of `block` elements; one that has ended makes room for the next input.
+struct Interleave {
+  uint64_t cycle = 1, block = 1;
+};
 struct Batch {
   uint64_t size = 1;
   bool drop_last = false, ragged = false;
+  std::optional<Padding> padding = std::nullopt;
+};
+// Batches of elements that have something in common: bucket_by_length, group_by_window.
+struct GroupBy {
+  Program program;         // one integer (): the element's length, or the key of its group
+  bool by_length = false;  // groups are those between `boundaries`, else each key is one
+  std::vector<int64_t>
+      boundaries;               // group i holds the lengths below boundaries[i], and not below the one before
+  std::vector<uint64_t> sizes;  // elements of a batch, one number a group or one for all; or
+  uint64_t token_budget = 0;    // most of (elements × longest length) of a batch
+  bool pad_to_boundary = false;  // rows are padded to the longest that the group may hold
+  Batch batch;                   // how rows become one; its size is not used
+};
+enum class PackStrategy : uint8_t { first_fit, best_fit, concat_and_split };
+// Sequences side by side in rows of fixed lengths, with segment ids and positions.
+struct Pack {
+  PackStrategy strategy = PackStrategy::first_fit;
+  std::vector<int> fields;        // that are packed; others are left out
+  std::vector<uint64_t> lengths;  // of a row, one a field
+  std::vector<Value> fill;        // one a field
+  uint64_t bins = 1;              // rows that are filled at the same time
+  uint64_t most = 0;              // sequences of a row; 0: any number
+  bool drop_last = false;         // leave out rows that are not full at the end (concat_and_split)
 };
 // Elements are made once, as in epoch 0, and kept by what they were made of.
 struct Cache {
@@ -66,10 +112,13 @@ struct OnError {
   OnErrorPolicy policy = OnErrorPolicy::raise;
 };
 
-using Kind =
-    std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch, OnError,
-                          Cache>;
+using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch,
+                          OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
+
+// The program that runs on each element; null for verbs without.
+Program* program_of(Kind& kind);
+const Program* program_of(const Kind& kind);
 
 inline constexpr uint64_t kInfinite = ~uint64_t{0};
 
@@ -81,7 +130,7 @@ struct Node {
   std::optional<uint64_t> total;  // the same over all ranks of `shard`
   std::optional<Shard> shard;     // the shard that deals this level, wherever it stands in it
   bool sharded = false;           // a shard stands here or below
-  bool indexed = true;            // random access: no border (filter, unbatch, window, skip) below
+  bool indexed = true;            // random access: no border (filter, unbatch, window, skip, scan …) below
   std::string made_at;            // "train.py:31"
 
   const NodePtr& input() const { return inputs[0]; }
@@ -96,6 +145,12 @@ NodePtr number(const NodePtr& root);
 
 // The same node over other inputs; schema and size are inferred again. REQUIRES: inputs of the same schemas.
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs);
+
+// Whether its elements are made of several: what on_error covers lies below.
+bool gathers(const Node& node);
+
+// What the program of a scan takes: the state's leaves, named "state/…", then the element's.
+Schema scan_schema(std::span<const Tensor> initial, const Schema& element);
 
 // Whether it is a verb that only moves indices and knows all of them, so that it may as well stand below a
 // map.

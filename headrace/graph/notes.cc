@@ -10,7 +10,7 @@ namespace {
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() ends them.
 bool is_batched(const Node& node) {
-  if (node.as<Batch>()) return true;
+  if (node.as<Batch>() || node.as<GroupBy>()) return true;
   return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
 }
 
@@ -97,18 +97,19 @@ void collect(const Node& node, std::vector<std::string>& out) {
         "chooses others",
         out);
   if (shuffle && shuffle->window == 0) note_amplified_reads(*node.input(), out);
-  const bool may_fail = node.as<Map>() || node.as<Filter>();
-  if (may_fail && node.input()->as<OnError>() && !node.input()->input()->as<Batch>())
+  const bool may_fail = program_of(node.kind) != nullptr;
+  if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
     note("on_error stands before a " + std::string(kind_name(node.kind)) +
              ": it answers what fails above it, not in what follows; put it after the verbs it is for",
          out);
   // Elsewhere it rises to the data, whatever verbs stand between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(
-        "shard stands after a filter, unbatch, window shuffle or on_error(\"skip\"): every rank reads and "
-        "decodes everything and keeps its share; put shard before them if ranks may take different numbers "
-        "of "
-        "samples",
+        "shard stands after a filter, unbatch, window shuffle, on_error(\"skip\") or another verb whose "
+        "elements "
+        "depend on those before: every rank reads and decodes everything and keeps its share; put shard "
+        "before "
+        "it if ranks may take different numbers of samples",
         out);
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kEven[] = {"wrap", "drop", "pad"};
 constexpr std::string_view kPolicy[] = {"raise", "skip", "replace"};
+constexpr std::string_view kStrategy[] = {"first_fit", "best_fit", "concat_and_split"};
 
 template <size_t N>
 Result<size_t> index_of(const std::string_view (&names)[N], std::string_view name, std::string_view what) {
@@ -19,12 +20,46 @@ Result<size_t> index_of(const std::string_view (&names)[N], std::string_view nam
   return invalid(std::string(what) + ": wants one of " + wanted + ", got '" + std::string(name) + "'");
 }
 
+Value list_of(std::span<const int> values) {
+  Value::List out;
+  for (int v : values) out.emplace_back(v);
+  return out;
+}
+template <class T> Value numbers_to_value(const std::vector<T>& numbers) {
+  return Value::List(numbers.begin(), numbers.end());
+}
+
+// {"dtype", "shape", "bytes": hex}: every bit of it.
+Value tensor_to_value(const Tensor& tensor) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  for (const std::byte b : tensor.view().bytes()) {
+    hex += digits[static_cast<size_t>(b) >> 4];
+    hex += digits[static_cast<size_t>(b) & 15];
+  }
+  Value out{Value::Object()};
+  out.set("dtype", dtype_name(tensor.dtype));
+  out.set("shape", Value::List(tensor.shape.dims().begin(), tensor.shape.dims().end()));
+  out.set("bytes", hex);
+  return out;
+}
+
 // The members of a kind, one overload each.
 struct ToValue {
   Value& out;
   void operator()(const Read& read) { out.set("source", read.source->describe()); }
   void operator()(const Map& map) { out.set("program", program_to_value(map.program)); }
   void operator()(const Filter& filter) { out.set("program", program_to_value(filter.predicate)); }
+  void operator()(const Generate& g) { out.set("generator", g.generator->describe()); }
+  void operator()(const TakeWhile& t) { out.set("program", program_to_value(t.program)); }
+  void operator()(const Unique& u) { out.set("program", program_to_value(u.program)); }
+  void operator()(const Scan& s) {
+    out.set("program", program_to_value(s.program));
+    Value::List initial;
+    for (const Tensor& leaf : s.initial) initial.push_back(tensor_to_value(leaf));
+    out.set("initial", std::move(initial));
+    out.set("structure", s.structure);
+  }
   void operator()(const Unbatch&) {}
   void operator()(const Shuffle& s) { out.set("seed", s.seed), out.set("window", s.window); }
   void operator()(const Shard& s) {
@@ -35,8 +70,27 @@ struct ToValue {
   void operator()(const Take& t) { out.set("count", t.count); }
   void operator()(const Skip& s) { out.set("count", s.count); }
   void operator()(const Concatenate&) {}
+  void operator()(const Interleave& i) { out.set("cycle", i.cycle), out.set("block", i.block); }
   void operator()(const Batch& b) {
     out.set("size", b.size), out.set("drop_last", b.drop_last), out.set("ragged", b.ragged);
+    if (b.padding) out.set("padding", padding_to_value(*b.padding));
+  }
+  void operator()(const GroupBy& g) {
+    out.set("program", program_to_value(g.program));
+    if (g.by_length) out.set("boundaries", numbers_to_value(g.boundaries));
+    if (g.token_budget > 0)
+      out.set("token_budget", g.token_budget);
+    else
+      out.set("sizes", numbers_to_value(g.sizes));
+    out.set("drop_last", g.batch.drop_last), out.set("ragged", g.batch.ragged);
+    if (g.batch.padding) out.set("padding", padding_to_value(*g.batch.padding));
+    if (g.pad_to_boundary) out.set("pad_to_boundary", true);
+  }
+  void operator()(const Pack& p) {
+    out.set("strategy", kStrategy[static_cast<size_t>(p.strategy)]);
+    out.set("fields", list_of(p.fields)), out.set("lengths", numbers_to_value(p.lengths));
+    out.set("fill", p.fill), out.set("bins", p.bins), out.set("most", p.most);
+    out.set("drop_last", p.drop_last);
   }
   void operator()(const Cache& c) {
     if (!c.path.empty()) out.set("path", c.path);
@@ -56,6 +110,121 @@ Result<uint64_t> natural(const Value& v, std::string_view key) {
 bool flag(const Value& v, std::string_view key) {
   const Value* f = v.find(key);
   return f && f->boolean() && *f->boolean();
+}
+
+Result<std::vector<int>> ints(const Value* list, std::string_view what) {
+  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
+  std::vector<int> out;
+  for (const Value& v : *list->list()) {
+    if (!v.integer()) return invalid("plan: " + std::string(what) + " wants numbers, got " + v.dump());
+    const int64_t n = *v.integer();
+    if (n != static_cast<int>(n))
+      return invalid("plan: " + std::string(what) + " wants numbers of 32 bits, got " + v.dump());
+    out.push_back(static_cast<int>(n));
+  }
+  return out;
+}
+
+Result<std::vector<uint64_t>> naturals(const Value* list, std::string_view what) {
+  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
+  std::vector<uint64_t> out;
+  for (const Value& v : *list->list()) {
+    if (!v.integer() || *v.integer() < 0)
+      return invalid("plan: " + std::string(what) + " wants numbers of at least 0, got " + v.dump());
+    out.push_back(static_cast<uint64_t>(*v.integer()));
+  }
+  return out;
+}
+
+Result<Tensor> tensor_from(const Value& value) {
+  HEADRACE_ASSIGN(const std::string dtype, value.get_text("dtype"));
+  HEADRACE_ASSIGN(const std::string hex, value.get_text("bytes"));
+  HEADRACE_ASSIGN(const std::vector<uint64_t> shape, naturals(value.find("shape"), "shape"));
+  TensorSpec spec;
+  HEADRACE_ASSIGN(spec.dtype, parse_dtype(dtype));
+  if (shape.size() > kMaxRank) return invalid("plan: shape wants at most 8 dimensions");
+  const std::vector<int64_t> dims(shape.begin(), shape.end());
+  spec.shape = Shape(std::span<const int64_t>(dims));
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    if (digit(hex[i]) < 0 || digit(hex[i + 1]) < 0) return invalid("plan: bytes wants hex digits");
+    bytes.push_back(static_cast<std::byte>(digit(hex[i]) << 4 | digit(hex[i + 1])));
+  }
+  if (hex.size() % 2 != 0 || bytes.size() != spec.size_bytes())
+    return invalid("plan: a tensor " + spec.text() + " wants " + std::to_string(spec.size_bytes()) +
+                   " bytes, got " + std::to_string(hex.size()) + " hex digits");
+  return make_tensor({spec.dtype, spec.shape, bytes.data()});
+}
+
+// Of the rows of a batch; nothing when the plan pads none.
+Result<std::optional<Padding>> padding_of(const Value& v, const Schema& rows, std::string_view verb) {
+  const Value* padding = v.find("padding");
+  if (!padding) return std::optional<Padding>();
+  HEADRACE_ASSIGN(Padding made, padding_from(padding->find("shapes"), padding->find("fill"), rows, verb));
+  return std::optional(std::move(made));
+}
+
+Result<Kind> group_from(const Value& v, Program program, bool by_length, const Schema& rows) {
+  GroupBy group;
+  group.program = std::move(program), group.by_length = by_length;
+  if (by_length) {
+    HEADRACE_ASSIGN(const std::vector<uint64_t> boundaries, naturals(v.find("boundaries"), "boundaries"));
+    group.boundaries.assign(boundaries.begin(), boundaries.end());
+  }
+  if (v.find("token_budget")) {
+    HEADRACE_ASSIGN(group.token_budget, natural(v, "token_budget"));
+  } else {
+    HEADRACE_ASSIGN(group.sizes, naturals(v.find("sizes"), "sizes"));
+  }
+  group.batch.drop_last = flag(v, "drop_last"), group.batch.ragged = flag(v, "ragged");
+  group.pad_to_boundary = flag(v, "pad_to_boundary");
+  HEADRACE_ASSIGN(group.batch.padding,
+                  padding_of(v, rows, by_length ? "bucket_by_length" : "group_by_window"));
+  return Kind(std::move(group));
+}
+
+Result<Kind> pack_from(const Value& v) {
+  Pack pack;
+  HEADRACE_ASSIGN(const std::string strategy, v.get_text("strategy"));
+  HEADRACE_ASSIGN(const size_t index, index_of(kStrategy, strategy, "plan: strategy"));
+  pack.strategy = static_cast<PackStrategy>(index);
+  HEADRACE_ASSIGN(pack.fields, ints(v.find("fields"), "fields"));
+  HEADRACE_ASSIGN(pack.lengths, naturals(v.find("lengths"), "lengths"));
+  if (const Value* fill = v.find("fill"); fill && fill->list()) pack.fill = *fill->list();
+  HEADRACE_ASSIGN(pack.bins, natural(v, "bins"));
+  HEADRACE_ASSIGN(pack.most, natural(v, "most"));
+  pack.drop_last = flag(v, "drop_last");
+  return Kind(std::move(pack));
+}
+
+Result<Kind> scan_from(const Value& v, Program program, std::vector<Tensor> initial) {
+  HEADRACE_ASSIGN(std::string structure, v.get_text("structure"));
+  return Kind(Scan{std::move(program), std::move(initial), std::move(structure)});
+}
+
+// A verb that runs a program on each element.
+Result<Kind> program_verb_from(const std::string& verb, const Value& v, const Schema& incoming,
+                               const std::string& made_at, const Bindings& bindings) {
+  const Value* text = v.find("program");
+  if (!text) return invalid("plan: " + verb + " wants a 'program'");
+  std::vector<Tensor> initial;
+  if (const Value* list = v.find("initial"); list && list->list())
+    for (const Value& leaf : *list->list()) {
+      HEADRACE_ASSIGN(Tensor tensor, tensor_from(leaf));
+      initial.push_back(std::move(tensor));
+    }
+  HEADRACE_ASSIGN(Program program,
+                  program_from_value(*text, verb == "scan" ? scan_schema(initial, incoming) : incoming,
+                                     made_at.empty() ? verb : verb + " at " + made_at, bindings));
+  if (verb == "map") return Kind(Map{std::move(program)});
+  if (verb == "filter") return Kind(Filter{std::move(program)});
+  if (verb == "take_while") return Kind(TakeWhile{std::move(program)});
+  if (verb == "unique") return Kind(Unique{std::move(program)});
+  if (verb == "scan") return scan_from(v, std::move(program), std::move(initial));
+  return group_from(v, std::move(program), verb == "bucket_by_length", incoming);
 }
 
 Result<Kind> shard_from(const Value& v) {
@@ -93,15 +262,27 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
     HEADRACE_ASSIGN(SourcePtr opened, open_described(store, *source));
     return Kind(Read{std::move(opened)});
   }
-  if (verb != "concatenate" && inputs.size() != 1)
+  if (verb == "from_generator") {
+    const Value* generator = v.find("generator");
+    const std::string* slot =
+        generator && generator->find("slot") ? generator->find("slot")->text() : nullptr;
+    if (!slot) return invalid("plan: from_generator wants a 'generator' with a 'slot'");
+    const auto it = bindings.generators.find(*slot);
+    if (it == bindings.generators.end())
+      return invalid("plan: the generator in slot '" + *slot + "' is not bound; give it with bind={\"" +
+                     *slot + "\": …} in Python");
+    return Kind(Generate{it->second});
+  }
+  if (verb != "concatenate" && verb != "interleave" && inputs.size() != 1)
     return invalid("plan: " + verb + " wants one input, got " + std::to_string(inputs.size()));
-  if (verb == "map" || verb == "filter") {
-    const Value* text = v.find("program");
-    if (!text) return invalid("plan: " + verb + " wants a 'program'");
-    HEADRACE_ASSIGN(Program program,
-                    program_from_value(*text, inputs[0]->schema,
-                                       made_at.empty() ? verb : verb + " at " + made_at, bindings));
-    return verb == "map" ? Kind(Map{std::move(program)}) : Kind(Filter{std::move(program)});
+  for (const std::string_view named :
+       {"map", "filter", "take_while", "unique", "scan", "bucket_by_length", "group_by_window"})
+    if (verb == named) return program_verb_from(verb, v, inputs[0]->schema, made_at, bindings);
+  if (verb == "pack") return pack_from(v);
+  if (verb == "interleave") {
+    HEADRACE_ASSIGN(const uint64_t cycle, natural(v, "cycle"));
+    HEADRACE_ASSIGN(const uint64_t block, natural(v, "block"));
+    return Kind(Interleave{cycle, block});
   }
   if (verb == "unbatch") return Kind(Unbatch{});
   if (verb == "concatenate") return Kind(Concatenate{});
@@ -111,9 +292,10 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
     HEADRACE_ASSIGN(const uint64_t window, natural(v, "window"));
     return Kind(Shuffle{static_cast<uint64_t>(seed), window});
   }
-  if (verb == "batch") {
+  if (verb == "batch" || verb == "padded_batch") {
     HEADRACE_ASSIGN(const uint64_t size, natural(v, "size"));
-    return Kind(Batch{size, flag(v, "drop_last"), flag(v, "ragged")});
+    HEADRACE_ASSIGN(std::optional<Padding> padding, padding_of(v, inputs[0]->schema, verb));
+    return Kind(Batch{size, flag(v, "drop_last"), flag(v, "ragged"), std::move(padding)});
   }
   if (verb == "cache") {
     Cache cache;
@@ -138,25 +320,6 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
     return verb == "take" ? Kind(Take{count}) : Kind(Skip{count});
   }
   return invalid("plan: no verb named '" + verb + "'");
-}
-
-Value list_of(const std::vector<int>& values) {
-  Value::List out;
-  for (int v : values) out.emplace_back(v);
-  return out;
-}
-
-Result<std::vector<int>> ints(const Value* list, std::string_view what) {
-  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
-  std::vector<int> out;
-  for (const Value& v : *list->list()) {
-    if (!v.integer()) return invalid("plan: " + std::string(what) + " wants numbers, got " + v.dump());
-    const int64_t n = *v.integer();
-    if (n != static_cast<int>(n))
-      return invalid("plan: " + std::string(what) + " wants numbers of 32 bits, got " + v.dump());
-    out.push_back(static_cast<int>(n));
-  }
-  return out;
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace headrace {
 
 // How to make what JSON cannot hold, by slot name. Either may be empty.
 struct Bindings {
-  std::map<std::string, SourcePtr> sources;  // arrays and generators
+  std::map<std::string, SourcePtr> sources;  // arrays and sequences
+  std::map<std::string, GeneratorPtr> generators;
   // Python functions: op from slot name and the schema that reaches it.
   std::function<Result<OpPtr>(const std::string& slot, const Value& params)> function;
 };

@@ -303,7 +303,7 @@ Program composed(const Run& run) {
 void note_chains_cut_below(const Run& run, std::set<std::string>& notes) {
   const Node* node = run.nodes.back()->input().get();
   const Node* border = nullptr;
-  for (; node->inputs.size() == 1 && !node->as<Map>() && !node->as<Batch>() && !node->as<Unbatch>();
+  for (; node->inputs.size() == 1 && !node->as<Map>() && !gathers(*node) && !node->as<Unbatch>();
        node = node->input().get())
     if (!moves_indices(*node)) border = node;  // the lowest: those above it are what they are because of it
   if (!border || !node->as<Map>()) return;
@@ -353,11 +353,12 @@ NodePtr with_planar_chains(const NodePtr& root, std::set<std::string>& notes) {
   }
   Node node = *root;
   for (NodePtr& input : node.inputs) input = with_planar_chains(input, notes);
-  if (auto* filter = std::get_if<Filter>(&node.kind)) {
+  Program* program = program_of(node.kind);
+  if (program) {
     std::set<uint32_t> followed;
-    filter->predicate = with_planar_chains(filter->predicate, followed, notes);
+    *program = with_planar_chains(*program, followed, notes);
   }
-  if (node.inputs == root->inputs && !node.as<Filter>()) return root;
+  if (node.inputs == root->inputs && !program) return root;
   const NodePtr made = with_inputs(node, node.inputs);
   return made ? made : root;
 }

@@ -11,36 +11,6 @@ bool is_data_error(const Status& status) {
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
 }
 
-Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype) {
-  Tensor out;
-  out.dtype = dtype;
-  out.shape = {static_cast<int64_t>(rows->size())};
-  out.rows = std::move(rows);
-  return out;
-}
-
-Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
-                       bool ragged, Evaluator& evaluator) {
-  const auto n = static_cast<int64_t>(rows.size());
-  if (ragged || is_text(row.dtype))
-    return ragged_column(std::make_shared<const std::vector<Tensor>>(rows.begin(), rows.end()), row.dtype);
-  const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
-  for (size_t i = 1; i < rows.size(); ++i)
-    if (rows[i].is_ragged() || !(rows[i].shape == shape))
-      return invalid("batch: field '" + name + "' wants rows of one shape, row 0 is " + shape.text() +
-                     ", row " + std::to_string(i) + " is " + rows[i].shape.text() +
-                     "; resize or crop, or batch with ragged=True");
-  HEADRACE_ASSIGN(Tensor out, evaluator.allocate({row.dtype, shape.with_front(n)}, Use::slot));
-  std::byte* to = const_cast<Buffer*>(out.buffer.get())->mutable_data();
-  for (const Tensor& r : rows) {
-    if (evaluator.scratch().is_stopped()) return stopped();
-    const View view = r.view();
-    if (view.size_bytes() > 0) std::memcpy(to, view.data, view.size_bytes());
-    to += view.size_bytes();
-  }
-  return out;
-}
-
 Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
@@ -70,6 +40,11 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
       Sample verdict = sample;
       status = follow_maps({&filter->predicate, 1}, verdict, evaluator, where);
       keep = status.ok() && *verdict.fields[0].view().as<bool>();
+    } else if (const auto* key = std::get_if<KeyLink>(&chain[link])) {
+      Sample values = sample;
+      status = follow_maps({&key->program, 1}, values, evaluator, where);
+      if (status.ok())
+        for (Tensor& value : values.fields) sample.fields.push_back(std::move(value));
     } else {
       status = follow_maps(std::get<std::vector<Program>>(chain[link]), sample, evaluator, where);
     }
@@ -169,7 +144,7 @@ RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   for (size_t f = 0; f < row_schema_.size(); ++f) {
     rows.clear();
     for (const Sample& sample : ticket.item.samples) rows.push_back(sample.fields[f]);
-    auto column = collate(rows, row_schema_.specs[f], row_schema_.names[f], batch_.ragged, evaluator);
+    auto column = collate(rows, batch_, row_schema_, f, evaluator, static_cast<int64_t>(ticket.item.first));
     if (!column.ok()) return {column.status(), 0};
     out.fields.push_back(*std::move(column));
   }

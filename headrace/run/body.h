@@ -24,7 +24,10 @@ struct UnbatchLink {
   Schema schema;
 };  // of the incoming sample
 struct SkipLink {};  // on_error("skip"): failed samples end here
-using Link = std::variant<std::vector<Program>, FilterLink, UnbatchLink, SkipLink>;
+struct KeyLink {
+  Program program;
+};  // appends its outputs to the sample, for the verb that follows
+using Link = std::variant<std::vector<Program>, FilterLink, UnbatchLink, SkipLink, KeyLink>;
 
 // A failure and the row it belongs to.
 struct RowStatus {
@@ -51,6 +54,9 @@ class Body {
   }
 
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
+  // The first number of the feeder's cursor counts rows that were handed out since the rest of it was
+  // written: a state adds to it, and does not depend on how many rows an item had.
+  virtual bool counts_rows() const { return takes_positions(); }
 
   std::vector<Link> chain;
   bool keep_failures =
@@ -160,7 +166,7 @@ class SampleBody final : public Body {
 
 class GroupBody final : public Body {
  public:
-  GroupBody(Batch batch, Schema row_schema) : batch_(batch), row_schema_(std::move(row_schema)) {}
+  GroupBody(Batch batch, Schema row_schema) : batch_(std::move(batch)), row_schema_(std::move(row_schema)) {}
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
 
@@ -169,13 +175,29 @@ class GroupBody final : public Body {
   Schema row_schema_;
 };
 
+// Sequences of a row side by side.
+class PackBody final : public Body {
+ public:
+  explicit PackBody(Pack pack) : pack_(std::move(pack)) {}
+  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
+  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+
+ private:
+  Status pack_field(std::span<const Sample> pieces, size_t field, Sample& out, Evaluator& evaluator) const;
+
+  Pack pack_;
+};
+
 // Rows of any shapes, shared.
 Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype);
 
-// Rows as one tensor, or as a ragged one when `ragged` or for text; rows of unequal shape are an error that
-// names both.
-Result<Tensor> collate(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
-                       bool ragged, Evaluator& evaluator);
+// A field's rows as one tensor, padded if the batch says so, or as a ragged one for text and ragged batches;
+// rows of unequal shape are an error that names both. `bound`: what dimensions that padding leaves open grow
+// to at least; 0: to the largest row.
+Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
+                       Evaluator& evaluator, int64_t bound = 0);
+// Whether rows of a field can be written to their place before the others are known.
+bool has_slots(const Batch& batch, const Schema& schema, size_t field);
 
 // The sample at a position, for people.
 std::string where(const LeafPlan& leaf, const Position& at);

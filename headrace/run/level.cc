@@ -110,19 +110,30 @@ class Lowering {
     return visit(*node.input());
   }
   Made lower(const Node& node, const Concatenate&) {
+    HEADRACE_ASSIGN(Branches branches, branches_of(node));
+    return Order::concatenate(std::move(branches.orders), std::move(branches.totals));
+  }
+  Made lower(const Node& node, const Interleave& interleave) {
+    HEADRACE_ASSIGN(Branches branches, branches_of(node));
+    return Order::interleave(std::move(branches.orders), std::move(branches.totals), interleave.cycle,
+                             interleave.block);
+  }
+  template <class Border> Made lower(const Node& node, const Border&) {
+    return internal_error(std::string(kind_name(node.kind)) + " has no random access");
+  }
+
+  struct Branches {
     std::vector<std::unique_ptr<Order>> orders;
     std::vector<uint64_t> totals;
+  };
+  Result<Branches> branches_of(const Node& node) {
+    Branches out;
     for (const NodePtr& input : node.inputs) {
       HEADRACE_ASSIGN(auto order, visit(*input));
-      orders.push_back(std::move(order));
-      totals.push_back(*input->total);
+      out.orders.push_back(std::move(order));
+      out.totals.push_back(*input->total);
     }
-    return Order::concatenate(std::move(orders), std::move(totals));
-  }
-  Made lower(const Node& node, const Filter&) { return border(node); }
-  Made lower(const Node& node, const Unbatch&) { return border(node); }
-  Made border(const Node& node) {
-    return internal_error(std::string(kind_name(node.kind)) + " has no random access");
+    return out;
   }
 
   static std::string made_at(const Node& node) {

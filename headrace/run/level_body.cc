@@ -101,8 +101,9 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
 Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   const LeafPlan& leaf = *ticket.batch;
   size_t bytes = 0;
-  for (const TensorSpec& spec : leaf.rows->schema.specs)
-    if (!leaf.batch.ragged && spec.is_static()) bytes += spec.size_bytes() * ticket.num_rows;
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
   if (bytes <= pool.ledger().budget) return {};
   return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows)).after(leaf.made_at);
 }
@@ -115,7 +116,7 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
   ticket.rows.resize(schema.size());
   for (size_t f = 0; f < schema.size(); ++f) {
     const TensorSpec& spec = schema.specs[f];
-    if (leaf.batch.ragged || !spec.is_static()) {
+    if (!has_slots(leaf.batch, schema, f)) {
       if (saturating_mul(ticket.num_rows, sizeof(Tensor)) > pool.ledger().budget) return false;
       ticket.rows[f] = std::make_shared<std::vector<Tensor>>(ticket.num_rows);
       continue;
@@ -328,8 +329,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
       sample.fields[f] = ragged_column(ticket.rows[f], spec.dtype);
       continue;
     }
-    HEADRACE_ASSIGN(sample.fields[f],
-                    collate(*ticket.rows[f], spec, schema.names[f], leaf.batch.ragged, evaluator));
+    HEADRACE_ASSIGN(sample.fields[f], collate(*ticket.rows[f], leaf.batch, schema, f, evaluator));
   }
   const std::string place = where(leaf, ticket.batch_at);
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
@@ -385,8 +385,7 @@ Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, con
   Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < columns.size(); ++f) {
-    HEADRACE_ASSIGN(Tensor column,
-                    collate(columns[f], schema.specs[f], schema.names[f], leaf.batch.ragged, evaluator));
+    HEADRACE_ASSIGN(Tensor column, collate(columns[f], leaf.batch, schema, f, evaluator));
     sample.fields.push_back(std::move(column));
   }
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, where(leaf, at)));

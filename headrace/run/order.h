@@ -39,6 +39,8 @@ class Order {
   static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
   // Nothing but a place to stop at: fills in Position::mark.
   static std::unique_ptr<Order> mark(std::unique_ptr<Order> child, uint32_t ordinal);
+  static std::unique_ptr<Order> interleave(std::vector<std::unique_ptr<Order>> children,
+                                           std::vector<uint64_t> totals, uint64_t cycle, uint64_t block);
   static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children,
                                             std::vector<uint64_t> totals);
 };

@@ -7,7 +7,9 @@
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
 #include "headrace/run/deal.h"
+#include "headrace/run/generate.h"
 #include "headrace/run/points.h"
+#include "headrace/run/scan.h"
 
 namespace headrace {
 namespace {
@@ -18,8 +20,7 @@ constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 
 template <class F> void each_call(const Node& node, const F& f) {
   for (const NodePtr& input : node.inputs) each_call(*input, f);
-  if (const auto* map = node.as<Map>()) std::ranges::for_each(map->program.steps, f);
-  if (const auto* filter = node.as<Filter>()) std::ranges::for_each(filter->predicate.steps, f);
+  if (const Program* program = program_of(node.kind)) std::ranges::for_each(program->steps, f);
 }
 
 // Those of the plan as the user wrote it, and what became of them in the one that runs.
@@ -45,9 +46,9 @@ NodePtr place_on_error(const NodePtr& node) {
   NodePtr below = out->input();
   bool above_batch = false;
   for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get())
-    above_batch = above_batch || n->as<Batch>();
-  if (!above_batch || !(below->as<Batch>() || below->as<Map>() || below->as<Take>() || below->as<Skip>() ||
-                        below->as<Repeat>()))
+    above_batch = above_batch || gathers(*n);
+  if (!above_batch ||
+      !(gathers(*below) || below->as<Map>() || below->as<Take>() || below->as<Skip>() || below->as<Repeat>()))
     return out;
   const NodePtr moved = with_inputs(*out, {below->input()});
   if (!moved) return out;
@@ -183,6 +184,12 @@ class Lowering {
     stage_->body().chain.push_back(std::move(link));
     return child;
   }
+  // The samples below, each with the values that the verb decides by.
+  Made keyed(const Node& node, const Program& program) {
+    HEADRACE_ASSIGN(StreamPtr child, inexact_link(node, KeyLink{program}));
+    stage_ = nullptr;
+    return child;
+  }
   template <class F> Made verb(const Node& node, F&& f) {
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
     stage_ = nullptr, pipeline_.level = nullptr;
@@ -205,6 +212,41 @@ class Lowering {
   }
   Made lower(const Node& node, const Unbatch&) {
     return inexact_link(node, UnbatchLink{node.input()->schema});
+  }
+  Made lower(const Node& node, const TakeWhile& take) {
+    HEADRACE_ASSIGN(StreamPtr child, keyed(node, take.program));
+    return take_while_stream(std::move(child));
+  }
+  Made lower(const Node& node, const Unique& unique) {
+    HEADRACE_ASSIGN(StreamPtr child, keyed(node, unique.program));
+    return unique_stream(std::move(child), unique.program.outputs.size());
+  }
+  Made lower(const Node& node, const GroupBy& group) {
+    HEADRACE_ASSIGN(StreamPtr child, keyed(node, group.program));
+    return stage(group_by_stream(std::move(child), group),
+                 std::make_unique<GroupBody>(group.batch, node.input()->schema));
+  }
+  Made lower(const Node& node, const Pack& pack) {
+    const bool outside = std::exchange(inexact_, true);
+    Made child = stream(*node.input());
+    inexact_ = outside, pipeline_.level = nullptr;
+    if (!child.ok()) return child;
+    return stage(pack_stream(*std::move(child), pack), std::make_unique<PackBody>(pack));
+  }
+  // One item at a time: what follows gets a stage of its own.
+  Made lower(const Node& node, const Scan& scan) {
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    return in_turn(scan_feeder(std::move(child), scan.initial),
+                   std::make_unique<ScanBody>(scan.program, scan.initial.size()));
+  }
+  Made lower(const Node& node, const Generate& generate) {
+    const std::string at = node.made_at.empty() ? "" : " (from_generator at " + node.made_at + ")";
+    return in_turn(generate_feeder(), std::make_unique<GenerateBody>(generate, at));
+  }
+  Made in_turn(StreamPtr feeder, std::unique_ptr<Body> body) {
+    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body), true);
+    stage_ = nullptr, pipeline_.level = nullptr;
+    return made;
   }
   Made lower(const Node& node, const OnError& on_error) {
     if (on_error.policy != OnErrorPolicy::skip) return stream(*node.input());
@@ -238,13 +280,21 @@ class Lowering {
                  std::make_unique<GroupBody>(batch, node.input()->schema));
   }
   Made lower(const Node& node, const Concatenate&) {
+    HEADRACE_ASSIGN(std::vector<StreamPtr> children, streams(node));
+    return concatenate_stream(std::move(children));
+  }
+  Made lower(const Node& node, const Interleave& interleave) {
+    HEADRACE_ASSIGN(std::vector<StreamPtr> children, streams(node));
+    return interleave_stream(std::move(children), interleave.cycle, interleave.block);
+  }
+  Result<std::vector<StreamPtr>> streams(const Node& node) {
     std::vector<StreamPtr> children;
     for (const NodePtr& input : node.inputs) {
       HEADRACE_ASSIGN(StreamPtr child, stream(*input));
       children.push_back(std::move(child));
     }
     stage_ = nullptr, pipeline_.level = nullptr;
-    return concatenate_stream(std::move(children));
+    return children;
   }
   Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
   Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
@@ -303,7 +353,8 @@ Pipeline::Elastic elastic_form(const Node& root) {
 
 bool drops_or_adds(const Node& node) {
   const auto* on_error = node.as<OnError>();
-  return node.as<Filter>() || node.as<Unbatch>() || (on_error && on_error->policy == OnErrorPolicy::skip);
+  return node.as<Filter>() || node.as<Unbatch>() || node.as<TakeWhile>() || node.as<Unique>() ||
+         node.as<GroupBy>() || node.as<Pack>() || (on_error && on_error->policy == OnErrorPolicy::skip);
 }
 
 // What stands between the root and the shard decides whom a cursor fits.
@@ -322,8 +373,8 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
   for (auto it = above.rbegin(); it != above.rend(); ++it) {
     const Node& node = **it;
     const auto* shuffle = node.as<Shuffle>();
-    const bool border = drops_or_adds(node) || (shuffle && shuffle->window > 0);
-    if (node.as<Batch>()) batch_below = &node;
+    const bool border = drops_or_adds(node) || node.as<Scan>() || (shuffle && shuffle->window > 0);
+    if (gathers(node)) batch_below = &node;
     const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0);
     unbatches += node.as<Unbatch>() != nullptr;
     if (border || (node.as<Repeat>() && !length_known)) out.whose = Whose::rank;
@@ -351,13 +402,13 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   out.operators = list_operators(*placed, *out.plan);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
   const Node* top = placed.get();
-  while (!top->inputs.empty() && !top->as<Batch>() && !top->as<Unbatch>()) top = top->input().get();
-  out.batched = top->as<Batch>() != nullptr;
+  while (!top->inputs.empty() && !gathers(*top) && !top->as<Unbatch>()) top = top->input().get();
+  out.batched = top->as<Batch>() || top->as<GroupBy>();
   if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
     return invalid(
-        "shard: the length is not known before the run (filter, unbatch or on_error(\"skip\") stand after), "
-        "so "
-        "ranks could take unequal numbers of steps; give shard(..., steps=)");
+        "shard: the length is not known before the run (filter, unbatch, on_error(\"skip\") or another verb "
+        "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
+        "steps; give shard(..., steps=)");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
   if (out.shard && out.shard->steps) {
     out.root = steps_stream(std::move(out.root), *out.shard->steps);

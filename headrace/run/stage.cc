@@ -78,7 +78,7 @@ void Stage::save(Cursor& cursor) const {
 // Rows of a ticket all of whose outputs were handed out, and outputs of the row after them: a state does not
 // depend on how many rows a ticket had.
 std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
-  if (!body_->takes_positions() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
+  if (!body_->counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
   const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
   const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
   if (*row == ticket.emitted) return {rows + 1, 0};
@@ -88,7 +88,7 @@ std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
 // All outputs of the front were handed out: the next ones come from the row after the last that had any.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
-  if (body_->takes_positions()) {
+  if (body_->counts_rows()) {
     after_.insert(after_.end(), front.before.begin(), front.before.end());
     after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
   } else if (ring_.size() > 1 || ended_) {

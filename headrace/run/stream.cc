@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/run/one_child.h"
+
 namespace headrace {
 namespace {
 
@@ -30,21 +32,6 @@ class PositionStream final : public Stream {
   const Level::Start* start_;
   uint64_t next_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
-};
-
-// A verb over one child: passes everything on but what it overrides.
-class OneChild : public Stream {
- public:
-  explicit OneChild(StreamPtr child) : child_(std::move(child)) {}
-  void start(uint64_t epoch, uint32_t occurrence) override { child_->start(epoch, occurrence); }
-  void save(Cursor& cursor) const override { child_->save(cursor); }
-  void restore(CursorReader& cursor) override { child_->restore(cursor); }
-  void stages(std::vector<Stage*>& out) override { child_->stages(out); }
-  void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
-  Stage* giving() override { return child_->giving(); }
-
- protected:
-  StreamPtr child_;
 };
 
 class TakeStream final : public OneChild {

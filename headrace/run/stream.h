@@ -59,5 +59,13 @@ StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
 StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
+StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);
+
+// These take samples that a KeyLink gave values more: what decides. They take those values off.
+StreamPtr take_while_stream(StreamPtr child);
+StreamPtr unique_stream(StreamPtr child, size_t key_values);
+StreamPtr group_by_stream(StreamPtr child, const GroupBy& group);
+// Rows of sequences, as samples of the packed fields alone.
+StreamPtr pack_stream(StreamPtr child, const Pack& pack);
 
 }  // namespace headrace

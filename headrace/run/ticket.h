@@ -24,6 +24,7 @@ struct Item {
   uint32_t occurrence = 0;      //   wrapped around this often
   uint64_t handed_out = 0;      //   whose first outputs were handed out before states were merged
   std::vector<Sample> samples;  // samples of the stage before: one, or the rows of a batch
+  std::shared_ptr<void> turn;   // of a body that takes its items one by one: what it goes on from
 };
 
 struct Part {

@@ -102,11 +102,9 @@ bool has_slots(const Node& node) {
     const Value params = call.op->params();
     return params.find("slot") && !find_op(call.op->name());
   };
-  const auto* map = node.as<Map>();
-  const auto* filter = node.as<Filter>();
+  const Program* program = program_of(node.kind);
   const auto* read = node.as<Read>();
-  return (map && std::ranges::any_of(map->program.steps, is_slot)) ||
-         (filter && std::ranges::any_of(filter->predicate.steps, is_slot)) ||
+  return node.as<Generate>() || (program && std::ranges::any_of(program->steps, is_slot)) ||
          (read && read->source->describe().find("slot")) ||
          std::ranges::any_of(node.inputs, [](const NodePtr& input) { return has_slots(*input); });
 }

@@ -15,11 +15,12 @@ from ._arguments import did_you_mean
 from ._core import BytesColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from ._write import Writer, writer
-from .dataset import Dataset, EpochView, FieldSpec
+from .dataset import Dataset, EpochView, FieldSpec, interleave
 from .loaders.loader import merge_states
 from .readers import (
     read_arrow,
@@ -34,7 +35,16 @@ from .readers import (
     read_voc_xml,
     read_webdataset,
 )
-from .sources import formats, from_arrays, from_dataset, load_plan, operators, range, read
+from .sources import (
+    formats,
+    from_arrays,
+    from_dataset,
+    from_generator,
+    load_plan,
+    operators,
+    range,
+    read,
+)
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -51,13 +61,16 @@ __all__ = [
     "FixedLenSequenceFeature",
     "HeadraceError",
     "PythonFunctionWarning",
+    "ReplayWarning",
     "VarLenFeature",
     "Writer",
     "__version__",
     "formats",
     "from_arrays",
     "from_dataset",
+    "from_generator",
     "index",
+    "interleave",
     "load_plan",
     "merge_states",
     "operators",

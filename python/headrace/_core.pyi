@@ -54,6 +54,12 @@ def array_source(names: Sequence[str], structure: str, columns: list, slot: str)
 def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
     """Items that a function gives as lists of leaves."""
 
+class Generator:
+    """Samples one after the other, as the engine sees them."""
+
+def generator(names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object) -> Generator:
+    """What start(epoch) gives passes of."""
+
 def format_table() -> list:
     """The formats and their options, as the C++ sources describe them."""
 
@@ -93,7 +99,12 @@ class Program:
 class Tracer:
     """Builds a Program; values 0 to n - 1 are the fields."""
 
+    @overload
     def __init__(self, node: Node, made_at: str) -> None: ...
+
+    @overload
+    def __init__(self, node: Node, made_at: str, state: list) -> None:
+        """Values are the leaves of a state, then the fields."""
 
     def engine_field(self, name: str) -> int: ...
 
@@ -178,6 +189,26 @@ def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
 
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
 
+def padded_batch(node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str) -> Node: ...
+
+def take_while(node: Node, program: Program, at: str) -> Node: ...
+
+def unique(node: Node, program: Program, at: str) -> Node: ...
+
+def scan(node: Node, program: Program, initial: list, names: Sequence[str], structure: str, at: str) -> Node:
+    """`names` and `structure` are those of the new elements."""
+
+def group_by(node: Node, program: Program, by_length: bool, boundaries: Sequence[int], sizes: Sequence[int], token_budget: int, pad_to_boundary: bool, drop_last: bool, ragged: bool, shapes: object | None, fill: object | None, at: str) -> Node:
+    """
+    bucket_by_length and group_by_window; no padding without shapes and fill.
+    """
+
+def pack(node: Node, strategy: str, fields: Sequence[int], lengths: Sequence[int], fill: list, bins: int, most: int, drop_last: bool, at: str) -> Node: ...
+
+def interleave(inputs: Sequence[Node], cycle: int, block: int, at: str) -> Node: ...
+
+def from_generator(generator: Generator, at: str) -> Node: ...
+
 def on_error(node: Node, policy: str, at: str) -> Node: ...
 
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
@@ -186,7 +217,7 @@ def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
 def parse_json(text: str) -> object:
     """JSON as plain objects, nested at most 128 deep."""
 
-def load_plan(json: str, sources: dict, function: object) -> tuple[Node, int]:
+def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) answers a Function."""
 
 def check_rewrites(names: Set[str]) -> None:

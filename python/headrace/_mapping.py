@@ -1,4 +1,4 @@
-"""What `map(f)` and `filter(f)` make of a function: a traced graph where possible, else Python for each sample."""
+"""What `map(f)`, `filter(f)` and their like make of a function: a traced graph where possible, else Python for each sample."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,22 +24,45 @@ _TRIES = 100  # samples that may fail before a function's result is known
 
 
 class PythonFunctionWarning(UserWarning):
-    """A function given to map or filter runs as Python for each sample; the message says why."""
+    """A function given to map, filter and the like runs as Python for each sample; the message says why."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a function gets: how the leaves look and nest, a graph to trace it into, samples to try it on."""
+
+    names: list[str]
+    structure: str
+    tracer: Callable[[str], _core.Tracer]
+    samples: Callable[[], Iterator[list[Any] | Exception]]
+    zeros: Callable[[], list[Any]]  # a sample that is made up
+
+
+def elements_of(node: _core.Node) -> Given:
+    """Return the elements of a dataset as what a function gets."""
+    names, specs, structure = node.schema
+    return Given(
+        names,
+        structure,
+        lambda at: _core.Tracer(node, at),
+        lambda: _first_samples(node.without_order()),
+        lambda: [_zero(*spec) for spec in specs],
+    )
 
 
 def program(
-    node: _core.Node, verb: str, function: Callable[..., Any], made_at: str, python: Where, slot: str
+    given: Given, verb: str, function: Callable[..., Any], made_at: str, python: Where, slot: str
 ) -> tuple[_core.Program, bool]:
-    """Return the function as a program over the node's elements, and whether it runs as Python."""
+    """Return the function as a program over what it gets, and whether it runs as Python."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
         raise ValueError(f'{verb}: python wants True, False, "threads" or "processes", got {python!r}')
     at = f"{verb} at {made_at}" if made_at else verb
     why = None if python else "it has a parameter rng" if wants_generator(function) else ""
     if why == "":
-        traced, why = _trace_twice(node, function, at)
+        traced, why = _trace_twice(given, function, at)
         if traced is not None:
             return traced, False
-    made = _as_python(node, function, at, slot, processes=python == "processes")
+    made = _as_python(given, function, at, slot, processes=python == "processes")
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -59,12 +83,12 @@ def _stacklevel() -> int:
 # ---- tracing
 
 
-def _trace_twice(node: _core.Node, function: Callable[..., Any], at: str) -> tuple[_core.Program | None, str]:
+def _trace_twice(given: Given, function: Callable[..., Any], at: str) -> tuple[_core.Program | None, str]:
     """Return the program, or None and the reason why there is none."""
     try:
         with _random_states_kept() as were_drawn:
-            first = _trace(node, function, at)
-            second = _trace(node, function, at)
+            first = _trace(given, function, at)
+            second = _trace(given, function, at)
     except NeedsData as reason:
         return None, str(reason)
     if were_drawn():
@@ -79,10 +103,9 @@ def _trace_twice(node: _core.Node, function: Callable[..., Any], at: str) -> tup
     return first, ""
 
 
-def _trace(node: _core.Node, function: Callable[..., Any], at: str) -> _core.Program:
-    tracer = _core.Tracer(node, at)
-    names, _, structure = node.schema
-    sample = packer(structure, Fields)([Symbol(tracer, value) for value in range(len(names))])
+def _trace(given: Given, function: Callable[..., Any], at: str) -> _core.Program:
+    tracer = given.tracer(at)
+    sample = packer(given.structure, Fields)([Symbol(tracer, value) for value in range(len(given.names))])
     try:
         returned = function(sample)
     except (TypeError, AttributeError) as error:  # code that wants an array and got a symbol
@@ -137,27 +160,26 @@ def _random_states_kept() -> Iterator[Callable[[], bool]]:
 
 
 def _as_python(
-    node: _core.Node, function: Callable[..., Any], at: str, slot: str, *, processes: bool
+    given: Given, function: Callable[..., Any], at: str, slot: str, *, processes: bool
 ) -> _core.Program:
-    names, _, structure = node.schema
     with _random_states_kept():
-        returned = _first_result(node, caller(function, structure))
+        returned = _first_result(given, caller(function, given.structure))
     if returned is None:
         verb, _, line = at.partition(" ")
         wanted = "True or False" if verb == "filter" else "a field or a dict"
         raise TypeError(
             f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
         )
-    made, output_names, nest = make_function(function, slot, structure, returned, processes=processes)
-    tracer = _core.Tracer(node, at)
-    values = tracer.add_function(made, list(range(len(names))))
+    made, output_names, nest = make_function(function, slot, given.structure, returned, processes=processes)
+    tracer = given.tracer(at)
+    values = tracer.add_function(made, list(range(len(given.names))))
     return tracer.finish(output_names, values, nest)
 
 
-def _first_result(node: _core.Node, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:
+def _first_result(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:
     """Call the function on the first sample that it and what stands before it can do; else on one made of zeros."""
     failure: Exception | None = None
-    for leaves in _first_samples(node.without_order()):
+    for leaves in given.samples():
         if isinstance(leaves, Exception):
             failure = failure or leaves
             continue
@@ -166,7 +188,7 @@ def _first_result(node: _core.Node, call: Callable[[list[Any], tuple[int, int]],
         except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
             failure = error
     try:
-        return _core.call_once(call, [_zero(*spec) for spec in node.schema[1]], (1, 2))
+        return _core.call_once(call, given.zeros(), (1, 2))
     except Exception:
         if failure is not None:
             raise failure from None

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import _core
 from ._arguments import did_you_mean, flag, names_checked, text, whole_number
+from ._carrying import CarryingVerbs
+from ._gathering import GatheringVerbs
 from ._line import users_line
 from ._function import code_version
-from ._mapping import Where, program
+from ._mapping import Where
 from ._ranks import from_environment
 from ._structure import packer
 from ._write import wanted, write
@@ -34,7 +36,7 @@ class FieldSpec:
     shape: tuple[int | None, ...]
 
 
-class Dataset:
+class Dataset(CarryingVerbs, GatheringVerbs):
     """A pipeline from data to elements, made by `headrace.read` and its like, and by the verbs below."""
 
     def __init__(
@@ -95,13 +97,9 @@ class Dataset:
         return self.map(function, python=python).unbatch()
 
     def _mapped(self, verb: str, function: Callable[..., Any], python: Where) -> Dataset:
-        if not callable(function):
-            raise TypeError(f"{verb}: wants a function, got {function!r}")
-        at = users_line()
-        slot = f"{verb}_{sum(name.startswith(('map_', 'filter_')) for name in self._slots)}"
-        made, is_python = program(self._node, verb, function, at, python, slot)
+        made, slots, at = self._program(verb, function, python)
         node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
-        return self._then(node, {slot: function} if is_python else None)
+        return self._then(node, slots)
 
     def unbatch(self) -> Dataset:
         """Make an element of every row; fields without rows are repeated for each."""
@@ -217,11 +215,31 @@ class Dataset:
         """Append another dataset of the same fields."""
         if not isinstance(other, Dataset):
             raise TypeError(f"concatenate: wants a Dataset, got {other!r}")
-        slots = {
-            slot: bound if self._slots.get(slot, bound) is bound else _CLASH
-            for slot, bound in other._slots.items()
-        }
-        return self._then(_core.concatenate([self._node, other._node], users_line()), slots)
+        return self._then(
+            _core.concatenate([self._node, other._node], users_line()), joined_slots([self, other])
+        )
+
+    @names_checked
+    def interleave(
+        self,
+        function: Callable[[Any], Dataset],
+        *,
+        cycle_length: int | None = None,
+        block_length: int = 1,
+    ) -> Dataset:
+        """Make a dataset of every element, and let them take turns: see `headrace.interleave`.
+
+        The function is called here and now, once for each element of epoch 0, so their number must be exact: file names, shards.
+
+        Args:
+            function: From element to Dataset.
+            cycle_length: Datasets that take turns at the same time; all of them when not given.
+            block_length: Elements of a turn.
+        """
+        len(self)  # a TypeError that says why, when it is not known
+        return interleave(
+            [function(element) for element in self], cycle_length=cycle_length, block_length=block_length
+        )
 
     @names_checked
     def cache(
@@ -517,6 +535,44 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_plan, (self.plan(), self._slots, self._options)
+
+
+def joined_slots(datasets: Sequence[Dataset]) -> dict[str, Any]:
+    """Return what several datasets bind; a name for different things cannot be saved."""
+    slots: dict[str, Any] = {}
+    for dataset in datasets:
+        for slot, bound in dataset._slots.items():
+            slots[slot] = bound if slots.get(slot, bound) is bound else _CLASH
+    return slots
+
+
+@names_checked
+def interleave(
+    datasets: Sequence[Dataset], *, cycle_length: int | None = None, block_length: int = 1
+) -> Dataset:
+    """Let datasets of the same fields take turns, in the order of tf.data's `interleave`.
+
+    The first `cycle_length` of them give `block_length` elements each, round after round. One that has ended loses its turn, and
+    from the next round on the next of the list stands in its place. With random access in all of them the result has it, too.
+
+    Args:
+        datasets: At least one.
+        cycle_length: Datasets that take turns at the same time; all of them when not given.
+        block_length: Elements of a turn.
+    """
+    for dataset in datasets:
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"interleave: wants Datasets, got {dataset!r}")
+    if not datasets:
+        raise ValueError("interleave: wants at least one dataset")
+    cycle = (
+        len(datasets)
+        if cycle_length is None
+        else whole_number("interleave", "cycle_length", cycle_length, least=1)
+    )
+    block = whole_number("interleave", "block_length", block_length, least=1)
+    node = _core.interleave([dataset._node for dataset in datasets], cycle, block, users_line())
+    return datasets[0]._then(node, joined_slots(datasets))
 
 
 class EpochView(Sequence[Any]):

@@ -35,6 +35,7 @@ __all__ = [
     "greater_equal",
     "greater_equal_fields",
     "greater_fields",
+    "length",
     "less",
     "less_equal",
     "less_equal_fields",
@@ -452,6 +453,19 @@ def greater_fields(x: Data, y: Data) -> Data:
         The result.
     """
     return apply("greater_fields", [x, y], {})[0]
+
+
+@names_checked
+def length(data: Data) -> Data:
+    """Give the size of the first dimension, i64; of bytes and str how many bytes they are.
+
+    Args:
+        data: The field to work on.
+
+    Returns:
+        The result.
+    """
+    return apply("length", [data], {})[0]
 
 
 @names_checked

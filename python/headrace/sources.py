@@ -11,11 +11,13 @@ import numpy as np
 
 from . import _core
 from ._arguments import text, whole_number
+from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
+from ._generator import Pass, name_of, opener
 from ._line import users_line
 from ._structure import flatten
 from ._trace import plain
-from .dataset import Dataset
+from .dataset import Dataset, FieldSpec
 
 
 class MapStyle(Protocol):
@@ -107,6 +109,52 @@ def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     return Dataset(_core.read(source, users_line()), slots={slot: items})
 
 
+def from_generator(make: Any, *, signature: Any = None, slot: str = "generator") -> Dataset:
+    """Make a dataset of any iterable; it has no length and no items by position, and `skip` reads what it skips.
+
+    If the iterator, or what it iterates over, has `state_dict()` (of what JSON holds) and `load_state_dict()`, a resumed run goes on
+    where the saved one was. Else it passes over the samples that were handed out, with a `ReplayWarning`. One thread at a time
+    takes samples, under Python's lock; what follows runs in parallel. Without `shard` after it every rank sees all samples.
+
+    Args:
+        make: A function that gives an iterable for each epoch (it gets the epoch's number if it has a parameter `epoch`), so a
+            generator function; or an iterable that can be gone through again and again.
+        signature: What a sample looks like: `FieldSpec`s nested as it, as another dataset's `schema`. When not given, like the
+            first sample, which is made for that; the sizes of dimensions may differ.
+        slot: The name under which a saved plan wants it bound.
+
+    Raises:
+        TypeError: it cannot be iterated over, or only once, as a generator that has begun.
+        ValueError: it gives no first sample, and no signature is given.
+    """
+    slot = text("from_generator", "slot", slot)
+    names, specs, structure = _signature(make, signature)
+    generator = _generator(make, slot, names, specs, structure)
+    return Dataset(_core.from_generator(generator, users_line()), slots={slot: make})
+
+
+def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
+    if signature is not None:
+        names, leaves, structure = flatten(signature, lambda node: isinstance(node, FieldSpec))
+        for name, leaf in zip(names, leaves, strict=True):
+            if not isinstance(leaf, FieldSpec):
+                raise TypeError(f"from_generator: signature wants FieldSpecs, got {leaf!r} for {name!r}")
+        return names, [(leaf.dtype, leaf.shape) for leaf in leaves], structure
+    for first in opener(make)(0):
+        names, leaves, structure = flatten(first, is_function_leaf)
+        specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, leaves, strict=True)]
+        return names, specs, structure
+    raise ValueError("from_generator: wants a first sample, to know what a sample is; or give signature=")
+
+
+def _generator(make: Any, slot: str, names: list[str], specs: list[Any], structure: str) -> _core.Generator:
+    start = opener(make)
+    name = name_of(make)
+    return _core.generator(
+        names, specs, structure, slot, name, lambda epoch: Pass(start(epoch), structure, name)
+    )
+
+
 def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = None) -> Dataset:
     """Open what `Dataset.save_plan` wrote, in Python or in C++.
 
@@ -132,8 +180,13 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         plan = _core.parse_json(text)
     except ValueError as error:
         raise ValueError(f"plan: wants what save_plan() wrote, got no JSON ({error})") from None
-    sources = {}
-    for slot, format in _data_slots(plan.get("plan") if isinstance(plan, dict) else None):  # noqa: A001
+    sources, generators = {}, {}
+    tree = plan.get("plan") if isinstance(plan, dict) else None
+    for slot, described in _generator_slots(tree):
+        if slot in bind:
+            signature = described["names"], described["specs"], described["structure"]
+            generators[slot] = _generator(bind[slot], slot, *signature)
+    for slot, format in _data_slots(tree):  # noqa: A001
         if slot in bind:
             sources[slot] = (_sequence_source if format == "sequence" else _array_source)(bind[slot], slot)
 
@@ -142,9 +195,10 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
             raise ValueError(
                 f'plan: the Python function in slot {slot!r} is not bound; give it with bind={{"{slot}": f}}'
             )
-        return bind_function(bind[slot], slot, params)
+        is_step = slot.rpartition("_")[0] == "scan"
+        return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)
 
-    node, seed = _core.load_plan(text, sources, function)
+    node, seed = _core.load_plan(text, sources, generators, function)
     return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bind)
 
 
@@ -164,9 +218,23 @@ def _data_slots(node: Any) -> Iterator[tuple[str, str]]:
     source = node.get("source")
     if isinstance(source, dict) and isinstance(source.get("slot"), str):
         yield source["slot"], str(source.get("format"))
-    inputs = node.get("inputs")
-    for below in [node.get("input"), *(inputs if isinstance(inputs, list) else [])]:
+    for below in _below(node):
         yield from _data_slots(below)
+
+
+def _generator_slots(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(node, dict):
+        return
+    described = node.get("generator")
+    if isinstance(described, dict) and {"slot", "names", "specs", "structure"} <= described.keys():
+        yield str(described["slot"]), described
+    for below in _below(node):
+        yield from _generator_slots(below)
+
+
+def _below(node: dict[str, Any]) -> list[Any]:
+    inputs = node.get("inputs")
+    return [node.get("input"), *(inputs if isinstance(inputs, list) else [])]
 
 
 def _array_source(data: Any, slot: str) -> _core.Source:

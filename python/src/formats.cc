@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
+#include "generator.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/open.h"
 #include "module.h"
@@ -60,6 +61,14 @@ SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, con
       sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot, std::move(item))};
 }
 
+GeneratorHandle generator(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
+                          std::string slot, std::string label, nb::object start) {
+  std::vector<TensorSpec> types;
+  for (nb::handle spec : specs) types.push_back(to_spec(spec));
+  return {make_generator(schema_of(std::move(names), std::move(types), structure), std::move(slot),
+                         std::move(label), std::move(start))};
+}
+
 nb::list format_table() {
   nb::list out;
   for (const auto& [name, info] : formats()) {
@@ -103,6 +112,9 @@ void bind_formats(nb::module_& m) {
         "Columns in memory: arrays, or lists of one leaf a row.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
         nb::arg("size"), nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
+  nb::class_<GeneratorHandle>(m, "Generator", "Samples one after the other, as the engine sees them.");
+  m.def("generator", &generator, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("slot"),
+        nb::arg("label"), nb::arg("start"), "What start(epoch) gives passes of.");
   m.def("format_table", &format_table, "The formats and their options, as the C++ sources describe them.");
 }
 

@@ -20,11 +20,26 @@ struct FunctionHandle {
   OpPtr op;
 };
 
+std::vector<Tensor> tensors_of(const nb::list& leaves) {
+  std::vector<Tensor> out;
+  for (nb::handle leaf : leaves) {
+    const Tensor shared = to_tensor(leaf);
+    out.push_back(make_tensor(shared.view()));  // the user may write to his array
+  }
+  return out;
+}
+
 // The builder of one trace. Adding to it wants plain values; symbols are a matter of the package.
 class Tracer {
  public:
   Tracer(const NodeHandle& node, const std::string& made_at) : builder_(node.node->schema, made_at) {
     for (size_t i = 0; i < node.node->schema.size(); ++i) builder_.field(static_cast<int>(i));
+  }
+  // Of a scan: values are the state's leaves, then the fields.
+  Tracer(const NodeHandle& node, const std::string& made_at, const nb::list& state)
+      : builder_(scan_schema(tensors_of(state), node.node->schema), made_at) {
+    const size_t values = nb::len(state) + node.node->schema.size();
+    for (size_t i = 0; i < values; ++i) builder_.field(static_cast<int>(i));
   }
   int engine_field(const std::string& name) {
     return builder_.field(name == "valid" ? kValidField : kIdField);
@@ -98,6 +113,43 @@ NodeHandle shard(const NodeHandle& in, int64_t rank, int64_t world, const std::s
   return node_of(kind, {in.node}, at);
 }
 
+std::optional<Padding> padding_or_none(const NodeHandle& in, nb::handle shapes, nb::handle fill,
+                                       std::string_view verb) {
+  if (shapes.is_none() && fill.is_none()) return std::nullopt;
+  const Value dims = to_value(shapes), number = to_value(fill);
+  return unwrap(padding_from(&dims, &number, in.node->schema, verb));
+}
+
+NodeHandle scan(const NodeHandle& in, Program program, const nb::list& initial,
+                std::vector<std::string> names, const std::string& structure, const std::string& at) {
+  const size_t states = nb::len(initial);
+  for (size_t i = 0; i < names.size(); ++i) program.schema.names[states + i] = std::move(names[i]);
+  return node_of(Scan{std::move(program), tensors_of(initial), structure}, {in.node}, at);
+}
+
+NodeHandle group_by(const NodeHandle& in, const Program& program, bool by_length,
+                    std::vector<int64_t> boundaries, std::vector<uint64_t> sizes, uint64_t token_budget,
+                    bool pad_to_boundary, bool drop_last, bool ragged, nb::handle shapes, nb::handle fill,
+                    const std::string& at) {
+  GroupBy kind{program,         by_length, std::move(boundaries), std::move(sizes), token_budget,
+               pad_to_boundary, {}};
+  kind.batch.drop_last = drop_last, kind.batch.ragged = ragged;
+  kind.batch.padding = padding_or_none(in, shapes, fill, by_length ? "bucket_by_length" : "group_by_window");
+  return node_of(std::move(kind), {in.node}, at);
+}
+
+NodeHandle pack(const NodeHandle& in, const std::string& strategy, std::vector<int> fields,
+                std::vector<uint64_t> lengths, const nb::list& fill, uint64_t bins, uint64_t most,
+                bool drop_last, const std::string& at) {
+  Pack kind;
+  kind.strategy =
+      choose<PackStrategy>({"first_fit", "best_fit", "concat_and_split"}, strategy, "pack: strategy");
+  kind.fields = std::move(fields), kind.lengths = std::move(lengths);
+  for (nb::handle number : fill) kind.fill.push_back(to_value(number));
+  kind.bins = bins, kind.most = most, kind.drop_last = drop_last;
+  return node_of(std::move(kind), {in.node}, at);
+}
+
 // The same data in the order it lies in: for a look at one sample, which order, epochs and ranks need not
 // delay.
 NodePtr without_order(const NodePtr& node) {
@@ -125,8 +177,7 @@ bool varies_by_epoch(const Node& node) {
     return false;
   };
   if (node.as<Shuffle>()) return true;
-  if (const auto* map = node.as<Map>(); map && draws(map->program)) return true;
-  if (const auto* filter = node.as<Filter>(); filter && draws(filter->predicate)) return true;
+  if (const Program* program = program_of(node.kind); program && draws(*program)) return true;
   for (const NodePtr& input : node.inputs)
     if (varies_by_epoch(*input)) return true;
   return false;
@@ -142,11 +193,16 @@ std::string plan_text(const NodeHandle& node, uint64_t seed) {
   return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed));
 }
 
-// `sources`: slot to Source; `function(slot, params)` answers a Function or raises.
-std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources, nb::object function) {
+// `sources`: slot to Source; `generators`: slot to Generator; `function(slot, params)` answers a Function or
+// raises.
+std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources,
+                                     const nb::dict& generators, nb::object function) {
   Bindings bindings;
   for (const auto& [slot, source] : sources)
     bindings.sources.emplace(nb::cast<std::string>(slot), nb::cast<const SourceHandle&>(source).source);
+  for (const auto& [slot, generator] : generators)
+    bindings.generators.emplace(nb::cast<std::string>(slot),
+                                nb::cast<const GeneratorHandle&>(generator).generator);
   bindings.function = [&](const std::string& slot, const Value& params) -> Result<OpPtr> {
     return nb::cast<const FunctionHandle&>(function(slot, to_python(params))).op;
   };
@@ -275,6 +331,47 @@ void bind_verbs(nb::module_& m) {
       },
       in, nb::arg("size"), nb::arg("drop_last"), nb::arg("ragged"), at);
   m.def(
+      "padded_batch",
+      [](const NodeHandle& n, uint64_t size, bool drop_last, nb::handle shapes, nb::handle fill,
+         const std::string& at) {
+        const Value dims = to_value(shapes), number = to_value(fill);
+        auto padding = unwrap(padding_from(&dims, &number, n.node->schema, "padded_batch"));
+        return node_of(Batch{size, drop_last, false, std::move(padding)}, {n.node}, at);
+      },
+      in, nb::arg("size"), nb::arg("drop_last"), nb::arg("shapes").none(), nb::arg("fill"), at);
+  m.def(
+      "take_while",
+      [](const NodeHandle& n, const Program& p, const std::string& at) {
+        return node_of(TakeWhile{p}, {n.node}, at);
+      },
+      in, nb::arg("program"), at);
+  m.def(
+      "unique",
+      [](const NodeHandle& n, const Program& p, const std::string& at) {
+        return node_of(Unique{p}, {n.node}, at);
+      },
+      in, nb::arg("program"), at);
+  m.def("scan", &scan, in, nb::arg("program"), nb::arg("initial"), nb::arg("names"), nb::arg("structure"), at,
+        "`names` and `structure` are those of the new elements.");
+  m.def("group_by", &group_by, in, nb::arg("program"), nb::arg("by_length"), nb::arg("boundaries"),
+        nb::arg("sizes"), nb::arg("token_budget"), nb::arg("pad_to_boundary"), nb::arg("drop_last"),
+        nb::arg("ragged"), nb::arg("shapes").none(), nb::arg("fill").none(), at,
+        "bucket_by_length and group_by_window; no padding without shapes and fill.");
+  m.def("pack", &pack, in, nb::arg("strategy"), nb::arg("fields"), nb::arg("lengths"), nb::arg("fill"),
+        nb::arg("bins"), nb::arg("most"), nb::arg("drop_last"), at);
+  m.def(
+      "interleave",
+      [](const std::vector<NodeHandle>& inputs, uint64_t cycle, uint64_t block, const std::string& at) {
+        std::vector<NodePtr> nodes;
+        for (const NodeHandle& input : inputs) nodes.push_back(input.node);
+        return node_of(Interleave{cycle, block}, std::move(nodes), at);
+      },
+      nb::arg("inputs"), nb::arg("cycle"), nb::arg("block"), at);
+  m.def(
+      "from_generator",
+      [](const GeneratorHandle& g, const std::string& at) { return node_of(Generate{g.generator}, {}, at); },
+      nb::arg("generator"), at);
+  m.def(
       "on_error",
       [](const NodeHandle& n, const std::string& policy, const std::string& at) {
         return node_of(OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error:")},
@@ -309,6 +406,8 @@ void bind_graph(nb::module_& m) {
       .def("json", [](const Program& p) { return program_to_value(p).dump(); }, "As in a saved plan.");
   nb::class_<Tracer>(m, "Tracer", "Builds a Program; values 0 to n - 1 are the fields.")
       .def(nb::init<const NodeHandle&, const std::string&>(), nb::arg("node"), nb::arg("made_at"))
+      .def(nb::init<const NodeHandle&, const std::string&, const nb::list&>(), nb::arg("node"),
+           nb::arg("made_at"), nb::arg("state"), "Values are the leaves of a state, then the fields.")
       .def("engine_field", &Tracer::engine_field, nb::arg("name"))
       .def("add", &Tracer::add, nb::arg("op"), nb::arg("params"), nb::arg("inputs"), nb::arg("bound"))
       .def("add_function", &Tracer::add_function, nb::arg("function"), nb::arg("inputs"))
@@ -319,7 +418,7 @@ void bind_graph(nb::module_& m) {
   m.def(
       "parse_json", [](const std::string& text) { return to_python(unwrap(Value::parse(text))); },
       nb::arg("text"), "JSON as plain objects, nested at most 128 deep.");
-  m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("function"),
+  m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
         "A plan and its seed; function(slot, params) answers a Function.");
 }
 

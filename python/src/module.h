@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "headrace/formats/generator.h"
 #include "headrace/formats/options.h"
 #include "headrace/formats/source.h"
 #include "headrace/graph/node.h"
@@ -14,6 +15,9 @@ namespace nb = nanobind;
 
 struct SourceHandle {
   SourcePtr source;
+};
+struct GeneratorHandle {
+  GeneratorPtr generator;
 };
 struct NodeHandle {
   NodePtr node;

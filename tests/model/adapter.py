@@ -1,6 +1,6 @@
 """The model's trees as calls of the real package: the one place that knows its names.
 
-A sample of the package is {"index", "child"}; an element is compared as (index, child), a batch as a list of those.
+A sample of the package is {"index", "child", "carried"}; an element is compared as a tuple of those, a batch as a list of such.
 Random draws are not compared here: the keys' own vectors are, in test_model.py.
 """
 
@@ -10,17 +10,26 @@ from .nodes import (
     Batch,
     Concatenate,
     Filter,
+    Generate,
+    GroupBy,
+    Interleave,
     Map,
     Node,
     OnError,
+    Pack,
     Read,
     Repeat,
+    Scan,
     Shard,
     Shuffle,
     Skip,
     Take,
+    TakeWhile,
     Unbatch,
+    Unique,
+    inputs,
 )
+from .stream import scanned
 
 
 def build(hr, node: Node, read=None):
@@ -28,14 +37,50 @@ def build(hr, node: Node, read=None):
     match node:
         case Read():
             return read(node.size) if read else hr.range(node.size).map(_start, python=True)
+        case Generate():
+            make = _Counter(node.size) if node.resumable else lambda: map(_start, range(node.size))
+            return hr.from_generator(make, signature=hr.from_dataset([_start(0)]).schema)
         case Concatenate():
             return build(hr, node.input, read).concatenate(build(hr, node.other, read))
+        case Interleave():
+            branches = [build(hr, branch, read) for branch in inputs(node)]
+            return hr.interleave(branches, cycle_length=node.cycle, block_length=node.block)
     below = build(hr, node.input, read)
     match node:
         case Map():
             return below.map(dict, python=True)
         case Filter():
             return below.filter(lambda s: s["index"] % node.modulus != node.remainder)
+        case TakeWhile():
+            return below.take_while(lambda s: s["index"] % node.modulus != node.remainder, python=True)
+        case Unique():
+            return below.unique(lambda s: s["index"] % node.modulus, python=True)
+        case Scan():
+            return below.scan(node.initial, _scan, python=True)
+        case GroupBy(boundaries=None):
+            size, last = node.sizes[0], node.drop_last
+            return below.group_by_window(
+                lambda s: s["index"] % node.modulus, size, drop_last=last, python=True
+            )
+        case GroupBy():
+            return below.bucket_by_length(
+                lambda s: s["index"] % node.modulus,
+                boundaries=node.boundaries,
+                batch_sizes=node.sizes or None,
+                token_budget=node.token_budget or None,
+                drop_last=node.drop_last,
+                python=True,
+            )
+        case Pack():
+            rows = below.map(_sequence, python=True).pack(
+                node.length,
+                strategy=node.strategy,
+                bins=node.bins,
+                max_sequences=node.most or None,
+                drop_last=node.drop_last,
+                fill=-1,
+            )
+            return rows.map(_tokens, python=True)
         case Unbatch():
             return below.map(lambda s: _children(s, node.modulus), python=True).unbatch()
         case Shuffle(window=0):
@@ -51,6 +96,8 @@ def build(hr, node: Node, read=None):
             return below.take(node.count)
         case Skip():
             return below.skip(node.count)
+        case Batch(padded=True):
+            return below.padded_batch(node.size, drop_last=node.drop_last)
         case Batch():
             return below.batch(node.size, drop_last=node.drop_last)
         case OnError():
@@ -60,13 +107,65 @@ def build(hr, node: Node, read=None):
 
 def _start(x):
     value = next(iter(x.values())) if isinstance(x, dict) else x
-    return {"index": np.int64(value), "child": np.int64(0)}
+    return {"index": np.int64(value), "child": np.int64(0), "carried": np.int64(0)}
+
+
+class _Counter:
+    """An iterable whose iterators can say where they stand."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def __iter__(self):
+        return _Counting(self.size)
+
+
+class _Counting:
+    def __init__(self, size: int):
+        self.size, self.position = size, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.position >= self.size:
+            raise StopIteration
+        self.position += 1
+        return _start(self.position - 1)
+
+    def state_dict(self) -> dict:
+        return {"position": self.position}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.position = state["position"]
+
+
+def _scan(state, sample):
+    new = np.int64(scanned(int(state), int(sample["index"]), int(sample["carried"])))
+    return new, {**sample, "carried": new}
+
+
+def _sequence(sample):
+    """Tokens that say whose they are."""
+    return {name: np.full(1 + int(sample["index"]) % 4, value) for name, value in sample.items()}
+
+
+def _tokens(row):
+    """A packed row without its padding, checked."""
+    segments, positions = row["index_segment_ids"], row["index_positions"]
+    held = segments > 0
+    filled = not held.any() or (row["index"][~held] == -1).all()  # all of it in the graph's own try
+    assert filled and (positions[~held] == 0).all()
+    for segment in range(1, segments.max() + 1):
+        assert positions[segments == segment].tolist() == list(range((segments == segment).sum()))
+    return {name: row[name][held] for name in ("index", "child", "carried")}
 
 
 def _children(sample, modulus):
     count = int(sample["index"]) % modulus
     child = (np.int64(sample["child"]) << 16) + np.arange(1, count + 1)
-    return {"index": sample["index"], "child": child & 0xFFFFFFFF}  # 32 bits, as ids have
+    carried = np.full(count, sample["carried"])
+    return {"index": sample["index"], "child": child & 0xFFFFFFFF, "carried": carried}  # 32 bits, as ids have
 
 
 def _fail_on(sample, bad):
@@ -77,17 +176,17 @@ def _fail_on(sample, bad):
 
 def seen(element):
     """An element of the package, as compared."""
-    index, child = element["index"], element["child"]
-    if getattr(index, "ndim", 0) == 0:
-        return int(index), int(child)
-    return list(zip(index.tolist(), child.tolist()))
+    fields = [element[name] for name in ("index", "child", "carried")]
+    if getattr(fields[0], "ndim", 0) == 0:
+        return tuple(map(int, fields))
+    return list(zip(*(field.tolist() for field in fields)))
 
 
 def expected(element):
     """An element of the model, as compared."""
     if isinstance(element, tuple):
         return [expected(e) for e in element]
-    return element.id.index, element.id.child
+    return element.id.index, element.id.child, element.carried
 
 
 def loader(dataset):

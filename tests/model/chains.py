@@ -6,16 +6,23 @@ from .nodes import (
     Batch,
     Concatenate,
     Filter,
+    Generate,
+    GroupBy,
+    Interleave,
     Map,
     Node,
     OnError,
+    Pack,
     Read,
     Repeat,
+    Scan,
     Shard,
     Shuffle,
     Skip,
     Take,
+    TakeWhile,
     Unbatch,
+    Unique,
     is_batched,
     is_indexed,
     length,
@@ -27,6 +34,8 @@ LONGEST = 60  # of an exact length, so that tests stay quick
 def random_chain(rng, borders: bool = True, errors: bool = True, verbs: int | None = None) -> Node:
     """A finite pipeline without a shard."""
     node: Node = Read(rng.randint(0, 13))
+    if borders and rng.random() < 0.1:
+        node = Generate(node.size, rng.random() < 0.5)
     for _ in range(rng.randint(0, 6) if verbs is None else verbs):
         node = random_verb(rng, node, borders, errors)
     return node
@@ -36,11 +45,12 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
     total = length(node)
     choices = ["take", "skip", "batch"]
     if total is None or total * 3 <= LONGEST:
-        choices += ["repeat", "concatenate"]
+        choices += ["repeat", "concatenate", "interleave"]
     if is_indexed(node):
         choices += ["shuffle", "shuffle"]
     if not is_batched(node):
         choices += ["map"] + ["filter", "unbatch"] * borders
+        choices += ["take_while", "unique", "scan", "scan", "bucket", "group", "pack"] * borders
         if errors:
             choices += ["replace"] * is_indexed(node) + ["skip_errors"] * borders
     if borders:
@@ -51,15 +61,27 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
         case "skip":
             return Skip(node, rng.randint(0, 4))
         case "batch":
-            return Batch(node, rng.randint(1, 4), rng.random() < 0.3)
+            return Batch(node, rng.randint(1, 4), rng.random() < 0.3, rng.random() < 0.3)
         case "repeat":
             return Repeat(node, rng.randint(1, 3))
         case "concatenate":
-            other = random_chain(rng, borders, errors, rng.randint(0, 2))
-            if is_batched(other) != is_batched(node):
-                other = Read(rng.randint(0, 5))
-                other = Batch(other, rng.randint(1, 3)) if is_batched(node) else other
-            return Concatenate(node, other)
+            return Concatenate(node, random_branch(rng, node, borders, errors))
+        case "interleave":
+            other, third = (random_branch(rng, node, borders, errors) for _ in range(2))
+            return Interleave(node, other, third, rng.randint(1, 4), rng.randint(1, 3))
+        case "take_while":
+            modulus = rng.randint(5, 14)
+            return TakeWhile(node, modulus, rng.randrange(modulus))
+        case "unique":
+            return Unique(node, rng.randint(2, 12))
+        case "scan":
+            return Scan(node, rng.randint(0, 5))
+        case "group":
+            return GroupBy(node, rng.randint(2, 4), None, (rng.randint(1, 4),), 0, rng.random() < 0.3)
+        case "bucket":
+            return random_bucket(rng, node)
+        case "pack":
+            return random_pack(rng, node)
         case "shuffle":
             return Shuffle(node, rng.randint(0, 99))
         case "window":
@@ -74,12 +96,36 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
         case "replace":
             return OnError(node, "replace", frozenset(rng.sample(range(1, 13), rng.randint(0, 3))))
         case "skip_errors":
-            return OnError(node, "skip", frozenset(rng.sample(range(13), rng.randint(0, 3))))
+            return OnError(node, "skip", frozenset(rng.sample(range(1, 13), rng.randint(0, 3))))
+
+
+def random_branch(rng, node: Node, borders: bool, errors: bool) -> Node:
+    """A short chain of samples or batches, as the node's elements are."""
+    other = random_chain(rng, borders, errors, rng.randint(0, 2))
+    if is_batched(other) == is_batched(node):
+        return other
+    other = Read(rng.randint(0, 5))
+    return Batch(other, rng.randint(1, 3)) if is_batched(node) else other
+
+
+def random_bucket(rng, node: Node) -> Node:
+    boundaries = tuple(sorted(rng.sample(range(1, 6), rng.randint(0, 3))))
+    sizes = tuple(rng.randint(1, 4) for _ in range(rng.choice([1, len(boundaries) + 1])))
+    budget = rng.randint(3, 12) if rng.random() < 0.5 else 0
+    return GroupBy(node, 6, boundaries, () if budget else sizes, budget, rng.random() < 0.3)
+
+
+def random_pack(rng, node: Node) -> Node:
+    strategy = rng.choice(["first_fit", "best_fit", "concat_and_split"])
+    most = rng.choice([0, 0, 1, 2, 3])
+    return Pack(
+        node, rng.randint(4, 8), strategy, rng.randint(1, 3), most, strategy[0] == "c" and rng.random() < 0.3
+    )
 
 
 def insert_shard(rng, root: Node, even: str = "wrap") -> Node:
     """The chain with shard(0, 1) at a random place where one may stand."""
-    if not isinstance(root, (Read, Concatenate)) and rng.random() < 0.6:
+    if not isinstance(root, (Read, Generate, Concatenate, Interleave)) and rng.random() < 0.6:
         return replace(root, input=insert_shard(rng, root.input, even))
     return Shard(root, even=even)
 

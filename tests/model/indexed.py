@@ -1,11 +1,13 @@
 """Trees with random access: `at` says which element stands at a position of an epoch. Pure; no state anywhere."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from .nodes import (
     ENDLESS,
     Batch,
     Concatenate,
+    Interleave,
     Map,
     ModelError,
     Node,
@@ -15,6 +17,7 @@ from .nodes import (
     Shuffle,
     Skip,
     Take,
+    inputs,
     length,
 )
 from .order import permutation
@@ -29,6 +32,7 @@ class Element:
     key: SampleId  # what its draws are made from: the same, but for a replaced sample
     value: tuple[int, ...]  # the index, then what each operator drew and each unbatch added
     valid: bool = True  # False: added by even="pad"
+    carried: int = 0  # what a scan made of it
     emitted: int = field(default=0, compare=False)  # children delivered before states were merged
 
 
@@ -73,12 +77,37 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
             if position < first:
                 return at(node.input, position, epoch, occurrence, key)
             return at(node.other, position - first, epoch, occurrence, key)
+        case Interleave():
+            which, index = turns(tuple(length(i) for i in inputs(node)), node.cycle, node.block)[position]
+            return at(inputs(node)[which], index, epoch, occurrence, key)
         case Batch():
             rows = range(position * node.size, min((position + 1) * node.size, length(node.input)))
             return tuple(at(node.input, row, epoch, occurrence) for row in rows)
         case OnError():
             return good_at(node, position, epoch, occurrence, key)
     raise TypeError(node)
+
+
+@lru_cache(maxsize=4096)
+def turns(lengths: tuple[int, ...], cycle: int, block: int) -> list[tuple[int, int]]:
+    """Which input gives which of its elements, one entry an element: tf.data's interleave.
+
+    An input that has nothing when it is asked loses its turn, and the next input stands there from the next round on.
+    """
+    slots: list[list[int] | None] = [None] * min(cycle, len(lengths))
+    order, coming, at_slot = [], 0, 0
+    while coming < len(lengths) or any(slots):
+        if slots[at_slot] is None and coming < len(lengths):
+            slots[at_slot], coming = [coming, 0], coming + 1
+        for _ in range(block if slots[at_slot] else 0):
+            which, index = slots[at_slot]
+            if index == lengths[which]:
+                slots[at_slot] = None
+                break
+            order.append((which, index))
+            slots[at_slot][1] += 1
+        at_slot = (at_slot + 1) % len(slots)
+    return order
 
 
 def good_at(node: OnError, position: int, epoch: int, occurrence: int, key: SampleId | None):

@@ -20,6 +20,15 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Generate:
+    """The same samples as a read's, one after the other: from_generator, which can say where it stands or not."""
+
+    size: int
+    resumable: bool = False
+    ordinal: int = 0
+
+
+@dataclass(frozen=True)
 class Map:
     """One random operator: appends word 0 of its key to the value."""
 
@@ -34,6 +43,31 @@ class Filter:
     input: "Node"
     modulus: int
     remainder: int
+
+
+@dataclass(frozen=True)
+class TakeWhile:
+    """Ends before the first sample whose index is `remainder` modulo `modulus`."""
+
+    input: "Node"
+    modulus: int
+    remainder: int
+
+
+@dataclass(frozen=True)
+class Unique:
+    """The key is the index modulo `modulus`."""
+
+    input: "Node"
+    modulus: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The state is a number; see `scanned`."""
+
+    input: "Node"
+    initial: int
 
 
 @dataclass(frozen=True)
@@ -85,9 +119,43 @@ class Concatenate:
 
 
 @dataclass(frozen=True)
+class Interleave:
+    input: "Node"
+    other: "Node"
+    third: "Node"
+    cycle: int
+    block: int
+
+
+@dataclass(frozen=True)
 class Batch:
     input: "Node"
     size: int
+    drop_last: bool = False
+    padded: bool = False  # fields are scalars here, so it means the same
+
+
+@dataclass(frozen=True)
+class GroupBy:
+    """bucket_by_length, or group_by_window when there are no boundaries. Length and key are index modulo `modulus`."""
+
+    input: "Node"
+    modulus: int
+    boundaries: tuple[int, ...] | None
+    sizes: tuple[int, ...]  # one for each bucket, or one for all
+    token_budget: int = 0  # in place of sizes
+    drop_last: bool = False
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A sample is a sequence of `sequence_length` tokens; a row is a tuple with its sample for each token."""
+
+    input: "Node"
+    length: int
+    strategy: str  # "first_fit", "best_fit" or "concat_and_split"
+    bins: int = 1
+    most: int = 0  # sequences of a row; 0: any number
     drop_last: bool = False
 
 
@@ -100,13 +168,18 @@ class OnError:
     bad: frozenset[int]
 
 
-Node = Read | Map | Filter | Unbatch | Shuffle | Shard | Repeat | Take | Skip | Concatenate | Batch | OnError
+Node = (
+    Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Repeat | Take | Skip
+    | Concatenate | Interleave | Batch | GroupBy | Pack | OnError
+)  # fmt: skip
+INPUTS = ("input", "other", "third")
+GATHERING = (Batch, GroupBy, Pack)  # whose elements are tuples of samples
 
 
 def is_border(node: Node) -> bool:
     """What follows this node is a stream."""
     return (
-        isinstance(node, (Filter, Unbatch))
+        isinstance(node, (Generate, Filter, TakeWhile, Unique, Scan, Unbatch, GroupBy, Pack))
         or isinstance(node, Shuffle)
         and node.window > 0
         or isinstance(node, OnError)
@@ -115,7 +188,7 @@ def is_border(node: Node) -> bool:
 
 
 def inputs(node: Node) -> list[Node]:
-    return [getattr(node, f.name) for f in fields(node) if f.name in ("input", "other")]
+    return [getattr(node, f.name) for f in fields(node) if f.name in INPUTS]
 
 
 @lru_cache(maxsize=65536)
@@ -124,9 +197,9 @@ def is_indexed(node: Node) -> bool:
 
 
 def spine(root: Node) -> list[Node]:
-    """From the root down to the first read or concatenate: where a shard may stand."""
+    """From the root down to the first source or join of datasets: where a shard may stand."""
     path = [root]
-    while not isinstance(path[-1], (Read, Concatenate)):
+    while not isinstance(path[-1], (Read, Generate, Concatenate, Interleave)):
         path.append(path[-1].input)
     return path
 
@@ -145,9 +218,9 @@ def length(node: Node):
     match node:
         case Read():
             return node.size
-        case Map() | Shuffle():
+        case Map() | Shuffle() | Scan():
             return length(node.input)
-        case Filter() | Unbatch():
+        case Generate() | Filter() | TakeWhile() | Unique() | Unbatch() | GroupBy() | Pack():
             return None
         case OnError():
             return None if node.policy == "skip" else length(node.input)
@@ -155,6 +228,9 @@ def length(node: Node):
             return dealt(node, length(node.input))
         case Concatenate():
             return None if None in (a := length(node.input), b := length(node.other)) else a + b
+        case Interleave():
+            each = [length(i) for i in inputs(node)]
+            return None if None in each else sum(each)
     below = length(node.input)
     match node:
         case Repeat(times=0):
@@ -174,9 +250,7 @@ def length(node: Node):
 
 def with_inputs(node: Node, change) -> Node:
     """The same node over changed inputs."""
-    return replace(
-        node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.name in ("input", "other")}
-    )
+    return replace(node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.name in INPUTS})
 
 
 def number(root: Node) -> Node:
@@ -188,7 +262,13 @@ def number(root: Node) -> Node:
 
     def visit(node: Node) -> Node:
         made = with_inputs(node, visit)
-        kind = "read" if isinstance(made, Read) else "operator" if isinstance(made, (Map, Filter)) else None
+        kind = (
+            "read"
+            if isinstance(made, (Read, Generate))
+            else "operator"
+            if isinstance(made, (Map, Filter))
+            else None
+        )
         if kind:
             made = made if isinstance(made, Filter) else replace(made, ordinal=counts[kind])
             counts[kind] += 1
@@ -198,7 +278,7 @@ def number(root: Node) -> Node:
 
 
 def is_batched(node: Node) -> bool:
-    return isinstance(node, Batch) or not isinstance(node, Read) and is_batched(node.input)
+    return isinstance(node, GATHERING) or not isinstance(node, (Read, Generate)) and is_batched(node.input)
 
 
 def check(node: Node) -> None:
@@ -206,10 +286,11 @@ def check(node: Node) -> None:
     for i in inputs(node):
         check(i)
     batched = [is_batched(i) for i in inputs(node)]
-    if isinstance(node, Concatenate) and any(isinstance(n, Shard) for i in inputs(node) for n in spine(i)):
-        raise ModelError("concatenate: shard stands in one branch; put it after concatenate")
-    if isinstance(node, Concatenate) and batched[0] != batched[1]:
-        raise ModelError("concatenate: one branch has batches, the other samples")
+    joins = isinstance(node, (Concatenate, Interleave))
+    if joins and any(isinstance(n, Shard) for i in inputs(node) for n in spine(i)):
+        raise ModelError("shard stands in one branch of a join; put it after")
+    if joins and len(set(batched)) > 1:
+        raise ModelError("one branch of a join has batches, another samples")
     if isinstance(node, Shard) and any(isinstance(n, Shard) for n in spine(node.input)):
         raise ModelError("shard: the dataset is sharded already")
     permuted = isinstance(node, Shuffle) and not node.window
@@ -217,7 +298,7 @@ def check(node: Node) -> None:
         raise ModelError("shuffle: wants random access and an exact length; use window=")
     if isinstance(node, OnError) and node.policy == "replace" and not is_indexed(node.input):
         raise ModelError('on_error: "replace" wants random access')
-    if isinstance(node, (Map, Filter, Unbatch)) and batched[0]:
+    if isinstance(node, (Map, Filter, TakeWhile, Unique, Scan, Unbatch, GroupBy, Pack)) and batched[0]:
         raise ModelError("the model has operators over samples only, not over batches")
 
 
@@ -266,11 +347,14 @@ def find_shard(root: Node) -> Shard:
 
 def to_json(node: Node) -> dict:
     """{"verb": "take", "count": 3, "input": {...}}; the words are those of a saved plan."""
-    verb = {OnError: "on_error"}.get(type(node), type(node).__name__.lower())
+    words = {OnError: "on_error", Generate: "from_generator", TakeWhile: "take_while"}
+    verb = words.get(type(node), type(node).__name__.lower())
+    if isinstance(node, GroupBy):
+        verb = "group_by_window" if node.boundaries is None else "bucket_by_length"
     out = {"verb": verb}
     for f in fields(node):
         value = getattr(node, f.name)
-        if f.name == "ordinal" or f.name in ("input", "other"):
+        if f.name == "ordinal" or f.name in INPUTS:
             continue
         out[f.name] = sorted(value) if isinstance(value, frozenset) else value
     below = [to_json(i) for i in inputs(node)]

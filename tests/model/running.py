@@ -5,7 +5,7 @@ from collections import Counter
 
 from .chains import random_chain
 from .loader import Loader
-from .nodes import ModelError
+from .nodes import GATHERING, ModelError, inputs
 
 
 def flat(elements) -> list:
@@ -50,9 +50,8 @@ def resumed(node, state) -> list:
 def nodes(node):
     """All nodes of a tree."""
     yield node
-    for word in ("input", "other"):
-        if hasattr(node, word):
-            yield from nodes(getattr(node, word))
+    for below in inputs(node):
+        yield from nodes(below)
 
 
 def fresh(elements) -> Counter:
@@ -64,3 +63,11 @@ def after_state(node, state, delivered):
     loader.load_state_dict(state)
     iteration = iter(loader)
     return [next(iteration) for _ in range(delivered)], iteration.state_dict()
+
+
+def has_batches_of_batches(node, inside: bool = False) -> bool:
+    """Those are ragged in general, which is another matter."""
+    if isinstance(node, GATHERING) and inside:
+        return True
+    inside = inside or isinstance(node, GATHERING)
+    return any(has_batches_of_batches(below, inside) for below in inputs(node))

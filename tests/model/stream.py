@@ -9,22 +9,30 @@ from collections import deque
 from dataclasses import replace
 
 from . import deal
-from .indexed import apply_map, at, epoch_of_pass, wrapped_at
+from .indexed import Element, apply_map, at, epoch_of_pass, wrapped_at
 from .nodes import (
     ENDLESS,
     Batch,
     Concatenate,
     Filter,
+    Generate,
+    GroupBy,
+    Interleave,
     Map,
     ModelError,
     Node,
     OnError,
+    Pack,
     Repeat,
+    Scan,
     Shard,
     Shuffle,
     Skip,
     Take,
+    TakeWhile,
     Unbatch,
+    Unique,
+    inputs,
     is_border,
     is_indexed,
     length,
@@ -41,8 +49,9 @@ def make_stage(node: Node, epoch: int, occurrence: int = 0, cursor=None, exact: 
     elif isinstance(node, Shard):
         made = RoundStage
     else:
-        made = STAGES[type(node)]
-    exact = exact and (not is_border(node) or isinstance(node, Shuffle))
+        split = isinstance(node, Pack) and node.strategy == "concat_and_split"
+        made = SplitStage if split else STAGES[type(node)]
+    exact = exact and (not is_border(node) or isinstance(node, (Shuffle, Scan)))
     return made(node, epoch, occurrence, cursor or {}, exact)
 
 
@@ -364,6 +373,260 @@ class ConcatenateStage(Stage):
         return {"second": self.second, "input": self.input.cursor()}
 
 
+class InterleaveStage(Stage):
+    """The cursor: whose turn it is, how much it gave in it, the next input, and the inputs in the slots."""
+
+    def setup(self, cursor):
+        self.nodes = inputs(self.node)
+        self.turn, self.taken, self.coming = (cursor.get(w, 0) for w in ("turn", "taken", "coming"))
+        slots = cursor.get("slots", [None] * min(self.node.cycle, len(self.nodes)))
+        self.slots = [None if s is None else (s[0], self.below(s[1], node=self.nodes[s[0]])) for s in slots]
+
+    def pull(self):
+        while self.coming < len(self.nodes) or any(self.slots):
+            if self.slots[self.turn] is None and self.coming < len(self.nodes):
+                self.slots[self.turn] = (self.coming, self.below(None, node=self.nodes[self.coming]))
+                self.coming += 1
+            element = None
+            if self.slots[self.turn] is not None:
+                element = self.slots[self.turn][1].pull()
+                if element is None:
+                    self.slots[self.turn] = None
+            self.taken += 1
+            if element is None or self.taken == self.node.block:
+                self.turn, self.taken = (self.turn + 1) % len(self.slots), 0
+            if element is not None:
+                return element
+        return None
+
+    def cursor(self):
+        slots = [None if s is None else (s[0], s[1].cursor()) for s in self.slots]
+        return {"turn": self.turn, "taken": self.taken, "coming": self.coming, "slots": slots}
+
+
+class GenerateStage(Stage):
+    def setup(self, cursor):
+        self.position = cursor.get("position", 0)
+
+    def pull(self):
+        if self.position >= self.node.size:
+            return None
+        self.position += 1
+        id = SampleId(self.position - 1, self.epoch, self.node.ordinal, self.occurrence)
+        return Element(id, id, (self.position - 1,))
+
+    def cursor(self):
+        return {"position": self.position}
+
+
+class TakeWhileStage(Stage):
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.ended = cursor.get("ended", False)
+
+    def pull(self):
+        element = None if self.ended else self.input.pull()
+        if element is None or element.id.index % self.node.modulus == self.node.remainder:
+            self.ended = self.ended or element is not None
+            return None
+        return element
+
+    def cursor(self):
+        return {"input": self.input.cursor(), "ended": self.ended}
+
+
+class UniqueStage(Stage):
+    """The cursor is how many elements were looked at: to resume, they are looked at again for their keys."""
+
+    def setup(self, cursor):
+        self.input, self.read, self.seen = self.below(None), cursor.get("read", 0), set()
+        for _ in range(self.read):
+            self.seen.add(self.input.pull().id.index % self.node.modulus)
+
+    def pull(self):
+        while (element := self.input.pull()) is not None:
+            self.read += 1
+            key = element.id.index % self.node.modulus
+            if key not in self.seen:
+                self.seen.add(key)
+                return element
+        return None
+
+    def cursor(self):
+        return {"read": self.read}
+
+
+class ScanStage(Stage):
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.state = cursor.get("state", self.node.initial)
+
+    def pull(self):
+        element = self.input.pull()
+        if element is None:
+            return None
+        self.state = scanned(self.state, element.id.index, element.carried)
+        return replace(element, carried=self.state)
+
+    def cursor(self):
+        return {"input": self.input.cursor(), "state": self.state}
+
+
+def scanned(state: int, index: int, carried: int) -> int:
+    """The new state of a scan, which is also what it writes into the element."""
+    return (3 * state + index + carried) % 1009
+
+
+class GroupStage(Stage):
+    """The cursor: that of the oldest element held, how many were read, how many of the last of each group are held.
+
+    To resume, elements are read again from there on; of each group the last so many are kept.
+    """
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.held = {}  # group: [(ordinal, cursor before it was pulled, the element)]
+        self.read, self.ended = cursor.get("first", 0), cursor.get("ended", False)
+        while self.read < cursor.get("read", 0):
+            group, item = self.next_input()
+            kept = cursor["held"].get(str(group), 0)
+            self.held[group] = [*self.held.get(group, []), item][-kept:] if kept else []
+
+    def next_input(self):
+        before = self.input.cursor()
+        if (element := self.input.pull()) is None:
+            return None
+        self.read += 1
+        length = element.id.index % self.node.modulus
+        below = [b for b in self.node.boundaries or () if b <= length]
+        return (length if self.node.boundaries is None else len(below)), (self.read - 1, before, element)
+
+    def has_room(self, group, *more) -> bool:
+        held = [e.id.index % self.node.modulus for _, _, e in self.held.get(group, [])]
+        if not held:
+            return True
+        if self.node.token_budget:
+            return (len(held) + 1) * max(1, *held, *more) <= self.node.token_budget
+        sizes = self.node.sizes
+        return len(held) < sizes[0 if len(sizes) == 1 else group]
+
+    def give(self, group):
+        return tuple(element for _, _, element in self.held.pop(group))
+
+    def pull(self):
+        while True:
+            for group in self.held:
+                if self.held[group] and not self.has_room(group):
+                    return self.give(group)
+            if self.ended or (found := self.next_input()) is None:
+                self.ended = True
+                left = sorted(g for g, held in self.held.items() if held)
+                return None if not left or self.node.drop_last else self.give(left[0])
+            group, item = found
+            room = self.has_room(group, item[2].id.index % self.node.modulus)
+            full = None if room else self.give(group)
+            self.held.setdefault(group, []).append(item)
+            if full:
+                return full
+
+    def cursor(self):
+        held = {group: items for group, items in self.held.items() if items}
+        oldest = min((items[0] for items in held.values()), default=None, key=lambda i: i[0])
+        first, before = (oldest[0], oldest[1]) if oldest else (self.read, self.input.cursor())
+        counts = {str(group): len(items) for group, items in held.items()}
+        return {"input": before, "first": first, "read": self.read, "held": counts, "ended": self.ended}
+
+
+def sequence_length(element) -> int:
+    return 1 + element.id.index % 4
+
+
+class PackStage(Stage):
+    """A cursor before the first sequence of the rows under way, and how many of these rows were handed out."""
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.waiting, self.rows, self.began = None, [], cursor.get("input", self.input.cursor())
+        self.given = 0
+        for _ in range(cursor.get("rows", 0)):
+            self.pull()
+
+    def next_input(self):
+        before = self.input.cursor()
+        element = self.input.pull()
+        return None if element is None else (before, element)
+
+    def put(self, bins, element) -> bool:
+        n, node = sequence_length(element), self.node
+        if n > node.length:
+            raise ModelError("pack: a sequence is longer than a row")
+        fitting = [
+            b for b in bins if sum(map(sequence_length, b)) + n <= node.length and len(b) < (node.most or 99)
+        ]
+        if fitting:
+            used = [sum(map(sequence_length, b)) for b in fitting]
+            best = 0 if node.strategy == "first_fit" else used.index(max(used))
+            fitting[best].append(element)
+        elif len(bins) < node.bins:
+            bins.append([element])
+        else:
+            return False
+        return True
+
+    def fill(self):
+        bins = []
+        self.given = 0
+        self.began = self.waiting[0] if self.waiting else self.input.cursor()
+        while (found := self.waiting or self.next_input()) is not None:
+            self.waiting = None
+            if not self.put(bins, found[1]):
+                self.waiting = found
+                break
+        self.rows = [tuple(e for e in b for _ in range(sequence_length(e))) for b in bins]
+
+    def pull(self):
+        if self.given == len(self.rows):
+            self.fill()
+        if not self.rows:
+            return None
+        self.given += 1
+        return self.rows[self.given - 1]
+
+    def cursor(self):
+        if self.given < len(self.rows):
+            return {"input": self.began, "rows": self.given}
+        return {"input": self.waiting[0] if self.waiting else self.input.cursor()}
+
+
+class SplitStage(Stage):
+    """concat_and_split: the cursor is that of the sequence under way, and how much of it was handed out."""
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.current, self.offset, self.before = None, cursor.get("offset", 0), None
+
+    def pull(self):
+        row, pieces = [], 0
+        while len(row) < self.node.length and pieces < (self.node.most or 99):
+            if self.current is None:
+                self.before = self.input.cursor()
+                self.current = self.input.pull()
+                if self.current is None:
+                    break
+            n = min(sequence_length(self.current) - self.offset, self.node.length - len(row))
+            row += [self.current] * n
+            pieces, self.offset = pieces + 1, self.offset + n
+            if self.offset == sequence_length(self.current):
+                self.current, self.offset = None, 0
+        short = len(row) < self.node.length and self.current is None and pieces < (self.node.most or 99)
+        return None if not row or short and self.node.drop_last else tuple(row)
+
+    def cursor(self):
+        if self.current is None:
+            return {"input": self.input.cursor()}
+        return {"input": self.before, "offset": self.offset}
+
+
 class BatchStage(Stage):
     def pull(self):
         rows = []
@@ -383,5 +646,12 @@ STAGES = {
     Skip: SkipStage,
     Repeat: RepeatStage,
     Concatenate: ConcatenateStage,
+    Interleave: InterleaveStage,
+    Generate: GenerateStage,
+    TakeWhile: TakeWhileStage,
+    Unique: UniqueStage,
+    Scan: ScanStage,
+    GroupBy: GroupStage,
     Batch: BatchStage,
+    Pack: PackStage,
 }

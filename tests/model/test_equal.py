@@ -8,7 +8,8 @@ import pytest
 from . import adapter
 from .chains import insert_shard, random_chain, with_shard
 from .loader import Loader
-from .nodes import Batch, ModelError, is_indexed, length, plan, to_json
+from .nodes import ModelError, is_indexed, length, plan, to_json
+from .running import has_batches_of_batches
 
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
 if not hasattr(hr, "range"):
@@ -16,16 +17,6 @@ if not hasattr(hr, "range"):
 
 CHAINS = range(300)
 STEPS = 5  # for lengths that cannot be known, on several ranks
-
-
-def has_batches_of_batches(node, inside: bool = False) -> bool:
-    """Those are ragged in general, which is another matter."""
-    if isinstance(node, Batch) and inside:
-        return True
-    inside = inside or isinstance(node, Batch)
-    return any(
-        has_batches_of_batches(getattr(node, w), inside) for w in ("input", "other") if hasattr(node, w)
-    )
 
 
 def model_epochs(node) -> list[list]:

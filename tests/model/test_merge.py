@@ -27,7 +27,7 @@ from .nodes import (
     spine,
     to_json,
 )
-from .running import fresh, nodes
+from .running import fresh, has_batches_of_batches
 
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
 
@@ -125,7 +125,7 @@ def test_a_rank_without_elements_cannot_take_steps():
 def test_merged_states_of_random_chains_equal_the_model(seed):
     rng = random.Random(seed)
     chain = insert_shard(rng, random_chain(rng))
-    if any(isinstance(n, Batch) and any(isinstance(m, Batch) for m in nodes(n.input)) for n in nodes(chain)):
+    if has_batches_of_batches(chain):
         pytest.skip("batches of batches")
     if length(plan(chain)) is not None and not any(is_border(n) for n in spine(chain)):
         pytest.skip("one state fits every world: test_elastic.py")

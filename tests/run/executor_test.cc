@@ -50,11 +50,91 @@ Dataset images() {
   return read(HEADRACE_TEST_GOLDEN_IMAGES, "images").shuffle({.seed = 7}).map(augment).repeat(3);
 }
 
+// The numbers below `size`, one after the other; `tells`: passes can say where they stand.
+class Counting final : public Generator {
+ public:
+  Counting(int64_t size, bool tells)
+      : schema_{{"value"}, {{DType::i64, {}}}, "0"}, size_(size), tells_(tells) {}
+  const Schema& schema() const override { return schema_; }
+  Result<std::unique_ptr<Pass>> start(uint64_t) const override {
+    return std::unique_ptr<Pass>(std::make_unique<Count>(size_, tells_));
+  }
+  Value describe() const override { return Value::Object{{"slot", "counting"}}; }
+  std::string fingerprint() const override { return "counting"; }
+
+ private:
+  class Count final : public Pass {
+   public:
+    Count(int64_t size, bool tells) : size_(size), tells_(tells) {}
+    Result<bool> next(std::vector<Tensor>& fields) override {
+      if (at_ == size_) return false;
+      fields.assign(1, scalar(at_++));
+      return true;
+    }
+    Result<std::optional<std::string>> tell() override {
+      return tells_ ? std::optional(std::to_string(at_)) : std::nullopt;
+    }
+    Status seek(const std::string& place) override {
+      at_ = std::stoll(place);
+      return {};
+    }
+
+   private:
+    int64_t size_, at_ = 0;
+    bool tells_;
+  };
+
+  Schema schema_;
+  int64_t size_;
+  bool tells_;
+};
+
+// Sums as they grow; the verbs around it need not wait for one another.
+Dataset sums(const Dataset& data) {
+  return data.scan({{"sum", scalar(int64_t{0})}}, [](const Fields& state, const Fields& element) {
+    const Symbol sum = apply("add_fields", {state["sum"], element["value"]})[0];
+    return Stepped{{{"sum", sum}}, {{"value", sum}}};
+  });
+}
+
+// Verbs that carry something from element to element, gather by what is in them, or have no index.
+std::map<std::string, Dataset> carrying() {
+  const auto below = [](int64_t n) {
+    return [n](const Fields& s) { return apply1("less", s["value"], {{"value", n}}); };
+  };
+  const auto value = [](const Fields& s) { return s["value"]; };
+  const auto values = [](const Fields& s) { return Outputs{{"value", s["value"]}}; };
+  const Dataset base = range(100);
+  const Dataset rows = base.shuffle({.seed = 3}).batch(3).concatenate(base.take(40).batch(5));
+  BucketOptions sized, tokens;
+  sized.boundaries = {2, 4}, sized.sizes = {2, 3, 4};
+  tokens.token_budget = 12, tokens.pad.fill = -1;
+  return {
+      {"take_while", base.take_while(below(37)).repeat(2).batch(8)},
+      {"unique", base.repeat(2).shuffle({.seed = 4}).unique(values).repeat(2).batch(7)},
+      {"scan", sums(base.filter(below(70))).repeat(2).batch(4)},
+      {"scan of a scan", sums(sums(base.shuffle({.seed = 1}))).filter(below(20000))},
+      {"group", base.filter(below(60)).batch(2).unbatch().group_by_window(value, 2).repeat(2)},
+      {"buckets", rows.bucket_by_length("value", sized).repeat(2)},
+      {"token budget", rows.bucket_by_length("value", tokens)},
+      {"first fit", rows.pack({{"value", 9}}, {.bins = 3}).repeat(2)},
+      {"best fit", rows.pack({{"value", 11}}, {.strategy = PackStrategy::best_fit, .bins = 4})},
+      {"split", rows.pack({{"value", 7}}, {.strategy = PackStrategy::concat_and_split}).repeat(2)},
+      {"padded", base.shuffle({.seed = 2}).batch(3).padded_batch(4, {.fill = 7})},
+      {"interleave",
+       interleave({base.take(20), range(7), range(500, 511)}, {2, 3}).shuffle({.seed = 1}).batch(4)},
+      {"streams in turns",
+       interleave({base.filter(below(20)), sums(range(7)), range(50, 61)}, {2, 3}).batch(4)},
+      {"generator", from_generator(std::make_shared<Counting>(90, false)).repeat(2).batch(7)},
+      {"generator that tells", sums(from_generator(std::make_shared<Counting>(90, true))).batch(7)},
+  };
+}
+
 std::map<std::string, Dataset> datasets() {
   const auto plus = [](const Fields& s) { return Outputs{{"x", apply1("add", s["value"], {{"value", 1}})}}; };
   const auto odd = [](const Fields& s) { return apply1("less", s["value"], {{"value", 60}}); };
   const Dataset base = range(100);
-  return {
+  std::map<std::string, Dataset> out = {
       {"batch", base.map(plus).shuffle({.seed = 3}).batch(7)},
       {"unbatched", base.shuffle({.seed = 3}).map(plus)},
       {"repeat", base.shuffle({.seed = 1}).repeat(2).batch(16, {.drop_last = true}).repeat(2)},
@@ -69,6 +149,8 @@ std::map<std::string, Dataset> datasets() {
       {"shard", base.shuffle({.seed = 9}).shard({.rank = 1, .world = 3}).batch(4)},
       {"images", images().batch(4)},
   };
+  out.merge(carrying());
+  return out;
 }
 
 LoaderOptions options(std::optional<uint64_t> seed, size_t workers = 3, size_t ready = 3) {

@@ -36,7 +36,7 @@ std::optional<Program> batched(const Program& program, const Schema& incoming) {
 // shape.
 NodePtr hoist_over_batch(const NodePtr& node) {
   const Batch* batch = node->as<Batch>();
-  if (!batch || batch->ragged) return node;
+  if (!batch || batch->ragged || batch->padding) return node;
   const NodePtr& inner = node->input();
   const Map* map = inner->as<Map>();
   if (!map) return node;

@@ -300,6 +300,6 @@ def _rank_and_world(node: _core.Node) -> tuple[int, int]:
 def _nearest_batch(node: _core.Node) -> dict[str, Any]:
     while True:
         described = node.describe()
-        if described["verb"] == "batch" or not node.inputs:
+        if described["verb"] in {"batch", "padded_batch"} or not node.inputs:
             return described
         node = node.inputs[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from .choices import Choices
 from .expressions import Expression, Field, expression, python_expression
-from .kinds import Leaf, Pipeline, argument, leaves, mapped, written
+from .kinds import INTEGERS, Leaf, Pipeline, argument, leaves, mapped, written
 from .sources import NESTS, arrays_of
 
 MOST = 60  # elements of one pipeline
@@ -149,14 +149,43 @@ def _mapped(p: Pipeline, c: Choices, make: Callable[..., Expression], more: str)
     often=2,
 )
 def filter(p: Pipeline, c: Choices) -> Pipeline:
+    return _choosing(p, c, "filter")
+
+
+@verb(lambda p: not p.sharded and any(_decides(leaf) for _, leaf in fields_of(p)))
+def take_while(p: Pipeline, c: Choices) -> Pipeline:
+    return _choosing(p, c, "take_while")
+
+
+def _choosing(p: Pipeline, c: Choices, name: str) -> Pipeline:
     x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if _decides(leaf)])
     if leaf.dtype == "bool":
         ours = theirs = x
     else:
         sign, value = c.of((">", "<=", "==", "!=")), c.of((1, 0, 3))
         ours, theirs = f"{x} {sign} {value}", f'{x} {sign} tf.constant({value}, "{leaf.dtype}")'
-    kept = {"size": None, "indexed": False}
-    return p.then(f".filter(lambda s: {ours})", f".filter(lambda {argument(p.element)}: {theirs})", **kept)
+    return p.then(f".{name}(lambda s: {ours})", f".{name}(lambda {argument(p.element)}: {theirs})", **STREAM)
+
+
+STREAM = {"size": None, "indexed": False}
+
+
+@verb(
+    lambda p: not p.sharded and p.element in [Leaf(dtype) for dtype in ("int64", "int32", "bytes")], often=3
+)
+def unique(p: Pipeline, c: Choices) -> Pipeline:
+    """Of what theirs takes: single fields of these dtypes."""
+    return p.then(".unique()", ".unique()", **STREAM)
+
+
+@verb(lambda p: not p.sharded and not p.ragged)
+def scan(p: Pipeline, c: Choices) -> Pipeline:
+    """Counts the elements."""
+    step = "lambda n, s: (n + 1, {'n': n, 's': s})"
+    element = {"n": Leaf("int64"), "s": p.element}
+    return p.then(
+        f".scan(0, {step})", f".scan(tf.constant(0, tf.int64), {step})", element=element, indexed=False
+    )
 
 
 def _decides(leaf: Leaf) -> bool:
@@ -218,6 +247,73 @@ def ragged_batch(p: Pipeline, c: Choices) -> Pipeline:
         batched=1,
     )
     return p.with_sizes(lambda n: n // size if drop else -(-n // size))
+
+
+def _all_numbers(p: Pipeline) -> bool:
+    return not any(leaf.is_text for _, leaf in leaves(p.element))
+
+
+@verb(lambda p: not p.ragged and p.batched < 2 and _all_numbers(p), often=2)
+def padded_batch(p: Pipeline, c: Choices) -> Pipeline:
+    size, drop = c.of((2, 1, 3, 5)), c.one_in(3)
+    rows = size if drop else None
+    p = replace(
+        p,
+        element=mapped(p.element, lambda leaf: replace(leaf, shape=(rows, *leaf.shape))),
+        batched=p.batched + 1,
+    )
+    p = p.then(
+        f".padded_batch({size}{', drop_last=True' * drop})",
+        f".padded_batch({size}{', drop_remainder=True' * drop})",
+    )
+    return p.with_sizes(lambda n: n // size if drop else -(-n // size))
+
+
+def _lengths(p: Pipeline) -> list[str]:
+    return [x for x, leaf in fields_of(p) if leaf.shape]
+
+
+@verb(
+    lambda p: not p.sharded and not p.ragged and p.batched < 2 and _all_numbers(p) and bool(_lengths(p)),
+    often=2,
+)
+def bucket_by_length(p: Pipeline, c: Choices) -> Pipeline:
+    x, drop = c.of(_lengths(p)), c.one_in(3)
+    boundaries = c.of(([1], [2], [2, 4]))
+    sizes = [c.between(1, 3) for _ in range(len(boundaries) + 1)]
+    return p.then(
+        f".bucket_by_length(lambda s: ops.length({x}), boundaries={boundaries}, batch_sizes={sizes}"
+        f"{', drop_last=True' * drop})",
+        f".bucket_by_sequence_length(lambda {argument(p.element)}: tf.shape({x})[0], {boundaries}, {sizes}"
+        f"{', drop_remainder=True' * drop})",
+        element=mapped(p.element, lambda leaf: replace(leaf, shape=(None, *leaf.shape))),
+        batched=p.batched + 1,
+        **STREAM,
+    )
+
+
+@verb(
+    lambda p: (
+        not p.sharded and not p.ragged and not p.batched and any(is_key(leaf) for _, leaf in fields_of(p))
+    ),
+    often=2,
+)
+def group_by_window(p: Pipeline, c: Choices) -> Pipeline:
+    x = c.of([x for x, leaf in fields_of(p) if is_key(leaf)])
+    size = c.between(1, 4)
+    return p.then(
+        f".group_by_window(lambda s: {x}, {size})",
+        f".group_by_window(lambda {argument(p.element)}: tf.cast({x}, tf.int64),\n"
+        f"        lambda key, window: window.batch({size}), window_size={size})",
+        element=mapped(p.element, lambda leaf: replace(leaf, shape=(None, *leaf.shape))),
+        batched=1,
+        **STREAM,
+    )
+
+
+def is_key(leaf: Leaf) -> bool:
+    """Whether it is an integer that i64 holds."""
+    return not leaf.shape and leaf.dtype in INTEGERS and leaf.dtype != "uint64"
 
 
 # ---- how it runs, which changes nothing

@@ -1,0 +1,49 @@
+"""What all verbs stand on; `Dataset` is the sum of the classes of verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._line import users_line
+from ._mapping import Where, elements_of, program
+from ._trace import Symbol
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+_TRACED = ("map", "filter", "take_while", "unique", "scan", "bucket_by_length", "group_by_window")
+
+
+def field_of(element: Any, name: str) -> Any:
+    """Return a field by its name, which of nested ones is a path: "image/bytes", "0"."""
+    if isinstance(element, Symbol) or not isinstance(element, (Mapping, tuple)):
+        return element  # the only one
+    for step in name.split("/"):
+        element = element[int(step)] if isinstance(element, tuple) else element[step]
+    return element
+
+
+class Verbs:
+    """A node, and what a plan cannot hold of it."""
+
+    _node: _core.Node
+    _slots: dict[str, Any]
+
+    def _then(self, node: _core.Node, slots: Mapping[str, Any] | None = None) -> Dataset:
+        raise NotImplementedError
+
+    def _next_slot(self, verb: str) -> str:
+        """Return the name of a Python function in saved plans."""
+        return f"{verb}_{sum(name.rpartition('_')[0] in _TRACED for name in self._slots)}"
+
+    def _program(
+        self, verb: str, function: Callable[..., Any], python: Where
+    ) -> tuple[_core.Program, dict[str, Any], str]:
+        """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
+        if not callable(function):
+            raise TypeError(f"{verb}: wants a function, got {function!r}")
+        at, slot = users_line(), self._next_slot(verb)
+        made, is_python = program(elements_of(self._node), verb, function, at, python, slot)
+        return made, {slot: function} if is_python else {}, at
