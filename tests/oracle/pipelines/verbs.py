@@ -1,6 +1,6 @@
 """The verbs that Headrace and tf.data share, an entry each: when it may come, and what it adds to both pipelines.
 
-To add one, write a function from a Pipeline and Choices to a Pipeline and register it with `@verb`. If it means something else there, say so in
+Those of several datasets are in joining.py, those that gather or remember elements in gathering.py. To add one, write a function from a Pipeline and Choices to a Pipeline and register it with `@verb`. If it means something else there, say so in
 docs/differences-from-tf-data.md and write its twin in twins.py.
 """
 
@@ -8,47 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .choices import Choices
-from .expressions import Expression, Field, expression, python_expression
-from .kinds import Leaf, Pipeline, argument, leaves, mapped, written
+from .expressions import Expression, expression, python_expression
+from .kinds import Pipeline, argument, leaves, mapped, written
+from .registry import MOST, can_be_made_anew, decides, fields_of, verb
 from .sources import NESTS, arrays_of
-
-MOST = 60  # elements of one pipeline
-
-
-@dataclass(frozen=True)
-class Verb:
-    """Whether it may follow a pipeline, and the pipeline with it."""
-
-    name: str
-    fits: Callable[[Pipeline], bool]
-    add: Callable[[Pipeline, Choices], Pipeline]
-    often: int
-    orders: bool  # it works on the order only, so a shard may wait until after it
-
-
-VERBS: list[Verb] = []
-
-
-def verb(
-    fits: Callable[[Pipeline], bool] = lambda p: True, often: int = 1, orders: bool = False
-) -> Callable[[Callable[[Pipeline, Choices], Pipeline]], Callable[[Pipeline, Choices], Pipeline]]:
-    """Register a verb: where it fits, how often it is drawn, and whether it works on the order only."""
-
-    def register(add: Callable[[Pipeline, Choices], Pipeline]) -> Callable[[Pipeline, Choices], Pipeline]:
-        VERBS.append(Verb(add.__name__, fits, add, often, orders))
-        return add
-
-    return register
-
-
-def fields_of(p: Pipeline) -> list[Field]:
-    """What a function can work with: all fields, of a batch those without text."""
-    fields = [(f"s{path}", leaf) for path, leaf in leaves(p.element)]
-    return [] if p.ragged else [(x, leaf) for x, leaf in fields if not (leaf.is_text and leaf.shape)]
-
 
 # ---- the order
 
@@ -96,13 +62,8 @@ def shuffle_in_window(p: Pipeline, c: Choices) -> Pipeline:
 
 @verb(lambda p: p.most * 2 <= MOST and not p.ragged, orders=True)
 def concatenate(p: Pipeline, c: Choices) -> Pipeline:
-    """With fresh data of the same kind; with itself where that cannot be written out."""
-    kinds = [leaf for _, leaf in leaves(p.element)]
-    plain = all(
-        leaf.dtype != "bfloat16" and None not in leaf.shape and not (leaf.is_text and leaf.shape)
-        for leaf in kinds
-    )
-    if p.batched or not plain or p.sharded:
+    """With fresh data of the same kind, where that can be written out."""
+    if not can_be_made_anew(p) or p.sharded:
         return p
     other = arrays_of(c, p.element, c.of((1, 2, 4)))
     size = None if p.size is None else p.size + other.most
@@ -145,11 +106,11 @@ def _mapped(p: Pipeline, c: Choices, make: Callable[..., Expression], more: str)
 
 
 @verb(
-    lambda p: not p.sharded and any(_decides(leaf) for _, leaf in fields_of(p)),
+    lambda p: not p.sharded and any(decides(leaf) for _, leaf in fields_of(p)),
     often=2,
 )
 def filter(p: Pipeline, c: Choices) -> Pipeline:
-    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if _decides(leaf)])
+    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if decides(leaf)])
     if leaf.dtype == "bool":
         ours = theirs = x
     else:
@@ -157,10 +118,6 @@ def filter(p: Pipeline, c: Choices) -> Pipeline:
         ours, theirs = f"{x} {sign} {value}", f'{x} {sign} tf.constant({value}, "{leaf.dtype}")'
     kept = {"size": None, "indexed": False}
     return p.then(f".filter(lambda s: {ours})", f".filter(lambda {argument(p.element)}: {theirs})", **kept)
-
-
-def _decides(leaf: Leaf) -> bool:
-    return not leaf.shape and not leaf.is_text
 
 
 @verb(
