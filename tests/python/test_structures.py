@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,10 @@ import pytest
 
 import headrace as hr
 from headrace import ops
+
+# Other processes import it by its name.
+sys.path.insert(0, str(Path(__file__).parent / "importable"))
+import functions_of_processes as functions
 
 ROWS = 7
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -155,6 +161,14 @@ def batch_leaf(batch: Any) -> Any:
 
     visit(batch)
     return next(leaf for leaf in flat if not isinstance(leaf, np.ndarray))
+
+
+def test_functions_in_other_processes_get_and_give_the_same() -> None:
+    given, back = NESTS["deep"]
+    rows = [dict(zip(COLUMNS, values)) for values in zip(*COLUMNS.values())]
+    items = [given(np.int64(i), row) for i, row in enumerate(rows)]
+    dataset = hr.from_dataset(items).map(functions.same, python="processes")
+    same(list(dataset), [back(np.int64(i), row) for i, row in enumerate(rows)])
 
 
 @pytest.mark.parametrize("nest", NESTS)
