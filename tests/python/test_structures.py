@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -223,3 +225,20 @@ def test_texts_of_numpy_are_texts() -> None:
     made = hr.range(1).map(lambda x: (np.str_("a"), np.bytes_(b"b"), np.array("c")), python=True)
     same(made[0], ("a", b"b", "c"))
     same(hr.from_dataset([(np.str_("a"), np.bytes_(b"b"))])[0], ("a", b"b"))
+
+
+def test_optional_fields_are_empty_bytes_in_every_verb(tmp_path: Any) -> None:
+    """A member that some samples of a tar lack: `missing="empty"`."""
+    wanted = []
+    with tarfile.open(tmp_path / "some.tar", "w") as tar:
+        for i in range(ROWS):
+            members = {"cls": str(i).encode(), "mask": b"m" * i if i % 3 else None}
+            for suffix, data in members.items():
+                if data is not None:
+                    entry = tarfile.TarInfo(f"{i:03}.{suffix}")
+                    entry.size = len(data)
+                    tar.addfile(entry, io.BytesIO(data))
+            wanted.append({"cls": np.int64(i), "mask": members["mask"] or b""})
+    whole = hr.read(tmp_path / "some.tar", fields=["cls", "mask"], missing="empty")
+    for apply, meaning in VERBS.values():
+        same(list(apply(whole)), meaning(wanted))

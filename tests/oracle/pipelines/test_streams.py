@@ -36,7 +36,7 @@ def dataset_of(made: Pipeline) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return eval(made.ours, NAMES)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- its class is the answer
         return type(error)
 
 
@@ -46,7 +46,7 @@ def stream(iteration: Any) -> tuple[list[Any], type | None]:
     try:
         for element in iteration:
             elements.append(told(element))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- its class is the answer
         return elements, type(error)
     return elements, None
 
