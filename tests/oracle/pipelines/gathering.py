@@ -77,18 +77,16 @@ def bucket_by_length(p: Pipeline, c: Choices) -> Pipeline:
     boundaries = c.of(([2], [1, 3], [3], []))
     sizes = [c.between(1, 3) for _ in range(len(boundaries) + 1)]
     fill, drop, ragged = c.of((0, 1)), c.one_in(3), c.one_in(4)
-    ours = f".bucket_by_length(lambda s: ops.length({x}), boundaries={boundaries}, batch_sizes={sizes}"
-    theirs = (
-        f".bucket_by_sequence_length(lambda {argument(p.element)}: tf.shape({x})[0], {boundaries}, {sizes}"
-    )
-    ours += ", ragged=True" if ragged else f", fill={fill}"
-    theirs += ", no_padding=True" if ragged else f", padding_values={fills(p, fill)}"
+    length = f"lambda {argument(p.element)}: tf.shape({x})[0]"
+    how = "ragged=True" if ragged else f"fill={fill}"
+    ours = f".bucket_by_length(lambda s: ops.length({x}), boundaries={boundaries}, batch_sizes={sizes}, {how}"
+    theirs = f".bucket_by_sequence_length({length}, {boundaries}, {sizes}, padding_values={fills(p, fill)}"
+    if ragged:
+        theirs = f".apply(ragged_buckets({length}, {boundaries}, {sizes}, {drop})"
+    elif drop:
+        theirs += ", drop_remainder=True"
     return stacked(p).then(
-        ours + ", drop_last=True)" * drop + ")" * (not drop),
-        theirs + ", drop_remainder=True)" * drop + ")" * (not drop),
-        size=None,
-        indexed=False,
-        ragged=ragged,
+        f"{ours}{', drop_last=True' * drop})", f"{theirs})", size=None, indexed=False, ragged=ragged
     )
 
 

@@ -157,3 +157,19 @@ def windows(dataset: Dataset, size: int, shift: int, stride: int, drop: bool) ->
         whole = one if isinstance(one, Dataset) else Dataset.zip(one)
         made.append(next(iter(quick(whole.batch(size)))))
     return listed(made) if made else dataset.batch(size).take(0)
+
+
+def ragged_buckets(
+    length: Callable[..., tf.Tensor], boundaries: list[int], sizes: list[int], drop: bool
+) -> Callable[[Dataset], Dataset]:
+    """Buckets whose batches are ragged: without padding, theirs wants elements of one shape."""
+
+    def bucket(*element: Any) -> tf.Tensor:
+        return tf.reduce_sum(tf.cast(length(*element) >= tf.constant(boundaries, tf.int32), tf.int64))
+
+    def size(key: tf.Tensor) -> tf.Tensor:
+        return tf.gather(tf.constant(sizes, tf.int64), key)
+
+    return lambda dataset: dataset.group_by_window(
+        bucket, lambda key, one: one.ragged_batch(size(key), drop_remainder=drop), window_size_func=size
+    )
