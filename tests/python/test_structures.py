@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import sys
+import tarfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +15,10 @@ import pytest
 
 import headrace as hr
 from headrace import ops
+
+# Other processes import it by its name.
+sys.path.insert(0, str(Path(__file__).parent / "importable"))
+import functions_of_processes as functions
 
 ROWS = 7
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -157,6 +165,14 @@ def batch_leaf(batch: Any) -> Any:
     return next(leaf for leaf in flat if not isinstance(leaf, np.ndarray))
 
 
+def test_functions_in_other_processes_get_and_give_the_same() -> None:
+    given, back = NESTS["deep"]
+    rows = [dict(zip(COLUMNS, values)) for values in zip(*COLUMNS.values())]
+    items = [given(np.int64(i), row) for i, row in enumerate(rows)]
+    dataset = hr.from_dataset(items).map(functions.same, python="processes")
+    same(list(dataset), [back(np.int64(i), row) for i, row in enumerate(rows)])
+
+
 @pytest.mark.parametrize("nest", NESTS)
 def test_a_plan_keeps_the_nest(nest: str, tmp_path: Any) -> None:
     given, back = NESTS[nest]
@@ -209,3 +225,20 @@ def test_texts_of_numpy_are_texts() -> None:
     made = hr.range(1).map(lambda x: (np.str_("a"), np.bytes_(b"b"), np.array("c")), python=True)
     same(made[0], ("a", b"b", "c"))
     same(hr.from_dataset([(np.str_("a"), np.bytes_(b"b"))])[0], ("a", b"b"))
+
+
+def test_optional_fields_are_empty_bytes_in_every_verb(tmp_path: Any) -> None:
+    """A member that some samples of a tar lack: `missing="empty"`."""
+    wanted = []
+    with tarfile.open(tmp_path / "some.tar", "w") as tar:
+        for i in range(ROWS):
+            members = {"cls": str(i).encode(), "mask": b"m" * i if i % 3 else None}
+            for suffix, data in members.items():
+                if data is not None:
+                    entry = tarfile.TarInfo(f"{i:03}.{suffix}")
+                    entry.size = len(data)
+                    tar.addfile(entry, io.BytesIO(data))
+            wanted.append({"cls": np.int64(i), "mask": members["mask"] or b""})
+    whole = hr.read(tmp_path / "some.tar", fields=["cls", "mask"], missing="empty")
+    for apply, meaning in VERBS.values():
+        same(list(apply(whole)), meaning(wanted))

@@ -29,9 +29,9 @@ ENOUGH = 2000  # elements; a pipeline has fewer
 
 
 def as_numpy(value: Any) -> Any:
-    """A leaf of an element as NumPy has it; a ragged one as the list of its rows."""
+    """A leaf of an element as NumPy has it; a ragged one as the list of its rows, which are arrays."""
     if isinstance(value, tf.RaggedTensor):
-        return [as_numpy(row) for row in value]
+        return [row.to_tensor().numpy() if isinstance(row, tf.RaggedTensor) else row.numpy() for row in value]
     return value.numpy() if hasattr(value, "numpy") else value
 
 

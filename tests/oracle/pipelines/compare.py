@@ -115,14 +115,15 @@ def compare(tensorflow: TensorFlow, made: Pipeline) -> str:
 def is_meant(made: Pipeline) -> bool:
     """Whether an error that only tf.data has is one that we do not see, or have not.
 
-    We do not compute what nobody gets: elements that are left out, fields that a later map drops. Texts in batches are lists, and need not be
-    of one length. So there is an error, or there are such lists, in the pipeline with nothing left out, or in the first verbs of it.
+    We do not compute what nobody gets: elements that are left out, fields that a later map drops, and nothing where there are no elements.
+    Texts in batches are lists, and need not be of one length. So there is an error, or there are such lists or no elements, in the pipeline
+    with nothing left out, or in the first verbs of it.
     """
     for expression in (made.ours, with_everything(made.ours)):
         verbs = expression.removesuffix(")").split("\n")
         for count in range(1, len(verbs) + 1):
             answer = ours("\n".join(verbs[:count]) + ")")
-            if "error" in answer or any(map(has_uneven_texts, answer["elements"])):
+            if not answer.get("elements") or any(map(has_uneven_texts, answer["elements"])):
                 return True
     return False
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from . import gathering, joining, verbs  # noqa: F401 -- they register their verbs
 from .choices import Choices
 from .kinds import Pipeline
+from .registry import VERBS
 from .sources import source
-from .verbs import VERBS
 
 VERBS_AT_MOST = 8
 

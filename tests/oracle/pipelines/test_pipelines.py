@@ -23,8 +23,8 @@ from .choices import Choices, shrunk
 from .compare import TensorFlow, check, compare, numbered, ours
 from .generate import pipeline
 from .kinds import Leaf, Pipeline
+from .registry import VERBS
 from .told import alike, told
-from .verbs import VERBS
 
 PYTHON = os.environ.get("HEADRACE_TENSORFLOW_PYTHON") or (
     sys.executable if importlib.util.find_spec("tensorflow") else ""
@@ -76,10 +76,11 @@ def test_a_crash_there_is_an_answer(tensorflow: TensorFlow) -> None:
 def test_every_verb_is_drawn_and_most_pipelines_hold_something() -> None:
     made = [pipeline(numbered(SEED, index)) for index in range(300)]
     words = Counter(word for p in made for word in set(re.findall(r"\n    \.(\w+)", p.ours)))
-    names = {verb.name for verb in VERBS} - {"shuffle_in_window", "map_in_python", "ragged_batch"}
-    assert min(words[name] for name in names) >= 10, words
+    by_another_name = {"shuffle_in_window", "map_in_python", "ragged_batch", "choose", "interleave"}
+    names = {verb.name for verb in VERBS} - by_another_name
+    assert min(words[name] for name in names) >= 5, words
     answers = [ours(p.ours) for p in made]
-    assert sum(bool(answer.get("elements")) for answer in answers) > 150
+    assert sum(bool(answer.get("elements")) for answer in answers) > 130
     assert 5 < sum("error" in answer for answer in answers) < 60
 
 

@@ -45,7 +45,7 @@ def alike(value: Any, tree: Any, ragged: bool) -> Any:
     """What was told, less what is not meant to be the same (docs/differences-from-tf-data.md).
 
     NaNs have one sign, and numbers too small for their dtype's full precision are 0. bf16 is told as its bits, for NumPy has no such dtype. Texts in batches of batches are one list; all fields of ragged
-    batches are rows.
+    batches are rows, and those that are empty have no dimensions left.
     """
     if isinstance(tree, dict):
         return {"dict": {name: alike(value["dict"][name], part, ragged) for name, part in tree.items()}}
@@ -53,9 +53,14 @@ def alike(value: Any, tree: Any, ragged: bool) -> Any:
         return {"tuple": [alike(told, part, ragged) for told, part in zip(value["tuple"], tree, strict=True)]}
     if isinstance(value, dict):
         rows = [alike(row, tree, False) for row in value["rows"]]
-        return _gathered(rows) if tree.is_text and not ragged else {"rows": rows}
+        return _gathered(rows) if tree.is_text and not ragged else {"rows": list(map(_empty_of_rank, rows))}
     value = _with_plain_floats(value, tree)
-    return {"rows": _rows(value)} if ragged else value
+    return {"rows": list(map(_empty_of_rank, _rows(value)))} if ragged else value
+
+
+def _empty_of_rank(row: Any) -> Any:
+    """A row of a ragged batch; one without elements has lost its dimensions there."""
+    return [row[0], [0] * len(row[1]), row[2]] if 0 in row[1] else row
 
 
 def _with_plain_floats(value: Any, leaf: Leaf) -> Any:

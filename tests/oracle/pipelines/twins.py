@@ -125,3 +125,51 @@ def saturated(x: np.ndarray, to: np.dtype) -> np.ndarray:
     return np.where(
         within, np.where(within, exact, 0).astype(to), np.where(exact > 0, most, least).astype(to)
     )
+
+
+def zipped(dataset: Dataset, other: Dataset) -> Dataset:
+    return Dataset.zip((dataset, other))
+
+
+def chosen(dataset: Dataset, other: Dataset, choice: list[int], ends: bool) -> Dataset:
+    order = Dataset.from_tensor_slices(tf.constant(choice, tf.int64))
+    return Dataset.choose_from_datasets([dataset, other], order, stop_on_empty_dataset=ends)
+
+
+def interleaved(dataset: Dataset, others: list[Dataset], cycle: int, block: int) -> Dataset:
+    """Their interleave makes datasets of elements: here of the numbers of those that are given."""
+    numbered = [
+        one.map(lambda *s, n=n: (tf.constant(n, tf.int64), s)) for n, one in enumerate([dataset, *others])
+    ]
+    whole = functools.reduce(Dataset.concatenate, numbered)
+
+    def of_number(wanted: tf.Tensor) -> Dataset:
+        mine = whole.filter(lambda n, s: n == wanted)
+        return mine.map(lambda n, s: s if len(s) > 1 else s[0])
+
+    return Dataset.range(len(numbered)).interleave(of_number, cycle_length=cycle, block_length=block)
+
+
+def windows(dataset: Dataset, size: int, shift: int, stride: int, drop: bool) -> Dataset:
+    """Windows as batches: theirs are datasets of elements, a dataset for each field."""
+    made = []
+    for one in quick(dataset.window(size, shift, stride, drop_remainder=drop)):
+        whole = one if isinstance(one, Dataset) else Dataset.zip(one)
+        made.append(next(iter(quick(whole.batch(size)))))
+    return listed(made) if made else dataset.batch(size).take(0)
+
+
+def ragged_buckets(
+    length: Callable[..., tf.Tensor], boundaries: list[int], sizes: list[int], drop: bool
+) -> Callable[[Dataset], Dataset]:
+    """Buckets whose batches are ragged: without padding, theirs wants elements of one shape."""
+
+    def bucket(*element: Any) -> tf.Tensor:
+        return tf.reduce_sum(tf.cast(length(*element) >= tf.constant(boundaries, tf.int32), tf.int64))
+
+    def size(key: tf.Tensor) -> tf.Tensor:
+        return tf.gather(tf.constant(sizes, tf.int64), key)
+
+    return lambda dataset: dataset.group_by_window(
+        bucket, lambda key, one: one.ragged_batch(size(key), drop_remainder=drop), window_size_func=size
+    )

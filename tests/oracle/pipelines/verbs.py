@@ -1,6 +1,6 @@
 """The verbs that Headrace and tf.data share, an entry each: when it may come, and what it adds to both pipelines.
 
-To add one, write a function from a Pipeline and Choices to a Pipeline and register it with `@verb`. If it means something else there, say so in
+Those of several datasets are in joining.py, those that gather or remember elements in gathering.py. To add one, write a function from a Pipeline and Choices to a Pipeline and register it with `@verb`. If it means something else there, say so in
 docs/differences-from-tf-data.md and write its twin in twins.py.
 """
 
@@ -8,47 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .choices import Choices
-from .expressions import Expression, Field, expression, python_expression
-from .kinds import INTEGERS, Leaf, Pipeline, argument, leaves, mapped, written
+from .expressions import Expression, expression, python_expression
+from .kinds import Pipeline, argument, leaves, mapped, written
+from .registry import MOST, can_be_made_anew, decides, fields_of, verb
 from .sources import NESTS, arrays_of
-
-MOST = 60  # elements of one pipeline
-
-
-@dataclass(frozen=True)
-class Verb:
-    """Whether it may follow a pipeline, and the pipeline with it."""
-
-    name: str
-    fits: Callable[[Pipeline], bool]
-    add: Callable[[Pipeline, Choices], Pipeline]
-    often: int
-    orders: bool  # it works on the order only, so a shard may wait until after it
-
-
-VERBS: list[Verb] = []
-
-
-def verb(
-    fits: Callable[[Pipeline], bool] = lambda p: True, often: int = 1, orders: bool = False
-) -> Callable[[Callable[[Pipeline, Choices], Pipeline]], Callable[[Pipeline, Choices], Pipeline]]:
-    """Register a verb: where it fits, how often it is drawn, and whether it works on the order only."""
-
-    def register(add: Callable[[Pipeline, Choices], Pipeline]) -> Callable[[Pipeline, Choices], Pipeline]:
-        VERBS.append(Verb(add.__name__, fits, add, often, orders))
-        return add
-
-    return register
-
-
-def fields_of(p: Pipeline) -> list[Field]:
-    """What a function can work with: all fields, of a batch those without text."""
-    fields = [(f"s{path}", leaf) for path, leaf in leaves(p.element)]
-    return [] if p.ragged else [(x, leaf) for x, leaf in fields if not (leaf.is_text and leaf.shape)]
-
 
 # ---- the order
 
@@ -96,13 +62,8 @@ def shuffle_in_window(p: Pipeline, c: Choices) -> Pipeline:
 
 @verb(lambda p: p.most * 2 <= MOST and not p.ragged, orders=True)
 def concatenate(p: Pipeline, c: Choices) -> Pipeline:
-    """With fresh data of the same kind; with itself where that cannot be written out."""
-    kinds = [leaf for _, leaf in leaves(p.element)]
-    plain = all(
-        leaf.dtype != "bfloat16" and None not in leaf.shape and not (leaf.is_text and leaf.shape)
-        for leaf in kinds
-    )
-    if p.batched or not plain or p.sharded:
+    """With fresh data of the same kind, where that can be written out."""
+    if not can_be_made_anew(p) or p.sharded:
         return p
     other = arrays_of(c, p.element, c.of((1, 2, 4)))
     size = None if p.size is None else p.size + other.most
@@ -145,51 +106,18 @@ def _mapped(p: Pipeline, c: Choices, make: Callable[..., Expression], more: str)
 
 
 @verb(
-    lambda p: not p.sharded and any(_decides(leaf) for _, leaf in fields_of(p)),
+    lambda p: not p.sharded and any(decides(leaf) for _, leaf in fields_of(p)),
     often=2,
 )
 def filter(p: Pipeline, c: Choices) -> Pipeline:
-    return _choosing(p, c, "filter")
-
-
-@verb(lambda p: not p.sharded and any(_decides(leaf) for _, leaf in fields_of(p)))
-def take_while(p: Pipeline, c: Choices) -> Pipeline:
-    return _choosing(p, c, "take_while")
-
-
-def _choosing(p: Pipeline, c: Choices, name: str) -> Pipeline:
-    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if _decides(leaf)])
+    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if decides(leaf)])
     if leaf.dtype == "bool":
         ours = theirs = x
     else:
         sign, value = c.of((">", "<=", "==", "!=")), c.of((1, 0, 3))
         ours, theirs = f"{x} {sign} {value}", f'{x} {sign} tf.constant({value}, "{leaf.dtype}")'
-    return p.then(f".{name}(lambda s: {ours})", f".{name}(lambda {argument(p.element)}: {theirs})", **STREAM)
-
-
-STREAM = {"size": None, "indexed": False}
-
-
-@verb(
-    lambda p: not p.sharded and p.element in [Leaf(dtype) for dtype in ("int64", "int32", "bytes")], often=3
-)
-def unique(p: Pipeline, c: Choices) -> Pipeline:
-    """Of what theirs takes: single fields of these dtypes."""
-    return p.then(".unique()", ".unique()", **STREAM)
-
-
-@verb(lambda p: not p.sharded and not p.ragged)
-def scan(p: Pipeline, c: Choices) -> Pipeline:
-    """Counts the elements."""
-    step = "lambda n, s: (n + 1, {'n': n, 's': s})"
-    element = {"n": Leaf("int64"), "s": p.element}
-    return p.then(
-        f".scan(0, {step})", f".scan(tf.constant(0, tf.int64), {step})", element=element, indexed=False
-    )
-
-
-def _decides(leaf: Leaf) -> bool:
-    return not leaf.shape and not leaf.is_text
+    kept = {"size": None, "indexed": False}
+    return p.then(f".filter(lambda s: {ours})", f".filter(lambda {argument(p.element)}: {theirs})", **kept)
 
 
 @verb(
@@ -247,73 +175,6 @@ def ragged_batch(p: Pipeline, c: Choices) -> Pipeline:
         batched=1,
     )
     return p.with_sizes(lambda n: n // size if drop else -(-n // size))
-
-
-def _all_numbers(p: Pipeline) -> bool:
-    return not any(leaf.is_text for _, leaf in leaves(p.element))
-
-
-@verb(lambda p: not p.ragged and p.batched < 2 and _all_numbers(p), often=2)
-def padded_batch(p: Pipeline, c: Choices) -> Pipeline:
-    size, drop = c.of((2, 1, 3, 5)), c.one_in(3)
-    rows = size if drop else None
-    p = replace(
-        p,
-        element=mapped(p.element, lambda leaf: replace(leaf, shape=(rows, *leaf.shape))),
-        batched=p.batched + 1,
-    )
-    p = p.then(
-        f".padded_batch({size}{', drop_last=True' * drop})",
-        f".padded_batch({size}{', drop_remainder=True' * drop})",
-    )
-    return p.with_sizes(lambda n: n // size if drop else -(-n // size))
-
-
-def _lengths(p: Pipeline) -> list[str]:
-    return [x for x, leaf in fields_of(p) if leaf.shape]
-
-
-@verb(
-    lambda p: not p.sharded and not p.ragged and p.batched < 2 and _all_numbers(p) and bool(_lengths(p)),
-    often=2,
-)
-def bucket_by_length(p: Pipeline, c: Choices) -> Pipeline:
-    x, drop = c.of(_lengths(p)), c.one_in(3)
-    boundaries = c.of(([1], [2], [2, 4]))
-    sizes = [c.between(1, 3) for _ in range(len(boundaries) + 1)]
-    return p.then(
-        f".bucket_by_length(lambda s: ops.length({x}), boundaries={boundaries}, batch_sizes={sizes}"
-        f"{', drop_last=True' * drop})",
-        f".bucket_by_sequence_length(lambda {argument(p.element)}: tf.shape({x})[0], {boundaries}, {sizes}"
-        f"{', drop_remainder=True' * drop})",
-        element=mapped(p.element, lambda leaf: replace(leaf, shape=(None, *leaf.shape))),
-        batched=p.batched + 1,
-        **STREAM,
-    )
-
-
-@verb(
-    lambda p: (
-        not p.sharded and not p.ragged and not p.batched and any(is_key(leaf) for _, leaf in fields_of(p))
-    ),
-    often=2,
-)
-def group_by_window(p: Pipeline, c: Choices) -> Pipeline:
-    x = c.of([x for x, leaf in fields_of(p) if is_key(leaf)])
-    size = c.between(1, 4)
-    return p.then(
-        f".group_by_window(lambda s: {x}, {size})",
-        f".group_by_window(lambda {argument(p.element)}: tf.cast({x}, tf.int64),\n"
-        f"        lambda key, window: window.batch({size}), window_size={size})",
-        element=mapped(p.element, lambda leaf: replace(leaf, shape=(None, *leaf.shape))),
-        batched=1,
-        **STREAM,
-    )
-
-
-def is_key(leaf: Leaf) -> bool:
-    """Whether it is an integer that i64 holds."""
-    return not leaf.shape and leaf.dtype in INTEGERS and leaf.dtype != "uint64"
 
 
 # ---- how it runs, which changes nothing

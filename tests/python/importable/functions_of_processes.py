@@ -54,3 +54,7 @@ def die_at_four(x):
 def slow(x):
     time.sleep(0.05)
     return {"pid": os.getpid(), "x": x}
+
+
+def same(sample):
+    return sample

@@ -1,0 +1,93 @@
+"""A pipeline is one stream: whatever workers, rewrites and elements under way, and from wherever it goes on after a stop
+(under the same rewrites: the cursor of a stream is that of the stages that run).
+
+The pipelines are those of the oracle, so every verb and dtype is among them; HEADRACE_NIGHTLY=1 takes a thousand.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+
+from .compare import numbered
+from .generate import pipeline
+from .kinds import Pipeline
+from .told import told
+
+PIPELINES = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 200
+SEED = 2
+STOPS = 5
+NAMES = {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf}
+
+
+def dataset_of(made: Pipeline) -> Any:
+    """The dataset, or the class of the error that its making raises."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return eval(made.ours, NAMES)
+    except Exception as error:  # noqa: BLE001 -- its class is the answer
+        return type(error)
+
+
+def stream(iteration: Any) -> tuple[list[Any], type | None]:
+    """What comes, and the class of the error that ends it."""
+    elements = []
+    try:
+        for element in iteration:
+            elements.append(told(element))
+    except Exception as error:  # noqa: BLE001 -- its class is the answer
+        return elements, type(error)
+    return elements, None
+
+
+def resumed(dataset: Any, other: Any, stop: int, epoch: int) -> tuple[list[Any], int]:
+    """All elements, of which those after `stop` come from another loader, and the bytes of the state between."""
+    loader = dataset.numpy()
+    loader.set_epoch(epoch)
+    iteration = iter(loader)
+    head = [told(element) for element in itertools.islice(iteration, stop)]
+    state = json.dumps(iteration.state_dict())
+    again = other.numpy()
+    again.load_state_dict(json.loads(state))
+    return head + [told(element) for element in again], len(state)
+
+
+def variants(dataset: Any, rewrites: bool) -> list[Any]:
+    return [
+        dataset.options(workers=workers, ready=ready, rewrites=rewrites)
+        for workers, ready in ((1, 1), (2, 2), (4, 7))
+    ]
+
+
+@pytest.mark.parametrize("index", range(PIPELINES))
+def test_a_pipeline_is_one_stream(index: int) -> None:
+    made = pipeline(numbered(SEED, index))
+    dataset = dataset_of(made)
+    if isinstance(dataset, type):
+        pytest.skip(f"it cannot be made: {dataset.__name__}")
+    wanted, error = stream(dataset)
+    for one in (*variants(dataset, rewrites=True), *variants(dataset, rewrites=False)):
+        assert stream(one) == (wanted, error), made.ours
+    if error is not None:
+        return
+    draw = random.Random(index)
+    loader = dataset.numpy()
+    loader.set_epoch(3)
+    wanted, _ = stream(loader)
+    for _ in range(STOPS if wanted else 0):
+        stop = draw.randrange(len(wanted))
+        different = variants(dataset, rewrites=draw.random() < 0.5)
+        got, size = resumed(draw.choice(different), draw.choice(different), stop, epoch=3)
+        assert got == wanted, (stop, made.ours)
+        assert not made.indexed or size < 1024, (size, made.ours)
