@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/io/file_map.h"
@@ -106,6 +107,12 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
   }
   counters.io_ns.add(now_ns() - begin);
   return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
+}
+
+BufferPtr Fetcher::copy(std::span<const std::byte> bytes) {
+  const MutableBufferPtr made = pool_->take(bytes.size(), Use::encoded);
+  if (made && !bytes.empty()) std::memcpy(made->mutable_data(), bytes.data(), bytes.size());
+  return made;
 }
 
 // Give up what is kept, whose memory others need; false when there was nothing.

@@ -34,6 +34,9 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, Counters& counters);
 
+  // A copy within the budget; null when it has no room now.
+  BufferPtr copy(std::span<const std::byte> bytes);
+
  private:
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();

@@ -35,15 +35,10 @@ size_t large_ones(std::span<const Extent> extents) {
 
 // Large bytes may stay where the file is mapped. Of anything else, who takes it would not think that it can
 // change while he looks, or that he may not write into it.
-Tensor without_map(Tensor field) {
-  if (!field.buffer || field.is_ragged()) return field;
+bool must_be_copied(const Tensor& field) {
+  if (!field.buffer || field.is_ragged()) return false;
   const View view = field.view();
-  const size_t size = view.size_bytes();
-  if ((field.dtype == DType::bytes && size >= kMappable.least) || !is_mapped(view.data)) return field;
-  const MutableBufferPtr copy = HeapBuffer::make(size);
-  if (size > 0) std::memcpy(copy->mutable_data(), view.data, size);
-  field.buffer = copy, field.offset = 0;
-  return field;
+  return (field.dtype != DType::bytes || view.size_bytes() < kMappable.least) && is_mapped(view.data);
 }
 
 }  // namespace
@@ -69,10 +64,11 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
 
 // Whether all rows of a part only pass: then nobody looks at their bytes but we, now, and the consumer.
 bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
-  if (!maps_ || !ticket.batch || !ticket.batch->programs.empty()) return false;
+  if (!maps_ || !ticket.batch || !ticket.batch->programs.empty() || !ticket.batch->caches.empty())
+    return false;
   return std::ranges::all_of(part.at, [&](const Position& at) {
     const LeafPlan& leaf = ticket.batch->rows->leaves[at.leaf];
-    return leaf.source && leaf.programs.empty();
+    return leaf.source && leaf.programs.empty() && leaf.caches.empty();
   });
 }
 
@@ -171,7 +167,12 @@ bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Ten
   }
   for (size_t f = 0; f < fields.size(); ++f) {
     if (!ticket.slots[f].data) {
-      (*ticket.rows[f])[n] = maps_ ? without_map(std::move(fields[f])) : std::move(fields[f]);
+      if (maps_ && must_be_copied(fields[f])) {
+        fields[f].buffer = fetcher_->copy(fields[f].view().bytes());
+        fields[f].offset = 0;
+        if (!fields[f].buffer) return false;
+      }
+      (*ticket.rows[f])[n] = std::move(fields[f]);
       continue;
     }
     const View view = fields[f].view();

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import faulthandler
+import io
 import random
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -78,6 +81,32 @@ def test_only_bytes_that_nobody_works_on(tmp_path: Path) -> None:
     ]
     mapped = _is_mapped(tmp_path)
     assert kept and not mapped
+
+
+def test_what_is_not_large_bytes_is_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar"
+    arrays = [np.arange(10_000 + i, dtype=np.float32) for i in range(8)]
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for i, array in enumerate(arrays):
+            npy = io.BytesIO()
+            np.save(npy, array)
+            members = {"bin": b"x" * 50_000, "few": b"few", "txt": b"t" * 40_000, "npy": npy.getvalue()}
+            for suffix, data in members.items():
+                info = tarfile.TarInfo(f"{i:04}.{suffix}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    (batch,) = hr.read(path).batch(8, ragged=True)
+    assert _is_mapped(tmp_path)
+    assert batch["txt"] == ["t" * 40_000] * 8 and list(batch["few"]) == [b"few"] * 8
+    assert batch["__key__"] == [f"{i:04}" for i in range(8)]
+    for row, array in zip(batch["npy"], arrays, strict=True):
+        np.testing.assert_array_equal(row, array)
+        if row.flags.writeable:
+            row[:] = 0
+    del batch["bin"]
+    assert not _is_mapped(tmp_path)
+    (batch,) = hr.read(path, fields=["npy"]).batch(8, ragged=True)
+    np.testing.assert_array_equal(batch["npy"][3] if isinstance(batch, dict) else batch[3], arrays[3])
 
 
 def test_memory_is_given_back(tmp_path: Path) -> None:
