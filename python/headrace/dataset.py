@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from . import _core
 from ._arguments import did_you_mean, flag, names_checked, text, whole_number
 from ._carrying import CarryingVerbs
+from ._function import code_version
 from ._gathering import GatheringVerbs
 from ._line import users_line
-from ._function import code_version
 from ._mapping import Where
 from ._ranks import from_environment
 from ._structure import packer

@@ -124,7 +124,7 @@ std::map<std::string, Dataset> carrying() {
       {"interleave",
        interleave({base.take(20), range(7), range(500, 511)}, {2, 3}).shuffle({.seed = 1}).batch(4)},
       {"streams in turns",
-       interleave({base.filter(below(20)), sums(range(7)), range(50, 61)}, {2, 3}).batch(4)},
+       interleave({sums(base.filter(below(20))), sums(range(7)), sums(range(50, 61))}, {2, 3}).batch(4)},
       {"generator", from_generator(std::make_shared<Counting>(90, false)).repeat(2).batch(7)},
       {"generator that tells", sums(from_generator(std::make_shared<Counting>(90, true))).batch(7)},
   };
@@ -231,7 +231,9 @@ TEST_F(ExecutorTest, ResumesExactlyAtEveryElement) {
 }
 
 TEST_F(ExecutorTest, UnorderedDeliversEachElementOnce) {
+  const auto follow_the_order = carrying();
   for (const auto& [name, dataset] : datasets()) {
+    if (follow_the_order.contains(name) && !(*dataset.node())->indexed) continue;
     auto expected = drain(*make(dataset, options(0)));
     std::sort(expected.begin(), expected.end());
     for (uint64_t seed = 0; seed < 50; ++seed) {
