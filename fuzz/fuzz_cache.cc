@@ -1,4 +1,5 @@
-// Any bytes as an element of a cache: tensors inside them, or a reason; packed again they are the same tensors.
+// Any bytes as an element of a cache: tensors inside them, or a reason; packed again they are the same
+// tensors.
 #include <cstdlib>
 #include <cstring>
 

@@ -32,10 +32,10 @@ class MemoryCache final : public ElementCache {
     HEADRACE_TRY(unpack_fields(std::move(block), kept));
     std::lock_guard lock(mutex_);
     if (used_ + packed.size() > most_)
-      return {Code::exhausted, "cache: wants at least " + std::to_string(used_ + packed.size()) +
-                                   " bytes for " + std::to_string(elements_.size() + 1) + " elements, it may have " +
-                                   std::to_string(most_) +
-                                   "; cache a smaller form of them, cache(path) in files, or give max_memory="};
+      return {Code::exhausted,
+              "cache: wants at least " + std::to_string(used_ + packed.size()) + " bytes for " +
+                  std::to_string(elements_.size() + 1) + " elements, it may have " + std::to_string(most_) +
+                  "; cache a smaller form of them, cache(path) in files, or give max_memory="};
     if (elements_.emplace(key, std::move(kept)).second) used_ += packed.size();
     return {};
   }
@@ -55,7 +55,9 @@ class MemoryCache final : public ElementCache {
 
 }  // namespace
 
-std::shared_ptr<ElementCache> memory_cache(size_t most_bytes) { return std::make_shared<MemoryCache>(most_bytes); }
+std::shared_ptr<ElementCache> memory_cache(size_t most_bytes) {
+  return std::make_shared<MemoryCache>(most_bytes);
+}
 
 std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes) {
   std::lock_guard lock(mutex_);

@@ -1,8 +1,8 @@
 // Elements that were made before: what `cache()` keeps in memory, and the interface of what it keeps in files
 // (run/disk_cache.h).
 //
-// An element is known by the leaf of its level and its index there, which say all about it: what stands below a
-// cache draws as in epoch 0, whatever the order is in which its elements are asked for. Any thread.
+// An element is known by the leaf of its level and its index there, which say all about it: what stands below
+// a cache draws as in epoch 0, whatever the order is in which its elements are asked for. Any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,15 +38,15 @@ class ElementCache {
   virtual bool get(const CacheKey& key, std::vector<Tensor>& fields) = 0;
   // Keep a copy. An error when there is no room and there must be.
   virtual Status put(const CacheKey& key, std::span<const Tensor> fields) = 0;
-  virtual size_t size() = 0;           // elements
-  virtual std::string trouble() = 0;   // why nothing more is kept; "" while all is well
+  virtual size_t size() = 0;          // elements
+  virtual std::string trouble() = 0;  // why nothing more is kept; "" while all is well
 };
 
 // In memory, up to so many bytes; one more is an error that says both figures.
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes);
 
-// Those of one `cache()` in a plan, by what decides their elements (seed, ordinals): pipelines that are built on
-// it share them where they are the same.
+// Those of one `cache()` in a plan, by what decides their elements (seed, ordinals): pipelines that are built
+// on it share them where they are the same.
 class MemoryCaches {
  public:
   std::shared_ptr<ElementCache> of(const std::string& key, size_t most_bytes);

@@ -19,8 +19,8 @@ std::vector<Tensor> some_fields() {
   Tensor ragged;
   ragged.dtype = DType::str;
   ragged.shape = {2};
-  ragged.rows = std::make_shared<const std::vector<Tensor>>(
-      std::vector<Tensor>{text_tensor("one"), text_tensor("")});
+  ragged.rows =
+      std::make_shared<const std::vector<Tensor>>(std::vector<Tensor>{text_tensor("one"), text_tensor("")});
   return {scalar(int64_t{7}), text_tensor("text", DType::bytes), ragged, scalar(0.5)};
 }
 
@@ -41,7 +41,9 @@ TEST(ElementCache, BytesCutShortAreRefusedAndSoAreMore) {
   const std::vector<std::byte> packed = pack_fields(some_fields());
   std::vector<Tensor> fields;
   for (size_t size = 0; size < packed.size(); ++size)
-    EXPECT_FALSE(unpack_fields(buffer_of({packed.begin(), packed.begin() + static_cast<ptrdiff_t>(size)}), fields).ok())
+    EXPECT_FALSE(
+        unpack_fields(buffer_of({packed.begin(), packed.begin() + static_cast<ptrdiff_t>(size)}), fields)
+            .ok())
         << size;
   std::vector<std::byte> longer = packed;
   longer.push_back({});
@@ -56,7 +58,8 @@ TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
   EXPECT_TRUE(cache->put({1, 1}, fields).ok());
   const Status full = cache->put({0, 2}, fields);
   EXPECT_EQ(full.code(), Code::exhausted);
-  EXPECT_THAT(std::string(full.text()), testing::HasSubstr("wants at least 216 bytes for 3 elements, it may have 200"));
+  EXPECT_THAT(std::string(full.text()),
+              testing::HasSubstr("wants at least 216 bytes for 3 elements, it may have 200"));
   EXPECT_TRUE(cache->has({1, 1}));
   EXPECT_FALSE(cache->has({0, 2}));
 }

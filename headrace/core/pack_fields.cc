@@ -1,10 +1,10 @@
-// An element as bytes: 4 the number of tensors, then each of them. A tensor is 1 dtype, 1 rank, 1 whether it has
-// rows, 8 a dimension; then, of one with rows, 4 their number and the rows, of another its bytes at the next
-// multiple of 64. Little-endian.
+// An element as bytes: 4 the number of tensors, then each of them. A tensor is 1 dtype, 1 rank, 1 whether it
+// has rows, 8 a dimension; then, of one with rows, 4 their number and the rows, of another its bytes at the
+// next multiple of 64. Little-endian.
 #include <cstring>
 
-#include "headrace/core/little_endian.h"
 #include "headrace/core/element_cache.h"
+#include "headrace/core/little_endian.h"
 
 namespace headrace {
 namespace {
@@ -22,7 +22,8 @@ void append(std::vector<std::byte>& out, const void* data, size_t size) {
 }
 
 void pack(const Tensor& tensor, std::vector<std::byte>& out) {
-  const Head head{static_cast<uint8_t>(tensor.dtype), static_cast<uint8_t>(tensor.shape.rank()), tensor.is_ragged()};
+  const Head head{static_cast<uint8_t>(tensor.dtype), static_cast<uint8_t>(tensor.shape.rank()),
+                  tensor.is_ragged()};
   append(out, &head, sizeof head);
   for (const int64_t dim : tensor.shape.dims()) append(out, &dim, sizeof dim);
   if (tensor.is_ragged()) {

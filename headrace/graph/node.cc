@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <functional>
 
+#include "headrace/core/element_cache.h"
+
 namespace headrace {
 
 std::string_view kind_name(const Kind& kind) {
   constexpr std::string_view names[] = {
       "read", "map",    "filter",      "unbatch",         "shuffle",  "shard",          "repeat",
       "take", "skip",   "concatenate", "batch",           "on_error", "from_generator", "take_while",
-      "scan", "unique", "interleave",  "group_by_window", "pack",
-      "cache"};
+      "scan", "unique", "interleave",  "group_by_window", "pack",     "cache"};
   if (const auto* batch = std::get_if<Batch>(&kind); batch && batch->padding) return "padded_batch";
   if (const auto* group = std::get_if<GroupBy>(&kind); group && group->by_length) return "bucket_by_length";
   return names[kind.index()];
@@ -221,7 +222,8 @@ struct Infer {
     HEADRACE_TRY(inherit());
     if (!in()->indexed)
       return invalid(
-          "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before it takes "
+          "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before "
+          "it takes "
           "away; put it before them, or write the elements to files with write()");
     if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
     return {};

@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "headrace/core/element_cache.h"
 #include "headrace/formats/generator.h"
 #include "headrace/formats/source.h"
 #include "headrace/graph/padding.h"
@@ -17,6 +16,7 @@
 
 namespace headrace {
 
+class MemoryCaches;
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
@@ -104,7 +104,7 @@ struct Pack {
 struct Cache {
   std::string path;         // a folder; "": in memory
   uint64_t max_memory = 0;  // bytes; 0: half of what the process may use
-  std::string version;      // of the user's functions below, for files: another one sees none of the old elements
+  std::string version;  // of the user's functions below, for files: another one sees none of the old elements
   std::shared_ptr<MemoryCaches> memory = nullptr;  // filled in by make_node
   std::string key = "";                            // what decides the elements; filled in when it is lowered
 };

@@ -71,9 +71,13 @@ void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
   for (const Call& call : map->program.steps) {
     const Value params = call.op->params();
     const Value* random = params.find("random");
-    if (!call.op->random() || (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
+    if (!call.op->random() ||
+        (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
       continue;
-    note(std::string(call.op->name()) + " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to draw anew", out);
+    note(std::string(call.op->name()) +
+             " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to "
+             "draw anew",
+         out);
   }
 }
 

@@ -299,7 +299,9 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   }
   if (verb == "cache") {
     Cache cache;
-    const auto text = [&](std::string_view key) { return v.find(key) && v.find(key)->text() ? *v.find(key)->text() : ""; };
+    const auto text = [&](std::string_view key) {
+      return v.find(key) && v.find(key)->text() ? *v.find(key)->text() : "";
+    };
     cache.path = text("path"), cache.version = text("version");
     if (v.find("max_memory")) {
       HEADRACE_ASSIGN(cache.max_memory, natural(v, "max_memory"));

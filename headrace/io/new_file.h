@@ -48,8 +48,8 @@ class AppendedFile {
 
   Status append(std::span<const std::byte> bytes);
   uint64_t size() const { return size_; }  // of all that was appended
-  Status flush();                          // all bytes so far are with the system; pieces no longer begin where disks like it
-  Status finish();                         // all bytes are with the system
+  Status flush();   // all bytes so far are with the system; pieces no longer begin where disks like it
+  Status finish();  // all bytes are with the system
 
  private:
   AppendedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

@@ -1,6 +1,8 @@
-// Elements in files. Each process that adds some makes a segment of its own: `<key>-<pid>-<time>.data`, elements one
-// after the other, and `.index`, an entry for each: where it is, and its checksum. What a crash cut short, or
-// anything that does not fit its checksum, is not there.
+// Elements in files. Each process that adds some makes a segment of its own: `<key>-<pid>-<time>.data`,
+// elements one after the other, and `.index`, an entry for each: where it is, and its checksum. What a crash
+// cut short, or anything that does not fit its checksum, is not there.
+#include "headrace/run/disk_cache.h"
+
 #include <unistd.h>
 
 #include <chrono>
@@ -13,7 +15,6 @@
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
-#include "headrace/run/disk_cache.h"
 
 namespace headrace {
 namespace {
@@ -51,7 +52,8 @@ class DiskCache final : public ElementCache {
     HEADRACE_ASSIGN(const Entries entries, file_store()->entries(folder_));
     for (size_t i = 0; i < entries.files.size(); ++i) {
       const std::string_view name = entries.files[i];
-      if (name.starts_with(key_ + "-") && name.ends_with(kIndex)) add_segment(name.substr(0, name.size() - kIndex.size()));
+      if (name.starts_with(key_ + "-") && name.ends_with(kIndex))
+        add_segment(name.substr(0, name.size() - kIndex.size()));
     }
     return {};
   }
@@ -71,7 +73,8 @@ class DiskCache final : public ElementCache {
       if (!place.file && !reopen(place)) return false;
     }
     const auto bytes = read_bytes(*place.file, place.offset, place.length);
-    if (bytes.ok() && crc32c((*bytes)->bytes()) == place.checksum && unpack_fields(*bytes, fields).ok()) return true;
+    if (bytes.ok() && crc32c((*bytes)->bytes()) == place.checksum && unpack_fields(*bytes, fields).ok())
+      return true;
     std::lock_guard lock(mutex_);
     places_.erase(key);
     return false;
@@ -98,7 +101,8 @@ class DiskCache final : public ElementCache {
  private:
   void add_segment(std::string_view name) {
     const std::string path = folder_ + "/" + std::string(name);
-    auto data = file_store()->open(path + std::string(kData)), index = file_store()->open(path + std::string(kIndex));
+    auto data = file_store()->open(path + std::string(kData)),
+         index = file_store()->open(path + std::string(kIndex));
     if (!data.ok() || !index.ok()) return;
     const std::shared_ptr<OpenFile> file = std::move(*data);
     const auto size = file->size();
@@ -107,7 +111,8 @@ class DiskCache final : public ElementCache {
     for (size_t at = 0; at + sizeof(Entry) <= (*bytes)->size(); at += sizeof(Entry)) {
       Entry entry;
       std::memcpy(&entry, (*bytes)->data() + at, sizeof entry);
-      if (entry.self != checksum_of(entry) || entry.offset > *size || entry.length > *size - entry.offset) continue;
+      if (entry.self != checksum_of(entry) || entry.offset > *size || entry.length > *size - entry.offset)
+        continue;
       places_[entry.key] = {file, entry.offset, entry.length, entry.checksum};
     }
   }
@@ -123,7 +128,8 @@ class DiskCache final : public ElementCache {
     entry.self = checksum_of(entry);
     HEADRACE_TRY(data_->append(packed));
     HEADRACE_TRY(index_->append(std::as_bytes(std::span(&entry, 1))));
-    places_[key] = {nullptr, entry.offset, entry.length, entry.checksum};  // read back through a file of its own
+    places_[key] = {nullptr, entry.offset, entry.length,
+                    entry.checksum};  // read back through a file of its own
     return {};
   }
 

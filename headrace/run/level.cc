@@ -87,7 +87,8 @@ class Lowering {
     }
     for (size_t i = first; i < level_.leaves.size(); ++i) {
       LeafPlan& leaf = level_.leaves[i];
-      if (!leaf.source) return invalid("cache: keeps samples, and stands after a verb that joins several; put it before");
+      if (!leaf.source)
+        return invalid("cache: keeps samples, and stands after a verb that joins several; put it before");
       leaf.caches.push_back({leaf.programs.size(), i - first, elements});
     }
     return order;

@@ -16,6 +16,7 @@
 
 namespace headrace {
 
+class ElementCache;
 struct Level;
 
 struct LeafPlan {

@@ -154,7 +154,8 @@ bool LevelBody::gather(Ticket& ticket, const Part& part) const {
 std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part) const {
   if (level.leaves.size() != 1) return nullptr;
   const LeafPlan& leaf = level.leaves[0];
-  if (!leaf.source || !leaf.replaces.empty() || !leaf.caches.empty() || (part.blocks.empty() && !leaf.source->resident()))
+  if (!leaf.source || !leaf.replaces.empty() || !leaf.caches.empty() ||
+      (part.blocks.empty() && !leaf.source->resident()))
     return nullptr;
   std::shared_ptr<const void> out;
   for (const Program& program : leaf.programs)

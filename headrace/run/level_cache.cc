@@ -1,4 +1,5 @@
 // Elements of leaves with caches: from the outermost that has them on, else made and kept on the way.
+#include "headrace/core/element_cache.h"
 #include "headrace/run/body.h"
 
 namespace headrace {
@@ -17,7 +18,8 @@ std::vector<Operand> operands_of(const std::vector<Tensor>& fields) {
 }  // namespace
 
 Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
-                             std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
+                             std::span<const MutView> slots, std::span<Tensor> out,
+                             const Identity& who) const {
   const std::span<const Program> programs = leaf.programs;
   std::vector<Tensor> fields;
   size_t next = leaf.caches.size();  // the first cache that does not have it
@@ -48,8 +50,8 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
     done = cache.covered;
   }
   evaluator.begin(done);
-  return evaluator.run_or_pass(programs.subspan(done), schema_after(leaf, done), operands_of(fields), who, slots,
-                               out);
+  return evaluator.run_or_pass(programs.subspan(done), schema_after(leaf, done), operands_of(fields), who,
+                               slots, out);
 }
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/element_cache.h"
 #include "headrace/io/file_map.h"
 #include "headrace/run/body.h"
 
@@ -24,8 +25,9 @@ size_t small_ones(std::span<const Extent> extents) {
 }
 
 bool is_kept(const LeafPlan& leaf, const Position& at) {
-  return std::ranges::any_of(
-      leaf.caches, [&](const LeafPlan::Cached& cache) { return cache.elements->has({cache.leaf, at.index}); });
+  return std::ranges::any_of(leaf.caches, [&](const LeafPlan::Cached& cache) {
+    return cache.elements->has({cache.leaf, at.index});
+  });
 }
 
 size_t large_ones(std::span<const Extent> extents) {
@@ -157,7 +159,8 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
 // way then says in words. `fields` is memory to use again.
 bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
   const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  if (leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() || !part.blocks[i]) return false;
+  if (leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() || !part.blocks[i])
+    return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
   const size_t n = part.first + i;
   for (size_t f = 0; f < fields.size(); ++f) {

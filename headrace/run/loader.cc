@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/graph/notes.h"
 #include "headrace/run/crew.h"

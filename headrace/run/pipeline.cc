@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headrace/core/element_cache.h"
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
@@ -392,8 +393,8 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 
 }  // namespace
 
-Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off, bool ordered,
-                       std::shared_ptr<Fetcher> fetcher, size_t point_memory) {
+Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
+                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory) {
   Pipeline out;
   const NodePtr placed =
       with_cache_keys(without_dead_fields(place_shard(place_on_error(number(root)))), seed);

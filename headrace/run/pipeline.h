@@ -17,9 +17,9 @@ namespace headrace {
 class PointIndex;
 
 struct Pipeline {
-  NodePtr plan;                        // numbered, rewritten
-  std::vector<Applied> applied;        // what the rewrites did
-  std::vector<ReportedOp> operators;   // by ordinal
+  NodePtr plan;                       // numbered, rewritten
+  std::vector<Applied> applied;       // what the rewrites did
+  std::vector<ReportedOp> operators;  // by ordinal
   std::vector<std::shared_ptr<ElementCache>> caches;
   std::set<std::string> parts;         // operators that make only what their readers look at, for explain
   std::shared_ptr<PointIndex> points;  // of the JPEG files it decodes; null when none would help
@@ -49,8 +49,8 @@ struct Pipeline {
 };
 
 // `point_memory`: bytes for entropy points that are found; 0: none are used.
-Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off, bool ordered,
-                       std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0);
+Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
+                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

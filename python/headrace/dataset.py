@@ -268,7 +268,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             ValueError: Random access is gone before it, or it stands after a verb that joins samples, such as batch.
             MemoryError: While running: more than `max_memory`.
         """
-        where = "" if path is None else os.path.abspath(os.fspath(path))
+        where = "" if path is None else str(Path(path).absolute())
         limit = 0 if max_memory is None else whole_number("cache", "max_memory", max_memory, 1)
         said = "" if version is None else text("cache", "version", version)
         said += code_version(self._slots) if where else ""

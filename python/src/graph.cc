@@ -312,7 +312,8 @@ void bind_verbs(nb::module_& m) {
       in, nb::arg("count"), at);
   m.def(
       "cache",
-      [](const NodeHandle& n, std::string path, uint64_t max_memory, std::string version, const std::string& at) {
+      [](const NodeHandle& n, std::string path, uint64_t max_memory, std::string version,
+         const std::string& at) {
         return node_of(Cache{std::move(path), max_memory, std::move(version)}, {n.node}, at);
       },
       in, nb::arg("path"), nb::arg("max_memory"), nb::arg("version"), at);
