@@ -12,6 +12,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/formats/generator.h"
 #include "headrace/formats/source.h"
+#include "headrace/graph/order_kinds.h"
 #include "headrace/graph/padding.h"
 #include "headrace/graph/program.h"
 
@@ -104,7 +105,7 @@ struct Pack {
 struct Cache {
   std::string path;         // a folder; "": in memory
   uint64_t max_memory = 0;  // bytes; 0: half of what the process may use
-  std::string version;      // of the user's functions below, for files: another one sees none of the old elements
+  std::string version;  // of the user's functions below, for files: another one sees none of the old elements
   std::shared_ptr<MemoryCaches> memory = nullptr;  // filled in by make_node
   std::string key = "";                            // what decides the elements; filled in when it is lowered
 };
@@ -113,7 +114,8 @@ struct OnError {
 };
 
 using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch,
-                          OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache>;
+                          OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache, Zip,
+                          Mix, Choose, Window, Draw, SortBy>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 // The program that runs on each element; null for verbs without.

@@ -10,7 +10,7 @@ namespace {
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() ends them.
 bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>()) return true;
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
   return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
 }
 
@@ -71,9 +71,13 @@ void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
   for (const Call& call : map->program.steps) {
     const Value params = call.op->params();
     const Value* random = params.find("random");
-    if (!call.op->random() || (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
+    if (!call.op->random() ||
+        (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
       continue;
-    note(std::string(call.op->name()) + " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to draw anew", out);
+    note(std::string(call.op->name()) +
+             " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to "
+             "draw anew",
+         out);
   }
 }
 

@@ -56,7 +56,9 @@ def test_each_sample_is_made_once_in_an_order_that_stays_fresh(counted, where):
 def test_what_is_kept_is_what_epoch_0_makes(counted, where):
     plain = made(hr.range(20).map(counted, python=True))
     ds = cached(counted, where)
-    assert made(ds.shuffle(seed=1).at_epoch(5)) == [plain[x] for x in (int(x) for x in hr.range(20).shuffle(seed=1).at_epoch(5))]
+    assert made(ds.shuffle(seed=1).at_epoch(5)) == [
+        plain[x] for x in (int(x) for x in hr.range(20).shuffle(seed=1).at_epoch(5))
+    ]
     assert made(ds) == made(ds) == made(ds[i] for i in range(20)) == plain
     assert counted.calls == 20
 
@@ -118,7 +120,9 @@ def test_failures_are_not_kept(where):
 
 def test_too_little_memory_is_an_error_with_both_figures():
     ds = hr.range(100).map(lambda x: {"x": x, "y": x + 1}).cache(max_memory=1000)
-    with pytest.raises(MemoryError, match=r"cache: wants at least \d+ bytes for \d+ elements, it may have 1000"):
+    with pytest.raises(
+        MemoryError, match=r"cache: wants at least \d+ bytes for \d+ elements, it may have 1000"
+    ):
         list(ds)
 
 
@@ -223,10 +227,14 @@ def test_processes_share_it(tmp_path):
 def test_a_full_disk_ends_the_cache_and_not_the_run(tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", small], check=False, capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", small], check=False, capture_output=True
+    ).returncode:
         pytest.skip("may not mount")
     try:
-        ds = hr.from_arrays({"x": np.arange(30 * 500_000, dtype=np.uint8).reshape(30, -1)}).cache(small / "kept")
+        ds = hr.from_arrays({"x": np.arange(30 * 500_000, dtype=np.uint8).reshape(30, -1)}).cache(
+            small / "kept"
+        )
         with pytest.warns(RuntimeWarning, match="No space left on device; nothing more is kept in"):
             assert sum(int(s["x"][0]) for s in ds) == sum(i * 500_000 % 256 for i in range(30))
         del ds
