@@ -83,7 +83,7 @@ uint64_t samples_in(const Sample& batch, bool batched) {
 // Whether elements are batches: what stands above batch() deals or repeats them, map and the like keep their
 // rows.
 bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>()) return true;
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
   if (node.inputs.empty() || node.as<Unbatch>() || node.as<Pack>()) return false;
   return is_batched(*node.input());
 }

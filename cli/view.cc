@@ -62,7 +62,7 @@ std::optional<Normalization> find_normalization(const Node& node) {
 }
 
 bool has_rows(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>()) return true;
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
   return !node.inputs.empty() && !node.as<Unbatch>() && !node.as<Pack>() && has_rows(*node.input());
 }
 

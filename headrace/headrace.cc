@@ -41,7 +41,66 @@ Result<Program> trace_choice(const NodePtr& node, std::string_view verb, const C
   return trace(node, verb, [&](const Fields& s) { return Outputs{{"value", f(s)}}; });
 }
 
+// Numbers beside data, as the kinds that want them take them.
+Result<NodePtr> numbers_node(const void* values, DType dtype, size_t count, std::string slot) {
+  const auto bytes = static_cast<const std::byte*>(values);
+  std::vector<Tensor> column{make_tensor({dtype, {static_cast<int64_t>(count)}, bytes})};
+  HEADRACE_ASSIGN(SourcePtr source, array_source({{"value"}, {}, "0"}, std::move(column), std::move(slot)));
+  return make_node(Read{std::move(source)}, {});
+}
+
+// The nodes of datasets, or what failed first.
+Result<std::vector<NodePtr>> nodes_of(const std::vector<Dataset>& datasets) {
+  std::vector<NodePtr> out;
+  for (const Dataset& dataset : datasets) {
+    if (!dataset.node().ok()) return dataset.node().status();
+    out.push_back(*dataset.node());
+  }
+  return out;
+}
+
+Dataset zipped(const std::vector<Dataset>& datasets, const Value& structure) {
+  auto inputs = nodes_of(datasets);
+  return inputs.ok() ? Dataset(make_node(Zip{structure.dump(), 0}, *std::move(inputs)))
+                     : Dataset(inputs.status());
+}
+
 }  // namespace
+
+Dataset zip(const std::vector<Dataset>& datasets) {
+  Value::List structure;
+  for (size_t i = 0; i < datasets.size(); ++i) structure.emplace_back(static_cast<int64_t>(i));
+  return zipped(datasets, Value(std::move(structure)));
+}
+
+Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets) {
+  Value::Object structure;
+  std::vector<Dataset> inputs;
+  for (const auto& [name, dataset] : datasets) {
+    structure.emplace_back(name, Value(static_cast<int64_t>(inputs.size())));
+    inputs.push_back(dataset);
+  }
+  return zipped(inputs, Value(std::move(structure)));
+}
+
+Dataset mix(const std::vector<Dataset>& datasets, MixOptions options) {
+  auto inputs = nodes_of(datasets);
+  if (!inputs.ok()) return Dataset(inputs.status());
+  Mix kind{std::move(options.schedule), options.seed, options.stop};
+  if (kind.schedule.empty()) {
+    if (options.weights.empty()) options.weights.assign(datasets.size(), 1.0);
+    kind.schedule.push_back({0, std::move(options.weights)});
+  }
+  return Dataset(make_node(std::move(kind), *std::move(inputs)));
+}
+
+Dataset choose(const std::vector<Dataset>& datasets, const std::vector<int64_t>& choices, MixStop stop) {
+  auto inputs = nodes_of(datasets);
+  auto numbers = numbers_node(choices.data(), DType::i64, choices.size(), "choices");
+  if (!inputs.ok() || !numbers.ok()) return Dataset(inputs.ok() ? numbers.status() : inputs.status());
+  inputs->push_back(*std::move(numbers));
+  return Dataset(make_node(Choose{stop}, *std::move(inputs)));
+}
 
 std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Params params) {
   std::vector<int> values;
@@ -218,6 +277,28 @@ Dataset Dataset::concatenate(const Dataset& other) const {
   return Dataset(make_node(Concatenate{}, {*node_, *other.node_}));
 }
 
+Dataset Dataset::then(Kind kind, std::vector<double> numbers, std::string slot) const {
+  if (!node_.ok()) return *this;
+  const auto beside = numbers_node(numbers.data(), DType::f64, numbers.size(), std::move(slot));
+  if (!beside.ok()) return Dataset(beside.status());
+  return Dataset(make_node(std::move(kind), {*node_, *beside}));
+}
+
+Dataset Dataset::zip(const Dataset& other) const { return headrace::zip({*this, other}); }
+
+Dataset Dataset::enumerate(int64_t start) const {
+  if (!node_.ok()) return *this;
+  return Dataset(make_node(Zip{"[0,1]", 1}, {*counter(start).node(), *node_}));
+}
+
+Dataset Dataset::sample(std::vector<double> weights, SampleOptions o) const {
+  return then(Draw{o.seed, o.replacement, o.num}, std::move(weights), "weights");
+}
+
+Dataset Dataset::sort_by(std::vector<double> keys, bool descending) const {
+  return then(SortBy{descending}, std::move(keys), "keys");
+}
+
 Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   if (!node_.ok()) return node_.status();
   return Loader::make(*node_, std::move(options), file_store());
@@ -257,6 +338,11 @@ Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o) {
   return Dataset(make_node(Interleave{cycle, o.block_length}, std::move(nodes)));
 }
 
+Dataset counter(int64_t start, int64_t step) { return from_source(counter_source(start, step)); }
+Dataset random(uint64_t seed, const Shape& shape, uint64_t size) {
+  auto source = random_source(seed, shape, size);
+  return source.ok() ? from_source(*source) : Dataset(source.status());
+}
 Dataset range(int64_t stop) { return range(0, stop); }
 Dataset range(int64_t start, int64_t stop, int64_t step) {
   auto source = range_source(start, stop, step);

@@ -106,6 +106,23 @@ struct CacheOptions {
   std::string version = "";
 };
 
+struct MixOptions {
+  std::vector<double> weights = {};       // one for each dataset; equal ones when empty
+  std::vector<MixWeights> schedule = {};  // or others from some positions on
+  uint64_t seed = 0;
+  MixStop stop = MixStop::first_exhausted;
+};
+struct WindowOptions {
+  uint64_t shift = 0;  // 0: the size
+  uint64_t stride = 1;
+  bool drop_last = false, ragged = false;
+};
+struct SampleOptions {
+  std::optional<uint64_t> num = std::nullopt;
+  bool replacement = true;
+  uint64_t seed = 0;
+};
+
 class Dataset {
  public:
   explicit Dataset(Result<NodePtr> node) : node_(std::move(node)) {}
@@ -136,6 +153,14 @@ class Dataset {
   Dataset group_by_window(const Choice& key, uint64_t size, BatchOptions o = {}) const;
   // Fields and the lengths of their rows.
   Dataset pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o = {}) const;
+  Dataset window(uint64_t size, WindowOptions o = {}) const {
+    return then(Window{size, o.shift == 0 ? size : o.shift, o.stride, o.drop_last, o.ragged});
+  }
+  Dataset rebatch(uint64_t size, BatchOptions o = {}) const { return unbatch().batch(size, o); }
+  Dataset zip(const Dataset& other) const;     // tuples
+  Dataset enumerate(int64_t start = 0) const;  // tuples of the position and the element
+  Dataset sample(std::vector<double> weights, SampleOptions o = {}) const;
+  Dataset sort_by(std::vector<double> keys, bool descending = false) const;
   Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
   Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
   Dataset with_validity(
@@ -149,6 +174,7 @@ class Dataset {
  private:
   Dataset then(Kind kind) const;
   Dataset group_by(Result<Program> program, bool by_length, const BucketOptions& o) const;
+  Dataset then(Kind kind, std::vector<double> numbers, std::string slot) const;
   Result<NodePtr> node_;
 };
 
@@ -160,6 +186,15 @@ Dataset from_source(SourcePtr source);
 Dataset from_generator(GeneratorPtr generator);
 // In turns, in the order of tf.data's interleave.
 Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o = {});
+Dataset counter(int64_t start = 0, int64_t step = 1);                               // without end
+Dataset random(uint64_t seed, const Shape& shape = {}, uint64_t size = kInfinite);  // i64 below 2^32
+
+// Elements side by side, as tuples or as fields of these names.
+Dataset zip(const std::vector<Dataset>& datasets);
+Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets);
+Dataset mix(const std::vector<Dataset>& datasets, MixOptions options = {});
+Dataset choose(const std::vector<Dataset>& datasets, const std::vector<int64_t>& choices,
+               MixStop stop = MixStop::first_exhausted);
 
 // Finds ahead where the rows of JPEG files begin, which decode_image(match="fast") otherwise does on the way:
 // of encoded images, so before they are decoded. Kept in the user's cache folder; it changes no byte.

@@ -8,7 +8,7 @@ namespace {
 // Verbs that hand fields on as they are and look at none.
 bool passes_fields(const Node& node) {
   return node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() || node.as<Take>() || node.as<Skip>() ||
-         node.as<OnError>();
+         node.as<OnError>() || node.as<Draw>() || node.as<SortBy>();
 }
 
 // The outputs of `program` in `kept`, in that order.
@@ -33,8 +33,9 @@ NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
     const auto made = make_node(Map{narrowed(map->program, kept)}, node.inputs, node.made_at);
     return made.ok() ? *made : nullptr;
   }
-  const NodePtr input = narrowed(*node.input(), kept);
-  return input ? with_inputs(node, {input}) : nullptr;
+  std::vector<NodePtr> inputs = node.inputs;  // the data, and numbers beside it
+  inputs[0] = narrowed(*node.input(), kept);
+  return inputs[0] ? with_inputs(node, std::move(inputs)) : nullptr;
 }
 
 const Map* map_below(const Node& node) {

@@ -48,6 +48,15 @@ std::string rows_text(const Batch& batch) {
   return out + (batch.drop_last ? ", drop_last" : "") + (batch.ragged ? ", ragged" : "");
 }
 
+std::string stop_text(MixStop stop) { return ", stop=" + std::string(kStops[static_cast<size_t>(stop)]); }
+
+std::string weights_text(const MixWeights& step, bool alone) {
+  std::string out = alone ? "" : std::to_string(step.from) + ": ";
+  for (const double& weight : step.weights)
+    out += (&weight == step.weights.data() ? "[" : ", ") + Value(weight).dump();
+  return out + "]";
+}
+
 struct Details {
   std::string operator()(const Read& r) const { return r.source->describe().dump(); }
   std::string operator()(const Generate& g) const { return g.generator->describe().dump(); }
@@ -92,6 +101,26 @@ struct Details {
   std::string operator()(const Cache& c) const {
     return c.path.empty() ? "in memory" : "in " + in_quotes(c.path);
   }
+  std::string operator()(const Zip& z) const {
+    return z.structure + (z.ids ? ", ids of input " + std::to_string(z.ids) : "");
+  }
+  std::string operator()(const Mix& m) const {
+    std::string out;
+    for (const MixWeights& step : m.schedule)
+      out += (out.empty() ? "" : ", ") + weights_text(step, m.schedule.size() == 1);
+    return out + ", seed=" + std::to_string(m.seed) + stop_text(m.stop);
+  }
+  std::string operator()(const Choose& c) const { return stop_text(c.stop).substr(2); }
+  std::string operator()(const Window& w) const {
+    return std::to_string(w.size) + ", shift=" + std::to_string(w.shift) +
+           ", stride=" + std::to_string(w.stride) + (w.drop_last ? ", drop_last" : "") +
+           (w.ragged ? ", ragged" : "");
+  }
+  std::string operator()(const Draw& d) const {
+    return std::string(d.replacement ? "with" : "without") + " replacement" +
+           (d.count ? ", num=" + std::to_string(*d.count) : "") + ", seed=" + std::to_string(d.seed);
+  }
+  std::string operator()(const SortBy& s) const { return s.descending ? "descending" : ""; }
   std::string operator()(const OnError& e) const {
     return e.policy == OnErrorPolicy::skip      ? "skip"
            : e.policy == OnErrorPolicy::replace ? "replace"

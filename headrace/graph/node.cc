@@ -11,7 +11,8 @@ std::string_view kind_name(const Kind& kind) {
   constexpr std::string_view names[] = {
       "read", "map",    "filter",      "unbatch",         "shuffle",  "shard",          "repeat",
       "take", "skip",   "concatenate", "batch",           "on_error", "from_generator", "take_while",
-      "scan", "unique", "interleave",  "group_by_window", "pack",     "cache"};
+      "scan", "unique", "interleave",  "group_by_window", "pack",     "cache",          "zip",
+      "mix",  "choose", "window",      "sample",          "sort_by"};
   if (const auto* batch = std::get_if<Batch>(&kind); batch && batch->padding) return "padded_batch";
   if (const auto* group = std::get_if<GroupBy>(&kind); group && group->by_length) return "bucket_by_length";
   return names[kind.index()];
@@ -32,7 +33,9 @@ Program* program_of(Kind& kind) {
 
 const Program* program_of(const Kind& kind) { return program_of(const_cast<Kind&>(kind)); }
 
-bool gathers(const Node& node) { return node.as<Batch>() || node.as<GroupBy>() || node.as<Pack>(); }
+bool gathers(const Node& node) {
+  return node.as<Batch>() || node.as<GroupBy>() || node.as<Pack>() || node.as<Window>();
+}
 
 Schema scan_schema(std::span<const Tensor> initial, const Schema& element) {
   Schema out;
@@ -203,6 +206,12 @@ struct Infer {
     node.indexed = node.indexed && node.total;
     return {};
   }
+  Status operator()(Zip& zip) { return infer(node, zip); }
+  Status operator()(Mix& mix) { return infer(node, mix); }
+  Status operator()(Choose& choose) { return infer(node, choose); }
+  Status operator()(Window& window) { return infer(node, window); }
+  Status operator()(Draw& draw) { return infer(node, draw); }
+  Status operator()(SortBy& sort) { return infer(node, sort); }
   Status operator()(const Batch& batch) {
     HEADRACE_TRY(inherit());
     if (batch.size > (uint64_t{1} << 31))
@@ -336,29 +345,11 @@ struct Infer {
   }
   // Several datasets of the same fields.
   Status join() {
-    const std::string verb(kind_name(node.kind));
-    if (node.inputs.empty()) return invalid(verb + ": wants at least one dataset");
-    node.schema = in()->schema;
+    HEADRACE_TRY(unite(node, node.inputs.size()));
     Size total = 0;
-    for (const NodePtr& input : node.inputs) {
-      if (input->sharded) return invalid(verb + ": shard stands in one branch; put it after " + verb);
-      if (input->schema.names != node.schema.names || input->schema.structure != node.schema.structure)
-        return invalid(verb + ": wants datasets of the same fields, got " + node.schema.text() + " and " +
-                       input->schema.text());
-      for (size_t i = 0; i < node.schema.size(); ++i) HEADRACE_TRY(widen(i, input->schema.specs[i]));
-      node.indexed = node.indexed && input->indexed;
+    for (const NodePtr& input : node.inputs)
       total = total && input->total ? Size(add_sizes(*total, *input->total)) : Size();
-    }
     node.total = total;
-    return {};
-  }
-  Status widen(size_t i, const TensorSpec& other) {
-    TensorSpec& mine = node.schema.specs[i];
-    if (mine.dtype != other.dtype || mine.shape.rank() != other.shape.rank())
-      return invalid(std::string(kind_name(node.kind)) + ": field '" + node.schema.names[i] + "' is " +
-                     mine.text() + " in one dataset, " + other.text() + " in another");
-    for (int d = 0; d < mine.shape.rank(); ++d)
-      if (mine.shape[d] != other.shape[d]) mine.shape.set(d, kAny);
     return {};
   }
 };
@@ -413,7 +404,7 @@ NodePtr number(const NodePtr& root) {
 bool moves_indices(const Node& node) {
   const auto* shuffle = node.as<Shuffle>();
   return node.indexed && ((shuffle && shuffle->window == 0) || node.as<Shard>() || node.as<Repeat>() ||
-                          node.as<Take>() || node.as<Skip>());
+                          node.as<Take>() || node.as<Skip>() || node.as<Draw>() || node.as<SortBy>());
 }
 
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs) {

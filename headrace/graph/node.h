@@ -11,6 +11,7 @@
 
 #include "headrace/formats/generator.h"
 #include "headrace/formats/source.h"
+#include "headrace/graph/order_kinds.h"
 #include "headrace/graph/padding.h"
 #include "headrace/graph/program.h"
 
@@ -113,7 +114,8 @@ struct OnError {
 };
 
 using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch,
-                          OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache>;
+                          OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache, Zip,
+                          Mix, Choose, Window, Draw, SortBy>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 // The program that runs on each element; null for verbs without.

@@ -10,7 +10,7 @@ namespace {
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() ends them.
 bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>()) return true;
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
   return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
 }
 

@@ -1,8 +1,10 @@
 #include "headrace/graph/plan_json.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "headrace/formats/open.h"
+#include "headrace/graph/order_kinds_json.h"
 
 namespace headrace {
 namespace {
@@ -97,6 +99,28 @@ struct ToValue {
     if (c.max_memory > 0) out.set("max_memory", c.max_memory);
     if (!c.version.empty()) out.set("version", c.version);
   }
+  void operator()(const Zip& z) {
+    out.set("structure", z.structure);
+    if (z.ids > 0) out.set("ids", z.ids);
+  }
+  void operator()(const Mix& m) {
+    Value::List schedule;
+    for (const MixWeights& step : m.schedule)
+      schedule.push_back(Value::Object{{"from", step.from},
+                                       {"weights", Value::List(step.weights.begin(), step.weights.end())}});
+    out.set("schedule", std::move(schedule));
+    out.set("seed", m.seed), out.set("stop", kStops[static_cast<size_t>(m.stop)]);
+  }
+  void operator()(const Choose& c) { out.set("stop", kStops[static_cast<size_t>(c.stop)]); }
+  void operator()(const Window& w) {
+    out.set("size", w.size), out.set("shift", w.shift), out.set("stride", w.stride);
+    out.set("drop_last", w.drop_last), out.set("ragged", w.ragged);
+  }
+  void operator()(const Draw& d) {
+    out.set("seed", d.seed), out.set("replacement", d.replacement);
+    if (d.count) out.set("num", *d.count);
+  }
+  void operator()(const SortBy& s) { out.set("descending", s.descending); }
   void operator()(const OnError& e) { out.set("policy", kPolicy[static_cast<size_t>(e.policy)]); }
 };
 
@@ -273,7 +297,9 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
                      *slot + "\": …} in Python");
     return Kind(Generate{it->second});
   }
-  if (verb != "concatenate" && verb != "interleave" && inputs.size() != 1)
+  HEADRACE_ASSIGN(std::optional<Kind> joined, order_kind_from(verb, v));
+  if (joined) return *std::move(joined);
+  if (inputs.size() != 1)
     return invalid("plan: " + verb + " wants one input, got " + std::to_string(inputs.size()));
   for (const std::string_view named :
        {"map", "filter", "take_while", "unique", "scan", "bucket_by_length", "group_by_window"})
@@ -285,7 +311,6 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
     return Kind(Interleave{cycle, block});
   }
   if (verb == "unbatch") return Kind(Unbatch{});
-  if (verb == "concatenate") return Kind(Concatenate{});
   if (verb == "shard") return shard_from(v);
   if (verb == "shuffle") {
     HEADRACE_ASSIGN(const int64_t seed, v.get_integer("seed"));

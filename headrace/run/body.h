@@ -110,7 +110,10 @@ class LevelBody final : public Body {
     const BlockPtr* fetched = nullptr;
     uint64_t in_block = 0;  // where the row is in it
     const Status* failure = nullptr;
+    const Part* part = nullptr;  // in which the inputs of a zip were fetched, or null
+    size_t in_part = 0;
   };
+  static Row row_of(const Level& level, const Part& part, size_t i, uint64_t position, uint64_t epoch);
   const Level::Start& start_of(const Level& level) const;
   std::shared_ptr<const void> hold(const Level& level, const Part& part) const;
   // Row positions of a batch of `level` begin here.
@@ -119,28 +122,35 @@ class LevelBody final : public Body {
                           Evaluator& evaluator) const;
   Status check_fits(const Ticket& ticket, const Pool& pool) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
-  bool gather(Ticket& ticket, const Part& part) const;
+  bool gather(const Level& level, const Part& part, std::span<const MutView> slots) const;
+  bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;
   Status run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                     std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
-  // A position of an order, to be tried with the innermost `replaces` of its leaf's on_error("replace") in
-  // force.
+  Status run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                 std::span<Tensor> out, const Identity& who) const;
+  void locate_zipped(const Level& level, Part& part) const;
+  Status fetch_zipped(const Level& level, Part& part, Counters& counters) const;
+  // A position of an order, to be tried with those of its leaf's on_error("replace") in force that stand
+  // below the one of mark `below`; kTop: with all.
   struct Attempt {
     const Order* order;
     uint64_t index, epoch;
-    size_t replaces;
+    uint32_t below;
   };
-  Status replace(const Attempt& here, const Row& row, const LeafPlan& leaf, Evaluator& evaluator,
+  static constexpr uint32_t kTop = ~uint32_t{0};
+  // `leaf` is where it failed; on failure, where the last one tried did.
+  Status replace(const Attempt& here, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
                  std::span<const MutView> slots, std::span<Tensor> out, Identity& who, Status first) const;
-  Status attempt(const Attempt& there, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
-                 std::span<Tensor> out, Identity& who) const;
+  Status attempt(const Attempt& there, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
+                 std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
   Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                             uint64_t* in_block) const;
   // All of a part; with `seen`, as Fetcher::block().
-  Status fetch_part(const Ticket& ticket, Part& part, Counters& counters, std::vector<Mapped>* seen) const;
+  Status fetch_part(const Level& level, Part& part, Counters& counters, std::vector<Mapped>* seen) const;
   // Rows [first, end) of a part, all of `leaf`: small ones together, others block by block. Only `exhausted`
   // comes back, with the row it stopped at.
   RowStatus fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
@@ -198,6 +208,9 @@ Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const S
                        Evaluator& evaluator, int64_t bound = 0);
 // Whether rows of a field can be written to their place before the others are known.
 bool has_slots(const Batch& batch, const Schema& schema, size_t field);
+
+// Who the element at a position is; of a zip, who that of its naming input is.
+Identity identity_of(const LeafPlan& leaf, const Position& at);
 
 // The sample at a position, for people.
 std::string where(const LeafPlan& leaf, const Position& at);

@@ -20,7 +20,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
 
 void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
-  broken_ = {};
+  broken_ = {}, tight_ = false;
   root_->start(epoch, 0);
 }
 
@@ -63,6 +63,7 @@ void Executor::pump() {
     again = starved_ = false;
     for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
       if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
+      if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
       while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
@@ -85,7 +86,7 @@ bool Executor::take_locked(Duty duty, Work& work) {
 
 bool Executor::take_any(Duty duty, Work& work) {
   // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
-  if (hungry_ && hungry_->ticket->dropped) hungry_.reset();
+  if (hungry_ && (hungry_->ticket->dropped || !may_work(*hungry_->stage))) hungry_.reset();
   if (hungry_ && !is_turn_of(duty)) return false;
   pump();
   if (hungry_) {
@@ -100,7 +101,7 @@ bool Executor::take_any(Duty duty, Work& work) {
   }
   if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
-    if ((*it)->take(duty == Duty::io, work)) {
+    if (may_work(**it) && (*it)->take(duty == Duty::io, work)) {
       ++running_;
       return true;
     }
@@ -121,10 +122,29 @@ bool Executor::is_turn_of(Duty duty) const {
 
 bool Executor::has_work(Duty duty) const {
   if (!broken_.ok()) return false;
-  if (hungry_ && !hungry_->ticket->dropped) return is_turn_of(duty);
+  if (hungry_ && !hungry_->ticket->dropped && may_work(*hungry_->stage)) return is_turn_of(duty);
   if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
   return std::any_of(stages_.begin(), stages_.end(),
-                     [&](const Stage* stage) { return stage->has_runnable(duty == Duty::io); });
+                     [&](Stage* stage) { return may_work(*stage) && stage->has_runnable(duty == Duty::io); });
+}
+
+// Whether the consumer waits for this stage, or for one that waits for it. Of the branches of a zip or mix it
+// is one at a time.
+bool Executor::is_waited_for(const Stage& stage) const {
+  const Stage* next = root_->giving();
+  while (next && next != &stage) next = next->feeding();
+  return next != nullptr;
+}
+
+// When memory does not suffice for all branches, others pause until the consumer has taken something.
+bool Executor::may_work(const Stage& stage) const { return !tight_ || is_waited_for(stage); }
+
+bool Executor::drop_all_not_waited_for() {
+  bool any = false;
+  for (Stage* stage : stages_)
+    if (!is_waited_for(*stage)) any = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || any;
+  tight_ = tight_ || any;
+  return any;
 }
 
 // Something to take, or a state in which nobody else can move: a batch that finds no memory.
@@ -169,17 +189,25 @@ bool Executor::answer_hunger(Work& work) {
     Stage* giving = root_->giving();  // no other stage is drained by the consumer itself
     awaits_consumer_ = giving && giving->has_output();
     bool others = !work.stage->is_front(*work.ticket);
-    bool downstream = false;
+    bool downstream = false, paused = false;
+    if (!is_waited_for(*work.stage)) {
+      tight_ = paused = true;
+      work.stage->drop_younger(nullptr);
+    } else if (drop_all_not_waited_for()) {
+      paused = true;
+    }
     for (Stage* stage : stages_) {
       if (stage == work.stage)
         downstream = true;
+      else if (paused || !is_waited_for(*stage))
+        continue;
       else if (downstream)
         others = others || stage->has_runnable() || stage->has_output();
       else
         others = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || others;
     }
-    if (!awaits_consumer_ && !others) return false;
-    retry = awaits_consumer_;
+    if (!awaits_consumer_ && !others && !paused) return false;
+    retry = awaits_consumer_ || paused;
   }
   work.result = {};
   work.stage->give_back(work);
@@ -212,7 +240,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     }
     out = std::move(item.samples[0]);
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
-    awaits_consumer_ = false, consumer_took_ = true;
+    awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();
     return pulled;
   }
@@ -234,12 +262,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
 
 // The stage that gives finds no memory, and those that come after it hold some.
 bool Executor::give_up_later_children() {
-  std::vector<Stage*> needed;
-  if (Stage* giving = root_->giving()) giving->stages(needed);
-  bool any = false;
-  for (Stage* stage : stages_)
-    if (std::find(needed.begin(), needed.end(), stage) == needed.end())
-      any = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || any;
+  const bool any = drop_all_not_waited_for();
   if (any) pump();
   return any;
 }

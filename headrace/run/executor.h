@@ -56,6 +56,9 @@ class Executor {
   void pump();
   bool answer_hunger(Work& work);
   bool give_up_later_children();
+  bool is_waited_for(const Stage& stage) const;
+  bool may_work(const Stage& stage) const;
+  bool drop_all_not_waited_for();
   bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
   bool read_ahead_enough() const;
 
@@ -71,6 +74,7 @@ class Executor {
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
   bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now
   bool starved_ = false;          // the last admission found no memory
+  bool tight_ = false;            // memory does not suffice for all branches beside one another
   Status broken_;                 // why nothing goes on any more
 };
 

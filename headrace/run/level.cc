@@ -7,6 +7,14 @@
 
 namespace headrace {
 
+bool LeafPlan::resident() const {
+  if (source) return source->resident();
+  const auto all_resident = [](const std::unique_ptr<Level>& level) {
+    return std::ranges::all_of(level->leaves, [](const LeafPlan& leaf) { return leaf.resident(); });
+  };
+  return rows ? all_resident(rows) : std::ranges::all_of(zipped, all_resident);
+}
+
 uint64_t Level::size(uint64_t epoch, const Start& start) const {
   const uint64_t base = start.base_in(epoch);
   if (shard) return shard_size(*shard, total, base);
@@ -54,6 +62,7 @@ class Lowering {
   Made lower(const Node& node, const Batch& batch) {
     LeafPlan leaf;
     leaf.batch = batch;
+    leaf.shift = batch.size;
     HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
     leaf.made_at = made_at(node);
     leaf.incoming = node.schema;
@@ -111,13 +120,49 @@ class Lowering {
     return visit(*node.input());
   }
   Made lower(const Node& node, const Concatenate&) {
-    HEADRACE_ASSIGN(Branches branches, branches_of(node));
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
     return Order::concatenate(std::move(branches.orders), std::move(branches.totals));
   }
   Made lower(const Node& node, const Interleave& interleave) {
-    HEADRACE_ASSIGN(Branches branches, branches_of(node));
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
     return Order::interleave(std::move(branches.orders), std::move(branches.totals), interleave.cycle,
                              interleave.block);
+  }
+  Made lower(const Node& node, const Window& window) {
+    LeafPlan leaf;
+    leaf.batch = {window.size, window.drop_last, window.ragged};
+    leaf.shift = window.shift, leaf.stride = window.stride;
+    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
+    leaf.made_at = made_at(node);
+    leaf.incoming = node.schema;
+    return add(std::move(leaf));
+  }
+  Made lower(const Node& node, const Zip& zip) {
+    LeafPlan leaf;
+    for (const NodePtr& input : node.inputs) {
+      HEADRACE_ASSIGN(auto level, lower_level(*input, leaves_));
+      leaf.zipped.push_back(std::move(level));
+    }
+    leaf.ids = zip.ids;
+    leaf.made_at = made_at(node);
+    leaf.incoming = node.schema;
+    return add(std::move(leaf));
+  }
+  Made lower(const Node& node, const Mix& mix) {
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
+    return Order::mix(std::move(branches.orders), std::move(branches.totals), mix);
+  }
+  Made lower(const Node& node, const Choose& choose) {
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size() - 1));
+    return Order::choose(std::move(branches.orders), std::move(branches.totals), choose);
+  }
+  Made lower(const Node& node, const Draw& draw) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return Order::sample(std::move(order), draw);
+  }
+  Made lower(const Node& node, const SortBy& sort) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return Order::sort(std::move(order), sort);
   }
   template <class Border> Made lower(const Node& node, const Border&) {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");
@@ -127,12 +172,12 @@ class Lowering {
     std::vector<std::unique_ptr<Order>> orders;
     std::vector<uint64_t> totals;
   };
-  Result<Branches> branches_of(const Node& node) {
+  Result<Branches> lower_branches(const Node& node, size_t count) {
     Branches out;
-    for (const NodePtr& input : node.inputs) {
-      HEADRACE_ASSIGN(auto order, visit(*input));
+    for (size_t i = 0; i < count; ++i) {
+      HEADRACE_ASSIGN(auto order, visit(*node.inputs[i]));
       out.orders.push_back(std::move(order));
-      out.totals.push_back(*input->total);
+      out.totals.push_back(*node.inputs[i]->total);
     }
     return out;
   }

@@ -1,12 +1,13 @@
 // A Level: the random-access part of a pipeline, lowered from its nodes. It is an Order over leaves; a leaf
-// is a source, or a batch whose rows are again a Level; above each leaf stand the programs that its elements
-// go through.
+// is a source, or a batch or window whose rows are again a Level, or several Levels zipped; above each leaf
+// stand the programs that its elements go through.
 //
 //   read.shuffle().map(f).batch(32).map(g)   is   Level { order: leaf 0 = Batch(32) { rows: Level { order:
 //   shuffle(leaf 0 = read), programs [f] } }, programs [g] }
 //
 // Shard stands at the top of its level, wherever the user wrote it. Immutable after lowering.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,8 +24,12 @@ struct LeafPlan {
   SourcePtr source;             // a read, or
   uint32_t read = 0;            //   its ordinal
   uint32_t ordinal = 0;         // of the leaf among all of the pipeline's: where its resident block is kept
-  std::unique_ptr<Level> rows;  // a batch of these
-  Batch batch;
+  std::unique_ptr<Level> rows;  // a batch or window of these:
+  Batch batch;                  //   so many,
+  uint64_t shift = 1;           //   from this multiple of the position,
+  uint64_t stride = 1;          //   and so far apart; or
+  std::vector<std::unique_ptr<Level>> zipped;  // an element of each of these, side by side;
+  uint32_t ids = 0;                            //   named by that of this one
   std::string made_at;  // the user's line of the read or batch: " (read at train.py:12)", or nothing
   Schema incoming;      // what reaches the first program
   std::vector<Program> programs;
@@ -43,6 +48,11 @@ struct LeafPlan {
   std::vector<Cached> caches;  // innermost first
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
+  bool resident() const;  // nothing is read for its elements
+  // Rows of the batch or window whose first one is `first`.
+  uint64_t rows_from(uint64_t first, uint64_t total) const {
+    return std::min(batch.size, (total - first - 1) / stride + 1);
+  }
 };
 
 struct Level {
@@ -67,6 +77,8 @@ struct Level {
   // The global position behind this rank's position.
   uint64_t global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const;
 };
+
+inline const Level::Start kWholeEpochs{~uint64_t{0}, 0, 0};  // nothing of any is consumed
 
 // REQUIRES: node->indexed, numbered. Leaves are numbered from `leaves` on.
 Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves);

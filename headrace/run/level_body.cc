@@ -22,7 +22,22 @@ std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
   return failed_at.empty() ? leaf.made_at : failed_at;
 }
 
+// Whether the on_error("replace") of a mark stands above what failed in this leaf. Branches differ in that.
+bool covers(const LeafPlan& leaf, uint32_t mark, size_t failed) {
+  if (failed == Evaluator::kBeforePrograms) return true;
+  return failed < std::ranges::find(leaf.replaces, mark, &LeafPlan::Replace::mark)->covered;
+}
+
 }  // namespace
+
+Identity identity_of(const LeafPlan& leaf, const Position& at) {
+  if (leaf.zipped.empty()) return {id_of(leaf, at), shown(leaf, at.index), at.valid};
+  const Level& naming = *leaf.zipped[leaf.ids];
+  Position below;
+  naming.locate(at.index, at.epoch, at.occurrence, kWholeEpochs, {&below, 1});
+  below.valid = at.valid;
+  return identity_of(naming.leaves[below.leaf], below);
+}
 
 LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher)
     : level_(std::move(level)), fetcher_(std::move(fetcher)) {
@@ -36,6 +51,7 @@ Status LevelBody::prepare(Counters& counters) {
     open.pop_back();
     for (const LeafPlan& leaf : level->leaves) {
       if (leaf.rows) open.push_back(leaf.rows.get());
+      for (const auto& zipped : leaf.zipped) open.push_back(zipped.get());
       if (resident_.size() <= leaf.ordinal) resident_.resize(leaf.ordinal + 1);
       if (leaf.source && leaf.source->resident() && leaf.source->size() > 0) {
         HEADRACE_ASSIGN(resident_[leaf.ordinal], fetcher_->block(*leaf.source, 0, counters));
@@ -48,16 +64,15 @@ Status LevelBody::prepare(Counters& counters) {
 // A resumed epoch begins somewhere in the outermost level or in the rows of its batches; what is deeper
 // follows from there.
 const Level::Start& LevelBody::start_of(const Level& level) const {
-  static const Level::Start whole{~uint64_t{0}, 0, 0};
   if (&level == level_.get()) return outer_;
   for (const LeafPlan& leaf : level_->leaves)
     if (leaf.rows.get() == &level) return rows_;
-  return whole;
+  return kWholeEpochs;
 }
 
 uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Position& at) const {
   const uint64_t shift = &level == level_.get() ? rows_.shift_in(at.epoch) : 0;
-  return (at.index - shift) * leaf.batch.size;
+  return (at.index - shift) * leaf.shift;
 }
 
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
@@ -72,8 +87,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     if (leaf.rows) {
       ticket.batch = &leaf;
       rows = leaf.rows.get();
-      first = first_row(*level_, leaf, at), step = 1, epoch = at.epoch, occurrence = at.occurrence;
-      ticket.num_rows = std::min(leaf.batch.size, rows->size(epoch, rows_) - first);
+      first = first_row(*level_, leaf, at), step = leaf.stride, epoch = at.epoch, occurrence = at.occurrence;
+      ticket.num_rows = leaf.rows_from(first, rows->size(epoch, rows_));
       HEADRACE_TRY(check_fits(ticket, pool));
       if (!admit_batch(ticket, pool)) return false;
     }
@@ -90,8 +105,9 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     for (Position& p : part.at) {
       p.valid = p.valid && ticket.batch_at.valid;
       const LeafPlan& leaf = rows->leaves[p.leaf];
-      if (leaf.source && !leaf.source->resident()) part.state = Part::State::io;
+      if (!leaf.rows && !leaf.resident()) part.state = Part::State::io;
     }
+    locate_zipped(*rows, part);
     ticket.parts.push_back(std::move(part));
   }
   return true;
@@ -130,21 +146,28 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
   return true;
 }
 
-// Rows of a resident source that go through no program: one copy for the whole part.
-bool LevelBody::gather(Ticket& ticket, const Part& part) const {
-  const Level& rows = *ticket.batch->rows;
-  const LeafPlan& leaf = rows.leaves[0];
-  if (rows.leaves.size() != 1 || !leaf.source || !leaf.source->resident() || !leaf.programs.empty() ||
-      !leaf.caches.empty())
-    return false;
-  const Block& block = *resident_[leaf.ordinal];
-  std::vector<uint64_t> indices(part.count);
-  for (size_t i = 0; i < part.count; ++i) indices[i] = leaf.source->place(part.at[i].index).row;
-  for (size_t f = 0; f < ticket.slots.size(); ++f) {
-    if (!ticket.slots[f].data) return false;
-    const size_t row_bytes = rows.schema.specs[f].size_bytes();
-    if (!block.gather(indices, static_cast<int>(f), ticket.slots[f].data + part.first * row_bytes))
-      return false;
+// Rows of resident sources that go through no program: one copy for each run of one source.
+bool LevelBody::gather(const Level& level, const Part& part, std::span<const MutView> slots) const {
+  for (const LeafPlan& leaf : level.leaves)
+    if (!leaf.programs.empty() || !leaf.caches.empty() || leaf.rows || !leaf.resident()) return false;
+  if (!part.zipped.empty()) return gather_zipped(level, part, slots);
+  for (size_t f = 0; f < slots.size(); ++f)
+    if (!slots[f].data || !level.schema.specs[f].is_static()) return false;
+  std::vector<uint64_t> indices;
+  for (size_t i = 0; i < part.count;) {
+    const LeafPlan& leaf = level.leaves[part.at[i].leaf];
+    if (!leaf.source) return false;
+    size_t end = i;
+    indices.clear();
+    for (; end < part.count && part.at[end].leaf == part.at[i].leaf; ++end)
+      indices.push_back(leaf.source->place(part.at[end].index).row);
+    const Block& block = *resident_[leaf.ordinal];
+    for (size_t f = 0; f < slots.size(); ++f) {
+      const size_t row_bytes = level.schema.specs[f].size_bytes();
+      if (!block.gather(indices, static_cast<int>(f), slots[f].data + (part.first + i) * row_bytes))
+        return false;
+    }
+    i = end;
   }
   return true;
 }
@@ -167,24 +190,22 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
-  if (ticket.batch && gather(ticket, part)) return {};
+  if (ticket.batch && gather(*ticket.batch->rows, part, ticket.slots)) return {};
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   const std::shared_ptr<const void> held = hold(level, part);
   const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
   const uint64_t first =
       ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;
-  const uint64_t step = ticket.batch ? 1 : ticket.item.step;
+  const uint64_t step = ticket.batch ? ticket.batch->stride : ticket.item.step;
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
   for (size_t i = 0; i < part.count; ++i) {
     if (ticket.batch && pass(ticket, part, i, passing)) {
-      part.blocks[i] = nullptr;
+      part.forget_row(i);
       continue;
     }
     const size_t n = part.first + i;
-    Row row{&level, first + n * step, epoch, part.at[i]};
-    if (!part.blocks.empty())
-      row.fetched = &part.blocks[i], row.in_block = part.rows[i], row.failure = &part.failures[i];
+    const Row row = row_of(level, part, i, first + n * step, epoch);
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];
       slots[f] = {spec.dtype, spec.shape, nullptr};
@@ -204,15 +225,24 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       out.assign(level.schema.size(), {});
     }
     if (!status.ok()) return {std::move(status), n};
-    if (!part.blocks.empty()) part.blocks[i] = nullptr;
+    part.forget_row(i);
   }
   return {};
+}
+
+LevelBody::Row LevelBody::row_of(const Level& level, const Part& part, size_t i, uint64_t position,
+                                 uint64_t epoch) {
+  Row row{&level, position, epoch, part.at[i]};
+  if (!part.blocks.empty())
+    row.fetched = &part.blocks[i], row.in_block = part.rows[i], row.failure = &part.failures[i];
+  if (!part.zipped.empty()) row.part = &part, row.in_part = i;
+  return row;
 }
 
 Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                           std::span<Tensor> out, Identity& who) const {
   const LeafPlan& leaf = row.level->leaves[row.at.leaf];
-  who = {id_of(leaf, row.at), shown(leaf, row.at.index), row.at.valid};
+  who = identity_of(leaf, row.at);
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
   if (status.ok()) return status;
   status = std::move(status).after(": " + where(leaf, row.at) + line(leaf, evaluator));
@@ -220,32 +250,32 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   bool wrapped = false;
   const Attempt here{row.level->order.get(),
                      row.level->global(row.position, row.epoch, start_of(*row.level), &wrapped), row.epoch,
-                     leaf.replaces.size()};
-  return replace(here, row, leaf, evaluator, slots, out, who, std::move(status));
+                     kTop};
+  const LeafPlan* failed_in = &leaf;
+  return replace(here, row, failed_in, evaluator, slots, out, who, std::move(status));
 }
 
 // What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good
 // position in the order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each
 // try may fail and be replaced further in; a failure that only an outer one covers is that one's to answer.
-Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan& leaf, Evaluator& evaluator,
+Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
                           std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
                           Status first) const {
-  size_t failed = evaluator.failed();
-  for (size_t k = 0; k < here.replaces && k < leaf.replaces.size(); ++k) {
-    const LeafPlan::Replace& inner = leaf.replaces[k];
-    if (failed != Evaluator::kBeforePrograms && failed >= inner.covered) continue;
+  const std::span<const LeafPlan::Replace> replaces = leaf->replaces;
+  for (const LeafPlan::Replace& inner : replaces) {
+    if (inner.mark == here.below) break;
+    if (!covers(*leaf, inner.mark, evaluator.failed())) continue;
     Mark mark{inner.mark, 0, 0};
     Position slot{here.index, here.epoch, 0, 0, true, &mark};
     here.order->locate({&slot, 1});
     Status last;
     uint64_t tries = 1;
     for (; tries <= kReplaceTries; ++tries) {
-      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, k}, row, evaluator, slots,
-                     out, who);
-      if (last.ok() && k < leaf.replaces.size()) evaluator.counters().replaced.add(1);
+      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, inner.mark}, row, leaf,
+                     evaluator, slots, out, who);
+      if (last.ok()) evaluator.counters().replaced.add(1);
       if (last.ok() || !is_data_error(last)) return last;
-      failed = evaluator.failed();
-      if (failed != Evaluator::kBeforePrograms && failed >= inner.covered) break;  // not ours to answer
+      if (!covers(*leaf, inner.mark, evaluator.failed())) break;  // not ours to answer
     }
     if (tries > kReplaceTries)
       return std::move(first).after("; and the next 100 samples in order failed too, the last: " +
@@ -254,14 +284,14 @@ Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan& l
   return first;
 }
 
-Status LevelBody::attempt(const Attempt& there, const Row& row, Evaluator& evaluator,
+Status LevelBody::attempt(const Attempt& there, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
                           std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const {
   Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, true, nullptr}};
   there.order->locate({&other.at, 1});
-  const LeafPlan& leaf = row.level->leaves[other.at.leaf];
-  who.shown = shown(leaf, other.at.index);
-  Status status = run_leaf(leaf, other, evaluator, slots, out, who);
-  if (status.ok() || there.replaces == 0 || !is_data_error(status)) return status;
+  leaf = &row.level->leaves[other.at.leaf];
+  who.shown = identity_of(*leaf, other.at).shown;
+  Status status = run_leaf(*leaf, other, evaluator, slots, out, who);
+  if (status.ok() || leaf->replaces[0].mark == there.below || !is_data_error(status)) return status;
   return replace(there, row, leaf, evaluator, slots, out, who, std::move(status));
 }
 
@@ -289,6 +319,7 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
     for (const Tensor& field : fields) operands.push_back({field.view(), &field});
     return evaluator.run_or_pass({}, leaf.schema(), operands, who, slots, out);
   }
+  if (!leaf.zipped.empty()) return run_zip(leaf, row, evaluator, slots, out, who);
   const bool resident = leaf.source->resident();
   BlockPtr held;
   uint64_t index = 0;
@@ -368,7 +399,8 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
   if (!leaf.rows) {
     std::vector<Tensor> out(leaf.schema().size());
     Identity who;
-    HEADRACE_TRY(run_row({&level, position, epoch, at}, evaluator, {}, out, who));
+    const Row row{&level, position, epoch, at};
+    HEADRACE_TRY(run_row(row, evaluator, {}, out, who));
     return Sample{who.id, who.shown, std::move(out), nullptr};
   }
   return batch_of(level, leaf, at, evaluator);
@@ -377,10 +409,11 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
 Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
                                    Evaluator& evaluator) const {
   const uint64_t first = first_row(level, leaf, at);
-  const uint64_t n = std::min(leaf.batch.size, leaf.rows->size(at.epoch, start_of(*leaf.rows)) - first);
+  const uint64_t n = leaf.rows_from(first, leaf.rows->size(at.epoch, start_of(*leaf.rows)));
   std::vector<std::vector<Tensor>> columns(leaf.rows->schema.size());
   for (uint64_t i = 0; i < n; ++i) {
-    HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i, at.epoch, at.occurrence, evaluator, at.valid));
+    HEADRACE_ASSIGN(Sample row, element(*leaf.rows, first + i * leaf.stride, at.epoch, at.occurrence,
+                                        evaluator, at.valid));
     for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
   }
   Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};

@@ -47,19 +47,21 @@ bool must_be_copied(const Tensor& field) {
 
 std::string where(const LeafPlan& leaf, const Position& at) {
   if (leaf.rows) return "batch " + std::to_string(at.index);
+  if (!leaf.zipped.empty()) return "element " + std::to_string(at.index) + " of zip";
   const std::string place = leaf.source->where(at.index);
   return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
 }
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   std::vector<Mapped> seen;
-  Status status = fetch_part(ticket, part, counters, may_map(ticket, part) ? &seen : nullptr);
+  Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
   part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part);
   if (seen.empty() || (part.has_passed && are_intact(seen))) return status;
   // A file changed, or something else is wrong: then all is read, and what is wrong is said as always.
   if (part.has_passed) ticket.take_back(part);
-  HEADRACE_TRY(fetch_part(ticket, part, counters, nullptr));
+  HEADRACE_TRY(fetch_part(level, part, counters, nullptr));
   part.has_passed = pass_all(ticket, part);
   return {};
 }
@@ -74,9 +76,8 @@ bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
   });
 }
 
-Status LevelBody::fetch_part(const Ticket& ticket, Part& part, Counters& counters,
+Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
                              std::vector<Mapped>* seen) const {
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   part.blocks.assign(part.count, nullptr);
   part.rows.assign(part.count, 0);
   part.failures.assign(part.count, Status());
@@ -95,6 +96,21 @@ Status LevelBody::fetch_part(const Ticket& ticket, Part& part, Counters& counter
       if (!stopped_at.status.ok()) return stopped_at.row == 0 ? std::move(stopped_at.status) : Status();
     }
     i = end;
+  }
+  return fetch_zipped(level, part, counters);
+}
+
+// What came of the inputs before is of no use where this one found no memory: it keeps the first row only.
+Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counters) const {
+  for (size_t k = 0; k < part.zipped.size(); ++k) {
+    const Level& input = *level.leaves[0].zipped[k];
+    Status status = fetch_part(input, part.zipped[k], counters, nullptr);
+    if (status.code() == Code::exhausted && k > 0) {
+      for (size_t before = 0; before < k; ++before)
+        for (size_t i = 1; i < part.count; ++i) part.zipped[before].forget_row(i);
+      status = fetch_part(input, part.zipped[k], counters, nullptr);
+    }
+    HEADRACE_TRY(std::move(status));
   }
   return {};
 }
@@ -159,7 +175,8 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
 // way then says in words. `fields` is memory to use again.
 bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
   const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  if (leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() || !part.blocks[i])
+  if (!leaf.source || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() ||
+      !part.blocks[i])
     return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
   const size_t n = part.first + i;

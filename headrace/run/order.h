@@ -43,6 +43,13 @@ class Order {
                                            std::vector<uint64_t> totals, uint64_t cycle, uint64_t block);
   static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children,
                                             std::vector<uint64_t> totals);
+  // With MixStop::cycle, what began again is in another epoch: `totals` say when.
+  static std::unique_ptr<Order> mix(std::vector<std::unique_ptr<Order>> children,
+                                    std::vector<uint64_t> totals, const Mix& mix);
+  static std::unique_ptr<Order> choose(std::vector<std::unique_ptr<Order>> children,
+                                       std::vector<uint64_t> totals, const Choose& choose);
+  static std::unique_ptr<Order> sample(std::unique_ptr<Order> child, const Draw& draw);
+  static std::unique_ptr<Order> sort(std::unique_ptr<Order> child, const SortBy& sort);
 };
 
 // The epoch that reaches what stands below a repeat: iteration e, pass p.

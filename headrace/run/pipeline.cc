@@ -116,6 +116,7 @@ void list_caches(const Level& level, std::vector<std::shared_ptr<ElementCache>>&
     for (const LeafPlan::Cached& cache : leaf.caches)
       if (std::ranges::find(out, cache.elements) == out.end()) out.push_back(cache.elements);
     if (leaf.rows) list_caches(*leaf.rows, out);
+    for (const auto& input : leaf.zipped) list_caches(*input, out);
   }
 }
 
@@ -128,7 +129,19 @@ void mark_and_note_parts(Level& level, Pipeline& pipeline) {
     }
     mark_and_note_parts(std::span(leaf.programs).subspan(first), pipeline);
     if (leaf.rows) mark_and_note_parts(*leaf.rows, pipeline);
+    for (const auto& input : leaf.zipped) mark_and_note_parts(*input, pipeline);
   }
+}
+
+// What is read for one element: of a zip, a sample of each input.
+uint64_t samples_an_element(const Level& level) {
+  uint64_t most = 1;
+  for (const LeafPlan& leaf : level.leaves) {
+    uint64_t samples = 0;
+    for (const auto& input : leaf.zipped) samples += samples_an_element(*input);
+    most = std::max(most, samples);
+  }
+  return most;
 }
 
 class Lowering {
@@ -161,8 +174,11 @@ class Lowering {
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
     bool resident = true;
-    for (const LeafPlan& leaf : made->leaves) resident = resident && leaf.source && leaf.source->resident();
-    const uint64_t block = body->makes_batches() ? 1 : resident ? kResidentBlock : kReadBlock;
+    for (const LeafPlan& leaf : made->leaves) resident = resident && !leaf.rows && leaf.resident();
+    const uint64_t block = body->makes_batches() ? 1
+                           : resident
+                               ? kResidentBlock
+                               : std::max<uint64_t>(1, kReadBlock / branches_ / samples_an_element(*made));
     auto feeder =
         dealt ? deal_stream(made, block, *dealt) : position_stream(made, block, &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
@@ -280,23 +296,47 @@ class Lowering {
     return stage(group_stream(std::move(child), batch.size, batch.drop_last),
                  std::make_unique<GroupBody>(batch, node.input()->schema));
   }
+  Made lower(const Node& node, const Window& window) {
+    HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
+    pipeline_.level = nullptr;
+    const Batch rows{window.size, window.drop_last, window.ragged};
+    return stage(window_stream(std::move(child), window),
+                 std::make_unique<GroupBody>(rows, node.input()->schema));
+  }
   Made lower(const Node& node, const Concatenate&) {
-    HEADRACE_ASSIGN(std::vector<StreamPtr> children, streams(node));
-    return concatenate_stream(std::move(children));
+    return joined(node, node.inputs.size(),
+                  [](auto children) { return concatenate_stream(std::move(children)); });
   }
   Made lower(const Node& node, const Interleave& interleave) {
-    HEADRACE_ASSIGN(std::vector<StreamPtr> children, streams(node));
-    return interleave_stream(std::move(children), interleave.cycle, interleave.block);
+    return joined(node, node.inputs.size(), [&](auto children) {
+      return interleave_stream(std::move(children), interleave.cycle, interleave.block);
+    });
   }
-  Result<std::vector<StreamPtr>> streams(const Node& node) {
+  Made lower(const Node& node, const Zip& zip) {
+    return joined(node, node.inputs.size(),
+                  [&](auto children) { return zip_stream(std::move(children), zip.ids); });
+  }
+  Made lower(const Node& node, const Mix& mix) {
+    return joined(node, node.inputs.size(),
+                  [&](auto children) { return mix_stream(std::move(children), mix); });
+  }
+  Made lower(const Node& node, const Choose& choose) {
+    return joined(node, node.inputs.size() - 1,
+                  [&](auto children) { return choose_stream(std::move(children), choose); });
+  }
+  template <class F> Made joined(const Node& node, size_t count, F&& join) {
+    const bool one_by_one = node.as<Concatenate>();
+    const uint64_t outside = std::exchange(branches_, one_by_one ? branches_ : branches_ * count);
     std::vector<StreamPtr> children;
-    for (const NodePtr& input : node.inputs) {
-      HEADRACE_ASSIGN(StreamPtr child, stream(*input));
+    for (size_t i = 0; i < count; ++i) {
+      HEADRACE_ASSIGN(StreamPtr child, stream(*node.inputs[i]));
       children.push_back(std::move(child));
     }
-    stage_ = nullptr, pipeline_.level = nullptr;
-    return children;
+    branches_ = outside, stage_ = nullptr, pipeline_.level = nullptr;
+    return join(std::move(children));
   }
+  Made lower(const Node&, const Draw&) { return internal_error("sample is indexed"); }
+  Made lower(const Node&, const SortBy&) { return internal_error("sort_by is indexed"); }
   Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
   Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
 
@@ -305,7 +345,8 @@ class Lowering {
   std::shared_ptr<Fetcher> fetcher_;
   Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
   std::vector<LevelBody*> bodies_;
-  bool inexact_ = false;  // a filter, unbatch or on_error("skip") stands above
+  uint64_t branches_ = 1;  // under way side by side, and holding samples that nobody has taken
+  bool inexact_ = false;   // a filter, unbatch or on_error("skip") stands above
 };
 
 const Shard* find_shard(const Node& node) {
@@ -318,7 +359,10 @@ const Shard* find_shard(const Node& node) {
 uint64_t rows_per_element(const Node& node) {
   uint64_t unit = 1;
   for (const Node* n = &node; !n->inputs.empty(); n = n->input().get())
-    if (const auto* batch = n->as<Batch>()) unit *= batch->size;
+    if (const auto* batch = n->as<Batch>())
+      unit *= batch->size;
+    else if (const auto* window = n->as<Window>())
+      unit *= window->size;
   return unit;
 }
 
@@ -332,16 +376,19 @@ Pipeline::Elastic elastic_form(const Node& root) {
   const Node* n = &root;
   bool only_repeat = true;
   out.times = 1;
+  bool windows = false;
   for (; !n->as<Batch>() && !n->inputs.empty(); n = n->input().get()) {
+    windows = windows || n->as<Window>();
     if (const auto* repeat = n->as<Repeat>()) {
       only_repeat = only_repeat && out.times == 1;
       out.times = repeat->times;
     } else if (!n->as<Map>() && !n->as<OnError>()) {
       only_repeat = false;
     }
-    if (n->inputs.size() > 1) break;
+    if (is_union(*n)) break;
   }
   const auto* batch = n->as<Batch>();
+  if (!here && shard && windows) return out;  // they stand on this rank's own order
   if (here || !batch) {
     out.form = Form::elements, out.total = *root.total, out.unit = rows_per_element(root), out.times = 1;
     return out;
@@ -376,7 +423,8 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
     const auto* shuffle = node.as<Shuffle>();
     const bool border = drops_or_adds(node) || node.as<Scan>() || (shuffle && shuffle->window > 0);
     if (gathers(node)) batch_below = &node;
-    const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0);
+    const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0) ||
+                        node.as<Window>() || node.as<Draw>() || node.as<SortBy>();
     unbatches += node.as<Unbatch>() != nullptr;
     if (border || (node.as<Repeat>() && !length_known)) out.whose = Whose::rank;
     if (out.whose == Whose::any && counts) out.whose = Whose::world;

@@ -252,7 +252,7 @@ void Stage::finish(Work& work) {
   }
   settle_grain(work);
   part.state = Part::State::done;
-  part.blocks.clear();
+  part.forget();
   part_done(ticket);
 }
 
@@ -284,7 +284,7 @@ size_t Stage::drop_fetched() {
     for (size_t p = 0; p < ticket->parts.size(); ++p) {
       Part& part = ticket->parts[p];
       if (part.state != Part::State::ready || part.blocks.empty()) continue;
-      part.blocks.clear(), part.failures.clear();
+      part.forget();
       ticket->take_back(part);
       part.state = Part::State::io;
       ready_.erase({ticket->serial, p});

@@ -36,6 +36,7 @@ class Stage final : public Stream {
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
   Stage* giving() override { return this; }
+  Stage* feeding() const { return feeder_->giving(); }  // the one it waits for next; null: none
   bool has_taken_all() const override { return ended_; }
 
   // Take one more item from the feeder, if there is one, a place in the ring and memory for it.

@@ -52,12 +52,17 @@ StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);
+// The elements of all children side by side, named by those of one.
+StreamPtr zip_stream(std::vector<StreamPtr> children, uint32_t ids);
+StreamPtr mix_stream(std::vector<StreamPtr> children, const Mix& mix);
+StreamPtr choose_stream(std::vector<StreamPtr> children, const Choose& choose);
 // One output of each `world` of the child's. `exact`: their number is, so the last round is made even.
 StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
 // Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many were
 // given, and how often it began again.
 StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
+StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
 StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);
 

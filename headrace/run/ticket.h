@@ -36,6 +36,16 @@ struct Part {
   std::vector<uint64_t> rows;    // where in its block each row is
   std::vector<Status> failures;  // of fetching, one per row; empty when all went well
   bool has_passed = false;       // its rows are in place: there is nothing to run
+  std::vector<Part> zipped;      // rows of a zip: for each of its inputs the same, row by row
+
+  void forget_row(size_t i) {
+    if (!blocks.empty()) blocks[i] = nullptr;
+    for (Part& input : zipped) input.forget_row(i);
+  }
+  void forget() {
+    blocks.clear(), failures.clear();
+    for (Part& input : zipped) input.forget();
+  }
 };
 
 struct Ticket {

@@ -21,6 +21,7 @@ from ._mapping import PythonFunctionWarning
 from ._version import __version__
 from ._write import Writer, writer
 from .dataset import Dataset, EpochView, FieldSpec, interleave
+from .joins import choose, mix, zip
 from .loaders.loader import merge_states
 from .readers import (
     read_arrow,
@@ -36,12 +37,16 @@ from .readers import (
     read_webdataset,
 )
 from .sources import (
+    counter,
     formats,
     from_arrays,
     from_dataset,
     from_generator,
+    from_list,
+    list_files,
     load_plan,
     operators,
+    random,
     range,
     read,
 )
@@ -65,16 +70,22 @@ __all__ = [
     "VarLenFeature",
     "Writer",
     "__version__",
+    "choose",
+    "counter",
     "formats",
     "from_arrays",
     "from_dataset",
     "from_generator",
+    "from_list",
     "index",
     "interleave",
+    "list_files",
     "load_plan",
     "merge_states",
+    "mix",
     "operators",
     "ops",
+    "random",
     "range",
     "read",
     "read_arrow",
@@ -89,6 +100,7 @@ __all__ = [
     "read_voc_xml",
     "read_webdataset",
     "writer",
+    "zip",
 ]
 
 

@@ -48,6 +48,13 @@ def open_source(path: str | Sequence[str], format: str, options: object) -> Sour
 def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
 
+def counter_source(start: int, step: int) -> Source: ...
+
+def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
+
+def list_files(pattern: str) -> list[str]:
+    """The files that a pattern names, sorted."""
+
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists of one leaf a row."""
 
@@ -158,7 +165,7 @@ class Node:
 
     def without_order(self) -> Node:
         """
-        The same elements without shuffle, shard, repeat, take, skip and on_error.
+        The same elements without shuffle, shard, repeat, take, skip, sample, sort_by and on_error.
         """
 
     def plan(self, seed: int) -> str:
@@ -221,6 +228,19 @@ def parse_json(text: str) -> object:
 
 def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) answers a Function."""
+
+def zip(inputs: Sequence[Node], structure: str, ids: int, at: str) -> Node: ...
+
+def mix(inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str) -> Node: ...
+
+def choose(inputs: Sequence[Node], stop: str, at: str) -> Node:
+    """The last input holds the choices."""
+
+def window(node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
+
+def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | None, at: str) -> Node: ...
+
+def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
 
 def check_rewrites(names: Set[str]) -> None:
     """Raise when one of them is no rewrite."""

@@ -21,6 +21,8 @@ from ._structure import packer
 from ._write import wanted, write
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from .loaders.numpy import NumpyLoader
     from .loaders.torch import TorchLoader
 
@@ -118,6 +120,37 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         rows = whole_number("batch", "size", size)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
         return self._then(_core.batch(self._node, rows, drop_last, ragged, users_line()))
+
+    @names_checked
+    def window(
+        self,
+        size: int,
+        *,
+        shift: int | None = None,
+        stride: int = 1,
+        drop_last: bool = False,
+        ragged: bool = False,
+    ) -> Dataset:
+        """Stack `size` elements, then those `shift` elements further on, and so on: windows may share elements, or leave some out.
+
+        Element k has rows k · shift, k · shift + stride, …. The last windows have fewer rows, as a last batch has.
+
+        Args:
+            size: Rows of a window, at least 1.
+            shift: Elements from the first row of a window to that of the next; `size` when not given.
+            stride: Elements from row to row.
+            drop_last: Leave out windows that are not full.
+            ragged: Allow rows of different shapes, as in `batch`.
+        """
+        rows, apart = whole_number("window", "size", size), whole_number("window", "stride", stride)
+        further = rows if shift is None else whole_number("window", "shift", shift)
+        drop_last, ragged = flag("window", "drop_last", drop_last), flag("window", "ragged", ragged)
+        return self._then(_core.window(self._node, rows, further, apart, drop_last, ragged, users_line()))
+
+    @names_checked
+    def rebatch(self, size: int, *, drop_last: bool = False) -> Dataset:
+        """Make batches of another size of the rows of batches: `unbatch` and `batch`."""
+        return self.unbatch().batch(size, drop_last=drop_last)
 
     @names_checked
     def with_ids(self, field: str = "id") -> Dataset:
@@ -273,6 +306,80 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         said = "" if version is None else text("cache", "version", version)
         said += code_version(self._slots) if where else ""
         return self._then(_core.cache(self._node, where, limit, said, users_line()))
+
+    def zip(self, *others: Dataset) -> Dataset:
+        """Put the elements of others beside these, as tuples; `headrace.zip` nests them otherwise."""
+        from .joins import zip as zip_  # noqa: PLC0415 -- joins know datasets
+
+        return zip_(self, *others)
+
+    @names_checked
+    def enumerate(self, start: int = 0) -> Dataset:
+        """Make tuples of the position in the order and the element.
+
+        Positions are those of the epoch over all ranks, so `shard` stands after it. `with_ids` says which sample it is instead.
+
+        Args:
+            start: The position of the first element, i64.
+        """
+        first = whole_number("enumerate", "start", start, -(2**63), 2**63)
+        counter = _core.read(_core.counter_source(first, 1), users_line())
+        return self._then(_core.zip([counter, self._node], "[0,1]", 1, users_line()))
+
+    @names_checked
+    def sample(
+        self,
+        weights: ArrayLike | str,
+        *,
+        num: int | None = None,
+        replacement: bool = True,
+        seed: int = 0,
+    ) -> Dataset:
+        """Draw elements with chances in proportion to their weights, anew every epoch.
+
+        With replacement any draw is known without those before it, in O(1), from tables of 16 bytes an element; the same sample drawn
+        twice is augmented twice. Without, the order of an epoch is made when it begins, and holds no element twice.
+
+        Args:
+            weights: One number of at least 0 for each element of the order above, or the name of a field, which is read at once.
+            num: Elements of an epoch; as many as there are when not given.
+            replacement: Whether an element may come again.
+            seed: Names the draws.
+
+        Raises:
+            ValueError: there are not as many weights as elements, a shuffle stands above, or without replacement `num` is more
+                than have a weight above 0.
+        """
+        from .joins import beside  # noqa: PLC0415 -- joins know datasets
+
+        numbers, slot = beside(self, "sample", "weights", weights)
+        count = None if num is None else whole_number("sample", "num", num)
+        named, again = whole_number("sample", "seed", seed), flag("sample", "replacement", replacement)
+        return self._then(_core.sample(self._node, numbers, named, again, count, users_line()), slot)
+
+    @names_checked
+    def sort_by(self, key: ArrayLike | str, *, descending: bool = False) -> Dataset:
+        """Order the elements by a key; those of equal keys stay in their order.
+
+        Args:
+            key: One number or text for each element of the order above, or the name of a field, which is read at once.
+            descending: The largest first.
+
+        Raises:
+            ValueError: there are not as many keys as elements, or a shuffle stands above, whose order changes every epoch.
+        """
+        from .joins import beside  # noqa: PLC0415 -- joins know datasets
+
+        numbers, slot = beside(self, "sort_by", "keys", key)
+        node = _core.sort_by(self._node, numbers, flag("sort_by", "descending", descending), users_line())
+        return self._then(node, slot)
+
+    def apply(self, function: Callable[[Dataset], Dataset]) -> Dataset:
+        """Return what a function makes of this dataset: several verbs under one name."""
+        made = function(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"apply: wants a function that returns a Dataset, got {made!r}")
+        return made
 
     # ---- options
 

@@ -15,7 +15,7 @@ from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Pass, name_of, opener
 from ._line import users_line
-from ._structure import flatten
+from ._structure import flatten, packer
 from ._trace import plain
 from .dataset import Dataset, FieldSpec
 
@@ -75,6 +75,86 @@ def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noq
     named = {"start": first, "stop": last, "step": step}
     numbers = [whole_number("range", name, value, -(2**63), 2**63) for name, value in named.items()]
     return Dataset(_core.read(_core.range_source(*numbers), users_line()))
+
+
+def counter(start: int = 0, step: int = 1) -> Dataset:
+    """Make an endless dataset of integers: start, start + step, … as i64 scalars."""
+    first = whole_number("counter", "start", start, -(2**63), 2**63)
+    return Dataset(
+        _core.read(
+            _core.counter_source(first, whole_number("counter", "step", step, -(2**63), 2**63)), users_line()
+        )
+    )
+
+
+def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) -> Dataset:
+    """Make a dataset of random numbers from 0 to 2**32 - 1, as i64, the same every epoch.
+
+    Element i depends on the seed and i only.
+
+    Args:
+        seed: Names the numbers.
+        shape: Of an element; a scalar when not given.
+        size: How many elements; without end when not given.
+    """
+    dims = [whole_number("random", "shape", dim, 0, 2**63) for dim in shape]
+    count = None if size is None else whole_number("random", "size", size)
+    source = _core.random_source(whole_number("random", "seed", seed), dims, count)
+    return Dataset(_core.read(source, users_line()))
+
+
+def list_files(pattern: str | os.PathLike[str]) -> Dataset:
+    """Make a dataset of the files that a pattern names, as str, sorted; `shuffle()` changes their order.
+
+    Args:
+        pattern: As `read` takes it: `*`, `?` and `[a-c]` match within a name, braces are written out first.
+
+    Raises:
+        FileNotFoundError: no file matches.
+    """
+    return from_arrays(_core.list_files(os.fspath(pattern)), slot="files")
+
+
+def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
+    """Make a dataset of a list of elements: dicts, tuples or single values that are all alike.
+
+    The list is taken as it is now. Arrays of one shape become columns, as in `from_arrays`, and no Python runs for an element;
+    else it is read as by `from_dataset`.
+
+    Args:
+        items: At least one element.
+        slot: The name under which a saved plan wants the data bound: columns, as for `from_arrays`, if it became such.
+
+    Raises:
+        TypeError: it is no list.
+        ValueError: it is empty, or elements nest in different ways.
+    """
+    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
+        raise TypeError(f"from_list: wants a list of elements, got {type(items).__name__}")
+    if len(items) == 0:
+        raise ValueError("from_list: wants at least one element, to know what an element is")
+    names, _, structure = flatten(items[0], is_function_leaf)
+    rows = []
+    for number, item in enumerate(items):
+        _, leaves, nest = flatten(item, is_function_leaf)
+        if nest != structure:
+            raise ValueError(
+                f"from_list: element {number} has the structure {nest}, and element 0 {structure}"
+            )
+        rows.append([to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)])
+    columns = [_stacked(list(column)) for column in zip(*rows, strict=True)]
+    if any(column is None for column in columns):
+        return from_dataset(list(items), slot=slot)
+    return from_arrays(packer(structure)(columns), slot=slot)
+
+
+def _stacked(leaves: list[Any]) -> Any:
+    """Return leaves as one column, or None when their shapes or dtypes differ."""
+    if all(isinstance(leaf, bytes) for leaf in leaves) or all(isinstance(leaf, str) for leaf in leaves):
+        return leaves
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    alike = all(a.dtype == arrays[0].dtype and a.shape == arrays[0].shape for a in arrays)
+    return np.stack(arrays) if alike and arrays[0].dtype.kind not in "SUO" else None
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:

@@ -1,5 +1,6 @@
 // formats/: opening and making sources.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -8,6 +9,8 @@
 #include "generator.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/patterns.h"
+#include "headrace/io/store.h"
 #include "module.h"
 #include "sequence.h"
 #include "tensors.h"
@@ -108,6 +111,21 @@ void bind_formats(nb::module_& m) {
         return SourceHandle{unwrap(range_source(start, stop, step))};
       },
       nb::arg("start"), nb::arg("stop"), nb::arg("step"), "The integers of a range.");
+  m.def(
+      "counter_source", [](int64_t start, int64_t step) { return SourceHandle{counter_source(start, step)}; },
+      nb::arg("start"), nb::arg("step"));
+  m.def(
+      "random_source",
+      [](uint64_t seed, const std::vector<int64_t>& shape, std::optional<uint64_t> size) {
+        if (shape.size() > kMaxRank)
+          check(
+              invalid("random: wants a shape of at most 8 dimensions, got " + std::to_string(shape.size())));
+        return SourceHandle{unwrap(random_source(seed, Shape(shape), size.value_or(~uint64_t{0})))};
+      },
+      nb::arg("seed"), nb::arg("shape"), nb::arg("size").none());
+  m.def(
+      "list_files", [](const std::string& pattern) { return unwrap(expand(*file_store(), pattern)); },
+      nb::arg("pattern"), "The files that a pattern names, sorted.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         "Columns in memory: arrays, or lists of one leaf a row.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),

@@ -156,7 +156,7 @@ NodePtr without_order(const NodePtr& node) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input));
   if (node->as<Shuffle>() || node->as<Shard>() || node->as<Repeat>() || node->as<Take>() ||
-      node->as<Skip>() || node->as<OnError>())
+      node->as<Skip>() || node->as<OnError>() || node->as<Draw>() || node->as<SortBy>())
     return inputs[0];
   if (inputs.empty()) return node;
   NodePtr made = with_inputs(*node, std::move(inputs));
@@ -176,7 +176,7 @@ bool varies_by_epoch(const Node& node) {
     }
     return false;
   };
-  if (node.as<Shuffle>()) return true;
+  if (node.as<Shuffle>() || node.as<Draw>()) return true;
   if (const Program* program = program_of(node.kind); program && draws(*program)) return true;
   for (const NodePtr& input : node.inputs)
     if (varies_by_epoch(*input)) return true;
@@ -257,7 +257,7 @@ void bind_node(nb::module_& m) {
           "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")
       .def(
           "without_order", [](const NodeHandle& n) { return NodeHandle{without_order(n.node)}; },
-          "The same elements without shuffle, shard, repeat, take, skip and on_error.")
+          "The same elements without shuffle, shard, repeat, take, skip, sample, sort_by and on_error.")
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
       .def(
           "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },

@@ -29,6 +29,7 @@ void bind_tensors(nb::module_& m);
 void bind_formats(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_joins(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_write(nb::module_& m);
 

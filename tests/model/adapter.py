@@ -1,6 +1,6 @@
 """The model's trees as calls of the real package: the one place that knows its names.
 
-A sample of the package is {"index", "child", "carried"}; an element is compared as a tuple of those, a batch as a list of such.
+A sample of the package is {"index", "child", "carried", "also"}; an element is compared as a tuple of those, a batch as a list of such.
 Random draws are not compared here: the keys' own vectors are, in test_model.py.
 """
 
@@ -8,25 +8,31 @@ import numpy as np
 
 from .nodes import (
     Batch,
+    Choose,
     Concatenate,
     Filter,
     Generate,
     GroupBy,
     Interleave,
     Map,
+    Mix,
     Node,
     OnError,
     Pack,
     Read,
     Repeat,
+    Sample,
     Scan,
     Shard,
     Shuffle,
     Skip,
+    SortBy,
     Take,
     TakeWhile,
     Unbatch,
     Unique,
+    Window,
+    Zip,
     inputs,
 )
 from .stream import scanned
@@ -45,6 +51,13 @@ def build(hr, node: Node, read=None):
         case Interleave():
             branches = [build(hr, branch, read) for branch in inputs(node)]
             return hr.interleave(branches, cycle_length=node.cycle, block_length=node.block)
+        case Zip():
+            return build(hr, node.input, read).zip(build(hr, node.other, read)).map(_zipped, python=True)
+        case Mix() | Choose():
+            both = [build(hr, node.input, read), build(hr, node.other, read)]
+            if isinstance(node, Choose):
+                return hr.choose(both, np.array(node.choices, dtype=np.int64), stop=node.stop)
+            return hr.mix(both, weights=node.schedule, seed=node.seed, stop=node.stop)
     below = build(hr, node.input, read)
     match node:
         case Map():
@@ -100,6 +113,12 @@ def build(hr, node: Node, read=None):
             return below.padded_batch(node.size, drop_last=node.drop_last)
         case Batch():
             return below.batch(node.size, drop_last=node.drop_last)
+        case Window():
+            return below.window(node.size, shift=node.shift, stride=node.stride, drop_last=node.drop_last)
+        case Sample():
+            return below.sample(node.weights, num=node.num, replacement=node.replacement, seed=node.seed)
+        case SortBy():
+            return below.sort_by(node.keys, descending=node.descending)
         case OnError():
             return below.map(lambda s: _fail_on(s, node.bad), python=True).on_error(node.policy)
     raise TypeError(node)
@@ -107,7 +126,7 @@ def build(hr, node: Node, read=None):
 
 def _start(x):
     value = next(iter(x.values())) if isinstance(x, dict) else x
-    return {"index": np.int64(value), "child": np.int64(0), "carried": np.int64(0)}
+    return {"index": np.int64(value), "child": np.int64(0), "carried": np.int64(0), "also": np.int64(0)}
 
 
 class _Counter:
@@ -158,14 +177,19 @@ def _tokens(row):
     assert filled and (positions[~held] == 0).all()
     for segment in range(1, segments.max() + 1):
         assert positions[segments == segment].tolist() == list(range((segments == segment).sum()))
-    return {name: row[name][held] for name in ("index", "child", "carried")}
+    return {name: row[name][held] for name in ("index", "child", "carried", "also")}
+
+
+def _zipped(pair):
+    first, other = pair
+    mixed = first["also"] * 31 + other["index"] * 17 + other["child"] * 7 + other["also"] * 3 + 1
+    return {**first, "also": mixed & 0x3FFFFFFF}
 
 
 def _children(sample, modulus):
     count = int(sample["index"]) % modulus
     child = (np.int64(sample["child"]) << 16) + np.arange(1, count + 1)
-    carried = np.full(count, sample["carried"])
-    return {"index": sample["index"], "child": child & 0xFFFFFFFF, "carried": carried}  # 32 bits, as ids have
+    return {**sample, "child": child & 0xFFFFFFFF}  # 32 bits, as ids have
 
 
 def _fail_on(sample, bad):
@@ -176,7 +200,7 @@ def _fail_on(sample, bad):
 
 def seen(element):
     """An element of the package, as compared."""
-    fields = [element[name] for name in ("index", "child", "carried")]
+    fields = [element[name] for name in ("index", "child", "carried", "also")]
     if getattr(fields[0], "ndim", 0) == 0:
         return tuple(map(int, fields))
     return list(zip(*(field.tolist() for field in fields)))
@@ -186,7 +210,7 @@ def expected(element):
     """An element of the model, as compared."""
     if isinstance(element, tuple):
         return [expected(e) for e in element]
-    return element.id.index, element.id.child, element.carried
+    return element.id.index, element.id.child, element.carried, element.also
 
 
 def loader(dataset):

@@ -3,29 +3,38 @@
 from dataclasses import replace
 
 from .nodes import (
+    GATHERING,
+    UNIONS,
     Batch,
+    Choose,
     Concatenate,
     Filter,
     Generate,
     GroupBy,
     Interleave,
     Map,
+    Mix,
     Node,
     OnError,
     Pack,
     Read,
     Repeat,
+    Sample,
     Scan,
     Shard,
     Shuffle,
     Skip,
+    SortBy,
     Take,
     TakeWhile,
     Unbatch,
     Unique,
+    Window,
+    Zip,
     is_batched,
     is_indexed,
     length,
+    varies,
 )
 
 LONGEST = 60  # of an exact length, so that tests stay quick
@@ -44,10 +53,14 @@ def random_chain(rng, borders: bool = True, errors: bool = True, verbs: int | No
 def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
     total = length(node)
     choices = ["take", "skip", "batch"]
+    if not is_batched(node):
+        choices += ["gather", "zip"]
     if total is None or total * 3 <= LONGEST:
-        choices += ["repeat", "concatenate", "interleave"]
+        choices += ["repeat", "concatenate", "interleave", "mix", "mix", "choose"]
     if is_indexed(node):
         choices += ["shuffle", "shuffle"]
+        if total and not varies(node):
+            choices += ["sample", "sort_by"]
     if not is_batched(node):
         choices += ["map"] + ["filter", "unbatch"] * borders
         choices += ["take_while", "unique", "scan", "scan", "bucket", "group", "pack"] * borders
@@ -82,6 +95,18 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
             return random_bucket(rng, node)
         case "pack":
             return random_pack(rng, node)
+        case "zip":
+            return Zip(node, random_branch(rng, node, borders, errors))
+        case "mix":
+            return random_mix(rng, node, random_branch(rng, node, borders, errors))
+        case "choose":
+            return random_choice(rng, node, random_branch(rng, node, borders, errors))
+        case "gather":
+            return Window(node, rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 3), rng.random() < 0.3)
+        case "sample":
+            return random_sample(rng, node)
+        case "sort_by":
+            return SortBy(node, tuple(rng.randint(0, 5) for _ in range(total)), rng.random() < 0.5)
         case "shuffle":
             return Shuffle(node, rng.randint(0, 99))
         case "window":
@@ -123,10 +148,44 @@ def random_pack(rng, node: Node) -> Node:
     )
 
 
-def insert_shard(rng, root: Node, even: str = "wrap") -> Node:
-    """The chain with shard(0, 1) at a random place where one may stand."""
-    if not isinstance(root, (Read, Generate, Concatenate, Interleave)) and rng.random() < 0.6:
-        return replace(root, input=insert_shard(rng, root.input, even))
+def random_choice(rng, node: Node, other: Node) -> Node:
+    choices = tuple(rng.randint(0, 1) for _ in range(rng.randint(0, 30)))
+    return Choose(node, other, choices, random_stop(rng, node, other))
+
+
+def random_sample(rng, node: Node) -> Node:
+    weights = tuple(rng.choice([0, 0.25, 1, 1, 3.5]) for _ in range(length(node) - 1)) + (1.5,)
+    drawable = sum(w > 0 for w in weights)
+    replacement = rng.random() < 0.6
+    num = rng.choice([None, rng.randint(0, 20 if replacement else drawable)])
+    return Sample(node, weights, num, replacement, rng.randint(0, 99))
+
+
+def random_mix(rng, node: Node, other: Node) -> Node:
+    schedule = [(0, random_weights(rng))]
+    while rng.random() < 0.3:
+        schedule.append((schedule[-1][0] + rng.randint(1, 8), random_weights(rng)))
+    return Mix(node, other, tuple(schedule), rng.randint(0, 99), random_stop(rng, node, other))
+
+
+def random_weights(rng) -> tuple[float, ...]:
+    return rng.choice([(1.0, 1.0), (2.0, 1.0), (0.7, 0.3), (1.0, 4.0), (1.0, 0.0), (1 / 3, 2 / 3)])
+
+
+def random_stop(rng, node: Node, other: Node) -> str:
+    may_be_empty = not length(node) or not length(other)
+    return rng.choice(["first_exhausted", "all_exhausted"] + ["cycle"] * (not may_be_empty))
+
+
+def insert_shard(rng, root: Node, even: str = "wrap", numbered: bool = False) -> Node:
+    """The chain with shard(0, 1) at a random place where one may stand.
+
+    Not below a batch that has numbers beside it: on another world there are not as many batches.
+    """
+    numbered = numbered or isinstance(root, (Sample, SortBy))
+    ends = isinstance(root, (Read, Generate, *UNIONS)) or isinstance(root, GATHERING) and numbered
+    if not ends and rng.random() < 0.6:
+        return replace(root, input=insert_shard(rng, root.input, even, numbered))
     return Shard(root, even=even)
 
 

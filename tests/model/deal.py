@@ -7,15 +7,33 @@ REQUIRES everywhere: nodes of a planned tree on the way from the root to its sha
 
 import math
 
-from .indexed import at, epoch_of_pass, wrapped_at
-from .nodes import ENDLESS, Batch, Node, Repeat, Shard, Shuffle, Skip, Take, dealt, find_shard, length, spine
+from .indexed import at, epoch_of_pass, sorted_order, window_rows, wrapped_at
+from .nodes import (
+    ENDLESS,
+    Batch,
+    Node,
+    Repeat,
+    Sample,
+    Shard,
+    Shuffle,
+    Skip,
+    SortBy,
+    Take,
+    Window,
+    dealt,
+    find_shard,
+    length,
+    spine,
+)
 from .order import permutation
+from .sampling import draw, weighted_order
 
 
 def world_bound(root: Node) -> bool:
     """A verb above the shard counts this rank's batches, so another world gives another epoch."""
     return any(
-        isinstance(n, (Take, Skip)) or isinstance(n, Shuffle) and not n.window for n in above_shard(root)
+        isinstance(n, (Take, Skip, Window, Sample, SortBy)) or isinstance(n, Shuffle) and not n.window
+        for n in above_shard(root)
     )
 
 
@@ -26,7 +44,7 @@ def above_shard(root: Node) -> list[Node]:
 
 def unit(nodes: list[Node]) -> int:
     """Samples of one element: the product of the batch sizes; a short last batch counts as full."""
-    return math.prod(n.size for n in nodes if isinstance(n, Batch))
+    return math.prod(n.size for n in nodes if isinstance(n, (Batch, Window)))
 
 
 def total(node: Node):
@@ -88,6 +106,16 @@ def element(node: Node, position: int, epoch: int, start: int = 0):
             return element(node.input, position + node.count, epoch)
         case Shuffle():
             return element(node.input, permutation(node.seed, epoch, count(node.input))(position), epoch)
+        case Window():
+            return tuple(
+                element(node.input, row, epoch) for row in window_rows(node, position, count(node.input))
+            )
+        case Sample(replacement=True):
+            return element(node.input, draw(node.weights, node.seed, epoch, position), epoch)
+        case Sample():
+            return element(node.input, weighted_order(node.weights, node.seed, epoch)[position], epoch)
+        case SortBy():
+            return element(node.input, sorted_order(node)[position], epoch)
     raise TypeError(node)
 
 

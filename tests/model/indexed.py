@@ -6,22 +6,30 @@ from functools import lru_cache
 from .nodes import (
     ENDLESS,
     Batch,
+    Choose,
     Concatenate,
     Interleave,
     Map,
+    Mix,
     ModelError,
     Node,
     OnError,
     Read,
     Repeat,
+    Sample,
     Shuffle,
     Skip,
+    SortBy,
     Take,
+    Window,
+    Zip,
+    dealing,
     inputs,
     length,
 )
 from .order import permutation
-from .random import MASK64, Key, SampleId
+from .random import MASK32, MASK64, Key, SampleId
+from .sampling import draw, weighted_order
 
 FAILURES_IN_A_ROW = 100
 
@@ -33,6 +41,7 @@ class Element:
     value: tuple[int, ...]  # the index, then what each operator drew and each unbatch added
     valid: bool = True  # False: added by even="pad"
     carried: int = 0  # what a scan made of it
+    also: int = 0  # what was zipped to it, in one number
     emitted: int = field(default=0, compare=False)  # children delivered before states were merged
 
 
@@ -83,6 +92,28 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
         case Batch():
             rows = range(position * node.size, min((position + 1) * node.size, length(node.input)))
             return tuple(at(node.input, row, epoch, occurrence) for row in rows)
+        case Zip():
+            return zipped(
+                at(node.input, position, epoch, occurrence, key), at(node.other, position, epoch, occurrence)
+            )
+        case Mix() | Choose():
+            sizes = (length(node.input), length(node.other))
+            source, index = dealing(node, sizes)[position]
+            if node.stop == "cycle":
+                passed, index = divmod(index, sizes[source])
+                epoch = epoch_of_pass(epoch, 0, passed)
+            return at(node.other if source else node.input, index, epoch, occurrence, key)
+        case Window():
+            rows = window_rows(node, position, length(node.input))
+            return tuple(at(node.input, row, epoch, occurrence) for row in rows)
+        case Sample():
+            if not node.replacement:
+                index = weighted_order(node.weights, node.seed, epoch)[position]
+                return at(node.input, index, epoch, occurrence, key)
+            index = draw(node.weights, node.seed, epoch, position)
+            return at(node.input, index, epoch, occurrence + position & MASK32, key)
+        case SortBy():
+            return at(node.input, sorted_order(node)[position], epoch, occurrence, key)
         case OnError():
             return good_at(node, position, epoch, occurrence, key)
     raise TypeError(node)
@@ -108,6 +139,22 @@ def turns(lengths: tuple[int, ...], cycle: int, block: int) -> list[tuple[int, i
             slots[at_slot][1] += 1
         at_slot = (at_slot + 1) % len(slots)
     return order
+
+
+def zipped(first: Element, other: Element) -> Element:
+    """The first one, and in one number who both are that were zipped."""
+    mixed = first.also * 31 + other.id.index * 17 + other.id.child * 7 + other.also * 3 + 1
+    return replace(first, also=mixed & 0x3FFFFFFF, value=(*first.value, *other.value))
+
+
+def window_rows(node: Window, position: int, rows: int) -> range:
+    first = position * node.shift
+    return range(first, min(rows, first + (node.size - 1) * node.stride + 1), node.stride)
+
+
+def sorted_order(node: SortBy) -> list[int]:
+    keys = [-key for key in node.keys] if node.descending else node.keys
+    return sorted(range(len(keys)), key=lambda i: keys[i])
 
 
 def good_at(node: OnError, position: int, epoch: int, occurrence: int, key: SampleId | None):

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
+from .mixture import Mixture, Turns
+
 ENDLESS = math.inf  # a length; an unknown one is None
 
 
@@ -128,6 +130,56 @@ class Interleave:
 
 
 @dataclass(frozen=True)
+class Zip:
+    """Elements side by side: the first one, which remembers the other."""
+
+    input: "Node"
+    other: "Node"
+
+
+@dataclass(frozen=True)
+class Mix:
+    input: "Node"
+    other: "Node"
+    schedule: tuple[tuple[int, tuple[float, ...]], ...]  # from these positions on, these weights
+    seed: int = 0
+    stop: str = "first_exhausted"  # or "all_exhausted", "cycle"
+
+
+@dataclass(frozen=True)
+class Choose:
+    input: "Node"
+    other: "Node"
+    choices: tuple[int, ...]
+    stop: str = "first_exhausted"
+
+
+@dataclass(frozen=True)
+class Window:
+    input: "Node"
+    size: int
+    shift: int
+    stride: int = 1
+    drop_last: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    input: "Node"
+    weights: tuple[float, ...]
+    num: int | None = None
+    replacement: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SortBy:
+    input: "Node"
+    keys: tuple[float, ...]
+    descending: bool = False
+
+
+@dataclass(frozen=True)
 class Batch:
     input: "Node"
     size: int
@@ -170,10 +222,11 @@ class OnError:
 
 Node = (
     Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Repeat | Take | Skip
-    | Concatenate | Interleave | Batch | GroupBy | Pack | OnError
+    | Concatenate | Interleave | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | OnError
 )  # fmt: skip
 INPUTS = ("input", "other", "third")
-GATHERING = (Batch, GroupBy, Pack)  # whose elements are tuples of samples
+UNIONS = (Concatenate, Interleave, Zip, Mix, Choose)
+GATHERING = (Batch, Window, GroupBy, Pack)  # whose elements are tuples of samples
 
 
 def is_border(node: Node) -> bool:
@@ -197,9 +250,9 @@ def is_indexed(node: Node) -> bool:
 
 
 def spine(root: Node) -> list[Node]:
-    """From the root down to the first source or join of datasets: where a shard may stand."""
+    """From the root down to the first source or union of datasets: where a shard may stand."""
     path = [root]
-    while not isinstance(path[-1], (Read, Generate, Concatenate, Interleave)):
+    while not isinstance(path[-1], (Read, Generate, *UNIONS)):
         path.append(path[-1].input)
     return path
 
@@ -231,6 +284,18 @@ def length(node: Node):
         case Interleave():
             each = [length(i) for i in inputs(node)]
             return None if None in each else sum(each)
+        case Zip():
+            both = (length(node.input), length(node.other))
+            return 0 if 0 in both else None if None in both else min(both)
+        case Mix() | Choose():
+            return (
+                None
+                if None in (sizes := (length(node.input), length(node.other)))
+                else dealt_out(node, sizes)
+            )
+        case Sample():
+            drawable = sum(weight > 0 for weight in node.weights)
+            return node.num if node.num is not None else len(node.weights) if node.replacement else drawable
     below = length(node.input)
     match node:
         case Repeat(times=0):
@@ -241,11 +306,51 @@ def length(node: Node):
             return 0 if node.count == 0 else None if below is None else min(below, node.count)
         case Skip():
             return None if below is None else max(0, below - node.count)
+        case SortBy():
+            return below
+        case Window():
+            return below if below in (None, ENDLESS) else windows(node, below)
         case Batch():
             if below is None or below == ENDLESS:
                 return below
             return below // node.size if node.drop_last else -(-below // node.size)
     raise TypeError(node)
+
+
+def windows(node: Window, rows: int) -> int:
+    """Those that have a row, or with drop_last all of them."""
+    first_of_last = rows - (node.size - 1) * node.stride if node.drop_last else rows
+    return max(0, -(-first_of_last // node.shift))
+
+
+def turns(node: Mix | Choose) -> Turns:
+    if isinstance(node, Choose):
+        return Turns(2, node.stop, choices=node.choices)
+    return Turns(2, node.stop, Mixture(node.schedule, node.seed))
+
+
+@lru_cache(maxsize=4096)
+def dealing(node: Mix | Choose, sizes: tuple) -> list[tuple[int, int]]:
+    """(input, its how many-th element) at every position; an input that began again counts on."""
+    if node.stop == "cycle" and 0 in sizes and (isinstance(node, Mix) or set(node.choices) & empty_of(sizes)):
+        raise ModelError("a dataset is empty and cannot begin again")
+    dealer, counts, passes, out = turns(node), [0, 0], [0, 0], []
+    while (source := dealer.next()) is not None:
+        if counts[source] == sizes[source] * (1 + passes[source]):
+            passes[source] += dealer.end(source)
+            continue
+        out.append((source, counts[source]))
+        counts[source] += 1
+        dealer.gave()
+    return out
+
+
+def empty_of(sizes: tuple) -> set[int]:
+    return {i for i, size in enumerate(sizes) if size == 0}
+
+
+def dealt_out(node: Mix | Choose, sizes: tuple):
+    return ENDLESS if ENDLESS in sizes else len(dealing(node, sizes))
 
 
 def with_inputs(node: Node, change) -> Node:
@@ -281,16 +386,39 @@ def is_batched(node: Node) -> bool:
     return isinstance(node, GATHERING) or not isinstance(node, (Read, Generate)) and is_batched(node.input)
 
 
+def varies(node: Node) -> bool:
+    """Whether every epoch has another order."""
+    return isinstance(node, (Shuffle, Sample)) or any(varies(i) for i in inputs(node))
+
+
+def check_numbers(node: Node) -> None:
+    """Of a planned tree, where a shard has risen above what it deals."""
+    for i in inputs(node):
+        check_numbers(i)
+    if not isinstance(node, (Sample, SortBy)):
+        return
+    numbers = node.weights if isinstance(node, Sample) else node.keys
+    if not is_indexed(node.input) or length(node.input) != len(numbers) or varies(node.input):
+        raise ModelError("sample, sort_by: want a number for each element of an order that stays")
+    if not isinstance(node, Sample):
+        return
+    drawable = sum(weight > 0 for weight in numbers)
+    if not drawable or not node.replacement and (node.num or 0) > drawable:
+        raise ModelError("sample: wants as many elements as have a weight")
+
+
 def check(node: Node) -> None:
     """Refuse what has no meaning."""
     for i in inputs(node):
         check(i)
     batched = [is_batched(i) for i in inputs(node)]
-    joins = isinstance(node, (Concatenate, Interleave))
+    joins = isinstance(node, UNIONS)
     if joins and any(isinstance(n, Shard) for i in inputs(node) for n in spine(i)):
         raise ModelError("shard stands in one branch of a join; put it after")
     if joins and len(set(batched)) > 1:
         raise ModelError("one branch of a join has batches, another samples")
+    if isinstance(node, Zip) and batched[0]:
+        raise ModelError("the model has zip over samples only")
     if isinstance(node, Shard) and any(isinstance(n, Shard) for n in spine(node.input)):
         raise ModelError("shard: the dataset is sharded already")
     permuted = isinstance(node, Shuffle) and not node.window
@@ -305,8 +433,8 @@ def check(node: Node) -> None:
 def plan(root: Node) -> Node:
     """The tree as it means: numbered, checked, on_error over samples, and exactly one shard, where it deals.
 
-    A shard rises through everything but a batch or a border: it is the last of the index verbs of its segment.
-    No shard at all is rank 0 of 1 above the read, or above the topmost concatenate.
+    A shard rises through everything but a batch, window or border: it is the last of the index verbs of its segment.
+    No shard at all is rank 0 of 1 above the read, or above the topmost union.
     """
     root = _sink_on_error(number(root))
     check(root)
@@ -317,10 +445,11 @@ def plan(root: Node) -> Node:
         if isinstance(above, Shard):
             shard, held = above, True
             continue
-        if held and (isinstance(above, Batch) or is_border(above)):
+        if held and (isinstance(above, GATHERING) or is_border(above)):
             node, held = replace(shard, input=node), False
         node = replace(above, input=node)
     node = replace(shard, input=node) if held else node
+    check_numbers(node)
     if length(node) is None and shard.world > 1 and shard.steps is None:
         raise ModelError("shard: the length cannot be known, so ranks need steps= to stay equal")
     if length(node) is not None and shard.steps is not None:
@@ -347,7 +476,7 @@ def find_shard(root: Node) -> Shard:
 
 def to_json(node: Node) -> dict:
     """{"verb": "take", "count": 3, "input": {...}}; the words are those of a saved plan."""
-    words = {OnError: "on_error", Generate: "from_generator", TakeWhile: "take_while"}
+    words = {OnError: "on_error", Generate: "from_generator", TakeWhile: "take_while", SortBy: "sort_by"}
     verb = words.get(type(node), type(node).__name__.lower())
     if isinstance(node, GroupBy):
         verb = "group_by_window" if node.boundaries is None else "bucket_by_length"

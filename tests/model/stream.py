@@ -9,16 +9,18 @@ from collections import deque
 from dataclasses import replace
 
 from . import deal
-from .indexed import Element, apply_map, at, epoch_of_pass, wrapped_at
+from .indexed import Element, apply_map, at, epoch_of_pass, window_rows, wrapped_at, zipped
 from .nodes import (
     ENDLESS,
     Batch,
+    Choose,
     Concatenate,
     Filter,
     Generate,
     GroupBy,
     Interleave,
     Map,
+    Mix,
     ModelError,
     Node,
     OnError,
@@ -32,11 +34,14 @@ from .nodes import (
     TakeWhile,
     Unbatch,
     Unique,
+    Window,
+    Zip,
     inputs,
     is_border,
     is_indexed,
     length,
     spine,
+    turns,
 )
 from .random import MASK32, Key, SampleId
 
@@ -627,6 +632,97 @@ class SplitStage(Stage):
         return {"input": self.before, "offset": self.offset}
 
 
+class PairStage(Stage):
+    """Two inputs; `cursors` are theirs."""
+
+    def setup(self, cursor):
+        first, other = cursor.get("inputs", (None, None))
+        self.inputs = [self.below(first), self.below(other, node=self.node.other)]
+
+    def cursors(self):
+        return [i.cursor() for i in self.inputs]
+
+
+class ZipStage(PairStage):
+    def pull(self):
+        first = self.inputs[0].pull()
+        other = None if first is None else self.inputs[1].pull()
+        return None if other is None else zipped(first, other)
+
+    def cursor(self):
+        return {"inputs": self.cursors()}
+
+
+class TurnsStage(PairStage):
+    """Mix and choose: an input says that it has no more when it is asked for more. Resume asks again, dry."""
+
+    def setup(self, cursor):
+        self.history = list(cursor.get("history", []))
+        self.passes = [self.history.count((i, True)) for i in range(2)]
+        self.turns, self.began = turns(self.node), False
+        positions = iter(cursor.get("ends", []))
+        for source, _ in self.history:
+            self.turns.position = next(positions)
+            self.turns.end(source)
+        self.ends = list(cursor.get("ends", []))
+        self.turns.position = cursor.get("position", 0)
+        saved = cursor.get("inputs", (None, None))
+        self.inputs = [self.begin(i, saved[i]) for i in range(2)]
+        self.gave = list(cursor.get("gave", (False, False)))
+
+    def begin(self, source, cursor=None):
+        epoch = epoch_of_pass(self.epoch, 0, self.passes[source]) if self.node.stop == "cycle" else self.epoch
+        return self.below(cursor, node=self.node.other if source else self.node.input, epoch=epoch)
+
+    def pull(self):
+        while (source := self.turns.next()) is not None:
+            element = self.inputs[source].pull()
+            if element is not None:
+                self.gave[source] = True
+                self.turns.gave()
+                return element
+            if self.node.stop == "cycle" and not self.gave[source]:
+                raise ModelError("a dataset is empty and cannot begin again")
+            self.ends.append(self.turns.position)
+            again = self.turns.end(source)
+            self.history.append((source, again))
+            if again:
+                self.passes[source] += 1
+                self.inputs[source], self.gave[source] = self.begin(source), False
+        return None
+
+    def cursor(self):
+        place = {"position": self.turns.position, "history": [*self.history], "ends": [*self.ends]}
+        return place | {"inputs": self.cursors(), "gave": [*self.gave]}
+
+
+class WindowRowsStage(Stage):
+    """Windows over a stream: the cursor is that of the oldest row held, and rows still to pass over."""
+
+    def setup(self, cursor):
+        super().setup(cursor)
+        self.held, self.ended, self.ahead = [], False, cursor.get("ahead", 0)
+
+    def pull(self):
+        while self.ahead and self.input.pull() is not None:
+            self.ahead -= 1
+        span = (self.node.size - 1) * self.node.stride + 1
+        while len(self.held) < span and not self.ended:
+            before = self.input.cursor()
+            row = self.input.pull()
+            self.ended = row is None
+            self.held += [] if row is None else [(before, row)]
+        if not self.held or self.node.drop_last and len(self.held) < span:
+            return None
+        rows = tuple(self.held[i][1] for i in window_rows(self.node, 0, len(self.held)))
+        self.ahead = max(0, self.node.shift - len(self.held))
+        del self.held[: self.node.shift]
+        return rows
+
+    def cursor(self):
+        return {"ahead": self.ahead, "input": self.held[0][0] if self.held else self.input.cursor()}
+
+
 class BatchStage(Stage):
     def pull(self):
         rows = []
@@ -654,4 +750,8 @@ STAGES = {
     GroupBy: GroupStage,
     Batch: BatchStage,
     Pack: PackStage,
+    Zip: ZipStage,
+    Mix: TurnsStage,
+    Choose: TurnsStage,
+    Window: WindowRowsStage,
 }

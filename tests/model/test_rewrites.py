@@ -29,7 +29,7 @@ class Draft:
         self.rng = rng
         self.data = self.files() if rng.random() < 0.4 else self.arrays()
         self.indexed = self.samples = self.pixels = True
-        self.sharded = self.joined = self.ragged = False
+        self.sharded = self.joined = self.ragged = self.varies = False
 
     def files(self) -> Any:
         match, resized = self.rng.choice(["fast", "fast", "exact"]), self.rng.random() < 0.4
@@ -47,10 +47,10 @@ class Draft:
         return hr.from_arrays({"image": IMAGES, "x": x, "y": x / 3})
 
     def add_verb(self) -> None:
-        verbs = [self.map] * 7 + [self.shuffle] * 2 + [self.take, self.skip, self.repeat, self.concatenate]
-        verbs += [self.shard] * 2
+        verbs = [self.map] * 10 + [self.shuffle] * 2 + [self.take, self.skip, self.repeat, self.concatenate]
+        verbs += [self.shard] * 2 + [self.mix, self.zip, self.sample, self.sort_by]
         if self.samples:
-            verbs += [self.batch, self.numbers_and_batch] * 2 + [self.window, self.filter]
+            verbs += [self.batch, self.numbers_and_batch] * 2 + [self.window, self.filter, self.windows]
         self.rng.choice(verbs)()
 
     def map(self) -> None:
@@ -147,7 +147,7 @@ class Draft:
 
     def shuffle(self) -> None:
         if self.indexed:
-            self.data = self.data.shuffle(seed=self.rng.randint(0, 99))
+            self.data, self.varies = self.data.shuffle(seed=self.rng.randint(0, 99)), True
 
     def shard(self) -> None:
         if self.indexed and not self.sharded and not self.joined:
@@ -157,6 +157,35 @@ class Draft:
     def concatenate(self) -> None:
         if self.indexed and not self.sharded and len(self.data) * 2 <= LONGEST:
             self.data, self.joined = self.data.concatenate(self.data.take(3)), True
+
+    def mix(self) -> None:
+        if self.indexed and not self.sharded and len(self.data) * 2 <= LONGEST:
+            stop = self.rng.choice(["first_exhausted", "all_exhausted"])
+            parts = [self.data, self.data.take(5)]
+            self.data, self.joined = (
+                hr.mix(parts, weights=[2, 1], seed=self.rng.randint(0, 9), stop=stop),
+                True,
+            )
+
+    def zip(self) -> None:
+        if self.indexed and not self.sharded and self.samples:
+            zipped = hr.zip({"one": self.data, "two": self.data.skip(1)})
+            self.data, self.joined = zipped.map(lambda s: {**s.one, "y": s.two.y}), True
+
+    def sample(self) -> None:
+        if self.indexed and not self.sharded and not self.varies and len(self.data) > 0:
+            weights = [self.rng.choice([1, 2, 0.5]) for _ in range(len(self.data))]
+            replacement = self.rng.random() < 0.5
+            self.data, self.varies = self.data.sample(weights, replacement=replacement, seed=3), True
+
+    def sort_by(self) -> None:
+        if self.indexed and not self.sharded and not self.varies:
+            self.data = self.data.sort_by([self.rng.randint(0, 3) for _ in range(len(self.data))])
+
+    def windows(self) -> None:
+        self.ragged = any(None in spec.shape for spec in self.data.schema.values())
+        size, shift = self.rng.randint(1, 4), self.rng.randint(1, 5)
+        self.data, self.samples = self.data.window(size, shift=shift, ragged=self.ragged), False
 
     def batch(self) -> None:
         self.ragged = any(None in spec.shape for spec in self.data.schema.values())

@@ -287,6 +287,38 @@ TEST(ExecutorReading, ATightBudgetAcrossAConcatenateGoesOn) {
     }
 }
 
+// Whose turn it is may not starve because others hold what was read ahead for them.
+TEST(ExecutorReading, ATightBudgetAcrossZipsAndMixesGoesOn) {
+  const auto store = files();
+  const auto most = [](Dataset d, int64_t n, int64_t read = 0) {
+    const int64_t end = n + (read << 48);
+    return d.with_ids()
+        .filter([end](const Fields& s) { return s["id"].apply("less", {{"value", end}}); })
+        .map([](const Fields& s) { return Outputs{{"image", s["image"]}}; });
+  };
+  const std::vector<std::function<Dataset(Dataset)>> pipelines{
+      [&](Dataset d) { return most(d, 40).zip(most(d, 50, 1)); },
+      [&](Dataset d) { return most(d, 40).zip(d); },
+      [](Dataset d) { return d.zip(d.shuffle({.seed = 1})); },
+      [](Dataset d) { return d.zip(d.shuffle({.seed = 1})).batch(3, {.ragged = true}); },
+      [&](Dataset d) {
+        return mix({most(d, 40), most(d, 25, 1), most(d, 60, 2)}, {.stop = MixStop::all_exhausted});
+      },
+      [&](Dataset d) { return mix({most(d, 5), most(d, 30, 1)}, {.stop = MixStop::cycle}); },
+      [&](Dataset d) { return most(d, 40).window(3, {.shift = 2, .ragged = true}); },
+  };
+  for (size_t p = 0; p < pipelines.size(); ++p) {
+    const Outcome expected = run(store, store, pipelines[p], options(0));
+    ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
+    ASSERT_FALSE(expected.elements.empty());
+    for (uint64_t seed = 0; seed < 40; ++seed)
+      for (const size_t budget : {size_t{300} << 10, size_t{500} << 10, size_t{1200} << 10}) {
+        const Outcome got = run(store, store, pipelines[p], options(seed, budget));
+        ASSERT_TRUE(got == expected) << p << " " << seed << " " << budget << ": " << got.failure.text();
+      }
+  }
+}
+
 // Batches of batches of fixed shape, and a map above a batch that must find memory twice.
 TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
   auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(),

@@ -9,7 +9,8 @@ namespace {
 struct Progression {
   int64_t start = 0, stop = 0, step = 1;
   uint64_t size = 0;
-  // Wraps in unsigned arithmetic and lands inside: every sample lies between start and stop.
+  bool endless = false;  // then there is no stop
+  // Wraps in unsigned arithmetic and lands inside: every sample lies between start and stop, if there is one.
   int64_t at(uint64_t row) const {
     return static_cast<int64_t>(static_cast<uint64_t>(start) + row * static_cast<uint64_t>(step));
   }
@@ -56,9 +57,9 @@ class RangeSource final : public Source {
   std::string fingerprint() const override { return hash_text(describe().dump()); }
   Value describe() const override {
     Value out;
-    out.set("format", "range");
+    out.set("format", range_.endless ? "counter" : "range");
     out.set("start", range_.start);
-    out.set("stop", range_.stop);
+    if (!range_.endless) out.set("stop", range_.stop);
     out.set("step", range_.step);
     return out;
   }
@@ -85,7 +86,25 @@ const FormatRegistration registered({
     .make = make,
 });
 
+Result<SourcePtr> make_counter(const Value& options) {
+  HEADRACE_ASSIGN(const int64_t start, options.get_integer("start"));
+  HEADRACE_ASSIGN(const int64_t step, options.get_integer("step"));
+  return counter_source(start, step);
+}
+
+const FormatRegistration counter({
+    .name = "counter",
+    .doc = "The integers from a start on, one a sample, without end.",
+    .options = {{"start", "int", "The first value.", 0},
+                {"step", "int", "From one value to the next; may be negative.", 1}},
+    .make = make_counter,
+});
+
 }  // namespace
+
+SourcePtr counter_source(int64_t start, int64_t step) {
+  return std::make_shared<RangeSource>(Progression{start, 0, step, ~uint64_t{0}, true});
+}
 
 Result<SourcePtr> range_source(int64_t start, int64_t stop, int64_t step) {
   if (step == 0) return invalid("range: wants a step other than 0");
@@ -94,7 +113,7 @@ Result<SourcePtr> range_source(int64_t start, int64_t stop, int64_t step) {
   const uint64_t stride = up ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;
   const bool empty = up ? start >= stop : start <= stop;
   const uint64_t size = empty ? 0 : (to - from - 1) / stride + 1;
-  return SourcePtr(std::make_shared<RangeSource>(Progression{start, stop, step, size}));
+  return SourcePtr(std::make_shared<RangeSource>(Progression{start, stop, step, size, false}));
 }
 
 }  // namespace headrace

@@ -1,0 +1,184 @@
+"""Datasets made of several: side by side, mixed by weights, chosen one by one. And the numbers that stand beside data."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _core
+from ._arguments import names_checked, text, whole_number
+from ._line import users_line
+from ._structure import flatten
+from .dataset import Dataset, joined_slots
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Stop = Literal["first_exhausted", "all_exhausted", "cycle"]
+Weights = Sequence[float]
+
+
+def zip(*datasets: Any) -> Dataset:  # noqa: A001
+    """Put elements of several datasets side by side: element i is element i of each, in the order of each at its epoch.
+
+    It is as long as the shortest. With random access in all of them it has random access; else it is a stream.
+    Random operators after it draw by the sample of the first dataset, whose id `with_ids` shows.
+
+    Args:
+        datasets: `zip(a, b)` makes tuples; `zip({"x": a, "y": (b, c)})` elements that nest so.
+
+    Raises:
+        TypeError: something else than a dataset stands there.
+        ValueError: a shard stands in one of them; put it after zip.
+    """
+    tree = datasets[0] if len(datasets) == 1 else datasets
+    names, leaves, structure = flatten(tree, lambda node: isinstance(node, Dataset))
+    for name, leaf in builtins.zip(names, leaves, strict=True):
+        if not isinstance(leaf, Dataset):
+            raise TypeError(f"zip: wants datasets, got {leaf!r} at {name!r}")
+    if not leaves:
+        raise ValueError("zip: wants at least one dataset")
+    inputs: list[Dataset] = leaves
+    node = _core.zip([dataset._node for dataset in inputs], structure, 0, users_line())
+    return inputs[0]._then(node, joined_slots(inputs))
+
+
+@names_checked
+def mix(
+    datasets: Iterable[Dataset],
+    *,
+    weights: Weights | Sequence[tuple[int, Weights]] | None = None,
+    seed: int = 0,
+    stop: Stop = "first_exhausted",
+) -> Dataset:
+    """Mix datasets of the same fields by weights, each in its own order.
+
+    After p elements every dataset has given p · its weight, to less than one element: at no place one is ahead or behind. Within
+    that the order is drawn from the seed, so that a shard's ranks and every batch see all of them; it is the same every epoch.
+    Which element stands where is arithmetic: exact length, random access, and a state as small as without it.
+
+    Args:
+        datasets: At least one.
+        weights: One for each, in any unit; equal ones when not given. Or a schedule: [(0, [3, 1]), (10_000, [1, 1])] has other
+            weights from element 10,000 of the epoch on, over all ranks.
+        seed: Names the order.
+        stop: "first_exhausted" ends where a dataset has no more. "all_exhausted" goes on with the others, in the proportions of
+            their weights, and gives every element once. "cycle" begins again those that end, each pass an epoch of them,
+            until all have ended once. Before `repeat()` in each branch nothing ends.
+
+    Raises:
+        ValueError: fields differ, or weights are none.
+    """
+    inputs = _datasets("mix", datasets)
+    node = _core.mix(
+        [dataset._node for dataset in inputs],
+        _schedule(weights, len(inputs)),
+        whole_number("mix", "seed", seed),
+        text("mix", "stop", stop),
+        users_line(),
+    )
+    return inputs[0]._then(node, joined_slots(inputs))
+
+
+@names_checked
+def choose(
+    datasets: Iterable[Dataset], choice: ArrayLike | Dataset, *, stop: Stop = "first_exhausted"
+) -> Dataset:
+    """Take the next element of the dataset that a list of numbers names.
+
+    Args:
+        datasets: At least one, of the same fields.
+        choice: Ordinals of datasets, one for each element: an array, or a dataset of whole numbers, which is read at once.
+        stop: What happens where a chosen dataset has no more: "first_exhausted" ends, "all_exhausted" passes over it, "cycle" begins it
+            again.
+
+    Raises:
+        TypeError: the choice has no end, or holds other things than whole numbers.
+        ValueError: it names a dataset that is not there.
+    """
+    inputs = _datasets("choose", datasets)
+    if isinstance(choice, Dataset):
+        if choice._node.endless:
+            raise TypeError("choose: wants a choice that ends, got an endless dataset; take() some of it")
+        choice = list(choice)
+    array = np.asarray(choice)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+        raise TypeError(f"choose: wants whole numbers in one dimension, got {array.dtype} {array.shape}")
+    slots = joined_slots(inputs)
+    numbers, slot = _numbers("choices", array.astype(np.int64), slots)
+    node = _core.choose(
+        [*(dataset._node for dataset in inputs), numbers], text("choose", "stop", stop), users_line()
+    )
+    return inputs[0]._then(node, slots | slot)
+
+
+def beside(
+    dataset: Dataset, verb: str, name: str, given: ArrayLike | str
+) -> tuple[_core.Node, dict[str, Any]]:
+    """Return a node of one f64 for each element of a dataset, and its slot: numbers given, or a field's."""
+    values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
+    if values.ndim != 1:
+        raise ValueError(f"{verb}: wants {name} in one dimension, got a shape of {values.shape}")
+    if values.dtype.kind not in "biuf":
+        if name == "weights":
+            raise TypeError(f"{verb}: wants weights that are numbers, got {values.dtype}")
+        values = np.unique(values, return_inverse=True)[1]  # texts sort as their ranks do
+    elif values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > 2**53:
+        values = np.unique(values, return_inverse=True)[1]  # so do numbers that f64 does not hold
+    return _numbers(name, np.ascontiguousarray(values, dtype=np.float64), dataset._slots)
+
+
+def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
+    if dataset._node.sharded:
+        raise ValueError(f"{verb}: wants the field of all elements, got those of a shard; put shard after it")
+    values = dataset.map(lambda element: element[field])
+    return np.asarray([value for batch in values.batch(4096) for value in batch])
+
+
+def _numbers(
+    name: str, values: np.ndarray[Any, Any], taken: Mapping[str, Any]
+) -> tuple[_core.Node, dict[str, Any]]:
+    slot, ordinal = name, 0
+    while slot in taken:
+        ordinal += 1
+        slot = f"{name}_{ordinal}"
+    source = _core.array_source(["value"], "0", [values], slot)
+    return _core.read(source, users_line()), {slot: values}
+
+
+def _datasets(verb: str, datasets: Iterable[Dataset]) -> list[Dataset]:
+    if isinstance(datasets, (Dataset, Mapping)) or not isinstance(datasets, Iterable):
+        raise TypeError(f"{verb}: wants a list of datasets, got {type(datasets).__name__}")
+    inputs = list(datasets)
+    for dataset in inputs:
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"{verb}: wants a list of datasets, got {dataset!r} in it")
+    if not inputs:
+        raise ValueError(f"{verb}: wants at least one dataset")
+    return inputs
+
+
+def _schedule(
+    weights: Weights | Sequence[tuple[int, Weights]] | None, count: int
+) -> list[tuple[int, list[float]]]:
+    if weights is None:
+        return [(0, [1.0] * count)]
+    steps: list[Any] = list(weights)
+    if any(isinstance(step, (list, tuple)) for step in steps):
+        try:
+            return [(whole_number("mix", "weights", start), _floats(step)) for start, step in steps]
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"mix: weights wants a list of numbers, or of (position, numbers), got {weights!r}"
+            ) from None
+    return [(0, _floats(steps))]
+
+
+def _floats(weights: Any) -> list[float]:
+    array = np.asarray(weights)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise TypeError(f"mix: weights wants a list of numbers, got {weights!r}")
+    return [float(weight) for weight in array]
