@@ -299,7 +299,7 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   }
   HEADRACE_ASSIGN(std::optional<Kind> joined, order_kind_from(verb, v));
   if (joined) return *std::move(joined);
-  if (inputs.size() != 1)
+  if (verb != "interleave" && inputs.size() != 1)
     return invalid("plan: " + verb + " wants one input, got " + std::to_string(inputs.size()));
   for (const std::string_view named :
        {"map", "filter", "take_while", "unique", "scan", "bucket_by_length", "group_by_window"})

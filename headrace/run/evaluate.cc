@@ -1,5 +1,6 @@
 #include "headrace/run/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 

@@ -15,6 +15,10 @@ bool LeafPlan::resident() const {
   return rows ? all_resident(rows) : std::ranges::all_of(zipped, all_resident);
 }
 
+uint64_t LeafPlan::rows_from(uint64_t first, uint64_t total) const {
+  return std::min(batch.size, (total - first - 1) / stride + 1);
+}
+
 uint64_t Level::size(uint64_t epoch, const Start& start) const {
   const uint64_t base = start.base_in(epoch);
   if (shard) return shard_size(*shard, total, base);

@@ -7,7 +7,6 @@
 //
 // Shard stands at the top of its level, wherever the user wrote it. Immutable after lowering.
 #pragma once
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,9 +49,7 @@ struct LeafPlan {
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
   bool resident() const;  // nothing is read for its elements
   // Rows of the batch or window whose first one is `first`.
-  uint64_t rows_from(uint64_t first, uint64_t total) const {
-    return std::min(batch.size, (total - first - 1) / stride + 1);
-  }
+  uint64_t rows_from(uint64_t first, uint64_t total) const;
 };
 
 struct Level {

@@ -1,5 +1,6 @@
 #include "headrace/run/scan.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "headrace/run/one_child.h"

@@ -1,9 +1,11 @@
 // The executor on the virtual scheduler: every schedule, cancellation and resume gives the same elements.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "headrace/headrace.h"
 #include "headrace/io/testing/cache_in.h"
@@ -286,6 +288,10 @@ TEST_F(ExecutorTest, CancellationLeavesNothingBehindAtAnyPoint) {
       Sample sample;
       for (uint64_t i = 0; i < seed % 7; ++i) (void)loader->next(sample);
       loader->stop();
+      // A thread that was joined may be listed for a moment yet.
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+      while (threads_of_this_process() != threads && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ASSERT_EQ(threads_of_this_process(), threads) << name << " " << seed;
       loader.reset();  // ASan's leak check sees the rest
     }
