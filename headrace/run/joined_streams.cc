@@ -37,7 +37,9 @@ class ZipStream final : public Children {
   Pull pull(Item& out, Status& failure) override {
     for (size_t k = 0; k < children_.size(); ++k) {
       if (!held_[k].samples.empty()) continue;
-      if (const Pull pulled = children_[k]->pull(held_[k], failure); pulled != Pull::item) return pulled;
+      Item item;  // of what answers otherwise, nothing is kept
+      if (const Pull pulled = children_[k]->pull(item, failure); pulled != Pull::item) return pulled;
+      held_[k] = std::move(item);
     }
     out = {};
     out.samples.push_back(joined());

@@ -354,3 +354,9 @@ def test_apply_gives_a_name_to_several_verbs():
     assert ints(hr.range(10).apply(lambda ds: ds.skip(2).take(2))) == [2, 3]
     with pytest.raises(TypeError, match="returns a Dataset, got 3"):
         hr.range(10).apply(lambda ds: 3)
+
+
+def test_a_zip_keeps_nothing_of_what_a_skip_passed_over():
+    skipped = hr.range(3).filter(lambda x: x >= 0).skip(3)
+    for ready in (1, 2):
+        assert list(skipped.zip(hr.range(5)).options(workers=1, ready=ready)) == []

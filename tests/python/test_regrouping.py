@@ -427,3 +427,37 @@ def test_ranks_share_what_stands_after_these_verbs():
     whole = ints(hr.range(6).scan(0, lambda s, x: (s + x, s + x)))
     after = [ints(hr.range(6).scan(0, lambda s, x: (s + x, s + x)).shard(rank, 2)) for rank in range(2)]
     assert after == [whole[0::2], whole[1::2]]
+
+
+def _streams():
+    base = hr.range(20).filter(lambda x: x >= 0)
+    return {
+        "filter": base,
+        "take": base.take(9),
+        "skip": base.skip(2),
+        "repeat": base.repeat(2),
+        "window shuffle": base.shuffle(window=4, seed=1),
+        "concatenate": base.concatenate(hr.range(3)),
+        "scan": hr.range(20).scan(0, lambda total, x: (total + x, total + x)),
+        "unique": base.unique(),
+        "take_while": base.take_while(lambda x: x < 15),
+        "zip": hr.zip(base, base).map(lambda s: s[0] + s[1]),
+        "interleave": hr.interleave([base, hr.range(4)]),
+        "mix": hr.mix([base, hr.range(30)], weights=[1, 1]),
+        "unbatch": hr.range(20).batch(4).unbatch(),
+    }
+
+
+@pytest.mark.parametrize("name", _streams())
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.filterwarnings("ignore:a second loader")
+def test_a_state_fits_whatever_rewrites_are_on(name, first):
+    ds = _streams()[name].map(lambda x: x + 1).batch(2)
+    loader = ds.options(rewrites=first).numpy()
+    it = iter(loader)
+    next(it)
+    state = loader.state_dict()
+    rest = [batch.tolist() for batch in it]
+    other = ds.options(rewrites=not first).numpy()
+    other.load_state_dict(state)
+    assert [batch.tolist() for batch in other] == rest

@@ -30,6 +30,14 @@ std::optional<Program> batched(const Program& program, const Schema& incoming) {
   return *out;
 }
 
+// Whether samples leave it with the work that makes them. After what only hands them on, a map is work of its own
+// and stands in the state: there it stays.
+bool makes_samples(const Node& node) {
+  if (node.indexed || node.as<Map>() || node.as<Filter>() || node.as<Unbatch>() || gathers(node)) return true;
+  const auto* on_error = node.as<OnError>();
+  return on_error && (on_error->policy == OnErrorPolicy::skip || makes_samples(*node.input()));
+}
+
 }  // namespace
 
 // batch(map(f, x)) -> map(f, batch(x)) when every operator of f is element-wise and every field has a fixed
@@ -39,7 +47,7 @@ NodePtr hoist_over_batch(const NodePtr& node) {
   if (!batch || batch->ragged || batch->padding) return node;
   const NodePtr& inner = node->input();
   const Map* map = inner->as<Map>();
-  if (!map) return node;
+  if (!map || !makes_samples(*inner->input())) return node;
   const Program& program = map->program;
   const bool own_fields =
       std::all_of(program.input_fields.begin(), program.input_fields.end(), [](int f) { return f >= 0; });
