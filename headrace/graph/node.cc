@@ -67,6 +67,19 @@ uint64_t times(uint64_t a, uint64_t b) {
   return a == 0 || b == 0 ? 0 : a == kInfinite || b == kInfinite || a > kInfinite / b ? kInfinite : a * b;
 }
 
+bool joins_samples(const Node& node) {
+  return gathers(node) || node.as<Zip>() ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& in) { return joins_samples(*in); });
+}
+
+// Of a user's sequence, whose items only a whole reading would tell.
+bool reads_objects(const Node& node) {
+  const auto* read = node.as<Read>();
+  const auto format = read ? read->source->describe().get_text("format") : Result<std::string>(std::string());
+  return (format.ok() && *format == "sequence") ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& in) { return reads_objects(*in); });
+}
+
 // Fills in what follows from kind and inputs: schema, sizes, random access; refuses what makes no sense.
 struct Infer {
   Node& node;
@@ -234,6 +247,14 @@ struct Infer {
           "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before "
           "it takes "
           "away; put it before them, or write the elements to files with write()");
+    if (joins_samples(*in()))
+      return invalid(
+          "cache: keeps samples, and stands after a verb that joins several: batch, window, zip or "
+          "enumerate; put it before");
+    if (!cache.path.empty() && cache.version.empty() && reads_objects(*in()))
+      return invalid(
+          "cache: nobody can tell whether the items of a Python sequence are those of another run; give "
+          "version=, another one for other items");
     if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
     return {};
   }

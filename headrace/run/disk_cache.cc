@@ -7,11 +7,13 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <unordered_map>
 
 #include "headrace/codecs/crc32c.h"
 #include "headrace/core/text.h"
+#include "headrace/core/value.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
@@ -169,6 +171,23 @@ Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, cons
   auto out = std::make_shared<DiskCache>(folder, key);
   HEADRACE_TRY(out->open());
   return std::shared_ptr<ElementCache>(std::move(out));
+}
+
+std::string data_key(const Source& source) {
+  constexpr uint64_t kMostLooks = 100'000;
+  std::string text;
+  const bool look = source.num_files() < source.size() || source.num_files() <= kMostLooks;
+  for (uint64_t i = 0; i < source.num_files(); ++i) {
+    const std::string path = source.file(i);
+    std::error_code error;
+    text += std::filesystem::absolute(path, error).string();
+    if (look)
+      if (const auto info = file_store()->info(path); info.ok())
+        text += ' ' + std::to_string(info->size) + ' ' + std::to_string(info->mtime_ns) + ' ' +
+                std::to_string(info->changed_ns);
+    text += '\n';
+  }
+  return hash_text(text);
 }
 
 }  // namespace headrace

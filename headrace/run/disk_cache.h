@@ -4,6 +4,7 @@
 #include <string>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/formats/source.h"
 
 namespace headrace {
 
@@ -11,5 +12,9 @@ namespace headrace {
 // others in the same folder are not seen. Several processes may add at once: each sees what was there when it
 // opened the cache, and what it added itself. Without room on the disk nothing more is kept: see trouble().
 Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key);
+
+// Which data a source reads, as far as can be told without reading them: where its files lie, and their sizes
+// and times, of more than 100,000 files with a sample each only where they lie.
+std::string data_key(const Source& source);
 
 }  // namespace headrace

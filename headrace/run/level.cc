@@ -96,7 +96,10 @@ class Lowering {
     if (cache.path.empty()) {
       elements = cache.memory->of(cache.key, most);
     } else {
-      HEADRACE_ASSIGN(elements, disk_cache(cache.path, cache.key));
+      std::string key = cache.key;
+      for (size_t i = first; i < level_.leaves.size(); ++i)
+        if (level_.leaves[i].source) key += data_key(*level_.leaves[i].source);
+      HEADRACE_ASSIGN(elements, disk_cache(cache.path, hash_text(key)));
     }
     for (size_t i = first; i < level_.leaves.size(); ++i) {
       LeafPlan& leaf = level_.leaves[i];

@@ -9,6 +9,14 @@ const Schema& schema_after(const LeafPlan& leaf, size_t programs) {
   return programs == 0 ? leaf.incoming : leaf.programs[programs - 1].schema;
 }
 
+// What came from a file is what the plan says.
+bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
+  if (fields.size() != schema.size()) return false;
+  for (size_t f = 0; f < fields.size(); ++f)
+    if (!fields[f].is_ragged() && !schema.specs[f].admits({fields[f].dtype, fields[f].shape})) return false;
+  return true;
+}
+
 std::vector<Operand> operands_of(const std::vector<Tensor>& fields) {
   std::vector<Operand> out;
   for (const Tensor& field : fields) out.push_back({field.view(), &field});
@@ -23,8 +31,11 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
   const std::span<const Program> programs = leaf.programs;
   std::vector<Tensor> fields;
   size_t next = leaf.caches.size();  // the first cache that does not have it
-  while (next > 0 && !leaf.caches[next - 1].elements->get({leaf.caches[next - 1].leaf, row.at.index}, fields))
-    --next;
+  const auto is_there = [&](const LeafPlan::Cached& cache) {
+    return cache.elements->get({cache.leaf, row.at.index}, fields) &&
+           fits(schema_after(leaf, cache.covered), fields);
+  };
+  while (next > 0 && !is_there(leaf.caches[next - 1])) --next;
   if (next == 0) {
     uint64_t index = leaf.source->place(row.at.index).row;
     BlockPtr held;
@@ -35,8 +46,8 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
     }
     HEADRACE_TRY(held->get(index, fields));
   }
-  // What is kept does not say when it was made, or for which place.
-  Identity always = who;
+  // What is kept does not say when it was made, or in whose place.
+  Identity always = identity_of(leaf, row.at);
   always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
   size_t done = next == 0 ? 0 : leaf.caches[next - 1].covered;
   for (; next < leaf.caches.size(); ++next) {

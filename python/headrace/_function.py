@@ -80,26 +80,108 @@ def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tu
 
 
 def code_version(slots: Mapping[str, Any]) -> str:
-    """Return a text that changes with the code of the functions among what is bound to a plan."""
+    """Return a text that changes with the functions among what is bound to a plan: their code, and what it can see.
+
+    Raises:
+        ValueError: Nobody can tell whether something they use is the same in another run.
+    """
+    functions = {slot: bound for slot, bound in slots.items() if slot.startswith(("map_", "filter_"))}
     digest = hashlib.sha256()
-    known = False
-    for slot, bound in sorted(slots.items()):
-        code = getattr(getattr(bound, "func", bound), "__code__", None)
-        if code is not None:
-            known = True
-            digest.update(slot.encode())
-            _add_code(code, digest)
-    return digest.hexdigest()[:32] if known else ""
+    for slot, function in sorted(functions.items()):
+        digest.update(slot.encode())
+        _Identity(digest).add(function, label_of(function))
+    return digest.hexdigest()[:32] if functions else ""
 
 
-def _add_code(code: types.CodeType, digest: Any) -> None:
-    digest.update(code.co_code)
-    digest.update(repr((code.co_names, code.co_varnames)).encode())
+class _Identity:
+    """Adds to a digest what a value is: the same in every run, and other for other values."""
+
+    def __init__(self, digest: Any):
+        self._digest = digest
+        self._seen: set[int] = set()
+
+    def add(self, value: object, name: str) -> None:
+        self._text(type(value).__name__)
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes, type(...))):
+            self._text(repr(value))
+        elif isinstance(value, np.generic) or (
+            isinstance(value, np.ndarray) and value.dtype.kind not in "OV"
+        ):
+            self._text(f"{value.dtype.str} {value.shape}")
+            self._digest.update(np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                self.add(item, name)
+        elif isinstance(value, (set, frozenset)):
+            self._text(" ".join(sorted(map(repr, value))))
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                self.add(key, name)
+                self.add(item, name)
+        elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)):
+            self._text(f"{getattr(value, '__module__', '')} {getattr(value, '__qualname__', repr(value))}")
+        elif isinstance(value, functools.partial):
+            self.add((value.func, value.args, value.keywords), name)
+        elif isinstance(value, types.MethodType):
+            self.add((value.__func__, value.__self__), name)
+        elif isinstance(value, types.FunctionType):
+            self._function(value, name)
+        elif isinstance(value, types.CodeType):
+            self._code(value, name)
+        elif (
+            not isinstance(value, types.GetSetDescriptorType)
+            and type(value).__module__ != "builtins"
+            and hasattr(value, "__dict__")
+        ):
+            self._object(value, name)
+        else:
+            raise ValueError(
+                f"cache: {name} uses a {type(value).__name__}, and nobody can tell whether it is the same in another run; "
+                "give version=, another one when it changes"
+            )
+
+    def _text(self, text: str) -> None:
+        self._digest.update(text.encode() + b"\0")
+
+    def _code(self, code: types.CodeType, name: str) -> None:
+        self._digest.update(code.co_code)
+        self._text(repr((code.co_names, code.co_varnames)))
+        for constant in code.co_consts:
+            self.add(constant, name)
+
+    def _function(self, function: types.FunctionType, name: str) -> None:
+        if id(function) in self._seen:
+            return
+        self._seen.add(id(function))
+        if function.__module__.partition(".")[0] == __package__.partition(".")[0]:
+            self._text(f"{function.__module__} {function.__qualname__}")  # our own: known by our arithmetic
+            return
+        self._code(function.__code__, name)
+        self.add((function.__defaults__, function.__kwdefaults__), name)
+        for cell in function.__closure__ or ():
+            self.add(cell.cell_contents, name)
+        for word in sorted(_words(function.__code__)):
+            if word in function.__globals__:
+                self.add(function.__globals__[word], f"{name}, by {word},")
+
+    def _object(self, value: object, name: str) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        self._text(f"{type(value).__module__} {type(value).__qualname__}")
+        call = getattr(type(value), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            self._function(call, name)
+        self.add(vars(value), name)
+
+
+def _words(code: types.CodeType) -> set[str]:
+    """Return the names that code and the functions within it look up."""
+    words = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            _add_code(constant, digest)
-        else:
-            digest.update(repr(constant).encode())
+            words |= _words(constant)
+    return words
 
 
 def converter(result: str) -> Callable[[Any], Leaves]:

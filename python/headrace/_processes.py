@@ -53,6 +53,8 @@ class Starter:
             raise RuntimeError(
                 'the main script begins processes while it is imported by one; put what it does under `if __name__ == "__main__":`'
             )
+        job = {**self._job, "path": sys.path, "main": self._main, "function": self._function.data}
+        data = pickle.dumps(job)
         memory = os.memfd_create("headrace", os.MFD_CLOEXEC)
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -61,8 +63,6 @@ class Starter:
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), memory),
             )
-            job = {**self._job, "path": sys.path, "main": self._main, "function": self._function.data}
-            data = pickle.dumps(job)
             with contextlib.suppress(OSError):  # it ended: the first call says how
                 ours.sendall(len(data).to_bytes(8, "little") + data)
             return process, ours.detach(), memory

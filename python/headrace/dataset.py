@@ -290,21 +290,26 @@ class Dataset(CarryingVerbs, GatheringVerbs):
 
         Args:
             path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie
-                beside these and are not mixed up with them. Several processes may use it at once. A run that is killed
+                beside these and are not mixed up with them. Data are known by where their files lie, and by the sizes and times of
+                these (of more than 100,000 files with a sample each, by where they lie alone). Several processes may use it at once. A run that is killed
                 leaves what it kept. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
                 as long as the dataset lives.
             max_memory: Bytes that the elements in memory may take; half of what this process may use when not given.
-            version: What else decides the elements, for files: data that the plan does not show. The code of Python
-                functions counts by itself, but not of what they call.
+            version: For files: what else decides the elements, such as items of a Python sequence or state of objects that
+                functions use. Without it, Python functions are known by their code, and by the numbers, texts, arrays and
+                functions that it can see; what cannot be told raises.
 
         Raises:
-            ValueError: Random access is gone before it, or it stands after a verb that joins samples, such as batch.
+            ValueError: Random access is gone before it, it stands after a verb that joins samples, such as batch, or it
+                wants a version.
             MemoryError: While running: more than `max_memory`.
         """
         where = "" if path is None else str(Path(path).absolute())
         limit = 0 if max_memory is None else whole_number("cache", "max_memory", max_memory, 1)
-        said = "" if version is None else text("cache", "version", version)
-        said += code_version(self._slots) if where else ""
+        if where:
+            said = code_version(self._slots) if version is None else text("cache", "version", version)
+        else:
+            said = ""
         return self._then(_core.cache(self._node, where, limit, said, users_line()))
 
     def zip(self, *others: Dataset) -> Dataset:

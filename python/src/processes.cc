@@ -183,7 +183,7 @@ class Worker {
     nb::gil_scoped_acquire gil;
     try {
       const auto how = nb::module_::import_("headrace._processes").attr("how_it_ended")(process_);
-      return {Code::foreign,
+      return {Code::internal,
               label + ": the process that ran it ended (" + nb::cast<std::string>(nb::str(how)) + ")"};
     } catch (nb::python_error& error) {
       return foreign(error, label);
@@ -279,6 +279,13 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
   std::vector<std::unique_ptr<Worker>> idle_;  // guarded by mutex_, as is owner_
 };
 
+Message exception(const nb::object& raised, SharedMemory& memory, const nb::object& describe) {
+  const nb::bytes bytes = nb::cast<nb::bytes>(describe(raised));
+  check(memory.grow(bytes.size()));
+  std::memcpy(memory.data(), bytes.c_str(), bytes.size());
+  return {Kind::exception, bytes.size(), {}};
+}
+
 Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, const nb::object& describe) {
   try {
     check(memory.follow());
@@ -291,10 +298,9 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
     check(write_leaves(memory, views));
     return {Kind::answer, views.size(), {}};
   } catch (nb::python_error& error) {
-    const nb::bytes bytes = nb::cast<nb::bytes>(describe(error.value()));
-    check(memory.grow(bytes.size()));
-    std::memcpy(memory.data(), bytes.c_str(), bytes.size());
-    return {Kind::exception, bytes.size(), {}};
+    return exception(nb::borrow(error.value()), memory, describe);
+  } catch (const std::exception& error) {  // a result that no tensor can hold
+    return exception(nb::borrow(PyExc_ValueError)(error.what()), memory, describe);
   }
 }
 

@@ -1,5 +1,7 @@
 """cache(): each sample is made once, and nothing else changes."""
 
+import functools
+import operator
 import os
 import shutil
 import signal
@@ -118,6 +120,26 @@ def test_failures_are_not_kept(where):
     assert [int(x) for x in ds] == [0, 2, 4, 6, 8, 10]
 
 
+def test_what_stands_in_for_another_is_kept_as_itself(where):
+    def fails(x, rng):
+        if x % 3 == 0:
+            raise ValueError("three")
+        return {"x": x, "noise": rng.random(2), "text": ""}
+
+    def kept():
+        return hr.range(12).map(fails, python=True).cache(where).on_error("replace")
+
+    alone = {x: (x, noise, text) for x, noise, text in made(kept()[i] for i in range(12) if i % 3)}
+    for workers in (1, 3):
+        for epoch in range(2):
+            assert made(kept().shuffle(seed=5).at_epoch(epoch)) == [
+                alone[x] for x, _, _ in made(kept().shuffle(seed=5).at_epoch(epoch))
+            ]
+            assert {row for row in made(kept().shuffle(seed=5).options(workers=workers))} == set(
+                alone.values()
+            )
+
+
 def test_too_little_memory_is_an_error_with_both_figures():
     ds = hr.range(100).map(lambda x: {"x": x, "y": x + 1}).cache(max_memory=1000)
     with pytest.raises(
@@ -130,7 +152,9 @@ def test_it_wants_random_access_and_samples():
     with pytest.raises(ValueError, match="cache: wants random access"):
         hr.range(9).filter(lambda x: x > 3).cache()
     with pytest.raises(ValueError, match="cache: keeps samples, and stands after a verb that joins several"):
-        list(hr.range(9).batch(3).cache())
+        hr.range(9).batch(3).cache()
+    with pytest.raises(ValueError, match="cache: keeps samples, and stands after a verb that joins several"):
+        hr.range(9).zip(hr.range(9)).map(lambda s: s[0]).cache()
 
 
 def test_a_plan_and_two_pipelines_on_one_cache(tmp_path, counted):
@@ -168,20 +192,85 @@ def test_another_run_finds_what_the_first_one_kept(tmp_path):
     assert run(10) == ["45", "0"]
 
 
-def test_other_code_is_another_cache(tmp_path):
-    for factor, expected in ((2, [0, 2, 4]), (3, [0, 3, 6])):
-        code = compile(f"def times(x):\n    return x * {factor}\n", "times.py", "exec")
-        space = {}
-        exec(code, space)
-        ds = hr.range(3).map(space["times"], python=True).cache(tmp_path / "kept")
-        assert [int(x) for x in ds] == expected
-    for version, add in (("a", 1), ("b", 2)):  # what the function calls is the user's to tell
+FACTOR = 1
 
-        def f(x, add=add):
-            return x + add
 
-        ds = hr.range(3).map(f, python=True).cache(tmp_path / "kept", version=version)
-        assert [int(x) for x in ds] == [add, add + 1, add + 2]
+def test_another_function_is_another_cache(tmp_path):
+    def kept(function, **options):
+        return [int(x) for x in hr.range(3).map(function, python=True).cache(tmp_path / "kept", **options)]
+
+    def with_closure(k):
+        return lambda x: x * k
+
+    def with_default(k):
+        def function(x, k=k):
+            return x + k
+
+        return function
+
+    class Adds:
+        def __init__(self, k):
+            self.k = k
+
+        def __call__(self, x):
+            return x + self.k
+
+        def method(self, x):
+            return x - self.k
+
+    def by_global(x):
+        return x * FACTOR
+
+    global FACTOR  # noqa: PLW0603
+    for k in (2, 3):
+        FACTOR = k
+        assert kept(with_closure(k)) == [0, k, 2 * k]
+        assert kept(with_default(k)) == [k, k + 1, k + 2]
+        assert kept(Adds(k)) == [k, k + 1, k + 2]
+        assert kept(Adds(k).method) == [-k, 1 - k, 2 - k]
+        assert kept(functools.partial(operator.add, k)) == [k, k + 1, k + 2]
+        assert kept(by_global) == [0, k, 2 * k]
+        stream = iter([k])
+        with pytest.raises(ValueError, match=r"uses a list_iterator.*give version="):
+            kept(lambda x, stream=stream: x)
+        assert kept(lambda x, stream=stream, k=k: x * k, version=str(k)) == [0, k, 2 * k]
+    names = len(list((tmp_path / "kept").glob("*.data")))
+    assert kept(with_closure(2)) == [0, 2, 4] and len(list((tmp_path / "kept").glob("*.data"))) == names
+
+
+def test_other_data_of_the_same_names_and_sizes_are_other_data(tmp_path):
+    def write(folder, first):
+        hr.from_arrays({"x": np.arange(first, first + 4)}).write(
+            tmp_path / folder / "data.arrow", overwrite=True
+        )
+
+    def kept(folder):
+        return [int(s["x"]) for s in hr.read(tmp_path / folder / "data.arrow").cache(tmp_path / "kept")]
+
+    for folder, first in (("a", 0), ("b", 50)):
+        (tmp_path / folder).mkdir()
+        write(folder, first)
+    assert kept("a") == [0, 1, 2, 3] and kept("b") == [50, 51, 52, 53]
+    write("a", 70)
+    assert kept("a") == [70, 71, 72, 73] and kept("b") == [50, 51, 52, 53]
+
+
+def test_an_image_that_is_replaced_is_another_one(photos, tmp_path):
+    def kept():
+        ds = hr.read_images(photos / "cat").map(lambda s: ops.decode_image(s.image))
+        return [image.tobytes() for image in ds.cache(tmp_path / "kept")]
+
+    before = kept()
+    (photos / "cat" / "0.jpg").write_bytes((photos / "dog" / "0.jpg").read_bytes())
+    after = kept()
+    assert after[0] != before[0] and after[1:] == before[1:]
+
+
+def test_items_of_a_sequence_want_a_version(tmp_path):
+    with pytest.raises(ValueError, match="cache: nobody can tell whether the items of a Python sequence"):
+        hr.from_dataset([1, 2]).cache(tmp_path / "kept")
+    for version, items in (("a", [1, 2]), ("b", [3, 4])):
+        assert [int(x) for x in hr.from_dataset(items).cache(tmp_path / "kept", version=version)] == items
 
 
 def test_damage_and_a_cut_cost_only_their_elements(counted, tmp_path):

@@ -30,8 +30,8 @@ std::optional<Program> batched(const Program& program, const Schema& incoming) {
   return *out;
 }
 
-// Whether samples leave it with the work that makes them. After what only hands them on, a map is work of its own
-// and stands in the state: there it stays.
+// Whether samples leave it with the work that makes them. After what only hands them on, a map is work of its
+// own and stands in the state: there it stays.
 bool makes_samples(const Node& node) {
   if (node.indexed || node.as<Map>() || node.as<Filter>() || node.as<Unbatch>() || gathers(node)) return true;
   const auto* on_error = node.as<OnError>();

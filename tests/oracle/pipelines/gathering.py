@@ -31,8 +31,13 @@ def window(p: Pipeline, c: Choices) -> Pipeline:
     return made.with_sizes(lambda n: max(0, -(-(n - reach) // shift)))
 
 
+def has_rows_together(p: Pipeline) -> bool:
+    """All fields have as many rows: what was zipped to batches may have others, which we refuse."""
+    return all(leaf.shape for _, leaf in leaves(p.element)) and ".zip(" not in p.ours
+
+
 @verb(
-    lambda p: is_stream_of_elements(p) and p.batched > 0 and all(leaf.shape for _, leaf in leaves(p.element)),
+    lambda p: is_stream_of_elements(p) and p.batched > 0 and has_rows_together(p),
     needs=("rebatch",),
 )
 def rebatch(p: Pipeline, c: Choices) -> Pipeline:
@@ -137,7 +142,7 @@ def take_while(p: Pipeline, c: Choices) -> Pipeline:
         and not p.element.shape
         and p.element.dtype in {"int32", "int64", "bytes", "str"}
     ),
-    often=3,
+    often=6,
     needs=("unique",),
 )
 def unique(p: Pipeline, c: Choices) -> Pipeline:

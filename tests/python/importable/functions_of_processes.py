@@ -51,6 +51,10 @@ def die_at_four(x):
     return x
 
 
+def deep_at_two(x):
+    return np.zeros((1,) * (12 if x == 2 else 3))
+
+
 def slow(x):
     time.sleep(0.05)
     return {"pid": os.getpid(), "x": x}
