@@ -48,10 +48,10 @@ test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 	$(PYTHON) -m pytest -q || status=1; \
 	exit $$status
 
-ORACLE_PIPELINES ?= 3000
+ORACLE_PIPELINES ?= 400
 ORACLE_SEED ?= 1
 .PHONY: oracle
-oracle: build $(ORACLE_READY)  ## ORACLE_PIPELINES (3000) random pipelines beside tf.data, and what else needs TensorFlow or Grain
+oracle: build $(ORACLE_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and what else needs TensorFlow or Grain
 	HEADRACE_TENSORFLOW_PYTHON=$(abspath .oracle/bin/python) HEADRACE_ORACLE_PIPELINES=$(ORACLE_PIPELINES) \
 	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q tests/oracle/pipelines tests/oracle/test_tensorflow.py tests/oracle/test_grain.py
 

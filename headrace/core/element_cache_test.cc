@@ -11,7 +11,7 @@ namespace {
 
 BufferPtr buffer_of(const std::vector<std::byte>& bytes) {
   MutableBufferPtr out = HeapBuffer::make(bytes.size());
-  std::memcpy(out->mutable_data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(out->mutable_data(), bytes.data(), bytes.size());
   return out;
 }
 

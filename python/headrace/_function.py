@@ -169,7 +169,7 @@ class _Identity:
             return
         self._seen.add(id(value))
         self._text(f"{type(value).__module__} {type(value).__qualname__}")
-        call = getattr(type(value), "__call__", None)
+        call: object = vars(type(value)).get("__call__")
         if isinstance(call, types.FunctionType):
             self._function(call, name)
         self.add(vars(value), name)

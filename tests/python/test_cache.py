@@ -135,9 +135,7 @@ def test_what_stands_in_for_another_is_kept_as_itself(where):
             assert made(kept().shuffle(seed=5).at_epoch(epoch)) == [
                 alone[x] for x, _, _ in made(kept().shuffle(seed=5).at_epoch(epoch))
             ]
-            assert {row for row in made(kept().shuffle(seed=5).options(workers=workers))} == set(
-                alone.values()
-            )
+            assert set(made(kept().shuffle(seed=5).options(workers=workers))) == set(alone.values())
 
 
 def test_too_little_memory_is_an_error_with_both_figures():
