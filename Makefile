@@ -45,7 +45,7 @@ demo: build  ## write a sample data set, inspect it, run one epoch and ten steps
 test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 	@set -o pipefail; status=0; \
 	ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) | grep -vE '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$$' || status=1; \
-	$(PYTHON) -m pytest -q || status=1; \
+	$(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines || status=1; \
 	exit $$status
 
 ORACLE_PIPELINES ?= 400
