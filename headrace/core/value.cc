@@ -64,6 +64,11 @@ const Value* Value::find(std::string_view key) const {
   return nullptr;
 }
 
+bool Value::is_true(std::string_view key) const {
+  const Value* member = find(key);
+  return member && member->boolean() && *member->boolean();
+}
+
 void Value::set(std::string_view key, Value value) {
   if (is_null()) v_ = Object();
   auto& members = std::get<Object>(v_);

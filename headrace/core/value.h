@@ -43,6 +43,8 @@ class Value {
 
   // Member of an object, null when absent or when this is no object.
   const Value* find(std::string_view key) const;
+  // Whether the member is there, and true.
+  bool is_true(std::string_view key) const;
   // Set a member; turns null into an object. REQUIRES: null or object.
   void set(std::string_view key, Value value);
 

@@ -96,11 +96,6 @@ Status check_ours(const std::string& target) {
   return {};
 }
 
-bool is_true(const Value& object, std::string_view key) {
-  const Value* found = object.find(key);
-  return found && found->boolean() && *found->boolean();
-}
-
 bool is_journal(std::string_view text) {
   const auto head = Value::parse(text.substr(0, text.find('\n')));
   return head.ok() && head->find(kMark);
@@ -381,10 +376,10 @@ Status UnfinishedDataset::remove_old_companions() const {
 // The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
 // goes. The old data set lies in our folder now, and goes with it.
 Status UnfinishedDataset::end_commit(const Value& committing) {
-  const bool is_file = is_true(committing, "is_file");
-  const bool replaced_file = is_true(committing, "replaces_file");
+  const bool is_file = committing.is_true("is_file");
+  const bool replaced_file = committing.is_true("replaces_file");
   HEADRACE_TRY(sync_names(wanted_.target));
-  if (replaced_file && !is_true(committing, "is_quarantined"))
+  if (replaced_file && !committing.is_true("is_quarantined"))
     HEADRACE_TRY(remove_file(beside(wanted_.target, kQuarantineName)));
   if (replaced_file && !is_file) HEADRACE_TRY(remove_file(beside(wanted_.target, kManifestName)));
   if (is_file) {

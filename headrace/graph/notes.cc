@@ -63,22 +63,17 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
        out);
 }
 
-// Draws below a cache are made once. Functions draw when they ask for a generator.
+// Draws below a cache are made once.
 void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) note_frozen_draws(*input, out);
   const auto* map = node.as<Map>();
   if (!map) return;
-  for (const Call& call : map->program.steps) {
-    const Value params = call.op->params();
-    const Value* random = params.find("random");
-    if (!call.op->random() ||
-        (call.op->phase() == Phase::python && !(random && random->boolean() && *random->boolean())))
-      continue;
-    note(std::string(call.op->name()) +
-             " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to "
-             "draw anew",
-         out);
-  }
+  for (const Call& call : map->program.steps)
+    if (varies_by_epoch(call))
+      note(std::string(call.op->name()) +
+               " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to "
+               "draw anew",
+           out);
 }
 
 void collect(const Node& node, std::vector<std::string>& out) {

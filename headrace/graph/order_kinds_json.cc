@@ -3,20 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "headrace/graph/plan_values.h"
+
 namespace headrace {
 namespace {
-
-Result<uint64_t> natural(const Value& v, std::string_view key) {
-  HEADRACE_ASSIGN(const int64_t n, v.get_integer(key));
-  if (n < 0)
-    return invalid("plan: '" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(n));
-  return static_cast<uint64_t>(n);
-}
-
-bool flag(const Value& v, std::string_view key) {
-  const Value* f = v.find(key);
-  return f && f->boolean() && *f->boolean();
-}
 
 Result<MixStop> stop_from(const Value& v, std::string_view verb) {
   HEADRACE_ASSIGN(const std::string stop, v.get_text("stop"));
@@ -53,14 +43,14 @@ Result<Kind> window_from(const Value& v) {
   HEADRACE_ASSIGN(window.size, natural(v, "size"));
   HEADRACE_ASSIGN(window.shift, natural(v, "shift"));
   HEADRACE_ASSIGN(window.stride, natural(v, "stride"));
-  window.drop_last = flag(v, "drop_last"), window.ragged = flag(v, "ragged");
+  window.drop_last = v.is_true("drop_last"), window.ragged = v.is_true("ragged");
   return Kind(window);
 }
 
 Result<Kind> draw_from(const Value& v) {
   Draw draw;
   HEADRACE_ASSIGN(const int64_t seed, v.get_integer("seed"));
-  draw.seed = static_cast<uint64_t>(seed), draw.replacement = flag(v, "replacement");
+  draw.seed = static_cast<uint64_t>(seed), draw.replacement = v.is_true("replacement");
   if (v.find("num")) {
     HEADRACE_ASSIGN(draw.count, natural(v, "num"));
   }
@@ -78,7 +68,7 @@ Result<std::optional<Kind>> order_kind_from(const std::string& verb, const Value
   if (verb == "mix") return some(mix_from(v));
   if (verb == "window") return some(window_from(v));
   if (verb == "sample") return some(draw_from(v));
-  if (verb == "sort_by") return std::optional<Kind>(SortBy{flag(v, "descending")});
+  if (verb == "sort_by") return std::optional<Kind>(SortBy{v.is_true("descending")});
   if (verb == "choose") {
     HEADRACE_ASSIGN(const MixStop stop, stop_from(v, verb));
     return std::optional<Kind>(Choose{stop});

@@ -5,6 +5,7 @@
 
 #include "headrace/formats/open.h"
 #include "headrace/graph/order_kinds_json.h"
+#include "headrace/graph/plan_values.h"
 
 namespace headrace {
 namespace {
@@ -124,18 +125,6 @@ struct ToValue {
   void operator()(const OnError& e) { out.set("policy", kPolicy[static_cast<size_t>(e.policy)]); }
 };
 
-Result<uint64_t> natural(const Value& v, std::string_view key) {
-  HEADRACE_ASSIGN(const int64_t n, v.get_integer(key));
-  if (n < 0)
-    return invalid("plan: '" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(n));
-  return static_cast<uint64_t>(n);
-}
-
-bool flag(const Value& v, std::string_view key) {
-  const Value* f = v.find(key);
-  return f && f->boolean() && *f->boolean();
-}
-
 Result<std::vector<int>> ints(const Value* list, std::string_view what) {
   if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
   std::vector<int> out;
@@ -203,8 +192,8 @@ Result<Kind> group_from(const Value& v, Program program, bool by_length, const S
   } else {
     HEADRACE_ASSIGN(group.sizes, naturals(v.find("sizes"), "sizes"));
   }
-  group.batch.drop_last = flag(v, "drop_last"), group.batch.ragged = flag(v, "ragged");
-  group.pad_to_boundary = flag(v, "pad_to_boundary");
+  group.batch.drop_last = v.is_true("drop_last"), group.batch.ragged = v.is_true("ragged");
+  group.pad_to_boundary = v.is_true("pad_to_boundary");
   HEADRACE_ASSIGN(group.batch.padding,
                   padding_of(v, rows, by_length ? "bucket_by_length" : "group_by_window"));
   return Kind(std::move(group));
@@ -220,7 +209,7 @@ Result<Kind> pack_from(const Value& v) {
   if (const Value* fill = v.find("fill"); fill && fill->list()) pack.fill = *fill->list();
   HEADRACE_ASSIGN(pack.bins, natural(v, "bins"));
   HEADRACE_ASSIGN(pack.most, natural(v, "most"));
-  pack.drop_last = flag(v, "drop_last");
+  pack.drop_last = v.is_true("drop_last");
   return Kind(std::move(pack));
 }
 
@@ -320,7 +309,7 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   if (verb == "batch" || verb == "padded_batch") {
     HEADRACE_ASSIGN(const uint64_t size, natural(v, "size"));
     HEADRACE_ASSIGN(std::optional<Padding> padding, padding_of(v, inputs[0]->schema, verb));
-    return Kind(Batch{size, flag(v, "drop_last"), flag(v, "ragged"), std::move(padding)});
+    return Kind(Batch{size, v.is_true("drop_last"), v.is_true("ragged"), std::move(padding)});
   }
   if (verb == "cache") {
     Cache cache;

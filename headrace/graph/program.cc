@@ -160,6 +160,10 @@ void append_steps(Program& out, const Program& program, std::vector<int>& value_
 
 }  // namespace
 
+bool varies_by_epoch(const Call& call) {
+  return call.op->phase() == Phase::python ? call.op->params().is_true("random") : call.op->random();
+}
+
 Program compose(const Program& first, const Program& second) {
   Program out;
   out.input_fields = first.input_fields;

@@ -46,6 +46,10 @@ struct Program {
   bool is_identity() const { return steps.empty(); }
 };
 
+// Whether another epoch has other values of it: operators that draw. A Python function may call such, but
+// mostly does not, so it counts when it asks for a generator.
+bool varies_by_epoch(const Call& call);
+
 // Appends checked steps. Not for sharing between threads.
 class ProgramBuilder final : public Builder {
  public:

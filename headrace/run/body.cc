@@ -67,8 +67,7 @@ bool Body::keeps(const Status& status, size_t link) const {
 
 Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
                          const std::string& where) const {
-  std::vector<Operand> fields;
-  for (const Tensor& field : sample.fields) fields.push_back({field.view(), &field});
+  const std::vector<Operand> fields = operands_of(sample.fields);
   std::vector<Tensor> made(programs.back().outputs.size());
   Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id, true}, {}, made);
   if (!status.ok()) return std::move(status).after(": " + where + evaluator.failed_at());

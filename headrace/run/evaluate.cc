@@ -15,6 +15,23 @@ uint64_t thread_cpu_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+std::vector<Operand> operands_of(std::span<const Tensor> fields) {
+  std::vector<Operand> out;
+  out.reserve(fields.size());
+  for (const Tensor& field : fields) out.push_back({field.view(), &field});
+  return out;
+}
+
+std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
+  std::shared_ptr<const void> out;
+  for (const Program& program : programs)
+    for (const Call& call : program.steps) {
+      if (call.op->phase() != Phase::python) return nullptr;
+      if (!out) out = call.op->hold();
+    }
+  return out;
+}
+
 Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
   const Pool::Ledger ledger = pool.ledger();
   std::string text = std::string(what) + ": wants " + std::to_string(wanted) +

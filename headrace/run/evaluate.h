@@ -17,6 +17,12 @@ struct Operand {
   const Tensor* owner = nullptr;
 };
 
+std::vector<Operand> operands_of(std::span<const Tensor> fields);
+
+// What makes the programs cheaper from sample to sample while it is held, on this thread: where they are
+// nothing but functions of an interpreter, its lock. Else null.
+std::shared_ptr<const void> hold_for(std::span<const Program> programs);
+
 // Who a sample is to operators, to the id field and to the validity mask.
 struct Identity {
   SampleId id;

@@ -180,13 +180,7 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
   if (!leaf.source || !leaf.replaces.empty() || !leaf.caches.empty() ||
       (part.blocks.empty() && !leaf.source->resident()))
     return nullptr;
-  std::shared_ptr<const void> out;
-  for (const Program& program : leaf.programs)
-    for (const Call& call : program.steps) {
-      if (call.op->phase() != Phase::python) return nullptr;
-      if (!out) out = call.op->hold();
-    }
-  return out;
+  return hold_for(leaf.programs);
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {

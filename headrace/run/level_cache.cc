@@ -17,12 +17,6 @@ bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
   return true;
 }
 
-std::vector<Operand> operands_of(const std::vector<Tensor>& fields) {
-  std::vector<Operand> out;
-  for (const Tensor& field : fields) out.push_back({field.view(), &field});
-  return out;
-}
-
 }  // namespace
 
 Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,

@@ -61,10 +61,8 @@ Status LevelBody::run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evalu
     return status;
   }
   evaluator.begin();
-  std::vector<Operand> operands;
-  for (const Tensor& field : fields) operands.push_back({field.view(), &field});
   const auto mark = evaluator.scratch().mark();
-  Status status = evaluator.run_or_pass(leaf.programs, leaf.incoming, operands, who, slots, out);
+  Status status = evaluator.run_or_pass(leaf.programs, leaf.incoming, operands_of(fields), who, slots, out);
   evaluator.scratch().reset(mark);
   return status;
 }

@@ -80,16 +80,6 @@ class ScanFeeder final : public OneChild {
   uint64_t again_ = 0;  // after restore(): elements to be made once more, which were handed out
 };
 
-// A program of nothing but functions of an interpreter takes its lock once for all samples.
-std::shared_ptr<const void> hold(const Program& program) {
-  std::shared_ptr<const void> out;
-  for (const Call& call : program.steps) {
-    if (call.op->phase() != Phase::python) return nullptr;
-    if (!out) out = call.op->hold();
-  }
-  return out;
-}
-
 }  // namespace
 
 StreamPtr scan_feeder(StreamPtr child, std::vector<Tensor> initial) {
@@ -106,7 +96,7 @@ Result<bool> ScanBody::admit(Ticket& ticket, size_t, Pool&) const {
 // stream after those before it.
 RowStatus ScanBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   auto& turn = *static_cast<ScanTurn*>(ticket.item.turn.get());
-  const std::shared_ptr<const void> held = hold(program_);
+  const std::shared_ptr<const void> held = hold_for({&program_, 1});
   std::vector<Tensor> carried = turn.carried;
   Status failure;
   ticket.outputs.clear(), ticket.ends.clear();

@@ -13,11 +13,6 @@ namespace {
 
 constexpr uint64_t kWait = 50;  // ms between two calls of progress, at least
 
-bool is_true(const Value& object, std::string_view key) {
-  const Value* found = object.find(key);
-  return found && found->boolean() && *found->boolean();
-}
-
 const Source* first_source(const Node& node) {
   if (const auto* read = node.as<Read>()) return read->source.get();
   return node.inputs.empty() ? nullptr : first_source(*node.inputs[0]);
@@ -186,7 +181,7 @@ class Copying {
     const std::optional<Value> after = writer_->skip_finished();
     if (!after) return false;
     progress_.samples = writer_->position();
-    if (after->is_null() || is_true(*after, "finished")) return true;
+    if (after->is_null() || after->is_true("finished")) return true;
     HEADRACE_TRY(samples_.go_on_from(*after));
     return false;
   }

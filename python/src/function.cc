@@ -104,8 +104,7 @@ FunctionInfo function_info(const Value& params) {
   out.label = out.slot;
   out.input = unwrap(params.get_text("input"));
   out.output = unwrap(params.get_text("output"));
-  const Value* random = params.find("random");
-  out.random = random && random->boolean() && *random->boolean();
+  out.random = params.is_true("random");
   const Value* where = params.find("python");
   out.processes = where && where->text() && *where->text() == "processes";
   const Value* outputs = params.find("outputs");

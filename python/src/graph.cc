@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "errors.h"
 #include "function.h"
 #include "headrace/graph/plan_json.h"
@@ -163,24 +165,13 @@ NodePtr without_order(const NodePtr& node) {
   return made ? made : node;
 }
 
-// Whether another epoch has other elements or another order: shuffles, and operators that draw. A Python
-// function may call such, but mostly does not, so it counts when it asks for a generator.
+// Whether another epoch has other elements or another order.
 bool varies_by_epoch(const Node& node) {
-  const auto draws = [](const Program& program) {
-    for (const Call& call : program.steps) {
-      const Value params = call.op->params();
-      const Value* random = params.find("random");
-      if (call.op->name() == kFunctionOp ? random && random->boolean() && *random->boolean()
-                                         : call.op->random())
-        return true;
-    }
-    return false;
-  };
   if (node.as<Shuffle>() || node.as<Draw>()) return true;
-  if (const Program* program = program_of(node.kind); program && draws(*program)) return true;
-  for (const NodePtr& input : node.inputs)
-    if (varies_by_epoch(*input)) return true;
-  return false;
+  const auto call_varies = [](const Call& call) { return headrace::varies_by_epoch(call); };
+  const Program* program = program_of(node.kind);
+  return (program && std::ranges::any_of(program->steps, call_varies)) ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return varies_by_epoch(*input); });
 }
 
 // What the formats say of the data, one object a read, in the order of the reads.
