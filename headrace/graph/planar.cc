@@ -303,7 +303,7 @@ Program composed(const Run& run) {
 void note_chains_cut_below(const Run& run, std::set<std::string>& notes) {
   const Node* node = run.nodes.back()->input().get();
   const Node* border = nullptr;
-  for (; node->inputs.size() == 1 && !node->as<Map>() && !gathers(*node) && !node->as<Unbatch>();
+  for (; node->inputs.size() == 1 && !node->as<Map>() && node->schema == node->input()->schema;
        node = node->input().get())
     if (!moves_indices(*node)) border = node;  // the lowest: those above it are what they are because of it
   if (!border || !node->as<Map>()) return;

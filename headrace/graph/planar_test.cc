@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "headrace/formats/arrays/arrays.h"
+#include "headrace/graph/node.h"
+
 namespace headrace {
 namespace {
 
@@ -148,6 +151,26 @@ TEST(Planar, TheSecondResamplingIsOutside) {
   Writer w;
   const Planar planar(w.finish({w.crop(w.crop(w.decode()))}));
   EXPECT_EQ(planar.steps(), "decode_image.0 random_resized_crop.1 decode_resampled.0 random_resized_crop.2");
+}
+
+// A program between maps that makes other fields: the maps beyond it have nothing to do with those above.
+TEST(Planar, AScanBetweenMapsEndsTheRun) {
+  const auto map_of = [](const NodePtr& input, const std::vector<std::string>& names) {
+    ProgramBuilder builder(input->schema, "");
+    std::vector<int> outputs;
+    for (const std::string& name : names) outputs.push_back(*builder.field(name));
+    return *make_node(Map{*builder.finish(names, outputs)}, {input});
+  };
+  const NodePtr numbers = *make_node(Read{*range_source(0, 4)}, {});
+  const NodePtr below = map_of(numbers, numbers->schema.names);
+  const Tensor state = scalar(int64_t{0});
+  ProgramBuilder builder(scan_schema({&state, 1}, below->schema), "");
+  const int carried = *builder.field("state/0"), number = *builder.field(numbers->schema.names[0]);
+  const Program scan = *builder.finish({"state/0", "a", "b", "c"}, {carried, number, number, number});
+  const NodePtr scanned = *make_node(Scan{scan, {state}}, {below});
+  std::set<std::string> notes;
+  EXPECT_EQ(with_planar_chains(map_of(scanned, {"c"}), notes)->schema.names, std::vector<std::string>{"c"});
+  EXPECT_TRUE(notes.empty());
 }
 
 }  // namespace
