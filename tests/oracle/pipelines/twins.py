@@ -132,8 +132,10 @@ def zipped(dataset: Dataset, other: Dataset) -> Dataset:
 
 
 def chosen(dataset: Dataset, other: Dataset, choice: list[int], ends: bool) -> Dataset:
+    """Its elements anew: theirs forgets their shapes, and concatenate then refuses it."""
     order = Dataset.from_tensor_slices(tf.constant(choice, tf.int64))
-    return Dataset.choose_from_datasets([dataset, other], order, stop_on_empty_dataset=ends)
+    made = list(quick(Dataset.choose_from_datasets([dataset, other], order, stop_on_empty_dataset=ends)))
+    return listed(made) if made else dataset.take(0)
 
 
 def interleaved(dataset: Dataset, others: list[Dataset], cycle: int, block: int) -> Dataset:
