@@ -125,6 +125,7 @@ template <class Operation> struct OfTwo {
   static constexpr std::string_view name = Operation::name_of_two, doc = Operation::doc_of_two;
   static constexpr std::tuple<> fields{};
   static constexpr std::array inputs{std::string_view("x"), std::string_view("y")};
+  static constexpr bool elementwise = true;
 
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_TRY(check_numeric(in[0]));

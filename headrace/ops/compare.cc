@@ -91,6 +91,7 @@ template <class Comparison> struct OfTwo {
   static constexpr std::string_view name = Comparison::name_of_two, doc = Comparison::doc_of_two;
   static constexpr std::tuple<> fields{};
   static constexpr std::array inputs{std::string_view("x"), std::string_view("y")};
+  static constexpr bool elementwise = true;
 
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_TRY(check_comparable(in[0]));

@@ -14,12 +14,45 @@ bool is_data_error(const Status& status) {
 Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
+  if (ticket.rows_made) return {};
   for (auto& row : ticket.row_outputs) {
     for (Sample& sample : row) ticket.outputs.push_back(std::move(sample));
     ticket.ends.push_back(ticket.outputs.size());
   }
   ticket.row_outputs.clear();
   return {};
+}
+
+// A window of samples that each hold all that were made with them would hold several times its bytes.
+size_t Body::most_together() const { return is_held ? 128 : 4096; }
+
+void Body::allow_together() {
+  const auto* unbatch = chain.empty() ? nullptr : std::get_if<UnbatchLink>(&chain[0]);
+  if (!unbatch) return;
+  Schema row = unbatch->schema;
+  for (TensorSpec& spec : row.specs) {
+    if (is_text(spec.dtype) || spec.shape.rank() == 0) return;
+    spec.shape = spec.shape.without_front();
+  }
+  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together());
+}
+
+bool Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const {
+  if (!together_ || batch.failure) return false;
+  const Schema& row = together_->incoming();
+  const int64_t count = batch.fields[0].shape[0];
+  for (size_t f = 0; f < batch.fields.size(); ++f) {
+    const Tensor& field = batch.fields[f];
+    if (field.is_ragged() || !(field.shape == row.specs[f].shape.with_front(count))) return false;
+  }
+  Rows rows{batch.fields, nullptr};
+  auto names = std::make_shared<std::vector<SampleName>>();
+  name_rows({batch.id, batch.shown_id}, count, *names);
+  rows.names = std::move(names);
+  std::vector<uint64_t> ends;
+  if (!together_->run(rows, ends, evaluator).ok()) return false;
+  ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
+  return true;
 }
 
 Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
@@ -121,6 +154,7 @@ Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
 RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const Sample& sample = ticket.item.samples[0];
+  if (unbatch_together(sample, ticket, evaluator)) return {};
   const std::string where = "sample " + std::to_string(sample.id.index);
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
@@ -134,20 +168,50 @@ Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
 
 RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
-  Sample out;
-  out.id = ticket.item.samples[0].id;
-  out.shown_id = ticket.item.samples[0].shown_id;
-  for (const Sample& sample : ticket.item.samples)
-    if (sample.failure) return {*sample.failure, 0};
+  bool in_slots = true;
+  for (size_t f = 0; f < row_schema_.size(); ++f) in_slots = in_slots && has_slots(batch_, row_schema_, f);
+  if (!in_slots) ticket.item.part();
+  auto batch = ticket.item.ranges.empty() ? of_samples(ticket.item, evaluator)
+                                          : of_ranges(ticket.item.ranges, evaluator);
+  if (!batch.ok()) return {batch.status(), 0};
+  if (unbatch_together(*batch, ticket, evaluator)) return {};
+  return {follow(*std::move(batch), 0, evaluator, "a batch", ticket.row_outputs[0]), 0};
+}
+
+Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) const {
+  Sample out{item.samples[0].id, item.samples[0].shown_id, {}, nullptr};
+  for (const Sample& sample : item.samples)
+    if (sample.failure) return *sample.failure;
   std::vector<Tensor> rows;
   for (size_t f = 0; f < row_schema_.size(); ++f) {
     rows.clear();
-    for (const Sample& sample : ticket.item.samples) rows.push_back(sample.fields[f]);
-    auto column = collate(rows, batch_, row_schema_, f, evaluator, static_cast<int64_t>(ticket.item.first));
-    if (!column.ok()) return {column.status(), 0};
-    out.fields.push_back(*std::move(column));
+    for (const Sample& sample : item.samples) rows.push_back(sample.fields[f]);
+    HEADRACE_ASSIGN(Tensor column,
+                    collate(rows, batch_, row_schema_, f, evaluator, static_cast<int64_t>(item.first)));
+    out.fields.push_back(std::move(column));
   }
-  return {follow(std::move(out), 0, evaluator, "a batch", ticket.row_outputs[0]), 0};
+  return out;
+}
+
+Result<Sample> GroupBody::of_ranges(std::span<const RowRange> ranges, Evaluator& evaluator) const {
+  const SampleName& name = (*ranges[0].rows->names)[ranges[0].first];
+  Sample out{name.id, name.shown_id, {}, nullptr};
+  size_t count = 0;
+  for (const RowRange& range : ranges) count += range.count;
+  for (size_t f = 0; f < row_schema_.size(); ++f) {
+    const TensorSpec& row = row_schema_.specs[f];
+    const size_t stride = row.size_bytes();
+    HEADRACE_ASSIGN(
+        Tensor column,
+        evaluator.allocate({row.dtype, row.shape.with_front(static_cast<int64_t>(count))}, Use::slot));
+    std::byte* to = const_cast<Buffer*>(column.buffer.get())->mutable_data();
+    for (const RowRange& range : ranges) {
+      std::memcpy(to, range.rows->columns[f].view().data + range.first * stride, range.count * stride);
+      to += range.count * stride;
+    }
+    out.fields.push_back(std::move(column));
+  }
+  return out;
 }
 
 }  // namespace headrace

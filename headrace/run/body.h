@@ -8,26 +8,15 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "headrace/run/evaluate.h"
 #include "headrace/run/fetch.h"
+#include "headrace/run/links.h"
 #include "headrace/run/ticket.h"
+#include "headrace/run/together.h"
 
 namespace headrace {
-
-struct FilterLink {
-  Program predicate;
-};
-struct UnbatchLink {
-  Schema schema;
-};  // of the incoming sample
-struct SkipLink {};  // on_error("skip"): failed samples end here
-struct KeyLink {
-  Program program;
-};  // appends its outputs to the sample, for the verb that follows
-using Link = std::variant<std::vector<Program>, FilterLink, UnbatchLink, SkipLink, KeyLink>;
 
 // A failure and the row it belongs to.
 struct RowStatus {
@@ -58,9 +47,13 @@ class Body {
   // written: a state adds to it, and does not depend on how many rows an item had.
   virtual bool counts_rows() const { return takes_positions(); }
 
+  // Once the chain is whole and before the first ticket: small samples may go through it together.
+  virtual void allow_together();
+
   std::vector<Link> chain;
   bool keep_failures =
       false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
+  bool is_held = false;  // somebody holds many of its samples, each for a time of its own
 
  protected:
   // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages.
@@ -72,12 +65,22 @@ class Body {
                      const std::string& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
                      const std::string& where, std::vector<Sample>& out) const;
+  // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
+  bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
+  size_t most_together() const;  // bytes of a sample
+
+ private:
+  std::unique_ptr<const Together> together_;  // for the rows of an unbatch that stands first
 };
 
 class LevelBody final : public Body {
  public:
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
   Status prepare(Counters& counters);  // open resident sources; before the first ticket
+  void allow_together() override;
+  // Elements of an item, where it is not a batch.
+  void set_block(uint64_t block) { block_ = block; }
+  const uint64_t& block() const { return block_; }
   // Large bytes that nothing is done with may be those of mapped files. Before the first ticket; REQUIRES:
   // whoever takes them checks them.
   void allow_maps() { maps_ = true; }
@@ -123,6 +126,9 @@ class LevelBody final : public Body {
   Status check_fits(const Ticket& ticket, const Pool& pool) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(const Level& level, const Part& part, std::span<const MutView> slots) const;
+  bool gather_incoming(const Level& level, const Schema& schema, const Part& part,
+                       std::span<const MutView> slots) const;
+  bool run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;
@@ -164,7 +170,9 @@ class LevelBody final : public Body {
   std::shared_ptr<const Level> level_;
   Level::Start outer_, rows_;
   std::shared_ptr<Fetcher> fetcher_;
-  std::vector<BlockPtr> resident_;  // by ordinal of the leaf; null for what is read
+  std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
+  std::unique_ptr<const Together> together_;  // for elements
+  uint64_t block_ = 1;
   bool makes_batches_ = false, maps_ = false;
 };
 
@@ -181,6 +189,9 @@ class GroupBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
 
  private:
+  Result<Sample> of_samples(const Item& item, Evaluator& evaluator) const;
+  Result<Sample> of_ranges(std::span<const RowRange> ranges, Evaluator& evaluator) const;
+
   Batch batch_;
   Schema row_schema_;
 };

@@ -56,7 +56,7 @@ class ThreadsCrew final : public Crew {
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       asleep_.consumer = pulled == Pull::wait;
-      wake_workers();
+      if (asleep_.consumer || !executor_.has_plenty()) wake_workers();
       if (pulled != Pull::wait) {
         count_wait(begin);
         return pulled;
@@ -165,7 +165,7 @@ class VirtualCrew final : public Crew {
     while (true) {
       const Pull pulled = executor_.poll(out, failure);
       asleep_.consumer = pulled == Pull::wait;
-      wake_workers();
+      if (asleep_.consumer || !executor_.has_plenty()) wake_workers();
       if (pulled != Pull::wait) return pulled;
       while (asleep_.consumer) {
         if (step()) continue;

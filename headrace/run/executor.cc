@@ -13,8 +13,8 @@ void hand_over(const Sample& sample, Pool& pool) {
   }
 }
 
-Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring)
-    : root_(std::move(root)), pool_(std::move(pool)), ring_(ring) {
+Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible)
+    : root_(std::move(root)), pool_(std::move(pool)), ring_(ring), flexible_(flexible) {
   root_->stages(stages_);
 }
 
@@ -66,7 +66,7 @@ void Executor::pump() {
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
-      while ((admitted = (*it)->admit(ring_, *pool_)) == Stage::Admitted::yes)
+      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_) : ring_, *pool_)) == Stage::Admitted::yes)
         if ((*it)->ended()) break;
       starved_ = admitted == Stage::Admitted::no_memory;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
@@ -153,6 +153,11 @@ bool Executor::has_news() const {
   Stage* giving = root_->giving();
   if (!giving || giving->has_output()) return true;
   return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
+}
+
+bool Executor::has_plenty() const {
+  Stage* giving = flexible_ ? root_->giving() : nullptr;
+  return giving && giving->has_plenty() && broken_.ok() && !hungry_;
 }
 
 bool Executor::take(Duty duty, Work& work) {

@@ -21,7 +21,8 @@ void hand_over(const Sample& sample, Pool& pool);
 
 class Executor {
  public:
-  Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring);
+  // `ring`: tickets under way in each stage; with `flexible`, more where they are tiny.
+  Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible);
 
   // For workers. `take` answers whether there was work; then run() without any lock, then finish().
   bool take(Duty duty, Work& work);
@@ -47,6 +48,8 @@ class Executor {
   // Whether a sleeper should look: a worker of this duty, or the consumer.
   bool has_work(Duty duty) const;
   bool has_news() const;
+  // Whether the consumer has so much left that workers may sleep on.
+  bool has_plenty() const;
 
  private:
   template <class F> void guarded(F&& step);
@@ -69,6 +72,7 @@ class Executor {
   std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;
   size_t ring_;
+  bool flexible_;
   size_t running_ = 0;            // parts in workers' hands
   std::optional<Work> hungry_;    // a part that was given back for want of memory
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element

@@ -96,7 +96,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   const uint64_t bookkeeping = saturating_mul(ticket.num_rows, sizeof(Position) + sizeof(Part) / grain);
   if (bookkeeping > pool.ledger().budget)
     return over_budget(bookkeeping, pool, "batch: the bookkeeping of its rows");
-  if (!ticket.batch) ticket.row_outputs.resize(ticket.num_rows);
+  if (!ticket.batch && together_) grain = std::max<size_t>(1, ticket.num_rows);
+  if (!ticket.batch) ticket.row_outputs.resize(together_ ? 0 : ticket.num_rows);
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
@@ -149,10 +150,18 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
 // Rows of resident sources that go through no program: one copy for each run of one source.
 bool LevelBody::gather(const Level& level, const Part& part, std::span<const MutView> slots) const {
   for (const LeafPlan& leaf : level.leaves)
-    if (!leaf.programs.empty() || !leaf.caches.empty() || leaf.rows || !leaf.resident()) return false;
+    if (!leaf.programs.empty()) return false;
+  return gather_incoming(level, level.schema, part, slots);
+}
+
+// What reaches the programs of a level, whose leaves all are of this schema.
+bool LevelBody::gather_incoming(const Level& level, const Schema& schema, const Part& part,
+                                std::span<const MutView> slots) const {
+  for (const LeafPlan& leaf : level.leaves)
+    if (!leaf.caches.empty() || leaf.rows || !leaf.resident()) return false;
   if (!part.zipped.empty()) return gather_zipped(level, part, slots);
   for (size_t f = 0; f < slots.size(); ++f)
-    if (!slots[f].data || !level.schema.specs[f].is_static()) return false;
+    if (!slots[f].data || !schema.specs[f].is_static()) return false;
   std::vector<uint64_t> indices;
   for (size_t i = 0; i < part.count;) {
     const LeafPlan& leaf = level.leaves[part.at[i].leaf];
@@ -163,7 +172,7 @@ bool LevelBody::gather(const Level& level, const Part& part, std::span<const Mut
       indices.push_back(leaf.source->place(part.at[end].index).row);
     const Block& block = *resident_[leaf.ordinal];
     for (size_t f = 0; f < slots.size(); ++f) {
-      const size_t row_bytes = level.schema.specs[f].size_bytes();
+      const size_t row_bytes = schema.specs[f].size_bytes();
       if (!block.gather(indices, static_cast<int>(f), slots[f].data + (part.first + i) * row_bytes))
         return false;
     }
@@ -183,7 +192,58 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
   return hold_for(leaf.programs);
 }
 
+void LevelBody::allow_together() {
+  Body::allow_together();
+  const std::vector<LeafPlan>& leaves = level_->leaves;
+  const auto is_plain = [](const Level& level) {
+    return std::ranges::all_of(level.leaves, [&](const LeafPlan& leaf) {
+      return leaf.resident() && leaf.source && leaf.programs.empty() && leaf.caches.empty();
+    });
+  };
+  if (leaves.size() != 1 && !is_plain(*level_)) return;
+  const LeafPlan& leaf = leaves[0];
+  if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
+  for (const auto& input : leaf.zipped)
+    if (!is_plain(*input)) return;
+  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together());
+  constexpr uint64_t kBytes = 64 << 10;  // of a ticket, to stay in the caches
+  if (together_)
+    block_ = std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, 1024);
+}
+
+bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const {
+  evaluator.begin();
+  const Schema& schema = together_->incoming();
+  Rows rows;
+  std::vector<MutView> slots;
+  for (const TensorSpec& spec : schema.specs) {
+    const Shape shape = spec.shape.with_front(static_cast<int64_t>(part.count));
+    auto column = evaluator.allocate({spec.dtype, shape}, Use::ragged);
+    if (!column.ok()) return false;
+    slots.push_back({spec.dtype, shape, const_cast<Buffer*>(column->buffer.get())->mutable_data()});
+    rows.columns.push_back(*std::move(column));
+  }
+  if (!gather_incoming(*level_, schema, part, slots)) return false;
+  auto names = std::make_shared<std::vector<SampleName>>();
+  names->reserve(part.count);
+  std::vector<uint64_t> ends(part.count);
+  for (size_t i = 0; i < part.count; ++i) {
+    const Identity who = identity_of(level_->leaves[part.at[i].leaf], part.at[i]);
+    names->push_back({who.id, who.shown});
+    ends[i] = i + 1;
+  }
+  rows.names = std::move(names);
+  if (!together_->run(rows, ends, evaluator).ok()) return false;
+  ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
+  ticket.ends = std::move(ends);
+  return true;
+}
+
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  if (!ticket.batch && together_) {
+    if (run_together(ticket, part, evaluator)) return {};
+    ticket.row_outputs.resize(ticket.num_rows);
+  }
   if (ticket.batch && gather(*ticket.batch->rows, part, ticket.slots)) return {};
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   const std::shared_ptr<const void> held = hold(level, part);
@@ -360,7 +420,8 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   const std::string place = where(leaf, ticket.batch_at);
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
   ticket.outputs.clear();
-  HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
+  if (!unbatch_together(sample, ticket, evaluator))
+    HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
   ticket.rows.clear(), ticket.columns.clear();
   return {};
 }
@@ -368,6 +429,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
 // What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
 // rows.
 bool LevelBody::finish_at_once(Ticket& ticket) const {
+  if (ticket.rows_made) return true;
   if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;

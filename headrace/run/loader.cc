@@ -42,14 +42,14 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop)
+             std::shared_ptr<StopFlag> stop, bool chooses_ready)
       : plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
         stop_(std::move(stop)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
-        executor_(std::move(pipeline_.root), pool_, options_.ready),
+        executor_(std::move(pipeline_.root), pool_, options_.ready, chooses_ready),
         saver_(pipeline_.points) {
     for (size_t i = 0; i < options_.workers; ++i) cpu_.push_back(make_worker());
     for (size_t i = 0; i < options_.io; ++i) io_.push_back(make_worker());
@@ -449,6 +449,7 @@ Status check_rewrite_names(const std::set<std::string>& names) {
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
+  const bool chooses_ready = options.ready == 0;
   options = with_defaults(std::move(options));
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
@@ -460,7 +461,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop));
+                                             std::move(pool), std::move(stop), chooses_ready);
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -180,8 +180,9 @@ class Lowering {
                            : resident
                                ? kResidentBlock
                                : std::max<uint64_t>(1, kReadBlock / branches_ / samples_an_element(*made));
-    auto feeder =
-        dealt ? deal_stream(made, block, *dealt) : position_stream(made, block, &body->outer_start());
+    body->set_block(block);
+    auto feeder = dealt ? deal_stream(made, block, *dealt)
+                        : position_stream(made, &body->block(), &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));
   }
@@ -241,6 +242,7 @@ class Lowering {
   }
   Made lower(const Node& node, const GroupBy& group) {
     HEADRACE_ASSIGN(StreamPtr child, keyed(node, group.program));
+    note_held(*child);
     return stage(group_by_stream(std::move(child), group),
                  std::make_unique<GroupBody>(group.batch, node.input()->schema));
   }
@@ -261,6 +263,12 @@ class Lowering {
     const std::string at = node.made_at.empty() ? "" : " (from_generator at " + node.made_at + ")";
     return in_turn(generate_feeder(), std::make_unique<GenerateBody>(generate, at));
   }
+  // A verb above holds samples of it, and hands them out in an order of its own.
+  static void note_held(Stream& stream) {
+    std::vector<Stage*> below;
+    stream.stages(below);
+    for (Stage* stage : below) stage->body().is_held = true;
+  }
   Made in_turn(StreamPtr feeder, std::unique_ptr<Body> body) {
     auto made = std::make_unique<Stage>(std::move(feeder), std::move(body), true);
     stage_ = nullptr, pipeline_.level = nullptr;
@@ -275,8 +283,10 @@ class Lowering {
     return linked;
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
-    return verb(
-        node, [&](StreamPtr c) { return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window); });
+    return verb(node, [&](StreamPtr c) {
+      note_held(*c);
+      return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window);
+    });
   }
   Made lower(const Node& node, const Repeat& repeat) {
     return verb(node, [&](StreamPtr c) { return repeat_stream(std::move(c), repeat.times); });
@@ -460,6 +470,11 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
         "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
         "steps; give shard(..., steps=)");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
+  if (!rewrites_off.contains("all") && !rewrites_off.contains("hoist_over_batch")) {
+    std::vector<Stage*> stages;
+    out.root->stages(stages);
+    for (Stage* stage : stages) stage->body().allow_together();
+  }
   if (out.shard && out.shard->steps) {
     out.root = steps_stream(std::move(out.root), *out.shard->steps);
     out.level = nullptr;

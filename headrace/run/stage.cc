@@ -7,19 +7,37 @@ namespace {
 
 constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
 constexpr size_t kMaxGrain = 4096;
+constexpr uint64_t kTinyNs = 20'000;  // of work on a ticket, and
+constexpr size_t kTinyBytes = size_t{64} << 10;
+
+size_t bytes_of(const Tensor& tensor) {
+  if (!tensor.is_ragged()) return tensor.view().size_bytes();
+  size_t bytes = 0;
+  for (const Tensor& row : *tensor.rows) bytes += bytes_of(row);
+  return bytes;
+}
+
+size_t bytes_of(const Ticket& ticket) {
+  size_t bytes = 0;
+  for (const Sample& sample : ticket.outputs)
+    for (const Tensor& field : sample.fields) bytes += bytes_of(field);
+  if (ticket.rows_made)
+    for (const Tensor& column : ticket.rows_made->columns) bytes += bytes_of(column);
+  return bytes;
+}
 
 }  // namespace
 
-Pull Stage::pull(Item& out, Status& failure) {
+Pull Stage::pull_many(Item& out, Status& failure, uint64_t most) {
   drop_used_up();
   for (const TicketPtr& ticket : ring_) {
     if (ticket->done && !ticket->error.ok()) {
       failure = ticket->error;
       return Pull::error;
     }
-    if (ticket->done && ticket->emitted < ticket->outputs.size()) {
+    if (ticket->done && ticket->emitted < ticket->num_outputs()) {
       out = {};
-      out.samples.push_back(std::move(ticket->outputs[ticket->emitted++]));
+      ticket->emit(out, most);
       if (ordered_ && ticket->used_up()) mark_after(*ticket);
       return Pull::item;
     }
@@ -235,6 +253,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
 void Stage::finish(Work& work) {
   const TicketPtr& ticket = work.ticket;
   if (ticket->dropped) return;
+  ticket->busy_ns += work.busy_ns;
   if (!work.result.status.ok() && work.result.row <= ticket->error_row) {
     ticket->error = std::move(work.result.status);
     ticket->error_row = work.result.row;
@@ -242,6 +261,7 @@ void Stage::finish(Work& work) {
   if (work.part == Work::kFinish) {
     ticket->done = true;
     ticket->parts.clear();
+    settle_size(*ticket);
     return;
   }
   Part& part = ticket->parts[work.part];
@@ -262,6 +282,18 @@ void Stage::part_done(const TicketPtr& ticket) {
   if (ticket->error.ok() && !body_->finish_at_once(*ticket)) return make_runnable(ticket, Work::kFinish);
   ticket->done = true;
   if (ticket->error.ok()) ticket->parts.clear();
+  settle_size(*ticket);
+}
+
+void Stage::settle_size(const Ticket& ticket) {
+  const bool tiny = ticket.busy_ns < kTinyNs && bytes_of(ticket) < kTinyBytes;
+  num_tiny_ = tiny ? num_tiny_ + 1 : 0;
+}
+
+bool Stage::has_plenty() const {
+  if (!are_tiny()) return false;
+  const auto done = std::ranges::count_if(ring_, [](const TicketPtr& ticket) { return ticket->done; });
+  return static_cast<size_t>(done) > kTinyRing / 2;
 }
 
 void Stage::settle_grain(const Work& work) {

@@ -29,7 +29,8 @@ class Stage final : public Stream {
       : feeder_(std::move(feeder)), body_(std::move(body)), ordered_(ordered) {}
 
   // Stream.
-  Pull pull(Item& out, Status& failure) override;
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override;
   void start(uint64_t epoch, uint32_t occurrence) override;
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;
@@ -53,6 +54,11 @@ class Stage final : public Stream {
   // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be
   // undone.
   bool drop_younger(const Ticket* keep);
+  // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
+  // cost more than the work.
+  size_t ring_of(size_t ring) const { return are_tiny() ? std::max(ring, kTinyRing) : ring; }
+  bool has_plenty() const;  // of what is ready, so that nobody needs to be woken for more
+
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }
   bool has_ready(uint64_t serial) const {
     return !ready_.empty() && ready_.begin()->first <= serial;
@@ -78,6 +84,9 @@ class Stage final : public Stream {
   void part_done(const TicketPtr& ticket);
   TicketPtr find(uint64_t serial) const;
   void settle_grain(const Work& work);
+  void settle_size(const Ticket& ticket);
+  static constexpr size_t kTinyRing = 32;
+  bool are_tiny() const { return num_tiny_ >= kTinyRing; }
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
@@ -86,6 +95,7 @@ class Stage final : public Stream {
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
   size_t grain_ = 1;  // rows a part; affects speed only
+  size_t num_tiny_ = 0;  // tickets one after the other that were tiny; the same
   std::map<uint64_t, uint64_t>
       resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
   Cursor after_;           // in order: the state after the last output that used up its ticket

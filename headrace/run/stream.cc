@@ -1,6 +1,7 @@
 #include "headrace/run/stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/run/one_child.h"
 
@@ -9,12 +10,12 @@ namespace {
 
 class PositionStream final : public Stream {
  public:
-  PositionStream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start)
+  PositionStream(std::shared_ptr<const Level> level, const uint64_t* block, const Level::Start* start)
       : level_(std::move(level)), block_(block), start_(start) {}
   Pull pull(Item& out, Status&) override {
     const uint64_t size = level_->size(epoch_, *start_);
     if (next_ >= size) return Pull::end;
-    out.first = next_, out.count = std::min(block_, size - next_);
+    out.first = next_, out.count = std::min(*block_, size - next_);
     out.epoch = epoch_, out.occurrence = occurrence_;
     next_ += out.count;
     return Pull::item;
@@ -28,7 +29,7 @@ class PositionStream final : public Stream {
 
  private:
   std::shared_ptr<const Level> level_;
-  uint64_t block_;
+  const uint64_t* block_;
   const Level::Start* start_;
   uint64_t next_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
@@ -37,10 +38,11 @@ class PositionStream final : public Stream {
 class TakeStream final : public OneChild {
  public:
   TakeStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
     if (taken_ == count_) return Pull::end;
-    const Pull pulled = child_->pull(out, failure);
-    taken_ += pulled == Pull::item;
+    const Pull pulled = child_->pull_many(out, failure, std::min(most, count_ - taken_));
+    if (pulled == Pull::item) taken_ += out.num_samples();
     return pulled;
   }
   void start(uint64_t epoch, uint32_t occurrence) override { taken_ = 0, child_->start(epoch, occurrence); }
@@ -58,10 +60,15 @@ class TakeStream final : public OneChild {
 class SkipStream final : public OneChild {
  public:
   SkipStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
-  Pull pull(Item& out, Status& failure) override {
-    for (; skipped_ < count_; ++skipped_)
-      if (const Pull pulled = child_->pull(out, failure); pulled != Pull::item) return pulled;
-    return child_->pull(out, failure);
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+    while (skipped_ < count_) {
+      Item passed;
+      if (const Pull pulled = child_->pull_many(passed, failure, count_ - skipped_); pulled != Pull::item)
+        return pulled;
+      skipped_ += passed.num_samples();
+    }
+    return child_->pull_many(out, failure, most);
   }
   void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
   void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
@@ -78,9 +85,10 @@ class SkipStream final : public OneChild {
 class RepeatStream final : public OneChild {
  public:
   RepeatStream(StreamPtr child, uint64_t times) : OneChild(std::move(child)), times_(times) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
     while (true) {
-      const Pull pulled = child_->pull(out, failure);
+      const Pull pulled = child_->pull_many(out, failure, most);
       if (pulled == Pull::item) empty_ = false;
       if (pulled != Pull::end) return pulled;
       if (pass_ + 1 == times_ || (times_ == 0 && empty_)) return Pull::end;
@@ -115,9 +123,11 @@ class RepeatStream final : public OneChild {
 class ConcatenateStream final : public Stream {
  public:
   explicit ConcatenateStream(std::vector<StreamPtr> children) : children_(std::move(children)) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
     for (; current_ < children_.size(); ++current_)
-      if (const Pull pulled = children_[current_]->pull(out, failure); pulled != Pull::end) return pulled;
+      if (const Pull pulled = children_[current_]->pull_many(out, failure, most); pulled != Pull::end)
+        return pulled;
     return Pull::end;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
@@ -285,23 +295,23 @@ class GroupStream final : public OneChild {
   GroupStream(StreamPtr child, uint64_t size, bool drop_last)
       : OneChild(std::move(child)), size_(size), drop_last_(drop_last) {}
   Pull pull(Item& out, Status& failure) override {
-    if (group_.empty()) mark();
-    while (group_.size() < size_) {
+    if (gathered_ == 0) mark();
+    while (gathered_ < size_) {
       Item next;
-      const Pull pulled = child_->pull(next, failure);
+      const Pull pulled = child_->pull_many(next, failure, size_ - gathered_);
       if (pulled == Pull::end) break;
       if (pulled != Pull::item) return pulled;
-      for (Sample& sample : next.samples) group_.push_back(std::move(sample));
+      gathered_ += next.num_samples();
+      group_.append(std::move(next));
     }
-    const bool give = !group_.empty() && (group_.size() == size_ || !drop_last_);
-    out = {};
-    out.samples = std::move(group_);
-    group_.clear();
+    const bool give = gathered_ > 0 && (gathered_ == size_ || !drop_last_);
+    out = std::exchange(group_, {});
+    gathered_ = 0;
     mark();
     return give ? Pull::item : Pull::end;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
-    group_.clear();
+    group_ = {}, gathered_ = 0;
     child_->start(epoch, occurrence);
     mark();
   }
@@ -318,13 +328,15 @@ class GroupStream final : public OneChild {
   }
   uint64_t size_;
   bool drop_last_;
-  std::vector<Sample> group_;
-  Cursor begin_;  // where the child stood when the group began
+  Item group_;
+  uint64_t gathered_ = 0;  // samples in it
+  Cursor begin_;           // where the child stood when the group began
 };
 
 }  // namespace
 
-StreamPtr position_stream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start) {
+StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,
+                          const Level::Start* start) {
   return std::make_unique<PositionStream>(std::move(level), block, start);
 }
 StreamPtr take_stream(StreamPtr child, uint64_t count) {

@@ -34,6 +34,11 @@ class Stream {
   virtual ~Stream() = default;
   // The next item; `wait` until work that is under way is done. After `error`, `failure` holds it.
   virtual Pull pull(Item& out, Status& failure) = 0;
+  // The same, and up to `most` samples at once where they lie side by side.
+  virtual Pull pull_many(Item& out, Status& failure, uint64_t most) {
+    (void)most;
+    return pull(out, failure);
+  }
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
@@ -43,11 +48,20 @@ class Stream {
   virtual void open_stages(std::vector<Stage*>& out) { stages(out); }
   virtual Stage* giving() { return nullptr; }           // the stage whose results come next; null: none
   virtual bool has_taken_all() const { return false; }  // nothing is left to take in
+
+ protected:
+  // pull() for those that have a pull_many() of their own.
+  Pull pull_one(Item& out, Status& failure) {
+    const Pull pulled = pull_many(out, failure, 1);
+    if (pulled == Pull::item) out.part();
+    return pulled;
+  }
 };
 using StreamPtr = std::unique_ptr<Stream>;
 
-// Positions of a level, `block` at a time.
-StreamPtr position_stream(std::shared_ptr<const Level> level, uint64_t block, const Level::Start* start);
+// Positions of a level, `*block` at a time.
+StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,
+                          const Level::Start* start);
 StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "headrace/run/one_child.h"
 
 namespace headrace {
@@ -8,10 +10,12 @@ class TakeWhileStream final : public OneChild {
  public:
   using OneChild::OneChild;
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
     if (ended_) return Pull::end;
-    const Pull pulled = child_->pull(out, failure);
+    const Pull pulled = child_->pull_many(out, failure, most);
     if (pulled != Pull::item) return pulled;
+    if (!out.ranges.empty()) return cut(out);
     Sample& sample = out.samples[0];
     if (sample.failure) return pulled;  // on_error("skip") further on answers it
     ended_ = !*sample.fields.back().view().as<bool>();
@@ -30,6 +34,21 @@ class TakeWhileStream final : public OneChild {
   bool has_taken_all() const override { return ended_; }
 
  private:
+  Pull cut(Item& out) {
+    uint64_t kept = 0;
+    for (RowRange& range : out.ranges) {
+      const bool* go_on = range.rows->columns.back().view().as<bool>() + range.first;
+      const auto count = static_cast<size_t>(std::find(go_on, go_on + range.count, false) - go_on);
+      ended_ = ended_ || count < range.count;
+      range = {narrow_.of(range.rows, 1), range.first, count};
+      kept += count;
+      if (ended_) break;
+    }
+    std::erase_if(out.ranges, [](const RowRange& range) { return range.count == 0; });
+    return kept > 0 ? Pull::item : Pull::end;
+  }
+
+  Narrowed narrow_;
   bool ended_ = false;
 };
 

@@ -4,12 +4,15 @@
 // on one item, in order; its Parts are pieces that workers take independently (rows of a batch). Guarded by
 // the executor's mutex but for what a running part touches: its own Part, its own rows of `slots` and `rows`.
 #pragma once
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <vector>
 
 #include "headrace/core/sample.h"
 #include "headrace/formats/source.h"
 #include "headrace/run/level.h"
+#include "headrace/run/rows.h"
 
 namespace headrace {
 
@@ -20,11 +23,32 @@ using Cursor = std::vector<uint64_t>;
 struct Item {
   uint64_t first = 0, count = 0;  // positions first, first + step … of a level, or
   uint64_t step = 1;
-  uint64_t epoch = 0;           //   in this epoch,
-  uint32_t occurrence = 0;      //   wrapped around this often
-  uint64_t handed_out = 0;      //   whose first outputs were handed out before states were merged
-  std::vector<Sample> samples;  // samples of the stage before: one, or the rows of a batch
-  std::shared_ptr<void> turn;   // of a body that takes its items one by one: what it goes on from
+  uint64_t epoch = 0;            //   in this epoch,
+  uint32_t occurrence = 0;       //   wrapped around this often
+  uint64_t handed_out = 0;       //   whose first outputs were handed out before states were merged
+  std::vector<Sample> samples;   // samples of the stage before: one, or the rows of a batch,
+  std::vector<RowRange> ranges;  // or all of these instead
+  std::shared_ptr<void> turn;    // of a body that takes its items one by one: what it goes on from
+
+  size_t num_samples() const {
+    size_t n = samples.size();
+    for (const RowRange& range : ranges) n += range.count;
+    return n;
+  }
+  // Take the samples of another item, too.
+  void append(Item&& other) {
+    if (!samples.empty() || !other.samples.empty()) part(), other.part();
+    samples.insert(samples.end(), std::make_move_iterator(other.samples.begin()),
+                   std::make_move_iterator(other.samples.end()));
+    ranges.insert(ranges.end(), std::make_move_iterator(other.ranges.begin()),
+                  std::make_move_iterator(other.ranges.end()));
+  }
+  // Ranges become samples.
+  void part() {
+    for (const RowRange& range : ranges)
+      for (size_t i = 0; i < range.count; ++i) samples.push_back(range.rows->sample(range.first + i));
+    ranges.clear();
+  }
 };
 
 struct Part {
@@ -62,11 +86,13 @@ struct Ticket {
   const LeafPlan* batch = nullptr;                         // the batch that the rows make up, or null
   Position batch_at;                                       // where it stands
   std::vector<Sample> outputs;
-  std::vector<uint64_t> ends;  // per row: outputs of it and the rows before; empty for a batch
+  std::shared_ptr<const Rows> rows_made;  // or these instead
+  std::vector<uint64_t> ends;             // per row: outputs of it and the rows before; empty for a batch
   static constexpr uint64_t kAll = ~uint64_t{0};
   uint64_t emitted = 0;  // outputs handed out; kAll before a resumed ticket has any
   Status error;
   size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
+  uint64_t busy_ns = 0;         // that workers spent on it
   bool done = false, dropped = false;
 
   // Drop the rows of a part that were put in place; it starts again.
@@ -74,7 +100,18 @@ struct Ticket {
     for (const auto& all : rows)
       for (size_t n = part.first; all && n < part.first + part.count; ++n) (*all)[n] = {};
   }
-  bool used_up() const { return done && error.ok() && emitted >= outputs.size(); }
+  size_t num_outputs() const { return rows_made ? rows_made->size() : outputs.size(); }
+  bool used_up() const { return done && error.ok() && emitted >= num_outputs(); }
+  // The next output, and up to `most` of them if they lie side by side.
+  void emit(Item& out, uint64_t most) {
+    if (!rows_made) {
+      out.samples.push_back(std::move(outputs[emitted++]));
+      return;
+    }
+    const uint64_t count = std::min<uint64_t>(most, rows_made->size() - emitted);
+    out.ranges.push_back({rows_made, emitted, count});
+    emitted += count;
+  }
 };
 using TicketPtr = std::shared_ptr<Ticket>;
 

@@ -1,35 +1,47 @@
 #include <algorithm>
 
 #include "headrace/core/key.h"
-#include "headrace/run/stream.h"
+#include "headrace/run/one_child.h"
 
 namespace headrace {
 namespace {
 
 constexpr uint64_t kNone = ~uint64_t{0};
+constexpr uint64_t kAtOnce = 256;
 
 // A reservoir of `window` elements: hand out a random one, put the next in its place, close ranks from the
 // end when there is no next. Which input stands in which slot follows from the draws alone, so the state is
-// counts and where the oldest held element came from; loading it replays the draws without data and reads
-// only what is held.
-class WindowShuffleStream final : public Stream {
+// counts and where the oldest held element came from, or the first that came with it; loading it replays the
+// draws without data and reads only what is held.
+class WindowShuffleStream final : public OneChild {
  public:
   WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
-      : child_(std::move(child)), seed_(seed), window_(window) {}
+      : OneChild(std::move(child)), seed_(seed), window_(window) {}
 
-  Pull pull(Item& out, Status& failure) override {
-    if (const Pull ready = replay(failure); ready != Pull::item) return ready;
-    if (const Pull ready = fill(failure); ready != Pull::item) return ready;
-    if (slots_.empty()) return Pull::end;
-    hole_ = draw(emitted_, slots_.size());
-    out = std::move(slots_[hole_].item);
-    ++emitted_;
+  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
+  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+    out = {};
+    for (uint64_t n = 0; n < most; ++n) {
+      Pull ready = replay(failure);
+      if (ready == Pull::item) ready = fill(failure);
+      if (ready == Pull::item && slots_.empty()) ready = Pull::end;
+      if (ready != Pull::item) return n > 0 ? Pull::item : ready;
+      hole_ = draw(emitted_++, slots_.size());
+      Slot& slot = slots_[hole_];
+      if (slot.row.rows && out.samples.empty()) {
+        out.ranges.push_back(std::move(slot.row));
+        continue;
+      }
+      out.part();
+      out.samples.push_back(slot.row.rows ? slot.row.rows->sample(slot.row.first) : std::move(slot.sample));
+      slot.row = {};
+    }
     return Pull::item;
   }
 
   void start(uint64_t epoch, uint32_t occurrence) override {
     epoch_ = epoch;
-    slots_.clear();
+    slots_.clear(), pending_ = {}, left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = kNone;
     child_->start(epoch, occurrence);
   }
@@ -42,9 +54,11 @@ class WindowShuffleStream final : public Stream {
     const Slot* oldest = nullptr;
     for (size_t i = 0; i < slots_.size(); ++i)
       if (i != hole_ && (!oldest || slots_[i].ordinal < oldest->ordinal)) oldest = &slots_[i];
-    cursor.insert(cursor.end(), {emitted_, pulled_, ended_, oldest ? oldest->ordinal : pulled_});
-    if (oldest)
-      cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
+    std::shared_ptr<const Pulled> from = oldest ? oldest->pulled : nullptr;
+    if (!from && left_ > 0) from = pending_from_;
+    cursor.insert(cursor.end(), {emitted_, pulled_, ended_, from ? from->ordinal : pulled_});
+    if (from)
+      cursor.insert(cursor.end(), from->before.begin(), from->before.end());
     else
       child_->save(cursor);
   }
@@ -53,6 +67,7 @@ class WindowShuffleStream final : public Stream {
     emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0,
     replay_next_ = cursor.next();
     child_->restore(cursor);
+    pending_ = {}, left_ = 0;
     if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ ||
         emitted_ > (uint64_t{1} << 40)) {
       cursor.refuse();
@@ -67,7 +82,7 @@ class WindowShuffleStream final : public Stream {
     slots_.clear();
     for (uint64_t e = 0; e <= emitted_; ++e) {
       for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
-        slots_.push_back({{}, {}, next});
+        slots_.push_back({.ordinal = next});
       if (hole_ != kNone && next < pulled_)
         slots_[hole_].ordinal = next++, hole_ = kNone;
       else if (hole_ != kNone && e < emitted_)
@@ -76,14 +91,17 @@ class WindowShuffleStream final : public Stream {
     }
   }
 
-  void stages(std::vector<Stage*>& out) override { child_->stages(out); }
-  void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
-  Stage* giving() override { return child_->giving(); }
-
  private:
+  // What the child gave at once: where it stood before, and which element came first.
+  struct Pulled {
+    Cursor before;
+    uint64_t ordinal = 0;
+  };
+  // A sample, alone or one of many.
   struct Slot {
-    Item item;
-    Cursor before;  // where the child stood before it was pulled
+    RowRange row;
+    Sample sample;
+    std::shared_ptr<const Pulled> pulled;
     uint64_t ordinal = 0;
   };
 
@@ -98,13 +116,35 @@ class WindowShuffleStream final : public Stream {
     hole_ = kNone;
   }
 
+  // The element of this ordinal, which is the next.
+  Pull next_input(uint64_t ordinal, Slot& out, Status& failure) {
+    if (left_ == 0) {
+      auto from = std::make_shared<Pulled>();
+      child_->save(from->before);
+      from->ordinal = ordinal;
+      pending_ = {};
+      if (const Pull pulled = child_->pull_many(pending_, failure, kAtOnce); pulled != Pull::item)
+        return pulled;
+      pending_from_ = std::move(from);
+      left_ = pending_.num_samples(), range_ = at_ = 0;
+    }
+    out.pulled = pending_from_, out.ordinal = ordinal;
+    --left_;
+    if (pending_.ranges.empty()) {
+      out.sample = std::move(pending_.samples[at_++]);
+      return Pull::item;
+    }
+    const RowRange& range = pending_.ranges[range_];
+    out.row = {range.rows, range.first + at_, 1};
+    if (++at_ == range.count) ++range_, at_ = 0;
+    return Pull::item;
+  }
+
   // Bring the window up to its size, or as far as there is input.
   Pull fill(Status& failure) {
     while (!ended_ && (hole_ != kNone || slots_.size() < window_)) {
       Slot next;
-      child_->save(next.before);
-      next.ordinal = pulled_;
-      const Pull pulled = child_->pull(next.item, failure);
+      const Pull pulled = next_input(pulled_, next, failure);
       if (pulled == Pull::end)
         ended_ = true;
       else if (pulled != Pull::item)
@@ -125,12 +165,10 @@ class WindowShuffleStream final : public Stream {
   Pull replay(Status& failure) {
     while (replay_next_ < pulled_) {
       Slot next;
-      child_->save(next.before);
-      const Pull pulled = child_->pull(next.item, failure);
-      if (pulled != Pull::item) return pulled;
+      if (const Pull pulled = next_input(replay_next_, next, failure); pulled != Pull::item) return pulled;
       for (size_t i = 0; i < slots_.size(); ++i)
         if (slots_[i].ordinal == replay_next_ && i != hole_) {
-          slots_[i].item = std::move(next.item), slots_[i].before = std::move(next.before);
+          slots_[i] = std::move(next);
           break;
         }
       ++replay_next_;
@@ -138,11 +176,14 @@ class WindowShuffleStream final : public Stream {
     return Pull::item;
   }
 
-  StreamPtr child_;
   uint64_t seed_, window_, epoch_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
   uint64_t hole_ = kNone;  // the slot handed out last, not filled again yet
   bool ended_ = false;
   std::vector<Slot> slots_;
+  Item pending_;               // what came at once,
+  size_t range_ = 0, at_ = 0;  // and where the next of it lies
+  uint64_t left_ = 0;          // of it
+  std::shared_ptr<const Pulled> pending_from_;
   Cursor restored_;
 };
 

@@ -96,7 +96,8 @@ TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
       const Outcome read = run(options(seed, false, budget), verbs),
                     seen = run(options(seed, true, budget), verbs);
       EXPECT_TRUE(seen.rows == read.rows) << budget << " " << seed << " " << seen.rows.size();
-      EXPECT_EQ(seen.failure.substr(0, 60), read.failure.substr(0, 60));
+      // Which of the records that are too many is told of depends on who came first.
+      EXPECT_EQ(seen.failure.substr(0, 13), read.failure.substr(0, 13));
     }
 }
 

@@ -1,0 +1,33 @@
+#include "headrace/run/rows.h"
+
+namespace headrace {
+
+void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out) {
+  uint32_t child = name.id.child << 16;
+  for (int64_t row = 0; row < rows; ++row) {
+    name.id.child = ++child;
+    out.push_back(name);
+  }
+}
+
+Sample Rows::sample(size_t i) const {
+  Sample out{(*names)[i].id, (*names)[i].shown_id, {}, nullptr};
+  out.fields.reserve(columns.size());
+  for (const Tensor& column : columns) {
+    const Shape shape = column.shape.without_front();
+    out.fields.push_back(
+        {column.buffer, column.offset + i * shape.size_bytes(column.dtype), column.dtype, shape, nullptr});
+  }
+  return out;
+}
+
+std::shared_ptr<const Rows> Narrowed::of(const std::shared_ptr<const Rows>& rows, size_t columns) {
+  if (whole_ != rows) {
+    auto made = std::make_shared<Rows>(*rows);
+    made->columns.resize(rows->columns.size() - columns);
+    whole_ = rows, narrow_ = std::move(made);
+  }
+  return narrow_;
+}
+
+}  // namespace headrace

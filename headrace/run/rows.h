@@ -1,0 +1,43 @@
+// Samples side by side: what small ones travel in, so that what is done to each costs little more than its
+// bytes.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "headrace/core/sample.h"
+
+namespace headrace {
+
+struct SampleName {
+  SampleId id;
+  uint64_t shown_id = 0;
+};
+
+// Of the rows of one sample, in order.
+void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out);
+
+// All of one shape and without failures.
+struct Rows {
+  std::vector<Tensor> columns;  // dense; row i of each is a field of sample i
+  std::shared_ptr<const std::vector<SampleName>> names;
+
+  size_t size() const { return names->size(); }
+  Sample sample(size_t i) const;  // shares the columns' bytes
+};
+
+// The same without their last columns; remembers the last answer.
+class Narrowed {
+ public:
+  std::shared_ptr<const Rows> of(const std::shared_ptr<const Rows>& rows, size_t columns);
+
+ private:
+  std::shared_ptr<const Rows> whole_, narrow_;
+};
+
+// Some of them, one after the other.
+struct RowRange {
+  std::shared_ptr<const Rows> rows;
+  size_t first = 0, count = 0;
+};
+
+}  // namespace headrace
