@@ -455,7 +455,8 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
-                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0));
+                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
+                        2 * options.io / options.ready + 1));  // while some wait to be taken, others are read
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

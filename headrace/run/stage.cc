@@ -1,12 +1,20 @@
 #include "headrace/run/stage.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace headrace {
 namespace {
 
 constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
-constexpr size_t kMaxGrain = 4096;
+// The reads of a part go one after the other; parts whose reads would take longer than this are cut smaller,
+// so that several readers share them. Reads from memory take some µs, those over a network some ms.
+constexpr uint64_t kReadingNs = 2'000'000;
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
+}
 
 }  // namespace
 
@@ -165,7 +173,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   }
   ticket->serial = next_serial_++;
   ticket->emitted = ticket->item.handed_out;
-  const auto split = body_->admit(*ticket, grain_, pool);
+  const auto split = body_->admit(*ticket, std::min(grain_, most_rows_), pool);
   if (!split.ok() || !*split) {
     // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
     // bodies take none.
@@ -219,8 +227,10 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
   const uint64_t begin = thread_cpu_ns();
   if (work.io) {
+    const uint64_t began = now_ns(), reads = counters.io_reads.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
     work.busy_ns = thread_cpu_ns() - begin;
+    work.reading_ns = now_ns() - began, work.reads = counters.io_reads.get() - reads;
     return;
   }
   if (work.part == Work::kFinish)
@@ -245,6 +255,7 @@ void Stage::finish(Work& work) {
     return;
   }
   Part& part = ticket->parts[work.part];
+  if (work.io) settle_reads(work);
   if (work.io && ticket->error.ok() && !part.has_passed) {
     part.state = Part::State::ready;
     make_runnable(ticket, work.part);
@@ -269,6 +280,16 @@ void Stage::settle_grain(const Work& work) {
   const uint64_t row_ns = work.busy_ns / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
+}
+
+// No fewer rows than one read brings: to cut that would make it several. What was there already says nothing
+// of how long reads take.
+void Stage::settle_reads(const Work& work) {
+  if (work.reads == 0) return;
+  const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
+  const size_t one_read = std::max<size_t>(1, rows / work.reads);
+  const size_t want = std::max<size_t>(one_read, kReadingNs * rows / (work.reading_ns + 1));
+  most_rows_ = std::min({want, 2 * most_rows_, kMaxGrain});
 }
 
 void Stage::give_back(const Work& work) {

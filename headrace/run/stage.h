@@ -20,7 +20,8 @@ struct Work {
   bool io = false;
   RowStatus result;  // set by run()
   uint64_t busy_ns = 0;
-  bool alone = false;  // it found no memory before, and was taken again with nobody beside it
+  uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
+  bool alone = false;                  // it found no memory before, and was taken again with nobody beside it
 };
 
 class Stage final : public Stream {
@@ -78,6 +79,7 @@ class Stage final : public Stream {
   void part_done(const TicketPtr& ticket);
   TicketPtr find(uint64_t serial) const;
   void settle_grain(const Work& work);
+  void settle_reads(const Work& work);
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
@@ -85,7 +87,9 @@ class Stage final : public Stream {
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
-  size_t grain_ = 1;  // rows a part; affects speed only
+  static constexpr size_t kMaxGrain = 4096;
+  size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
+  size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
   std::map<uint64_t, uint64_t>
       resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
   Cursor after_;           // in order: the state after the last output that used up its ticket
