@@ -94,7 +94,7 @@ class LoaderImpl final : public Loader {
   }
   uint64_t epoch() const override {
     std::lock_guard lock(control_);
-    return crew_ ? began_.epoch : next_.epoch;
+    return crew_ ? began_.epoch : next_.epoch + (next_.finished ? 1 : 0);
   }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }

@@ -11,6 +11,8 @@ constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that takin
 // so that several readers share them. Reads from memory take some µs, those over a network some ms.
 constexpr uint64_t kReadingNs = 2'000'000;
 
+constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
+
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
                                std::chrono::nanoseconds(1));
@@ -61,7 +63,7 @@ bool Stage::has_output() const {
 void Stage::start(uint64_t epoch, uint32_t occurrence) {
   for (const TicketPtr& ticket : ring_) ticket->dropped = true;
   ring_.clear(), io_.clear(), ready_.clear();
-  ended_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
+  ended_ = leaves_out_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
   feeder_->start(epoch, occurrence);
   after_.assign(1, 0);
   feeder_->save(after_);
@@ -96,7 +98,7 @@ std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
 // All outputs of the front were handed out: the next ones come from the row after the last that had any.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
-  if (body_->counts_rows()) {
+  if (body_->counts_rows() && !leaves_out_) {
     after_.insert(after_.end(), front.before.begin(), front.before.end());
     after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
   } else if (ring_.size() > 1 || ended_) {
@@ -140,6 +142,15 @@ void Stage::restore(CursorReader& cursor) {
   feeder_->save(after_);
 }
 
+// A position is one output where no chain may drop or add some, and nothing has been handed out of the item
+// in which the state was taken.
+bool Stage::leave_out(std::span<const Gap> outputs) {
+  const bool begun = std::ranges::any_of(resumed_, [](const auto& one) { return one.second > 0; });
+  leaves_out_ =
+      ordered_ && !begun && body_->takes_positions() && body_->chain.empty() && feeder_->leave_out(outputs);
+  return leaves_out_;
+}
+
 void Stage::stages(std::vector<Stage*>& out) {
   feeder_->stages(out);
   out.push_back(this);
@@ -154,9 +165,17 @@ void Stage::drop_used_up() {
   while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
 }
 
+// Items that are cut short by what is left out are many small ones: their rows count.
+bool Stage::has_place(size_t ring) const {
+  if (!leaves_out_ || ring_.size() < ring) return ring_.size() < ring;
+  uint64_t rows = 0;
+  for (const TicketPtr& ticket : ring_) rows += ticket->item.count;
+  return rows < kRowsAPlace * ring;
+}
+
 Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   drop_used_up();
-  if (ended_ || !failure_.ok() || ring_.size() >= ring) return Admitted::no;
+  if (ended_ || !failure_.ok() || !has_place(ring)) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);
   Status failure;

@@ -36,6 +36,7 @@ class Stage final : public Stream {
   void restore(CursorReader& cursor) override;
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
+  bool leave_out(std::span<const Gap> outputs) override;
   Stage* giving() override { return this; }
   Stage* feeding() const { return feeder_->giving(); }  // the one it waits for next; null: none
   bool has_taken_all() const override { return ended_; }
@@ -72,6 +73,7 @@ class Stage final : public Stream {
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
   const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
+  bool has_place(size_t ring) const;
   std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
   void mark_after(const Ticket& front);
   void save_unordered(Cursor& cursor) const;
@@ -91,9 +93,10 @@ class Stage final : public Stream {
   size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
   size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
   std::map<uint64_t, uint64_t>
-      resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
-  Cursor after_;           // in order: the state after the last output that used up its ticket
-  uint64_t admitted_ = 0;  // tickets since start() or restore()
+      resumed_;              // ticket after restore() -> outputs it had handed out when the state was taken
+  Cursor after_;             // in order: the state after the last output that used up its ticket
+  uint64_t admitted_ = 0;    // tickets since start() or restore()
+  bool leaves_out_ = false;  // items end where something is left out
   bool ended_ = false;
   Cursor before_end_;  // of the feeder, before it ended
   Status failure_;     // of the feeder, or of a ticket; told when its turn comes

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "headrace/core/key.h"
 #include "headrace/run/stream.h"
@@ -61,19 +62,8 @@ class WindowShuffleStream final : public Stream {
     }
     restored_ = {emitted_, pulled_, ended_, replay_next_};
     child_->save(restored_);
-    // The draws so far, over ordinals only.
-    uint64_t next = 0;
-    hole_ = kNone;
-    slots_.clear();
-    for (uint64_t e = 0; e <= emitted_; ++e) {
-      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
-        slots_.push_back({{}, {}, next});
-      if (hole_ != kNone && next < pulled_)
-        slots_[hole_].ordinal = next++, hole_ = kNone;
-      else if (hole_ != kNone && e < emitted_)
-        close_ranks();
-      if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
-    }
+    draw_again();
+    if (!read_only_what_is_held()) cursor.refuse();
   }
 
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
@@ -90,6 +80,42 @@ class WindowShuffleStream final : public Stream {
   uint64_t draw(uint64_t emitted, uint64_t n) const {
     return static_cast<uint64_t>(
         Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
+  }
+
+  // The draws so far, over ordinals only.
+  void draw_again() {
+    uint64_t next = 0;
+    hole_ = kNone;
+    slots_.clear();
+    for (uint64_t e = 0; e <= emitted_; ++e) {
+      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
+        slots_.push_back({{}, {}, next});
+      if (hole_ != kNone && next < pulled_)
+        slots_[hole_].ordinal = next++, hole_ = kNone;
+      else if (hole_ != kNone && e < emitted_)
+        close_ranks();
+      if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
+    }
+  }
+
+  // What was handed out since the oldest that is held came in is not made again, where the child can do that.
+  // False where what is held came in before the oldest.
+  bool read_only_what_is_held() {
+    to_replay_.clear(), replayed_ = 0;
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (i != hole_) to_replay_.push_back({slots_[i].ordinal, i});
+    std::ranges::sort(to_replay_);
+    if (!to_replay_.empty() && to_replay_[0].first < replay_next_) return false;
+    std::vector<Gap> handed_out;
+    uint64_t next = replay_next_;
+    const auto is_held_at = [&](uint64_t ordinal) {
+      if (ordinal > next) handed_out.push_back({next - replay_next_, ordinal - next});
+      next = ordinal + 1;
+    };
+    for (const auto& [ordinal, slot] : to_replay_) is_held_at(ordinal);
+    is_held_at(pulled_);
+    leaves_out_ = child_->leave_out(handed_out);
+    return true;
   }
 
   void close_ranks() {
@@ -124,15 +150,17 @@ class WindowShuffleStream final : public Stream {
   // After restore(): read again what is held, pass over what was handed out.
   Pull replay(Status& failure) {
     while (replay_next_ < pulled_) {
+      const bool any_left = replayed_ < to_replay_.size();
+      if (leaves_out_) replay_next_ = any_left ? to_replay_[replayed_].first : pulled_;
+      if (replay_next_ == pulled_) break;
       Slot next;
       child_->save(next.before);
       const Pull pulled = child_->pull(next.item, failure);
       if (pulled != Pull::item) return pulled;
-      for (size_t i = 0; i < slots_.size(); ++i)
-        if (slots_[i].ordinal == replay_next_ && i != hole_) {
-          slots_[i].item = std::move(next.item), slots_[i].before = std::move(next.before);
-          break;
-        }
+      if (any_left && to_replay_[replayed_].first == replay_next_) {
+        Slot& slot = slots_[to_replay_[replayed_++].second];
+        slot.item = std::move(next.item), slot.before = std::move(next.before);
+      }
       ++replay_next_;
     }
     return Pull::item;
@@ -144,6 +172,9 @@ class WindowShuffleStream final : public Stream {
   bool ended_ = false;
   std::vector<Slot> slots_;
   Cursor restored_;
+  std::vector<std::pair<uint64_t, size_t>> to_replay_;  // ordinals that are held, rising, and their slots
+  size_t replayed_ = 0;
+  bool leaves_out_ = false;  // the child gives nothing but those until `pulled_`
 };
 
 }  // namespace
