@@ -23,6 +23,7 @@ class WindowShuffleStream final : public Stream {
     if (const Pull ready = fill(failure); ready != Pull::item) return ready;
     if (slots_.empty()) return Pull::end;
     hole_ = draw(emitted_, slots_.size());
+    if (hole_ == oldest_) oldest_ = kNone;
     out = std::move(slots_[hole_].item);
     ++emitted_;
     return Pull::item;
@@ -31,7 +32,7 @@ class WindowShuffleStream final : public Stream {
   void start(uint64_t epoch, uint32_t occurrence) override {
     epoch_ = epoch;
     slots_.clear();
-    emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = kNone;
+    emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
     child_->start(epoch, occurrence);
   }
 
@@ -40,9 +41,7 @@ class WindowShuffleStream final : public Stream {
       cursor.insert(cursor.end(), restored_.begin(), restored_.end());
       return;
     }
-    const Slot* oldest = nullptr;
-    for (size_t i = 0; i < slots_.size(); ++i)
-      if (i != hole_ && (!oldest || slots_[i].ordinal < oldest->ordinal)) oldest = &slots_[i];
+    const Slot* oldest = find_oldest();
     cursor.insert(cursor.end(), {emitted_, pulled_, ended_, oldest ? oldest->ordinal : pulled_});
     if (oldest)
       cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
@@ -85,7 +84,7 @@ class WindowShuffleStream final : public Stream {
   // The draws so far, over ordinals only.
   void draw_again() {
     uint64_t next = 0;
-    hole_ = kNone;
+    hole_ = oldest_ = kNone;
     slots_.clear();
     for (uint64_t e = 0; e <= emitted_; ++e) {
       for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
@@ -121,7 +120,16 @@ class WindowShuffleStream final : public Stream {
   void close_ranks() {
     if (hole_ + 1 < slots_.size()) slots_[hole_] = std::move(slots_.back());
     slots_.pop_back();
+    if (oldest_ == slots_.size()) oldest_ = hole_;
     hole_ = kNone;
+  }
+
+  // Looked for only when the last one was handed out, which is one time in `window`. Null: none is held.
+  const Slot* find_oldest() const {
+    if (oldest_ == kNone)
+      for (size_t i = 0; i < slots_.size(); ++i)
+        if (i != hole_ && (oldest_ == kNone || slots_[i].ordinal < slots_[oldest_].ordinal)) oldest_ = i;
+    return oldest_ == kNone ? nullptr : &slots_[oldest_];
   }
 
   // Bring the window up to its size, or as far as there is input.
@@ -168,7 +176,8 @@ class WindowShuffleStream final : public Stream {
 
   StreamPtr child_;
   uint64_t seed_, window_, epoch_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
-  uint64_t hole_ = kNone;  // the slot handed out last, not filled again yet
+  uint64_t hole_ = kNone;            // the slot handed out last, not filled again yet
+  mutable uint64_t oldest_ = kNone;  // the slot that came in first, where it is known
   bool ended_ = false;
   std::vector<Slot> slots_;
   Cursor restored_;
