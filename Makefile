@@ -179,7 +179,7 @@ fuzz: build/asan  ## every fuzz target (or FUZZ_TARGETS) for FUZZ_SECONDS (5) ea
 
 .PHONY: nightly
 nightly: test  ## what takes long: all sanitizers, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
-	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak tests/oracle/pipelines/test_streams.py
+	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak tests/oracle/pipelines/test_streams.py tests/oracle/pipelines/test_kills.py
 	@$(MAKE) oracle ORACLE_PIPELINES=20000 ORACLE_SEED=$$(date +%Y%m%d)
 	@$(MAKE) asan tsan TSAN_FILTER='*'
 	@$(MAKE) fuzz FUZZ_SECONDS=600

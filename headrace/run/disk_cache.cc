@@ -23,6 +23,11 @@ namespace {
 
 constexpr std::string_view kData = ".data", kIndex = ".index";
 
+// A process that is killed loses what lies in its own memory: so many bytes at most, and where elements take
+// long to make, only those of the last moments.
+constexpr uint64_t kMostUnwritten = 1 << 20;
+constexpr std::chrono::milliseconds kLongestUnwritten{500};
+
 struct Entry {
   CacheKey key;
   uint64_t offset = 0;
@@ -132,7 +137,10 @@ class DiskCache final : public ElementCache {
     HEADRACE_TRY(index_->append(std::as_bytes(std::span(&entry, 1))));
     places_[key] = {nullptr, entry.offset, entry.length,
                     entry.checksum};  // read back through a file of its own
-    return {};
+    const auto now = std::chrono::steady_clock::now();
+    if (data_->size() - flushed_ < kMostUnwritten && now - flushed_at_ < kLongestUnwritten) return {};
+    flushed_at_ = now;
+    return write_out();
   }
 
   // What this process added lies with the system first, then it can be read.
@@ -147,11 +155,14 @@ class DiskCache final : public ElementCache {
     return true;
   }
 
-  bool flush() {
-    if (!data_) return true;
-    const bool done = data_->flush().ok() && index_->flush().ok();
-    if (done) flushed_ = data_->size();
-    return done;
+  bool flush() { return !data_ || write_out().ok(); }
+
+  // Elements before the entries that say where they are.
+  Status write_out() {
+    HEADRACE_TRY(data_->flush());
+    HEADRACE_TRY(index_->flush());
+    flushed_ = data_->size();
+    return {};
   }
 
   static constexpr uint64_t kToEndOfFile = ~uint64_t{0};
@@ -162,6 +173,7 @@ class DiskCache final : public ElementCache {
   std::unique_ptr<AppendedFile> data_, index_;
   std::shared_ptr<OpenFile> own_;
   uint64_t flushed_ = 0;
+  std::chrono::steady_clock::time_point flushed_at_ = std::chrono::steady_clock::now();
   std::string trouble_;
 };
 

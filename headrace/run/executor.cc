@@ -66,7 +66,8 @@ void Executor::pump() {
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
-      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_) : ring_, *pool_)) == Stage::Admitted::yes)
+      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_) : ring_, *pool_)) ==
+             Stage::Admitted::yes)
         if ((*it)->ended()) break;
       starved_ = admitted == Stage::Admitted::no_memory;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());

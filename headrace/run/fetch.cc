@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/io/file_map.h"
@@ -11,11 +12,12 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kKeptBlocks =
-    16;  // blocks of many rows: enough for neighbours in order, few enough for the budget
+// Blocks of many rows: enough for neighbours in order, few enough for the budget. Where more sources take
+// turns, the last block of each.
+constexpr size_t kKeptBlocks = 16, kMostKept = 256;
 constexpr uint64_t kLittle =
-    256 << 10;                     // bytes: taken from the budget before it is known that they are there
-constexpr size_t kOpenFiles = 64;  // of sources with fewer files than samples
+    256 << 10;                      // bytes: taken from the budget before it is known that they are there
+constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
 constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
 constexpr size_t kAlign = 64;               // where a read begins, as if it had a buffer of its own
 constexpr uint64_t kMostBetween = 512;      // bytes between neighbours: cheaper to read than to leave out
@@ -54,8 +56,20 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
   if (ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 4) forget();
   std::lock_guard lock(mutex_);
   kept_.push_front({&source, block, *opened, std::move(mapped)});
-  if (kept_.size() > kKeptBlocks) kept_.pop_back();
+  if (kept_.size() > kKeptBlocks) drop_one_kept();
   return opened;
+}
+
+// The oldest that is not the last of its source.
+void Fetcher::drop_one_kept() {
+  std::set<const Source*> seen;
+  auto victim = kept_.end();
+  for (auto it = kept_.begin(); it != kept_.end(); ++it)
+    if (!seen.insert(it->source).second) victim = it;
+  if (victim != kept_.end())
+    kept_.erase(victim);
+  else if (kept_.size() > kMostKept)
+    kept_.pop_back();
 }
 
 namespace {

@@ -40,6 +40,7 @@ class Fetcher {
  private:
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
+  void drop_one_kept();  // REQUIRES: mutex_ is held
   Result<BlockPtr> charged(BlockPtr block);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters, std::vector<Mapped>* seen);
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters,

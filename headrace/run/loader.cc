@@ -94,7 +94,7 @@ class LoaderImpl final : public Loader {
   }
   uint64_t epoch() const override {
     std::lock_guard lock(control_);
-    return crew_ ? began_.epoch : next_.epoch;
+    return crew_ ? began_.epoch : next_.epoch + (next_.finished ? 1 : 0);
   }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }
@@ -456,7 +456,8 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
-                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0));
+                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
+                        2 * options.io / options.ready + 1));  // while some wait to be taken, others are read
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

@@ -16,7 +16,7 @@ namespace headrace {
 namespace {
 
 // Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when
-// each is a file.
+// each is a file. More of them where more reads are wanted in flight.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 
 template <class F> void each_call(const Node& node, const F& f) {
@@ -147,8 +147,11 @@ uint64_t samples_an_element(const Level& level) {
 
 class Lowering {
  public:
-  Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher)
-      : pipeline_(pipeline), ordered_(ordered), fetcher_(std::move(fetcher)) {}
+  Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher, uint64_t read_block)
+      : pipeline_(pipeline),
+        ordered_(ordered),
+        fetcher_(std::move(fetcher)),
+        read_block_(std::max(read_block, kReadBlock)) {}
 
   Result<StreamPtr> stream(const Node& node) {
     if (node.indexed) return level(node);
@@ -179,7 +182,7 @@ class Lowering {
     const uint64_t block = body->makes_batches() ? 1
                            : resident
                                ? kResidentBlock
-                               : std::max<uint64_t>(1, kReadBlock / branches_ / samples_an_element(*made));
+                               : std::max<uint64_t>(1, read_block_ / branches_ / samples_an_element(*made));
     body->set_block(block);
     auto feeder = dealt ? deal_stream(made, block, *dealt)
                         : position_stream(made, &body->block(), &body->outer_start());
@@ -354,6 +357,7 @@ class Lowering {
   Pipeline& pipeline_;
   bool ordered_;
   std::shared_ptr<Fetcher> fetcher_;
+  uint64_t read_block_;
   Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
   std::vector<LevelBody*> bodies_;
   uint64_t branches_ = 1;  // under way side by side, and holding samples that nobody has taken
@@ -453,7 +457,8 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 }  // namespace
 
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
-                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory) {
+                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
+                       uint64_t read_block) {
   Pipeline out;
   const NodePtr placed =
       with_cache_keys(without_dead_fields(place_shard(place_on_error(number(root)))), seed);
@@ -469,7 +474,7 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
         "shard: the length is not known before the run (filter, unbatch, on_error(\"skip\") or another verb "
         "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
         "steps; give shard(..., steps=)");
-  HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher)).stream(*out.plan));
+  HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
   if (!rewrites_off.contains("all") && !rewrites_off.contains("hoist_over_batch")) {
     std::vector<Stage*> stages;
     out.root->stages(stages);

@@ -48,9 +48,11 @@ struct Pipeline {
   } sharing;
 };
 
-// `point_memory`: bytes for entropy points that are found; 0: none are used.
+// `point_memory`: bytes for entropy points that are found; 0: none are used. `read_block`: elements that a
+// ticket shall hold at least where they are read and not batched; what comes out does not depend on it.
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
-                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0);
+                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0,
+                       uint64_t read_block = 0);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

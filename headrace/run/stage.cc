@@ -1,13 +1,13 @@
 #include "headrace/run/stage.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace headrace {
 namespace {
 
 constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
-constexpr size_t kMaxGrain = 4096;
-constexpr uint64_t kTinyNs = 20'000;  // of work on a ticket, and
+constexpr uint64_t kTinyNs = 20'000;   // of work on a ticket, and
 constexpr size_t kTinyBytes = size_t{64} << 10;
 
 size_t bytes_of(const Tensor& tensor) {
@@ -24,6 +24,17 @@ size_t bytes_of(const Ticket& ticket) {
   if (ticket.rows_made)
     for (const Tensor& column : ticket.rows_made->columns) bytes += bytes_of(column);
   return bytes;
+}
+
+// The reads of a part go one after the other; parts whose reads would take longer than this are cut smaller,
+// so that several readers share them. Reads from memory take some µs, those over a network some ms.
+constexpr uint64_t kReadingNs = 2'000'000;
+
+constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
 }
 
 }  // namespace
@@ -71,7 +82,7 @@ bool Stage::has_output() const {
 void Stage::start(uint64_t epoch, uint32_t occurrence) {
   for (const TicketPtr& ticket : ring_) ticket->dropped = true;
   ring_.clear(), io_.clear(), ready_.clear();
-  ended_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
+  ended_ = leaves_out_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
   feeder_->start(epoch, occurrence);
   after_.assign(1, 0);
   feeder_->save(after_);
@@ -106,7 +117,7 @@ std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
 // All outputs of the front were handed out: the next ones come from the row after the last that had any.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
-  if (body_->counts_rows()) {
+  if (body_->counts_rows() && !leaves_out_) {
     after_.insert(after_.end(), front.before.begin(), front.before.end());
     after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
   } else if (ring_.size() > 1 || ended_) {
@@ -150,6 +161,15 @@ void Stage::restore(CursorReader& cursor) {
   feeder_->save(after_);
 }
 
+// A position is one output where no chain may drop or add some, and nothing has been handed out of the item
+// in which the state was taken.
+bool Stage::leave_out(std::span<const Gap> outputs) {
+  const bool begun = std::ranges::any_of(resumed_, [](const auto& one) { return one.second > 0; });
+  leaves_out_ =
+      ordered_ && !begun && body_->takes_positions() && body_->chain.empty() && feeder_->leave_out(outputs);
+  return leaves_out_;
+}
+
 void Stage::stages(std::vector<Stage*>& out) {
   feeder_->stages(out);
   out.push_back(this);
@@ -164,9 +184,17 @@ void Stage::drop_used_up() {
   while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
 }
 
+// Items that are cut short by what is left out are many small ones: their rows count.
+bool Stage::has_place(size_t ring) const {
+  if (!leaves_out_ || ring_.size() < ring) return ring_.size() < ring;
+  uint64_t rows = 0;
+  for (const TicketPtr& ticket : ring_) rows += ticket->item.count;
+  return rows < kRowsAPlace * ring;
+}
+
 Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   drop_used_up();
-  if (ended_ || !failure_.ok() || ring_.size() >= ring) return Admitted::no;
+  if (ended_ || !failure_.ok() || !has_place(ring)) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);
   Status failure;
@@ -183,7 +211,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   }
   ticket->serial = next_serial_++;
   ticket->emitted = ticket->item.handed_out;
-  const auto split = body_->admit(*ticket, grain_, pool);
+  const auto split = body_->admit(*ticket, std::min(grain_, most_rows_), pool);
   if (!split.ok() || !*split) {
     // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
     // bodies take none.
@@ -237,8 +265,10 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
   const uint64_t begin = thread_cpu_ns();
   if (work.io) {
+    const uint64_t began = now_ns(), reads = counters.io_reads.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
     work.busy_ns = thread_cpu_ns() - begin;
+    work.reading_ns = now_ns() - began, work.reads = counters.io_reads.get() - reads;
     return;
   }
   if (work.part == Work::kFinish)
@@ -265,6 +295,7 @@ void Stage::finish(Work& work) {
     return;
   }
   Part& part = ticket->parts[work.part];
+  if (work.io) settle_reads(work);
   if (work.io && ticket->error.ok() && !part.has_passed) {
     part.state = Part::State::ready;
     make_runnable(ticket, work.part);
@@ -301,6 +332,16 @@ void Stage::settle_grain(const Work& work) {
   const uint64_t row_ns = work.busy_ns / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
+}
+
+// No fewer rows than one read brings: to cut that would make it several. What was there already says nothing
+// of how long reads take.
+void Stage::settle_reads(const Work& work) {
+  if (work.reads == 0) return;
+  const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
+  const size_t one_read = std::max<size_t>(1, rows / work.reads);
+  const size_t want = std::max<size_t>(one_read, kReadingNs * rows / (work.reading_ns + 1));
+  most_rows_ = std::min({want, 2 * most_rows_, kMaxGrain});
 }
 
 void Stage::give_back(const Work& work) {

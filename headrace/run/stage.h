@@ -20,7 +20,8 @@ struct Work {
   bool io = false;
   RowStatus result;  // set by run()
   uint64_t busy_ns = 0;
-  bool alone = false;  // it found no memory before, and was taken again with nobody beside it
+  uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
+  bool alone = false;                  // it found no memory before, and was taken again with nobody beside it
 };
 
 class Stage final : public Stream {
@@ -36,6 +37,7 @@ class Stage final : public Stream {
   void restore(CursorReader& cursor) override;
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
+  bool leave_out(std::span<const Gap> outputs) override;
   Stage* giving() override { return this; }
   Stage* feeding() const { return feeder_->giving(); }  // the one it waits for next; null: none
   bool has_taken_all() const override { return ended_; }
@@ -77,6 +79,7 @@ class Stage final : public Stream {
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
   const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
+  bool has_place(size_t ring) const;
   std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
   void mark_after(const Ticket& front);
   void save_unordered(Cursor& cursor) const;
@@ -87,6 +90,7 @@ class Stage final : public Stream {
   void settle_size(const Ticket& ticket);
   static constexpr size_t kTinyRing = 32;
   bool are_tiny() const { return num_tiny_ >= kTinyRing; }
+  void settle_reads(const Work& work);
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
@@ -94,12 +98,15 @@ class Stage final : public Stream {
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
-  size_t grain_ = 1;  // rows a part; affects speed only
-  size_t num_tiny_ = 0;  // tickets one after the other that were tiny; the same
+  static constexpr size_t kMaxGrain = 4096;
+  size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
+  size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
+  size_t num_tiny_ = 0;           // tickets one after the other that were tiny
   std::map<uint64_t, uint64_t>
-      resumed_;            // ticket after restore() -> outputs it had handed out when the state was taken
-  Cursor after_;           // in order: the state after the last output that used up its ticket
-  uint64_t admitted_ = 0;  // tickets since start() or restore()
+      resumed_;              // ticket after restore() -> outputs it had handed out when the state was taken
+  Cursor after_;             // in order: the state after the last output that used up its ticket
+  uint64_t admitted_ = 0;    // tickets since start() or restore()
+  bool leaves_out_ = false;  // items end where something is left out
   bool ended_ = false;
   Cursor before_end_;  // of the feeder, before it ended
   Status failure_;     // of the feeder, or of a ticket; told when its turn comes

@@ -17,17 +17,35 @@ class PositionStream final : public Stream {
     if (next_ >= size) return Pull::end;
     out.first = next_, out.count = std::min(*block_, size - next_);
     out.epoch = epoch_, out.occurrence = occurrence_;
+    if (const auto gap = next_gap(); gap != gaps_.end()) out.count = std::min(out.count, gap->first - next_);
     next_ += out.count;
+    pass_gap();
     return Pull::item;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
     next_ = 0, epoch_ = epoch, occurrence_ = occurrence;
+    gaps_.clear();
   }
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
-  void restore(CursorReader& cursor) override { next_ = cursor.next(); }
+  void restore(CursorReader& cursor) override {
+    next_ = cursor.next();
+  }  // gaps stay: a ticket was given back
+  bool leave_out(std::span<const Gap> outputs) override {
+    for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
+    pass_gap();
+    return true;
+  }
   void stages(std::vector<Stage*>&) override {}
 
  private:
+  std::vector<Gap>::const_iterator next_gap() const {
+    return std::ranges::lower_bound(gaps_, next_, {}, &Gap::first);
+  }
+  void pass_gap() {
+    if (const auto gap = next_gap(); gap != gaps_.end() && gap->first == next_) next_ += gap->count;
+  }
+
+  std::vector<Gap> gaps_;  // positions that are left out
   std::shared_ptr<const Level> level_;
   const uint64_t* block_;
   const Level::Start* start_;

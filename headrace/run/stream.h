@@ -5,6 +5,7 @@
 // consumed; `restore` reads it back.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "headrace/run/ticket.h"
@@ -29,6 +30,11 @@ class CursorReader {
   bool short_ = false;
 };
 
+// Outputs that a stream leaves out, counted from where it stands.
+struct Gap {
+  uint64_t first = 0, count = 0;
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -42,6 +48,13 @@ class Stream {
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
+  // Right after restore(): leave these of the outputs to come out, which rise and do not touch, and do not
+  // even read what they are made of. False, and nothing is left out, where outputs are known only by making
+  // them.
+  virtual bool leave_out(std::span<const Gap> outputs) {
+    (void)outputs;
+    return false;
+  }
   // All stages below, those that are needed first last: upstream first, of several children the last first.
   virtual void stages(std::vector<Stage*>& out) = 0;
   // Those of them that may take in work now.

@@ -92,7 +92,7 @@ struct Ticket {
   uint64_t emitted = 0;  // outputs handed out; kAll before a resumed ticket has any
   Status error;
   size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
-  uint64_t busy_ns = 0;         // that workers spent on it
+  uint64_t busy_ns = 0;           // that workers spent on it
   bool done = false, dropped = false;
 
   // Drop the rows of a part that were put in place; it starts again.

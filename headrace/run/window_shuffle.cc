@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "headrace/core/key.h"
 #include "headrace/run/one_child.h"
@@ -27,14 +28,8 @@ class WindowShuffleStream final : public OneChild {
       if (ready == Pull::item && slots_.empty()) ready = Pull::end;
       if (ready != Pull::item) return n > 0 ? Pull::item : ready;
       hole_ = draw(emitted_++, slots_.size());
-      Slot& slot = slots_[hole_];
-      if (slot.row.rows && out.samples.empty()) {
-        out.ranges.push_back(std::move(slot.row));
-        continue;
-      }
-      out.part();
-      out.samples.push_back(slot.row.rows ? slot.row.rows->sample(slot.row.first) : std::move(slot.sample));
-      slot.row = {};
+      if (hole_ == oldest_) oldest_ = kNone;
+      give(slots_[hole_], out);
     }
     return Pull::item;
   }
@@ -42,7 +37,7 @@ class WindowShuffleStream final : public OneChild {
   void start(uint64_t epoch, uint32_t occurrence) override {
     epoch_ = epoch;
     slots_.clear(), pending_ = {}, left_ = 0;
-    emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = kNone;
+    emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
     child_->start(epoch, occurrence);
   }
 
@@ -51,11 +46,8 @@ class WindowShuffleStream final : public OneChild {
       cursor.insert(cursor.end(), restored_.begin(), restored_.end());
       return;
     }
-    const Slot* oldest = nullptr;
-    for (size_t i = 0; i < slots_.size(); ++i)
-      if (i != hole_ && (!oldest || slots_[i].ordinal < oldest->ordinal)) oldest = &slots_[i];
-    std::shared_ptr<const Pulled> from = oldest ? oldest->pulled : nullptr;
-    if (!from && left_ > 0) from = pending_from_;
+    const Slot* oldest = find_oldest();
+    const Pulled* from = oldest ? oldest->pulled.get() : left_ > 0 ? pending_from_.get() : nullptr;
     cursor.insert(cursor.end(), {emitted_, pulled_, ended_, from ? from->ordinal : pulled_});
     if (from)
       cursor.insert(cursor.end(), from->before.begin(), from->before.end());
@@ -76,19 +68,8 @@ class WindowShuffleStream final : public OneChild {
     }
     restored_ = {emitted_, pulled_, ended_, replay_next_};
     child_->save(restored_);
-    // The draws so far, over ordinals only.
-    uint64_t next = 0;
-    hole_ = kNone;
-    slots_.clear();
-    for (uint64_t e = 0; e <= emitted_; ++e) {
-      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
-        slots_.push_back({.ordinal = next});
-      if (hole_ != kNone && next < pulled_)
-        slots_[hole_].ordinal = next++, hole_ = kNone;
-      else if (hole_ != kNone && e < emitted_)
-        close_ranks();
-      if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
-    }
+    draw_again();
+    if (!read_only_what_is_held()) cursor.refuse();
   }
 
  private:
@@ -110,9 +91,46 @@ class WindowShuffleStream final : public OneChild {
         Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
   }
 
+  // The draws so far, over ordinals only.
+  void draw_again() {
+    uint64_t next = 0;
+    hole_ = oldest_ = kNone;
+    slots_.clear();
+    for (uint64_t e = 0; e <= emitted_; ++e) {
+      for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
+        slots_.push_back({.ordinal = next});
+      if (hole_ != kNone && next < pulled_)
+        slots_[hole_].ordinal = next++, hole_ = kNone;
+      else if (hole_ != kNone && e < emitted_)
+        close_ranks();
+      if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
+    }
+  }
+
+  // What was handed out since the oldest that is held came in is not made again, where the child can do that.
+  // False where what is held came in before the oldest.
+  bool read_only_what_is_held() {
+    to_replay_.clear(), replayed_ = 0;
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (i != hole_) to_replay_.push_back({slots_[i].ordinal, i});
+    std::ranges::sort(to_replay_);
+    if (!to_replay_.empty() && to_replay_[0].first < replay_next_) return false;
+    std::vector<Gap> handed_out;
+    uint64_t next = replay_next_;
+    const auto is_held_at = [&](uint64_t ordinal) {
+      if (ordinal > next) handed_out.push_back({next - replay_next_, ordinal - next});
+      next = ordinal + 1;
+    };
+    for (const auto& [ordinal, slot] : to_replay_) is_held_at(ordinal);
+    is_held_at(pulled_);
+    leaves_out_ = child_->leave_out(handed_out);
+    return true;
+  }
+
   void close_ranks() {
     if (hole_ + 1 < slots_.size()) slots_[hole_] = std::move(slots_.back());
     slots_.pop_back();
+    if (oldest_ == slots_.size()) oldest_ = hole_;
     hole_ = kNone;
   }
 
@@ -140,6 +158,21 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
+  static void give(Slot& slot, Item& out) {
+    if (slot.row.rows && out.samples.empty()) return out.ranges.push_back(std::exchange(slot.row, {}));
+    out.part();
+    out.samples.push_back(slot.row.rows ? slot.row.rows->sample(slot.row.first) : std::move(slot.sample));
+    slot.row = {};
+  }
+
+  // Looked for only when the last one was handed out, which is one time in `window`. Null: none is held.
+  const Slot* find_oldest() const {
+    if (oldest_ == kNone)
+      for (size_t i = 0; i < slots_.size(); ++i)
+        if (i != hole_ && (oldest_ == kNone || slots_[i].ordinal < slots_[oldest_].ordinal)) oldest_ = i;
+    return oldest_ == kNone ? nullptr : &slots_[oldest_];
+  }
+
   // Bring the window up to its size, or as far as there is input.
   Pull fill(Status& failure) {
     while (!ended_ && (hole_ != kNone || slots_.size() < window_)) {
@@ -164,20 +197,21 @@ class WindowShuffleStream final : public OneChild {
   // After restore(): read again what is held, pass over what was handed out.
   Pull replay(Status& failure) {
     while (replay_next_ < pulled_) {
+      const bool any_left = replayed_ < to_replay_.size();
+      if (leaves_out_) replay_next_ = any_left ? to_replay_[replayed_].first : pulled_;
+      if (replay_next_ == pulled_) break;
       Slot next;
       if (const Pull pulled = next_input(replay_next_, next, failure); pulled != Pull::item) return pulled;
-      for (size_t i = 0; i < slots_.size(); ++i)
-        if (slots_[i].ordinal == replay_next_ && i != hole_) {
-          slots_[i] = std::move(next);
-          break;
-        }
+      if (any_left && to_replay_[replayed_].first == replay_next_)
+        slots_[to_replay_[replayed_++].second] = std::move(next);
       ++replay_next_;
     }
     return Pull::item;
   }
 
   uint64_t seed_, window_, epoch_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
-  uint64_t hole_ = kNone;  // the slot handed out last, not filled again yet
+  uint64_t hole_ = kNone;            // the slot handed out last, not filled again yet
+  mutable uint64_t oldest_ = kNone;  // the slot that came in first, where it is known
   bool ended_ = false;
   std::vector<Slot> slots_;
   Item pending_;               // what came at once,
@@ -185,6 +219,9 @@ class WindowShuffleStream final : public OneChild {
   uint64_t left_ = 0;          // of it
   std::shared_ptr<const Pulled> pending_from_;
   Cursor restored_;
+  std::vector<std::pair<uint64_t, size_t>> to_replay_;  // ordinals that are held, rising, and their slots
+  size_t replayed_ = 0;
+  bool leaves_out_ = false;  // the child gives nothing but those until `pulled_`
 };
 
 }  // namespace

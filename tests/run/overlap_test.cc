@@ -1,0 +1,140 @@
+// Reads that wait do so together: as many as there are readers. The store lets a read go on only when so many
+// are under way at once; when they do not come, it gives up and the test has failed.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "headrace/formats/open.h"
+#include "headrace/formats/tfrecord/testing.h"
+#include "headrace/headrace.h"
+#include "headrace/io/testing/faulty_store.h"
+#include "headrace/io/testing/memory_store.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kFiles = 64, kRecords = 40;
+
+class Meeting {
+ public:
+  // The first `free` reads wait for nobody.
+  Meeting(size_t wanted, std::chrono::milliseconds patience, size_t free)
+      : wanted_(wanted), patience_(patience), free_(free) {}
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    if (free_ > 0) return void(--free_);
+    most_ = std::max(most_, ++there_);
+    if (most_ >= wanted_) all_there_.notify_all();
+    all_there_.wait_for(lock, patience_, [&] { return most_ >= wanted_; });
+    --there_;
+  }
+  size_t most() {
+    std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  const size_t wanted_;
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::condition_variable all_there_;
+  size_t free_;
+  size_t there_ = 0, most_ = 0;
+};
+
+std::vector<std::string> records_of(size_t file) {
+  std::vector<std::string> out;
+  for (size_t r = 0; r < kRecords; ++r)
+    out.push_back(std::to_string(file) + "/" + std::to_string(r) + std::string(100, 'x'));
+  return out;
+}
+
+std::shared_ptr<MemoryStore> files() {
+  auto store = std::make_shared<MemoryStore>();
+  for (size_t i = 0; i < kFiles; ++i) store->add("records-" + std::to_string(i), framed(records_of(i)));
+  return store;
+}
+
+Dataset interleaved(Store& store) {
+  std::vector<Dataset> datasets;
+  for (size_t i = 0; i < kFiles; ++i)
+    datasets.push_back(from_source(*open_source(store, "records-" + std::to_string(i))));
+  return interleave(datasets, {.cycle_length = kFiles});
+}
+
+// The records in order, and how many reads were under way at once.
+std::pair<std::vector<std::string>, size_t> run(const std::function<Dataset(Dataset)>& verbs,
+                                                std::chrono::milliseconds patience, size_t free = 0) {
+  const auto store = files();
+  Meeting meeting(kFiles, patience, free);
+  const auto waiting = std::make_shared<FaultyStore>(
+      store, Faults{.delay = [&](const std::string&, uint64_t) { meeting.wait(); }});
+  const Dataset dataset = verbs(interleaved(*store));
+  LoaderOptions options;
+  options.workers = 2, options.io = kFiles;
+  auto loader = Loader::make(*dataset.node(), options, waiting);
+  EXPECT_TRUE(loader.ok()) << loader.status().text();
+  std::vector<std::string> out;
+  Sample sample;
+  const auto add = [&](View view) {
+    out.emplace_back(reinterpret_cast<const char*>(view.data), view.size_bytes());
+  };
+  while (*(*loader)->next(sample)) {
+    const Tensor& field = sample.fields[0];
+    if (!field.rows) add(field.view());
+    for (size_t r = 0; field.rows && r < field.rows->size(); ++r) add((*field.rows)[r].view());
+  }
+  return {std::move(out), meeting.most()};
+}
+
+std::vector<std::string> in_turns() {
+  std::vector<std::string> out;
+  for (size_t r = 0; r < kRecords; ++r)
+    for (size_t i = 0; i < kFiles; ++i) out.push_back(records_of(i)[r]);
+  return out;
+}
+
+constexpr auto kLong = std::chrono::seconds(10);
+
+TEST(Overlap, TheFilesOfAnInterleaveAreReadAllAtOnce) {
+  const auto [elements, most] = run([](Dataset d) { return d; }, kLong);
+  EXPECT_EQ(elements, in_turns());
+  EXPECT_EQ(most, kFiles);
+}
+
+TEST(Overlap, SoAreTheRowsOfItsBatches) {
+  const auto [elements, most] = run([](Dataset d) { return d.batch(32); }, kLong);
+  EXPECT_EQ(elements, in_turns());
+  EXPECT_EQ(most, kFiles);
+}
+
+TEST(Overlap, SoAreInputsWithoutRandomAccess) {
+  const auto verbs = [](Dataset) {
+    const auto store = files();
+    std::vector<Dataset> datasets;
+    for (size_t i = 0; i < kFiles; ++i)
+      datasets.push_back(
+          from_source(*open_source(*store, "records-" + std::to_string(i)))
+              .with_ids()
+              .filter([](const Fields& s) { return s["id"].apply("less", {{"value", int64_t{1} << 60}}); }));
+    return interleave(datasets, {.cycle_length = kFiles});
+  };
+  const auto [elements, most] = run(verbs, kLong);
+  EXPECT_EQ(elements.size(), kFiles * kRecords);
+  EXPECT_EQ(most, kFiles);
+}
+
+// Many small records become one part of a batch, and the reads of a part go one after the other. Where they
+// begin to wait, the next parts are small again.
+TEST(Overlap, PartsAreCutSmallWhereReadsWait) {
+  const auto verbs = [](Dataset d) { return d.repeat(20).batch(256); };
+  const auto [elements, most] = run(verbs, std::chrono::milliseconds(5), 20'000);
+  EXPECT_EQ(elements.size(), 20 * kFiles * kRecords);
+  EXPECT_EQ(most, kFiles);
+}
+
+}  // namespace
+}  // namespace headrace
