@@ -288,7 +288,7 @@ def pipelines():
 def test_plans_fingerprints_and_states(number, tmp_path):
     ds = pipelines()[number]
     ds.save_plan(tmp_path / "plan.json")
-    again = hr.load_plan(tmp_path / "plan.json", bind=ds._slots)
+    again = hr.load_plan(tmp_path / "plan.json", bind=ds.slots)
     assert again.fingerprint() == ds.fingerprint()
     assert [plain(x) for x in again] == [plain(x) for x in ds]
     other = pipelines()[(number + 1) % 9]

@@ -107,7 +107,7 @@ def test_numbers_alone_are_a_result_too(numbers):
 def test_a_constant_stands_in_the_plan(numbers, tmp_path):
     ds = traced(numbers, lambda s: {"x": s.x, "w": 0.1, "n": np.uint8(3)}).batch(4)
     ds.save_plan(tmp_path / "plan.json")
-    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": ds._slots["arrays"]})
+    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": ds.slots["arrays"]})
     assert loaded.fingerprint() == ds.fingerprint()
     assert loaded[1]["w"].tolist() == [0.1, 0.1] and loaded[1]["n"].dtype == np.uint8
 

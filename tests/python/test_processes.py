@@ -121,7 +121,7 @@ def test_state_plan_and_fingerprint_do_not_depend_on_where(tmp_path, fields):
     here, there = both(fields, functions.double)
     assert here.fingerprint() == there.fingerprint()
     there.save_plan(tmp_path / "plan.json")
-    slots = {"arrays": fields._slots["arrays"], "map_0": functions.double}
+    slots = {"arrays": fields.slots["arrays"], "map_0": functions.double}
     loaded = hr.load_plan(tmp_path / "plan.json", bind=slots)
     assert loaded[3]["pid"] != here[3]["pid"] and loaded[3]["x"] == 6
 

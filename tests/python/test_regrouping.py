@@ -329,7 +329,7 @@ def test_a_generator_that_tells_where_it_stands_is_not_read_again():
         next(iteration)
     state = iteration.state_dict()
     other = hr.from_generator(Counter(1000, tells=True))
-    again = other._slots["generator"]
+    again = other.slots["generator"]
     again.made = 0
     loader = other.numpy()
     loader.load_state_dict(state)
@@ -395,7 +395,7 @@ def test_plans_hold_these_verbs(tmp_path):
     for name, ds in table.items():
         path = tmp_path / f"{name}.json"
         ds.save_plan(path)
-        loaded = hr.load_plan(path, bind=ds._slots)
+        loaded = hr.load_plan(path, bind=ds.slots)
         assert loaded.plan() == ds.plan() and loaded.fingerprint() == ds.fingerprint(), name
         assert [repr(e) for e in loaded] == [repr(e) for e in ds], name
         assert name == "interleave" or ds.explain()
