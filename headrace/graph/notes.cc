@@ -8,12 +8,6 @@
 namespace headrace {
 namespace {
 
-// Whether elements are batches: what stands after batch() moves or changes them, unbatch() ends them.
-bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
-  return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
-}
-
 void note(const std::string& text, std::vector<std::string>& out) {
   if (std::ranges::find(out, text) == out.end()) out.push_back(text);
 }
@@ -113,6 +107,12 @@ void collect(const Node& node, std::vector<std::string>& out) {
 }
 
 }  // namespace
+
+bool is_batched(const Node& node) {
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
+  if (node.inputs.empty() || node.as<Unbatch>() || node.as<Pack>()) return false;
+  return is_batched(*node.input());
+}
 
 std::vector<std::string> notes(const NodePtr& plan) {
   std::vector<std::string> out;
