@@ -12,10 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <optional>
 
 #include "errors.h"
+#include "headrace/ops/ragged_inputs.h"
+#include "headrace/run/cpu_elsewhere.h"
 #include "runner.h"
 
 namespace headrace::python {
@@ -30,6 +33,7 @@ struct Message {
   Kind kind = Kind::call;
   uint64_t leaves = 0;  // described at the beginning of the memory; of an exception: its bytes
   Draws draws;
+  uint64_t cpu_ns = 0;  // of an answer or exception: what the call took
 };
 
 struct Leaf {
@@ -37,6 +41,13 @@ struct Leaf {
   std::array<int64_t, kMaxRank> dims{};
   uint64_t at = 0;  // of its bytes in the memory
 };
+
+// CPU time of this process, all threads of it.
+uint64_t process_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
 
 bool send_all(int socket, const Message& message) {
   const auto* from = reinterpret_cast<const char*>(&message);
@@ -164,11 +175,18 @@ class Worker {
 
   Status call(std::span<const View> in, const Draws& draws, std::vector<View>& out,
               const std::string& label) {
+    for (size_t i = 0; i < in.size(); ++i)
+      if (ragged_input(i))
+        return invalid(
+            label +
+            ": python=\"processes\" wants arrays, got a batch of rows that are none (ragged, bytes or "
+            "str); map before batch, or give python=\"threads\"");
     HEADRACE_TRY(write_leaves(memory_, in));
-    Message message{Kind::call, in.size(), draws};
+    Message message{Kind::call, in.size(), draws, 0};
     bool there = send_all(socket_, message) && receive_all(socket_, message);
     if (there && message.kind == Kind::ready) there = receive_all(socket_, message);  // its first call
     if (!there) return gone(label);
+    add_cpu_elsewhere(message.cpu_ns);
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
     if (message.kind != Kind::answer) return internal_error("an answer that makes no sense");
@@ -283,7 +301,7 @@ Message exception(const nb::object& raised, SharedMemory& memory, const nb::obje
   const nb::bytes bytes = nb::cast<nb::bytes>(describe(raised));
   check(memory.grow(bytes.size()));
   std::memcpy(memory.data(), bytes.c_str(), bytes.size());
-  return {Kind::exception, bytes.size(), {}};
+  return {Kind::exception, bytes.size(), {}, 0};
 }
 
 Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, const nb::object& describe) {
@@ -296,7 +314,7 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
     std::vector<View> views;
     for (size_t i = 0; i < results->size(); ++i) views.push_back(results->view(i));
     check(write_leaves(memory, views));
-    return {Kind::answer, views.size(), {}};
+    return {Kind::answer, views.size(), {}, 0};
   } catch (nb::python_error& error) {
     return exception(nb::borrow(error.value()), memory, describe);
   } catch (const std::exception& error) {  // a result that no tensor can hold
@@ -312,14 +330,17 @@ std::shared_ptr<Runner> in_processes(nb::object start) {
 
 void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe) {
   SharedMemory shared(memory);
-  if (!send_all(socket, {Kind::ready, 0, {}})) return;
+  if (!send_all(socket, {Kind::ready, 0, {}, 0})) return;
   while (true) {
     Message message;
     {
       nb::gil_scoped_release release;
       if (!receive_all(socket, message)) return;
     }
-    if (!send_all(socket, answer_of(message, shared, callee, describe))) return;
+    const uint64_t begin = process_cpu_ns();
+    Message answer = answer_of(message, shared, callee, describe);
+    answer.cpu_ns = process_cpu_ns() - begin;
+    if (!send_all(socket, answer)) return;
   }
 }
 

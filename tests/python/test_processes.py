@@ -1,6 +1,7 @@
 """map(f, python="processes"): the same as in threads, in other processes."""
 
 import gc
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -91,6 +92,43 @@ def test_a_process_that_dies_ends_the_run_and_is_no_broken_sample():
     assert int(ds[5]) == 5
 
 
+@pytest.mark.parametrize("where", ["threads", "processes"])
+def test_what_ends_programs_ends_the_run_under_any_policy(where):
+    for function, raised in (
+        (functions.leave_at_four, SystemExit),
+        (functions.interrupt_at_four, KeyboardInterrupt),
+    ):
+        ds = hr.range(8).map(function, python=where)
+        for dataset in (ds, ds.on_error("skip"), ds.on_error("replace"), ds.batch(3)):
+            with pytest.raises(raised) as caught:
+                list(dataset)
+            assert raised is KeyboardInterrupt or caught.value.code == 7
+        assert int(ds[5]) == 5
+
+
+def test_the_report_counts_the_time_of_processes():
+    reports = []
+    for where in ("threads", "processes"):
+        loader = hr.range(100).map(functions.busy, python=where).numpy()
+        assert len(list(loader)) == 100
+        reports.append(loader.report())
+    threads, processes = reports
+    assert threads["cpu_s"] / 3 < processes["cpu_s"] < 3 * threads["cpu_s"]
+    assert processes["operators"][0]["cpu_s"] > processes["cpu_s"] / 3
+
+
+def test_shared_memory_cannot_be_cut():
+    with pytest.raises(hr.HeadraceError, match="PermissionError"):
+        list(hr.range(4).map(functions.cut_the_shared_memory, python="processes"))
+
+
+def test_a_batch_of_texts_is_refused_and_the_threads_named(fields):
+    with pytest.raises(
+        ValueError, match=r'python="processes" wants arrays, got a batch of rows.*or give python="threads"'
+    ):
+        list(fields.batch(3).map(functions.count_names, python="processes"))
+
+
 def test_a_result_that_no_tensor_can_hold_is_an_error_and_not_the_end():
     ds = hr.range(4).map(functions.deep_at_two, python="processes")
     with pytest.raises(hr.HeadraceError, match="at most 8 dimensions"):
@@ -145,6 +183,20 @@ SCRIPT = """
     def run():
         print([int(x) for x in hr.range(4).map(add_one, python="processes")])
 """
+
+
+@pytest.mark.parametrize("by", ["-c", "-"])
+def test_a_function_that_stands_in_no_file_says_what_to_do(by):
+    code = "import headrace as hr\ndef one(x): return 1\nhr.range(3).map(one, python='processes')\n"
+    command = [sys.executable, by] if by == "-" else [sys.executable, by, code]
+    done = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60, check=False)
+    if importlib.util.find_spec("cloudpickle") is None:
+        assert (
+            "'one' stands in no file" in done.stderr
+            and "define it in a module, or install cloudpickle" in done.stderr
+        )
+    else:
+        assert done.returncode == 0
 
 
 @pytest.mark.parametrize("guarded", [True, False])
