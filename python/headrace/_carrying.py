@@ -82,7 +82,11 @@ class CarryingVerbs(Verbs):
 
         names, values, nest = flatten(initial, is_function_leaf)
         result = packer(nest)([to_leaf(value, name) for name, value in zip(names, values, strict=True)])
-        for state in self.scan(initial, step, python=python):
+        try:
+            states = self.scan(initial, step, python=python)
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace("scan: ", "reduce: ", 1)) from error.__cause__
+        for state in states:
             result = state
         return result
 

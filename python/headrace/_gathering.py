@@ -162,6 +162,8 @@ class GatheringVerbs(Verbs):
             fill: The number in what is filled up, of all fields or {field: number}.
             drop_last: With "concat_and_split", leave out a last row that is not full.
 
+        A sequence without elements takes a number among the segments and no place.
+
         Raises:
             ValueError: in a run: a sequence is longer than a row, but with "concat_and_split".
         """

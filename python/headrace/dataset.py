@@ -177,6 +177,8 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
                 good sample in order in its place. The report counts both.
 
+        What a generator raises ends the run in any case: it gives nothing more.
+
         A Python function that raises makes its sample fail, and a bug in it does so on every sample: "skip" then delivers next to
         nothing without a word. Try a new function under "raise", and look at `report()["skipped"]` or `["replaced"]`.
         """
@@ -327,6 +329,10 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             start: The position of the first element, i64.
         """
         first = whole_number("enumerate", "start", start, -(2**63), 2**63)
+        if self._node.sharded:
+            raise ValueError(
+                "enumerate: numbers the elements of all ranks, so that a state goes on with any number of them; put shard after it"
+            )
         counter = _core.read(_core.counter_source(first, 1), users_line())
         return self._then(_core.zip([counter, self._node], "[0,1]", 1, users_line()))
 
@@ -470,13 +476,19 @@ class Dataset(CarryingVerbs, GatheringVerbs):
     def __len__(self) -> int:
         size = self._node.size
         if size is None:
-            reason = (
-                "it never ends (repeat)"
-                if self._node.endless
-                else "a filter, unbatch or on_error('skip') makes it unknown before the run"
-            )
-            raise TypeError(f"this dataset has no exact length: {reason}")
+            raise TypeError(f"this dataset has no exact length: {self._why_no_length()}")
         return size
+
+    def _why_no_length(self) -> str:
+        if self._node.endless:
+            return "it never ends"
+        node = self._node
+        while below := [one for one in node.inputs if one.size is None and not one.endless]:
+            node = below[0]
+        verb = node.describe()["verb"]
+        if verb == "from_generator":
+            return "how many a generator gives is not known before it has given them"
+        return f"how many {verb} leaves is not known before the run"
 
     def __getitem__(self, position: int | slice) -> Any:
         """Compute one element of epoch 0, here and now; of a slice a list of them. `skip` and `take` make datasets instead."""

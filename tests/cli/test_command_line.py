@@ -99,8 +99,7 @@ def test_a_pipeline_runs_with_the_data_it_names(tmp_path):
     np.save(tmp_path / "down.npy", keys)
     assert run(*bound).stdout.split("xxh3")[0] == done.stdout.split("xxh3")[0]
     assert run(*bound).stdout != done.stdout
-    fingerprint = headrace("explain", plan, *sum((["--bind", one] for one in bound), []), cwd=tmp_path)
-    assert f"fingerprint {ds.fingerprint()[:16]}" in fingerprint.stdout
+    assert f"fingerprint {ds.fingerprint()[:16]}" in run(*bound, verb="explain").stdout
     for bind, wrong in (
         (bound[:-1], "the data in slot 'keys#2' is not bound; give it with bind={\"keys#2\": …}, or --bind keys#2=FILE"),
         (["kes=keys.npy"], "no data in slot 'kes'; it wants 'arrays', 'keys', 'keys#2'"),

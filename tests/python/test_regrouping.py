@@ -108,6 +108,14 @@ def test_scan_says_what_a_state_must_be():
         ValueError, match=r"the state begins as i64 \(\), and the function makes f32 \(\) of it"
     ):
         hr.range(3).scan(0, lambda s, x: (hr.ops.cast(x, dtype="f32"), x))
+    with pytest.raises(
+        ValueError, match=r"reduce: the state begins as f64 \(\), and the function makes i64 \(\) of it"
+    ):
+        hr.range(3).reduce(0.0, lambda s, x: x)
+    with pytest.raises(
+        ValueError, match=r"reduce: the state 'b' begins as i64 \(\), and the function makes f32 \(\)"
+    ):
+        hr.range(3).reduce({"a": 0, "b": 0}, lambda s, x: {"a": s["a"], "b": s["b"] * 0.5})
     with pytest.raises(TypeError, match=r"return \(state, element\)"):
         hr.range(3).scan(0, lambda s, x: x)
     with pytest.raises(TypeError, match="begins with the structure"):
