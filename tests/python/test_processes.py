@@ -122,11 +122,17 @@ def test_shared_memory_cannot_be_cut():
         list(hr.range(4).map(functions.cut_the_shared_memory, python="processes"))
 
 
-def test_a_batch_of_texts_is_refused_and_the_threads_named(fields):
-    with pytest.raises(
-        ValueError, match=r'python="processes" wants arrays, got a batch of rows.*or give python="threads"'
-    ):
-        list(fields.batch(3).map(functions.count_names, python="processes"))
+def test_batches_of_texts_and_of_rows_of_several_shapes(fields):
+    made = both(fields.batch(3).batch(2, ragged=True), functions.measure_nested)
+    assert [plain(x) for x in made[0]] == [plain(x) for x in made[1]]
+    ragged = hr.range(7).map(functions.ones, python=True).batch(3, ragged=True)
+    sums = both(ragged.zip(fields.batch(3)), functions.sums_and_names)
+    assert [plain(x) for x in sums[0]] == [plain(x) for x in sums[1]]
+    assert plain(sums[1][1]) == {"sums": [3.0, 4.0, 5.0], "last": b"n5", "texts": "n3n4n5"}
+
+
+def plain(sample):
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in sample.items()}
 
 
 def test_a_result_that_no_tensor_can_hold_is_an_error_and_not_the_end():

@@ -90,5 +90,20 @@ def interrupt_at_four(x):
     return x
 
 
-def count_names(batch):
-    return len(batch["name"])
+def ones(x):
+    return np.ones(int(x))
+
+
+def sums_and_names(pair):
+    rows, batch = pair
+    names = [name.encode() for name in batch["name"]]
+    return {
+        "sums": np.array([row.sum() for row in rows]),
+        "last": names[-1],
+        "texts": "".join(batch["name"][: len(rows)]),
+    }
+
+
+def measure_nested(batch):
+    lengths = [len(name) for names in batch["name"] for name in names]
+    return {"lengths": np.array(lengths), "x": np.concatenate(batch["x"])}
