@@ -177,7 +177,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
                 good sample in order in its place. The report counts both.
 
-        What a generator raises ends the run in any case: it gives nothing more.
+        What a generator itself raises, or gives in another form, ends the run in any case: nothing comes after it.
 
         A Python function that raises makes its sample fail, and a bug in it does so on every sample: "skip" then delivers next to
         nothing without a word. Try a new function under "raise", and look at `report()["skipped"]` or `["replaced"]`.

@@ -553,3 +553,16 @@ def test_a_misspelt_feature_is_said_with_the_names_there_are(tmp_path):
         RuntimeWarning, match=r"left out 3 samples, and no element came; under on_error\(\"raise\"\)"
     ):
         assert list(parsed.on_error("skip")) == []
+
+
+def test_what_a_generator_raises_ends_the_run_and_explain_says_so():
+    def broken():
+        yield 1
+        raise ValueError("no more")
+
+    data = hr.from_generator(broken)
+    skipping = data.map(lambda x: x + 1).on_error("skip")
+    assert "what the generator itself raises" in skipping.explain()
+    assert "what the generator itself raises" not in data.map(lambda x: x + 1).explain()
+    with pytest.raises(hr.HeadraceError, match="broken: ValueError: no more"):
+        list(skipping)
