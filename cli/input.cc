@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/bind.h"
 #include "cli/commands.h"
 #include "headrace/codecs/image.h"
 #include "headrace/formats/open.h"
@@ -103,6 +104,13 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
                   "An option of the format, such as classes='[\"cat\", \"dog\"]'; may be repeated")
       ->option_text("NAME=VALUE")
       ->allow_extra_args(false);
+  if (!plan) return;
+  command
+      .add_option("--bind", arguments.bind,
+                  "Data that a saved pipeline names and does not hold: an .npy file, a .txt file of a text a "
+                  "line; NAME/FIELD=FILE for one of several columns; may be repeated")
+      ->option_text("NAME=FILE")
+      ->allow_extra_args(false);
 }
 
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
@@ -141,11 +149,13 @@ int find_image_field(const Source& source, Store& store) {
 Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
   HEADRACE_ASSIGN(const std::string text, plan_text(arguments));
   if (!text.empty()) {
-    auto plan = load_plan(text);
+    HEADRACE_ASSIGN(const Bindings bound, bindings(arguments.bind, text));
+    auto plan = load_plan(text, bound);
     if (!plan.ok()) return plan.status().before(arguments.path + ": ");
     HEADRACE_TRY(plan->dataset.node().status());
     return Opened{*plan, arguments.path};
   }
+  if (!arguments.bind.empty()) refuse("--bind is for saved pipelines, and '" + arguments.path + "' is data");
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments));
   const Schema& schema = source->schema();
   const int image = find_image_field(*source, *file_store());

@@ -12,10 +12,11 @@ class App;
 
 namespace headrace::cli {
 
-// The arguments PATH, --format and --option.
+// The arguments PATH, --format, --option and --bind.
 struct InputArguments {
   std::string path, format;
   std::vector<std::string> options;  // "name=value"
+  std::vector<std::string> bind;     // "name=file", of a saved pipeline
 };
 // "name=value" each: JSON behind the sign, "classes=[\"cat\"]", else a text, "root=images".
 Value options_value(const std::vector<std::string>& options);

@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/on_error_counts.h"
 #include "cli/terminal.h"
+#include "headrace/graph/notes.h"
 #include "headrace/io/new_file.h"
 
 namespace headrace::cli {
@@ -78,14 +79,6 @@ Status check_state_place(const std::string& path) {
 
 uint64_t samples_in(const Sample& batch, bool batched) {
   return batched && !batch.fields.empty() ? static_cast<uint64_t>(batch.fields[0].shape[0]) : 1;
-}
-
-// Whether elements are batches: what stands above batch() deals or repeats them, map and the like keep their
-// rows.
-bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
-  if (node.inputs.empty() || node.as<Unbatch>() || node.as<Pack>()) return false;
-  return is_batched(*node.input());
 }
 
 // Run until the epoch ends or `limit` batches are there.

@@ -166,7 +166,8 @@ Result<int> verify(const Arguments& arguments) {
   Decoders decoders;
   const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders);
   const double seconds = seconds_since(begin);
-  const int code = broken.empty() ? kOk : kProblem;
+  const std::string missing = missing_shards(*source);
+  const int code = broken.empty() && missing.empty() ? kOk : kProblem;
   if (arguments.json) {
     fmt::print("{}\n", json_of(reader, broken, decoders, seconds).dump(1));
     return code;
@@ -182,7 +183,7 @@ Result<int> verify(const Arguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
-  if (const std::string missing = missing_shards(*source); !missing.empty()) fmt::print("{}\n", missing);
+  if (!missing.empty()) fmt::print("{}\n", missing);
   return code;
 }
 

@@ -1,25 +1,56 @@
 #include "headrace/core/element_cache.h"
 
+#include <map>
+#include <mutex>
 #include <unordered_map>
 
 namespace headrace {
+
+// The memory of several caches, and who they are. Any thread.
+class CacheRoom {
+ public:
+  std::shared_ptr<ElementCache>& of(const std::string& key) { return caches_[key]; }
+  std::mutex& mutex() { return mutex_; }  // held for of()
+
+  // Whether `size` bytes more are within `most`; `used` is what all would take then. Caches that nobody has
+  // any more are given up for that.
+  bool take(size_t size, size_t most, size_t& used) {
+    std::lock_guard lock(mutex_);
+    for (auto it = caches_.begin(); used_ + size > most && it != caches_.end();) {
+      const bool is_idle = it->second && it->second.use_count() == 1;
+      if (is_idle) used_ -= it->second->bytes();
+      it = is_idle ? caches_.erase(it) : std::next(it);
+    }
+    used = used_ + size;
+    if (used > most) return false;
+    used_ = used;
+    return true;
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    caches_.clear();
+  }
+  void give_back(size_t size) {
+    std::lock_guard lock(mutex_);
+    used_ -= size;
+  }
+
+ private:
+  std::mutex mutex_;
+  size_t used_ = 0;                                              // guarded by mutex_
+  std::map<std::string, std::shared_ptr<ElementCache>> caches_;  // guarded by mutex_
+};
+
 namespace {
 
 class MemoryCache final : public ElementCache {
  public:
-  explicit MemoryCache(size_t most_bytes) : most_(most_bytes) {}
+  MemoryCache(std::shared_ptr<CacheRoom> room, size_t most_bytes)
+      : room_(std::move(room)), most_(most_bytes) {}
 
   bool has(const CacheKey& key) override {
     std::lock_guard lock(mutex_);
     return elements_.contains(key);
-  }
-
-  bool get(const CacheKey& key, std::vector<Tensor>& fields) override {
-    std::lock_guard lock(mutex_);
-    const auto it = elements_.find(key);
-    if (it == elements_.end()) return false;
-    fields = it->second;
-    return true;
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
@@ -30,13 +61,9 @@ class MemoryCache final : public ElementCache {
     std::copy(packed.begin(), packed.end(), block->mutable_data());
     std::vector<Tensor> kept;
     HEADRACE_TRY(unpack_fields(std::move(block), kept));
-    std::lock_guard lock(mutex_);
-    if (used_ + packed.size() > most_)
-      return {Code::exhausted,
-              "cache: wants at least " + std::to_string(used_ + packed.size()) + " bytes for " +
-                  std::to_string(elements_.size() + 1) + " elements, it may have " + std::to_string(most_) +
-                  "; cache a smaller form of them, cache(path) in files, or give max_memory="};
-    if (elements_.emplace(key, std::move(kept)).second) used_ += packed.size();
+    size_t wanted = 0;
+    if (!room_->take(packed.size(), most_, wanted)) return too_many(packed.size(), wanted);
+    if (!add(key, std::move(kept), packed.size())) room_->give_back(packed.size());
     return {};
   }
 
@@ -44,9 +71,42 @@ class MemoryCache final : public ElementCache {
     std::lock_guard lock(mutex_);
     return elements_.size();
   }
+  uint64_t bytes() override {
+    std::lock_guard lock(mutex_);
+    return used_;
+  }
   std::string trouble() override { return {}; }
 
  private:
+  bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
+    std::lock_guard lock(mutex_);
+    const auto it = elements_.find(key);
+    if (it == elements_.end()) return false;
+    fields = it->second;
+    return true;
+  }
+
+  // False when another thread was faster.
+  bool add(const CacheKey& key, std::vector<Tensor> fields, size_t size) {
+    std::lock_guard lock(mutex_);
+    const bool is_new = elements_.emplace(key, std::move(fields)).second;
+    if (is_new) used_ += size;
+    return is_new;
+  }
+
+  Status too_many(size_t size, size_t wanted) {
+    std::lock_guard lock(mutex_);
+    const size_t others = wanted - size - std::min(used_, wanted - size);
+    return {Code::exhausted,
+            "cache: wants at least " + std::to_string(wanted) + " bytes for " +
+                std::to_string(elements_.size() + 1) + " elements" +
+                (others > 0 ? ", with " + std::to_string(others) + " bytes that another run of it uses now"
+                            : "") +
+                ", it may have " + std::to_string(most_) +
+                "; cache a smaller form of them, cache(path) in files, or give max_memory="};
+  }
+
+  const std::shared_ptr<CacheRoom> room_;
   const size_t most_;
   std::mutex mutex_;
   size_t used_ = 0;
@@ -56,13 +116,16 @@ class MemoryCache final : public ElementCache {
 }  // namespace
 
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes) {
-  return std::make_shared<MemoryCache>(most_bytes);
+  return std::make_shared<MemoryCache>(std::make_shared<CacheRoom>(), most_bytes);
 }
 
+MemoryCaches::MemoryCaches() : room_(std::make_shared<CacheRoom>()) {}
+MemoryCaches::~MemoryCaches() { room_->clear(); }  // they hold it, and it them
+
 std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes) {
-  std::lock_guard lock(mutex_);
-  std::shared_ptr<ElementCache>& found = caches_[key];
-  if (!found) found = memory_cache(most_bytes);
+  std::lock_guard lock(room_->mutex());
+  std::shared_ptr<ElementCache>& found = room_->of(key);
+  if (!found) found = std::make_shared<MemoryCache>(room_, most_bytes);
   return found;
 }
 

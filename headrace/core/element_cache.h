@@ -4,12 +4,11 @@
 // An element is known by the leaf of its level and its index there, which say all about it: what stands below
 // a cache draws as in epoch 0, whatever the order is in which its elements are asked for. Any thread.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,25 +34,42 @@ class ElementCache {
   // Whether get() would find it, now or later: nothing that is kept is given up.
   virtual bool has(const CacheKey& key) = 0;
   // Its fields, shared and not to be written; false when it is not there, or what is there is damaged.
-  virtual bool get(const CacheKey& key, std::vector<Tensor>& fields) = 0;
+  bool get(const CacheKey& key, std::vector<Tensor>& fields) {
+    const bool is_there = find(key, fields);
+    (is_there ? hits_ : misses_).fetch_add(1, std::memory_order_relaxed);
+    return is_there;
+  }
+  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }  // of get()
+  uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
   // Keep a copy. An error when there is no room and there must be.
   virtual Status put(const CacheKey& key, std::span<const Tensor> fields) = 0;
   virtual size_t size() = 0;          // elements
+  virtual uint64_t bytes() = 0;       // that they take
   virtual std::string trouble() = 0;  // why nothing more is kept; "" while all is well
+
+ private:
+  virtual bool find(const CacheKey& key, std::vector<Tensor>& fields) = 0;
+  std::atomic<uint64_t> hits_ = 0, misses_ = 0;
 };
 
 // In memory, up to so many bytes; one more is an error that says both figures.
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes);
 
+class CacheRoom;
+
 // Those of one `cache()` in a plan, by what decides their elements (seed, ordinals): pipelines that are built
-// on it share them where they are the same.
+// on it share them where they are the same. They have one memory: where it is full, those that no pipeline
+// has any more make room.
 class MemoryCaches {
  public:
+  MemoryCaches();
+  ~MemoryCaches();
+  MemoryCaches(const MemoryCaches&) = delete;
+  MemoryCaches& operator=(const MemoryCaches&) = delete;
   std::shared_ptr<ElementCache> of(const std::string& key, size_t most_bytes);
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<ElementCache>> caches_;  // guarded by mutex_
+  const std::shared_ptr<CacheRoom> room_;
 };
 
 // An element as bytes and back. Bytes from elsewhere are refused, never read beyond their end.

@@ -36,11 +36,11 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
   Value options;
   options.set("rot", "x");
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list", options)),
-            "file_list: 'list.txt': has no option 'rot'; it has root, numbers, extension");
+            "file_list: 'list.txt': has no option 'rot'; it has root, numbers, extension, key");
   Value wrong;
   wrong.set("root", 3);
   EXPECT_THAT(failure(open_source(store, "list.txt", "images", wrong)),
-              HasSubstr("has no option 'root', it has none"));
+              HasSubstr("has no option 'root'; it has key"));
   store.add("good.txt", "a.jpg\n");
   EXPECT_THAT(failure(open_source(store, "good.txt", "file_list", wrong)),
               HasSubstr("root wants a str, got 3"));

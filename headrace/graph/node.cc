@@ -72,6 +72,12 @@ bool joins_samples(const Node& node) {
          std::ranges::any_of(node.inputs, [](const NodePtr& in) { return joins_samples(*in); });
 }
 
+// " 'mean'" for the leaf "0/mean" of a state; nothing for a state that is one leaf.
+std::string of_leaf(std::string_view name) {
+  const size_t slash = name.find('/');
+  return slash == std::string_view::npos ? "" : " '" + std::string(name.substr(slash + 1)) + "'";
+}
+
 // Of a user's sequence, whose items only a whole reading would tell.
 bool reads_objects(const Node& node) {
   const auto* read = node.as<Read>();
@@ -138,8 +144,11 @@ struct Infer {
     for (size_t i = 0; i < states; ++i)
       if (scan.initial[i].is_ragged() || out.specs[i].dtype != in_schema.specs[i].dtype ||
           out.specs[i].shape.rank() != in_schema.specs[i].shape.rank())
-        return invalid("scan: the state begins as " + scan.initial[i].view().spec().text() +
-                       ", and the function makes " + out.specs[i].text() + " of it");
+        return invalid(
+            "scan: the state" + of_leaf(out.names[i]) + " begins as " + scan.initial[i].view().spec().text() +
+            ", and the function makes " + out.specs[i].text() +
+            " of it; begin with a value of that dtype and rank, or have the function return it as it "
+            "began");
     node.schema.names.assign(out.names.begin() + static_cast<std::ptrdiff_t>(states), out.names.end());
     node.schema.specs.assign(out.specs.begin() + static_cast<std::ptrdiff_t>(states), out.specs.end());
     node.schema.structure = scan.structure;

@@ -8,12 +8,6 @@
 namespace headrace {
 namespace {
 
-// Whether elements are batches: what stands after batch() moves or changes them, unbatch() ends them.
-bool is_batched(const Node& node) {
-  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
-  return !node.inputs.empty() && !node.as<Unbatch>() && is_batched(*node.input());
-}
-
 void note(const std::string& text, std::vector<std::string>& out) {
   if (std::ranges::find(out, text) == out.end()) out.push_back(text);
 }
@@ -63,6 +57,11 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
        out);
 }
 
+bool reads_a_generator(const Node& node) {
+  return node.as<Generate>() ||
+         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return reads_a_generator(*input); });
+}
+
 // Draws below a cache are made once.
 void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) note_frozen_draws(*input, out);
@@ -101,6 +100,13 @@ void collect(const Node& node, std::vector<std::string>& out) {
     note("on_error stands before a " + std::string(kind_name(node.kind)) +
              ": it answers what fails above it, not in what follows; put it after the verbs it is for",
          out);
+  const auto* on_error = node.as<OnError>();
+  if (on_error && on_error->policy != OnErrorPolicy::raise && reads_a_generator(node))
+    note(
+        "on_error stands after from_generator: what the generator itself raises, or gives in another form, "
+        "ends "
+        "the run all the same; nothing comes after it",
+        out);
   // Elsewhere it rises to the data, whatever verbs stand between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(
@@ -113,6 +119,12 @@ void collect(const Node& node, std::vector<std::string>& out) {
 }
 
 }  // namespace
+
+bool is_batched(const Node& node) {
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
+  if (node.inputs.empty() || node.as<Unbatch>() || node.as<Pack>()) return false;
+  return is_batched(*node.input());
+}
 
 std::vector<std::string> notes(const NodePtr& plan) {
   std::vector<std::string> out;

@@ -10,4 +10,8 @@ namespace headrace {
 // One line each, from the data to the end of the plan; none twice.
 std::vector<std::string> notes(const NodePtr& plan);
 
+// Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end
+// them.
+bool is_batched(const Node& node);
+
 }  // namespace headrace

@@ -269,7 +269,7 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
       const auto it = bindings.sources.find(*slot->text());
       if (it == bindings.sources.end())
         return invalid("plan: the data in slot '" + *slot->text() + "' is not bound; give it with bind={\"" +
-                       *slot->text() + "\": …}");
+                       *slot->text() + "\": …}, or --bind " + *slot->text() + "=FILE on the command line");
       return Kind(Read{it->second});
     }
     HEADRACE_ASSIGN(SourcePtr opened, open_described(store, *source));

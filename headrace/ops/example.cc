@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "headrace/core/value.h"
+
 namespace headrace {
 namespace {
 
@@ -107,6 +109,17 @@ Status read_feature(const FeatureEntry& entry, Feature& out) {
 Status read_step(std::span<const std::byte> message, const std::byte* example, Feature& out) {
   out = {FeatureKind::none, false, message, nullptr, example};
   return merge(message, out);
+}
+
+std::string names_in(std::span<const std::byte> example, FeatureGroup group) {
+  constexpr size_t kMostNames = 8, kMostOfName = 60;
+  std::string out;
+  size_t count = 0;
+  FeatureEntries entries(example, group);
+  for (FeatureEntry entry; count <= kMostNames && entries.next(entry); ++count)
+    out += (count == 0 ? "" : ", ") +
+           (count == kMostNames ? "…" : Value(entry.name.substr(0, kMostOfName)).dump());
+  return count == 0 ? "; it has none at all" : "; it has " + out;
 }
 
 Result<std::optional<Feature>> find_feature(std::span<const std::byte> example, std::string_view name) {

@@ -61,6 +61,9 @@ Status read_feature(const FeatureEntry& entry, Feature& out);
 // Calls `step(Feature)` for each of a FeatureList's; it answers a Status, and one that is not ok ends it.
 template <class F> Status each_step(const FeatureEntry& entry, const F& step);
 
+// The names of an example's features, as the end of a message: "; it has "image", "label"".
+std::string names_in(std::span<const std::byte> example, FeatureGroup group = FeatureGroup::features);
+
 // The feature, or nothing when there is none of this name.
 Result<std::optional<Feature>> find_feature(std::span<const std::byte> example, std::string_view name);
 

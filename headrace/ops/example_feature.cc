@@ -80,7 +80,8 @@ struct ExampleFeature {
     HEADRACE_ASSIGN(std::optional<Feature> feature, find_feature(in.bytes(), key));
     if (!feature || feature->kind == FeatureKind::none) {
       if (!shape || default_value) return std::optional<Feature>();
-      return corrupt("wants the feature '" + key + "', the example has none of this name");
+      return corrupt("wants the feature '" + key + "', the example has none of this name" +
+                     names_in(in.bytes()));
     }
     const FeatureKind wanted = dtype == DType::bytes ? FeatureKind::bytes
                                : dtype == DType::f32 ? FeatureKind::floats

@@ -39,8 +39,12 @@ TEST(ExampleFeature, WhatIsMissingHasItsDefaultOrIsAnError) {
   EXPECT_EQ(take(kExample, R"({"key": "no", "dtype": "f32", "shape": [2], "default_value": 0.5})"),
             "0.5 0.5 (2)");
   EXPECT_EQ(take(kExample, R"({"key": "no", "dtype": "f32", "shape": null})"), "(0)");
-  EXPECT_THAT(take(kExample, R"({"key": "no"})"), HasSubstr("wants the feature 'no', the example has none"));
-  EXPECT_THAT(take("", R"({"key": "no"})"), HasSubstr("wants the feature 'no'"));
+  EXPECT_THAT(
+      take(kExample, R"({"key": "no"})"),
+      HasSubstr(
+          "wants the feature 'no', the example has none of this name; it has \"image\", \"label\", \"box\""));
+  EXPECT_THAT(take("", R"({"key": "no"})"),
+              HasSubstr("wants the feature 'no', the example has none of this name; it has none at all"));
 }
 
 TEST(ExampleFeature, SaysWhatDoesNotFit) {

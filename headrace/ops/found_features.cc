@@ -21,6 +21,11 @@ Status find_feature_lists(std::span<const std::byte> example, const FeatureSpecs
   return entries.status();
 }
 
+Status with_names(Status status, bool found, std::span<const std::byte> example, FeatureGroup group) {
+  if (status.ok() || found) return status;
+  return std::move(status).after(names_in(example, group));
+}
+
 Value structure_of(const FeatureSpecs& specs, int& outputs, size_t (FeatureSpec::*count)() const) {
   Value::Object out;
   for (const FeatureSpec& spec : specs.specs) {

@@ -27,6 +27,10 @@ using FoundLists = Found<FeatureEntry>;
 Status find_features(std::span<const std::byte> example, const FeatureSpecs& specs, FoundFeatures& out);
 Status find_feature_lists(std::span<const std::byte> example, const FeatureSpecs& specs, FoundLists& out);
 
+// The status of a feature, with the names that the example has when it failed because it was not `found`.
+Status with_names(Status status, bool found, std::span<const std::byte> example,
+                  FeatureGroup group = FeatureGroup::features);
+
 // {"label": 0, "names": {"values": 1, "lengths": 2}}, counted on from `outputs`.
 Value structure_of(const FeatureSpecs& specs, int& outputs,
                    size_t (FeatureSpec::*count)() const = &FeatureSpec::num_outputs);

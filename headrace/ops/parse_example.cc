@@ -42,7 +42,8 @@ struct ParseExample {
     HEADRACE_TRY(find_features(in[0].bytes(), features, found));
     for (size_t i = 0; i < features.specs.size(); ++i) {
       const FeatureSpec& spec = features.specs[i];
-      HEADRACE_TRY(spec.measure(found[i], out.first(spec.num_outputs())));
+      HEADRACE_TRY(
+          with_names(spec.measure(found[i], out.first(spec.num_outputs())), found[i], in[0].bytes()));
       out = out.subspan(spec.num_outputs());
     }
     return {};
@@ -53,7 +54,7 @@ struct ParseExample {
     HEADRACE_TRY(find_features(in[0].bytes(), features, found));
     for (size_t i = 0; i < features.specs.size(); ++i) {
       const FeatureSpec& spec = features.specs[i];
-      HEADRACE_TRY(spec.write(found[i], out.first(spec.num_outputs())));
+      HEADRACE_TRY(with_names(spec.write(found[i], out.first(spec.num_outputs())), found[i], in[0].bytes()));
       out = out.subspan(spec.num_outputs());
     }
     return {};

@@ -69,14 +69,16 @@ struct ParseSequenceExample {
     HEADRACE_TRY(find_features(in.bytes(), context(), features));
     for (size_t i = 0; i < context().specs.size(); ++i) {
       const FeatureSpec& spec = context().specs[i];
-      HEADRACE_TRY(of_context(spec, features[i], out.first(spec.num_outputs())));
+      HEADRACE_TRY(
+          with_names(of_context(spec, features[i], out.first(spec.num_outputs())), features[i], in.bytes()));
       out = out.subspan(spec.num_outputs());
     }
     FoundLists lists(sequence().specs.size());
     HEADRACE_TRY(find_feature_lists(in.bytes(), sequence(), lists));
     for (size_t i = 0; i < sequence().specs.size(); ++i) {
       const FeatureSpec& spec = sequence().specs[i];
-      HEADRACE_TRY(of_steps(spec, lists[i], out.first(spec.num_step_outputs())));
+      HEADRACE_TRY(with_names(of_steps(spec, lists[i], out.first(spec.num_step_outputs())), lists[i],
+                              in.bytes(), FeatureGroup::feature_lists));
       out = out.subspan(spec.num_step_outputs());
     }
     return {};

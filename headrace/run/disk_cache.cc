@@ -70,7 +70,32 @@ class DiskCache final : public ElementCache {
     return places_.contains(key);
   }
 
-  bool get(const CacheKey& key, std::vector<Tensor>& fields) override {
+  Status put(const CacheKey& key, std::span<const Tensor> fields) override {
+    const std::vector<std::byte> packed = pack_fields(fields);
+    std::lock_guard lock(mutex_);
+    if (!trouble_.empty() || places_.contains(key) || packed.size() > ~uint32_t{0}) return {};
+    if (const Status status = append(key, packed); !status.ok())
+      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+    return {};
+  }
+
+  size_t size() override {
+    std::lock_guard lock(mutex_);
+    return places_.size();
+  }
+  uint64_t bytes() override {
+    std::lock_guard lock(mutex_);
+    uint64_t out = 0;
+    for (const auto& [key, place] : places_) out += place.length;
+    return out;
+  }
+  std::string trouble() override {
+    std::lock_guard lock(mutex_);
+    return trouble_;
+  }
+
+ private:
+  bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
     Place place;
     {
       std::lock_guard lock(mutex_);
@@ -87,25 +112,6 @@ class DiskCache final : public ElementCache {
     return false;
   }
 
-  Status put(const CacheKey& key, std::span<const Tensor> fields) override {
-    const std::vector<std::byte> packed = pack_fields(fields);
-    std::lock_guard lock(mutex_);
-    if (!trouble_.empty() || places_.contains(key) || packed.size() > ~uint32_t{0}) return {};
-    if (const Status status = append(key, packed); !status.ok())
-      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
-    return {};
-  }
-
-  size_t size() override {
-    std::lock_guard lock(mutex_);
-    return places_.size();
-  }
-  std::string trouble() override {
-    std::lock_guard lock(mutex_);
-    return trouble_;
-  }
-
- private:
   void add_segment(std::string_view name) {
     const std::string path = folder_ + "/" + std::string(name);
     auto data = file_store()->open(path + std::string(kData)),
@@ -113,7 +119,7 @@ class DiskCache final : public ElementCache {
     if (!data.ok() || !index.ok()) return;
     const std::shared_ptr<OpenFile> file = std::move(*data);
     const auto size = file->size();
-    const auto bytes = read_bytes(**index, 0, kToEndOfFile);
+    const auto bytes = read_bytes(**index, 0, kToEnd);
     if (!size.ok() || !bytes.ok()) return;
     for (size_t at = 0; at + sizeof(Entry) <= (*bytes)->size(); at += sizeof(Entry)) {
       Entry entry;
@@ -165,7 +171,6 @@ class DiskCache final : public ElementCache {
     return {};
   }
 
-  static constexpr uint64_t kToEndOfFile = ~uint64_t{0};
   const std::string folder_, key_;
   std::mutex mutex_;  // guards what follows
   std::unordered_map<CacheKey, Place, CacheKeyHash> places_;

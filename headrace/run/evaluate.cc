@@ -3,16 +3,27 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <optional>
 
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/ops/ragged_inputs.h"
+#include "headrace/run/cpu_elsewhere.h"
 
 namespace headrace {
+namespace {
+
+thread_local uint64_t cpu_elsewhere_ns = 0;
+
+}  // namespace
+
+void add_cpu_elsewhere(uint64_t ns) { cpu_elsewhere_ns += ns; }
 
 uint64_t thread_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec) +
+         cpu_elsewhere_ns;
 }
 
 std::vector<Operand> operands_of(std::span<const Tensor> fields) {
@@ -176,13 +187,26 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0;
   in_.clear();
+  bool any_ragged = false;
   for (int v : call.inputs) {
     const Operand& value = values[static_cast<size_t>(v)];
-    if (value.owner && value.owner->is_ragged())
-      return invalid(std::string(call.op->name()) + ": wants an array, got a batch of " +
-                     std::to_string(value.owner->rows->size()) +
-                     " rows that are none (ragged, bytes or str); map before batch");
+    if (value.owner && value.owner->is_ragged()) {
+      if (call.op->phase() != Phase::python)
+        return invalid(std::string(call.op->name()) + ": wants an array, got a batch of " +
+                       std::to_string(value.owner->rows->size()) +
+                       " rows that are none (ragged, bytes or str); map before batch");
+      any_ragged = true;
+    }
     in_.push_back(value.view);
+  }
+  std::optional<RaggedInputs> ragged;
+  if (any_ragged) {
+    std::vector<const Tensor*> inputs;
+    for (int v : call.inputs) {
+      const Tensor* owner = values[static_cast<size_t>(v)].owner;
+      inputs.push_back(owner && owner->is_ragged() ? owner : nullptr);
+    }
+    ragged.emplace(std::move(inputs));
   }
   const Key key = key_of(call, who);
   const auto n = static_cast<size_t>(call.outputs);

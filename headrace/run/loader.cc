@@ -406,7 +406,8 @@ Value LoaderImpl::report() const {
   Value::List caches;
   for (const auto& cache : pipeline_.caches) {
     Value one;
-    one.set("elements", uint64_t{cache->size()});
+    one.set("elements", uint64_t{cache->size()}), one.set("bytes", cache->bytes());
+    one.set("hits", cache->hits()), one.set("misses", cache->misses());
     if (const std::string trouble = cache->trouble(); !trouble.empty()) one.set("trouble", trouble);
     caches.push_back(std::move(one));
   }

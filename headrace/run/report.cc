@@ -162,6 +162,14 @@ std::string report_text(const Value& r) {
                 bytes_text(real(io, "bytes")).c_str(), real(io, "reads"), real(io, "seconds"),
                 bytes_text(real(memory, "peak")).c_str(), bytes_text(real(memory, "budget")).c_str());
   out += line;
+  if (const Value* caches = r.find("caches"))
+    for (const Value& cache : *caches->list()) {
+      const Value* trouble = cache.find("trouble");
+      std::snprintf(line, sizeof line, "cache: %.0f elements, %s; %.0f hits, %.0f misses",
+                    real(cache, "elements"), bytes_text(real(cache, "bytes")).c_str(), real(cache, "hits"),
+                    real(cache, "misses"));
+      out += line + (trouble ? "; " + *trouble->text() : "") + "\n";
+    }
   if (real(r, "skipped") > 0 || real(r, "replaced") > 0) {
     std::snprintf(line, sizeof line, "broken samples: %.0f skipped, %.0f replaced\n", real(r, "skipped"),
                   real(r, "replaced"));

@@ -105,6 +105,11 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
         for name in kwargs:
             if name not in known:
                 raise TypeError(f"{function.__name__}: has no argument {name!r}{_meant(name, known)}")
+        if "datasets" in known and len(args) > 1 and all(hasattr(dataset, "_node") for dataset in args):
+            name = function.__name__
+            raise TypeError(
+                f"{name}: wants the datasets in a list, as {name}([a, b]), got {len(args)} of them"
+            )
         if len(args) > most and named:
             raise TypeError(
                 f"{function.__name__}: wants {', '.join(named)} by name, as {named[0]}={args[most]!r}"

@@ -25,8 +25,8 @@ class CarryingVerbs(Verbs):
     @names_checked
     def take_while(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
         """Keep the elements before the first for which a function answers false (a bool scalar); traced like `map`."""
-        made, slots, at = self._program("take_while", function, python)
-        return self._then(_core.take_while(self._node, made, at), slots)
+        made, bound, at = self._program("take_while", function, python)
+        return self._then(_core.take_while(self._node, made, at), *bound)
 
     @names_checked
     def unique(
@@ -40,8 +40,8 @@ class CarryingVerbs(Verbs):
             key: A field or several, or a function from element to key, traced like `map`; all fields when not given.
             python: Run the function as Python without trying to trace it.
         """
-        made, slots, at = self._program("unique", _key_function(key), python)
-        return self._then(_core.unique(self._node, made, at), slots)
+        made, bound, at = self._program("unique", _key_function(key), python)
+        return self._then(_core.unique(self._node, made, at), *bound)
 
     @names_checked
     def scan(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Dataset:
@@ -60,7 +60,7 @@ class CarryingVerbs(Verbs):
         made, is_python = program(given, "scan", of_pair(function), at, python, slot)
         names, structure = _new_element(made, nest)
         node = _core.scan(self._node, made, leaves, names, structure, at)
-        return self._then(node, {slot: function} if is_python else None)
+        return self._then(node, *([(slot, function)] if is_python else []))
 
     @names_checked
     def reduce(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Any:
@@ -82,7 +82,11 @@ class CarryingVerbs(Verbs):
 
         names, values, nest = flatten(initial, is_function_leaf)
         result = packer(nest)([to_leaf(value, name) for name, value in zip(names, values, strict=True)])
-        for state in self.scan(initial, step, python=python):
+        try:
+            states = self.scan(initial, step, python=python)
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace("scan: ", "reduce: ", 1)) from error.__cause__
+        for state in states:
             result = state
         return result
 

@@ -86,7 +86,7 @@ class GatheringVerbs(Verbs):
         function = (
             (lambda element: ops.length(field_of(element, length))) if isinstance(length, str) else length
         )
-        made, slots, at = self._program(verb, function, python)
+        made, bound, at = self._program(verb, function, python)
         ragged = flag(verb, "ragged", ragged)
         node = _core.group_by(
             self._node,
@@ -102,7 +102,7 @@ class GatheringVerbs(Verbs):
             None if ragged else _fill(verb, fill),
             at,
         )
-        return self._then(node, slots)
+        return self._then(node, *bound)
 
     @names_checked
     def group_by_window(
@@ -128,11 +128,11 @@ class GatheringVerbs(Verbs):
         """
         verb = "group_by_window"
         function = (lambda element: field_of(element, key)) if isinstance(key, str) else key
-        made, slots, at = self._program(verb, function, python)
+        made, bound, at = self._program(verb, function, python)
         sizes = [whole_number(verb, "size", size, least=1)]
         ragged, drop_last = flag(verb, "ragged", ragged), flag(verb, "drop_last", drop_last)
         node = _core.group_by(self._node, made, False, [], sizes, 0, False, drop_last, ragged, None, None, at)
-        return self._then(node, slots)
+        return self._then(node, *bound)
 
     @names_checked
     def pack(
@@ -161,6 +161,8 @@ class GatheringVerbs(Verbs):
             max_sequences: Most sequences in a row; None: any number.
             fill: The number in what is filled up, of all fields or {field: number}.
             drop_last: With "concat_and_split", leave out a last row that is not full.
+
+        A sequence without elements takes a number among the segments and no place.
 
         Raises:
             ValueError: in a run: a sequence is longer than a row, but with "concat_and_split".

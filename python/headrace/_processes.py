@@ -9,6 +9,7 @@ do lambdas and functions of a notebook.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib
 import os
 import pickle
@@ -19,6 +20,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from multiprocessing import spawn
+from pathlib import Path
 from typing import Any
 
 
@@ -46,7 +48,7 @@ class Starter:
         self._function = _pickled(verb, function)
         self._job = job
         needs_main = self._function.is_by_name and getattr(function, "__module__", None) == "__main__"
-        self._main = _main_script() if needs_main else None
+        self._main = _main_script(verb, function) if needs_main else None
 
     def __call__(self) -> tuple[subprocess.Popen[bytes], int, int]:
         if _Here.importing_main:
@@ -55,7 +57,10 @@ class Starter:
             )
         job = {**self._job, "path": sys.path, "main": self._main, "function": self._function.data}
         data = pickle.dumps(job)
-        memory = os.memfd_create("headrace", os.MFD_CLOEXEC)
+        memory = os.memfd_create("headrace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        fcntl.fcntl(
+            memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+        )  # both map it: it may only grow
         ours, theirs = socket.socketpair()
         with ours, theirs:
             process = subprocess.Popen(
@@ -68,7 +73,14 @@ class Starter:
             return process, ours.detach(), memory
 
 
-def _main_script() -> dict[str, Any]:
+def _main_script(verb: str, function: Callable[..., Any]) -> dict[str, Any]:
+    main = sys.modules["__main__"]
+    if getattr(main, "__spec__", None) is None and not Path(getattr(main, "__file__", None) or "").is_file():
+        raise TypeError(
+            f'{verb}: python="processes" wants a function that other processes can import, and '
+            f"{getattr(function, '__qualname__', function)!r} stands in no file (python -c, standard input, a notebook or the "
+            "prompt); define it in a module, or install cloudpickle"
+        )
     data = spawn.get_preparation_data("headrace")
     return {key: value for key, value in data.items() if key != "authkey"}  # never leaves its process
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._line import users_line
 from ._mapping import Where, elements_of, program
+from ._slots import Bound, names_of
 from ._trace import Symbol
 
 if TYPE_CHECKING:
@@ -29,21 +30,22 @@ class Verbs:
     """A node, and what a plan cannot hold of it."""
 
     _node: _core.Node
-    _slots: dict[str, Any]
+    _bound: Bound  # by the plan's places, from the first on
 
-    def _then(self, node: _core.Node, slots: Mapping[str, Any] | None = None) -> Dataset:
+    def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
+        """Return a dataset of the node over this one and the others, which binds more."""
         raise NotImplementedError
 
     def _next_slot(self, verb: str) -> str:
         """Return the name of a Python function in saved plans."""
-        return f"{verb}_{sum(name.rpartition('_')[0] in _TRACED for name in self._slots)}"
+        return f"{verb}_{sum(name.rpartition('_')[0] in _TRACED for name in set(names_of(self._bound)))}"
 
     def _program(
         self, verb: str, function: Callable[..., Any], python: Where
-    ) -> tuple[_core.Program, dict[str, Any], str]:
+    ) -> tuple[_core.Program, Bound, str]:
         """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
         if not callable(function):
             raise TypeError(f"{verb}: wants a function, got {function!r}")
         at, slot = users_line(), self._next_slot(verb)
         made, is_python = program(elements_of(self._node), verb, function, at, python, slot)
-        return made, {slot: function} if is_python else {}, at
+        return made, [(slot, function)] if is_python else [], at

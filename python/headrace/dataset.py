@@ -17,6 +17,7 @@ from ._gathering import GatheringVerbs
 from ._line import users_line
 from ._mapping import Where
 from ._ranks import from_environment
+from ._slots import Bound, names_of, with_names
 from ._structure import packer
 from ._write import wanted, write
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .loaders.numpy import NumpyLoader
     from .loaders.torch import TorchLoader
 
-_CLASH = object()  # in place of what two branches bind to one slot
 Policy = Literal["raise", "skip", "replace"]
 
 
@@ -45,16 +45,17 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         self,
         node: _core.Node,
         options: Mapping[str, Any] | None = None,
-        slots: Mapping[str, Any] | None = None,
+        bound: Bound | None = None,
     ):
         self._node = node
         self._options = dict(options or {})
-        self._slots = dict(slots or {})  # what a plan cannot hold, by slot: functions and data
+        self._bound = list(bound or [])
         self._elements: tuple[int, _core.Elements] | None = None  # of this process
         self._pack = packer(node.schema[2])
 
-    def _then(self, node: _core.Node, slots: Mapping[str, Any] | None = None) -> Dataset:
-        return Dataset(node, self._options, {**self._slots, **(slots or {})})
+    def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
+        below = [*self._bound, *(pair for other in others for pair in other._bound)]
+        return Dataset(node, self._options, [*below, *bound])
 
     if not TYPE_CHECKING:  # with it every name would have a type
 
@@ -99,9 +100,9 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         return self.map(function, python=python).unbatch()
 
     def _mapped(self, verb: str, function: Callable[..., Any], python: Where) -> Dataset:
-        made, slots, at = self._program(verb, function, python)
+        made, bound, at = self._program(verb, function, python)
         node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
-        return self._then(node, slots)
+        return self._then(node, *bound)
 
     def unbatch(self) -> Dataset:
         """Make an element of every row; fields without rows are repeated for each."""
@@ -176,6 +177,8 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
                 good sample in order in its place. The report counts both.
 
+        What a generator itself raises, or gives in another form, ends the run in any case: nothing comes after it.
+
         A Python function that raises makes its sample fail, and a bug in it does so on every sample: "skip" then delivers next to
         nothing without a word. Try a new function under "raise", and look at `report()["skipped"]` or `["replaced"]`.
         """
@@ -248,9 +251,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         """Append another dataset of the same fields."""
         if not isinstance(other, Dataset):
             raise TypeError(f"concatenate: wants a Dataset, got {other!r}")
-        return self._then(
-            _core.concatenate([self._node, other._node], users_line()), joined_slots([self, other])
-        )
+        return self._then(_core.concatenate([self._node, other._node], users_line()), others=[other])
 
     @names_checked
     def interleave(
@@ -307,7 +308,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         where = "" if path is None else str(Path(path).absolute())
         limit = 0 if max_memory is None else whole_number("cache", "max_memory", max_memory, 1)
         if where:
-            said = code_version(self._slots) if version is None else text("cache", "version", version)
+            said = code_version(self.slots) if version is None else text("cache", "version", version)
         else:
             said = ""
         return self._then(_core.cache(self._node, where, limit, said, users_line()))
@@ -328,6 +329,10 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             start: The position of the first element, i64.
         """
         first = whole_number("enumerate", "start", start, -(2**63), 2**63)
+        if self._node.sharded:
+            raise ValueError(
+                "enumerate: numbers the elements of all ranks, so that a state goes on with any number of them; put shard after it"
+            )
         counter = _core.read(_core.counter_source(first, 1), users_line())
         return self._then(_core.zip([counter, self._node], "[0,1]", 1, users_line()))
 
@@ -357,10 +362,10 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         """
         from .joins import beside  # noqa: PLC0415 -- joins know datasets
 
-        numbers, slot = beside(self, "sample", "weights", weights)
+        numbers, bound = beside(self, "sample", "weights", weights)
         count = None if num is None else whole_number("sample", "num", num)
         named, again = whole_number("sample", "seed", seed), flag("sample", "replacement", replacement)
-        return self._then(_core.sample(self._node, numbers, named, again, count, users_line()), slot)
+        return self._then(_core.sample(self._node, numbers, named, again, count, users_line()), bound)
 
     @names_checked
     def sort_by(self, key: ArrayLike | str, *, descending: bool = False) -> Dataset:
@@ -375,9 +380,9 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         """
         from .joins import beside  # noqa: PLC0415 -- joins know datasets
 
-        numbers, slot = beside(self, "sort_by", "keys", key)
+        numbers, bound = beside(self, "sort_by", "keys", key)
         node = _core.sort_by(self._node, numbers, flag("sort_by", "descending", descending), users_line())
-        return self._then(node, slot)
+        return self._then(node, bound)
 
     def apply(self, function: Callable[[Dataset], Dataset]) -> Dataset:
         """Return what a function makes of this dataset: several verbs under one name."""
@@ -446,7 +451,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
             merged["rewrites_off"] = off
         elif rewrites is not None:
             raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {rewrites!r}")
-        return Dataset(self._node, merged, self._slots)
+        return Dataset(self._node, merged, self._bound)
 
     @names_checked
     def prefetch(self, count: int) -> Dataset:
@@ -471,13 +476,19 @@ class Dataset(CarryingVerbs, GatheringVerbs):
     def __len__(self) -> int:
         size = self._node.size
         if size is None:
-            reason = (
-                "it never ends (repeat)"
-                if self._node.endless
-                else "a filter, unbatch or on_error('skip') makes it unknown before the run"
-            )
-            raise TypeError(f"this dataset has no exact length: {reason}")
+            raise TypeError(f"this dataset has no exact length: {self._why_no_length()}")
         return size
+
+    def _why_no_length(self) -> str:
+        if self._node.endless:
+            return "it never ends"
+        node = self._node
+        while below := [one for one in node.inputs if one.size is None and not one.endless]:
+            node = below[0]
+        verb = node.describe()["verb"]
+        if verb == "from_generator":
+            return "how many a generator gives is not known before it has given them"
+        return f"how many {verb} leaves is not known before the run"
 
     def __getitem__(self, position: int | slice) -> Any:
         """Compute one element of epoch 0, here and now; of a slice a list of them. `skip` and `take` make datasets instead."""
@@ -625,20 +636,17 @@ class Dataset(CarryingVerbs, GatheringVerbs):
     # ---- plans
 
     def plan(self) -> str:
-        """Return the pipeline as JSON, the same from C++ and Python.
+        """Return the pipeline as JSON, the same from C++ and Python."""
+        made, names = self._node.plan(self._options.get("seed", 0)), names_of(self._bound)
+        return with_names(made, names) if any("#" in name for name in names) else made
 
-        Raises:
-            ValueError: two branches of concatenate hold different functions or data under one slot name.
-        """
-        for slot, bound in self._slots.items():
-            if bound is _CLASH:
-                raise ValueError(
-                    f"plan: different things stand in slot {slot!r} of two branches; name data with slot="
-                )
-        return self._node.plan(self._options.get("seed", 0))
+    @property
+    def slots(self) -> dict[str, Any]:
+        """What a saved plan does not hold, and `load_plan(bind=…)` wants: functions, arrays, generators, by their names in it."""
+        return {name: thing for name, (_, thing) in zip(names_of(self._bound), self._bound, strict=True)}
 
     def save_plan(self, path: str | os.PathLike[str]) -> None:
-        """Write the pipeline as JSON. Python functions and arrays are named slots in it: see `load_plan`."""
+        """Write the pipeline as JSON. Python functions and arrays are named `slots` in it: see `load_plan`."""
         Path(path).write_text(self.plan(), encoding="utf-8")
 
     def fingerprint(self) -> str:
@@ -646,16 +654,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         return self._node.fingerprint(self._options.get("seed", 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_plan, (self.plan(), self._slots, self._options)
-
-
-def joined_slots(datasets: Sequence[Dataset]) -> dict[str, Any]:
-    """Return what several datasets bind; a name for different things cannot be saved."""
-    slots: dict[str, Any] = {}
-    for dataset in datasets:
-        for slot, bound in dataset._slots.items():
-            slots[slot] = bound if slots.get(slot, bound) is bound else _CLASH
-    return slots
+        return _from_plan, (self.plan(), self.slots, self._options)
 
 
 @names_checked
@@ -684,7 +683,7 @@ def interleave(
     )
     block = whole_number("interleave", "block_length", block_length, least=1)
     node = _core.interleave([dataset._node for dataset in datasets], cycle, block, users_line())
-    return datasets[0]._then(node, joined_slots(datasets))
+    return datasets[0]._then(node, others=datasets[1:])
 
 
 class EpochView(Sequence[Any]):
@@ -701,7 +700,7 @@ class EpochView(Sequence[Any]):
         return self.dataset._item(position, self.epoch)
 
 
-def _from_plan(plan: str, slots: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
+def _from_plan(plan: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
     from .sources import open_plan  # noqa: PLC0415 -- sources know datasets
 
-    return open_plan(plan, slots, options)
+    return open_plan(plan, bind, options)

@@ -12,7 +12,7 @@ from . import _core
 from ._arguments import names_checked, text, whole_number
 from ._line import users_line
 from ._structure import flatten
-from .dataset import Dataset, joined_slots
+from .dataset import Dataset
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,7 +43,7 @@ def zip(*datasets: Any) -> Dataset:  # noqa: A001
         raise ValueError("zip: wants at least one dataset")
     inputs: list[Dataset] = leaves
     node = _core.zip([dataset._node for dataset in inputs], structure, 0, users_line())
-    return inputs[0]._then(node, joined_slots(inputs))
+    return inputs[0]._then(node, others=inputs[1:])
 
 
 @names_checked
@@ -80,7 +80,7 @@ def mix(
         text("mix", "stop", stop),
         users_line(),
     )
-    return inputs[0]._then(node, joined_slots(inputs))
+    return inputs[0]._then(node, others=inputs[1:])
 
 
 @names_checked
@@ -107,18 +107,17 @@ def choose(
     array = np.asarray(choice)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
         raise TypeError(f"choose: wants whole numbers in one dimension, got {array.dtype} {array.shape}")
-    slots = joined_slots(inputs)
-    numbers, slot = _numbers("choices", array.astype(np.int64), slots)
+    numbers, bound = _numbers("choices", array.astype(np.int64))
     node = _core.choose(
         [*(dataset._node for dataset in inputs), numbers], text("choose", "stop", stop), users_line()
     )
-    return inputs[0]._then(node, slots | slot)
+    return inputs[0]._then(node, bound, others=inputs[1:])
 
 
 def beside(
     dataset: Dataset, verb: str, name: str, given: ArrayLike | str
-) -> tuple[_core.Node, dict[str, Any]]:
-    """Return a node of one f64 for each element of a dataset, and its slot: numbers given, or a field's."""
+) -> tuple[_core.Node, tuple[str, Any]]:
+    """Return a node of one f64 for each element of a dataset, and what it binds: numbers given, or a field's."""
     values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
     if values.ndim != 1:
         raise ValueError(f"{verb}: wants {name} in one dimension, got a shape of {values.shape}")
@@ -128,7 +127,7 @@ def beside(
         values = np.unique(values, return_inverse=True)[1]  # texts sort as their ranks do
     elif values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > 2**53:
         values = np.unique(values, return_inverse=True)[1]  # so do numbers that f64 does not hold
-    return _numbers(name, np.ascontiguousarray(values, dtype=np.float64), dataset._slots)
+    return _numbers(name, np.ascontiguousarray(values, dtype=np.float64))
 
 
 def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
@@ -138,15 +137,9 @@ def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
     return np.asarray([value for batch in values.batch(4096) for value in batch])
 
 
-def _numbers(
-    name: str, values: np.ndarray[Any, Any], taken: Mapping[str, Any]
-) -> tuple[_core.Node, dict[str, Any]]:
-    slot, ordinal = name, 0
-    while slot in taken:
-        ordinal += 1
-        slot = f"{name}_{ordinal}"
+def _numbers(slot: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
     source = _core.array_source(["value"], "0", [values], slot)
-    return _core.read(source, users_line()), {slot: values}
+    return _core.read(source, users_line()), (slot, values)
 
 
 def _datasets(verb: str, datasets: Iterable[Dataset]) -> list[Dataset]:

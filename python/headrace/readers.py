@@ -20,7 +20,7 @@ def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
-def read_image_folder(path: Path, *, classes: Sequence[str] | None = None) -> Dataset:
+def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: bool = False) -> Dataset:
     """Read a folder of folders of images: fields `image` (encoded, bytes) and `label` (i64, by sorted folder name).
 
     Files that do not end like an image are left out, and a folder of only such files is no class; `metadata["left_out"]` counts them.
@@ -28,13 +28,19 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None) -> Da
     Args:
         path: The folder above the classes.
         classes: Folder names in the order of their labels; all, sorted, when not given.
+        key: Add the field `__key__` (str), the file's name below the folder without its ending: "cat/17". WebDataset keeps it.
     """
-    return _read(path, "image_folder", classes=classes)
+    return _read(path, "image_folder", classes=classes, key=key or None)
 
 
-def read_images(path: Path) -> Dataset:
-    """Read a folder of images: field `image` (encoded, bytes). `metadata["left_out"]` counts what does not end like an image."""
-    return _read(path, "images")
+def read_images(path: Path, *, key: bool = False) -> Dataset:
+    """Read a folder of images: field `image` (encoded, bytes). `metadata["left_out"]` counts what does not end like an image.
+
+    Args:
+        path: The folder.
+        key: Add the field `__key__` (str), the file's name below the folder without its ending. WebDataset keeps it.
+    """
+    return _read(path, "images", key=key or None)
 
 
 def read_file_list(
@@ -43,6 +49,7 @@ def read_file_list(
     root: str | None = None,
     numbers: Literal["auto", "label", "index"] | None = None,
     extension: str | None = None,
+    key: bool = False,
 ) -> Dataset:
     """Read a text file with a line "path" or "path label" for each image.
 
@@ -51,18 +58,20 @@ def read_file_list(
         root: Folder the paths are relative to; the list's own when not given.
         numbers: What the number of a line is; an index is ignored and labels come from the paths' folders.
         extension: Ending of files that the list names without one.
+        key: Add the field `__key__` (str), the name as the list has it, without its ending.
     """
-    return _read(path, "file_list", root=root, numbers=numbers, extension=extension)
+    return _read(path, "file_list", root=root, numbers=numbers, extension=extension, key=key or None)
 
 
-def read_json_map(path: Path, *, root: str | None = None) -> Dataset:
+def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> Dataset:
     """Read a JSON object from image path to label.
 
     Args:
         path: The JSON file.
         root: Folder the paths are relative to; the map's own when not given.
+        key: Add the field `__key__` (str), the path as the map has it, without its ending.
     """
-    return _read(path, "json_map", root=root)
+    return _read(path, "json_map", root=root, key=key or None)
 
 
 def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:

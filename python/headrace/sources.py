@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Pass, name_of, opener
 from ._line import users_line
+from ._slots import bound_in, slots_in
 from ._structure import flatten, packer
 from ._trace import plain
 from .dataset import Dataset, FieldSpec
@@ -169,7 +170,7 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
         slot: The name under which a saved plan wants the data bound.
     """
     source = _array_source(data, text("from_arrays", "slot", slot))
-    return Dataset(_core.read(source, users_line()), slots={slot: data})
+    return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
 
 
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
@@ -186,7 +187,7 @@ def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
         TypeError: it has no length or no items by position, as a generator, a set, an `IterableDataset`.
     """
     source = _sequence_source(items, text("from_dataset", "slot", slot))
-    return Dataset(_core.read(source, users_line()), slots={slot: items})
+    return Dataset(_core.read(source, users_line()), bound=[(slot, items)])
 
 
 def from_generator(make: Any, *, signature: Any = None, slot: str = "generator") -> Dataset:
@@ -210,7 +211,7 @@ def from_generator(make: Any, *, signature: Any = None, slot: str = "generator")
     slot = text("from_generator", "slot", slot)
     names, specs, structure = _signature(make, signature)
     generator = _generator(make, slot, names, specs, structure)
-    return Dataset(_core.from_generator(generator, users_line()), slots={slot: make})
+    return Dataset(_core.from_generator(generator, users_line()), bound=[(slot, make)])
 
 
 def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
@@ -262,13 +263,13 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         raise ValueError(f"plan: wants what save_plan() wrote, got no JSON ({error})") from None
     sources, generators = {}, {}
     tree = plan.get("plan") if isinstance(plan, dict) else None
-    for slot, described in _generator_slots(tree):
-        if slot in bind:
+    for slot, kind, described in slots_in(tree):
+        if kind == "generator" and slot in bind and {"names", "specs", "structure"} <= described.keys():
             signature = described["names"], described["specs"], described["structure"]
             generators[slot] = _generator(bind[slot], slot, *signature)
-    for slot, format in _data_slots(tree):  # noqa: A001
-        if slot in bind:
-            sources[slot] = (_sequence_source if format == "sequence" else _array_source)(bind[slot], slot)
+        elif kind == "source" and slot in bind:
+            is_sequence = described.get("format") == "sequence"
+            sources[slot] = (_sequence_source if is_sequence else _array_source)(bind[slot], slot)
 
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
@@ -279,7 +280,7 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)
 
     node, seed = _core.load_plan(text, sources, generators, function)
-    return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bind)
+    return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bound_in(tree, bind))
 
 
 def formats() -> list[dict[str, Any]]:
@@ -290,31 +291,6 @@ def formats() -> list[dict[str, Any]]:
 def operators() -> list[dict[str, Any]]:
     """List the operators with name, doc, inputs and params, as dicts."""
     return _core.op_table()
-
-
-def _data_slots(node: Any) -> Iterator[tuple[str, str]]:
-    if not isinstance(node, dict):
-        return
-    source = node.get("source")
-    if isinstance(source, dict) and isinstance(source.get("slot"), str):
-        yield source["slot"], str(source.get("format"))
-    for below in _below(node):
-        yield from _data_slots(below)
-
-
-def _generator_slots(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    if not isinstance(node, dict):
-        return
-    described = node.get("generator")
-    if isinstance(described, dict) and {"slot", "names", "specs", "structure"} <= described.keys():
-        yield str(described["slot"]), described
-    for below in _below(node):
-        yield from _generator_slots(below)
-
-
-def _below(node: dict[str, Any]) -> list[Any]:
-    inputs = node.get("inputs")
-    return [node.get("input"), *(inputs if isinstance(inputs, list) else [])]
 
 
 def _array_source(data: Any, slot: str) -> _core.Source:

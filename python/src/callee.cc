@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/codecs/decoded_by.h"
+#include "headrace/ops/ragged_inputs.h"
 #include "tensors.h"
 
 namespace headrace::python {
@@ -43,7 +44,10 @@ void Callee::call(std::span<const View> in, const Draws& draws, Results& results
   const DrawsFrom draws_from(draws.root);
   std::vector<nb::object> leaves;
   leaves.reserve(in.size());
-  for (const View& view : in) leaves.push_back(copy_to_python(view));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Tensor* const rows = ragged_input(i);
+    leaves.push_back(rows ? rows_to_python(*rows) : copy_to_python(in[i]));
+  }
   take(returned(input_.pack(leaves), draws), results);
   (void)take_decoded_by();  // what the function decodes is not counted as the chain's
 }

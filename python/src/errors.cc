@@ -52,6 +52,10 @@ nb::object exception_class(Code code) {
   }
 }
 
+bool is_error(nb::handle exception) {
+  return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0;
+}
+
 }  // namespace
 
 std::string shown_text(std::string_view text) {
@@ -64,10 +68,14 @@ std::string shown_text(std::string_view text) {
 }
 
 void raise(const Status& status) {
+  nb::object cause = stored_exception(status.text());
+  if (cause.is_valid() && !is_error(cause)) {
+    PyErr_SetObject(cause.type().ptr(), cause.ptr());
+    throw nb::python_error();
+  }
   const nb::object type = exception_class(status.code());
   const nb::object exception = type(shown_text(status.text()));
-  if (nb::object cause = stored_exception(status.text()); cause.is_valid())
-    PyException_SetCause(exception.ptr(), cause.release().ptr());
+  if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();
 }
@@ -82,7 +90,9 @@ Status foreign(nb::python_error& error, std::string_view function) {
   auto& stored = store().exceptions;
   stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});
   if (stored.size() > kStored) stored.erase(stored.begin());
-  return {Code::foreign, text + kMark + std::to_string(number) + kMark};
+  // What ends programs (KeyboardInterrupt, SystemExit) is no fault of a sample, and no policy passes over it.
+  const Code code = is_error(error.value()) ? Code::foreign : Code::internal;
+  return {code, text + kMark + std::to_string(number) + kMark};
 }
 
 }  // namespace headrace::python

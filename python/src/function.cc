@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -15,7 +16,7 @@ thread_local struct Measured {
   ~Measured() {
     if (answer) answer.release()->abandon();
   }
-  const AnyOp* op = nullptr;
+  uint64_t op = 0;  // its number, which no other has: at the address of one that is gone another may stand
   std::unique_ptr<Answer> answer;
 } measured;
 
@@ -51,7 +52,7 @@ class FunctionOp final : public AnyOp {
   Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
     HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, call(in, key));
     for (size_t i = 0; i < out.size(); ++i) out[i] = answer->views[i].shape;
-    measured.op = this;
+    measured.op = number_;
     measured.answer = std::move(answer);
     return {};
   }
@@ -59,7 +60,7 @@ class FunctionOp final : public AnyOp {
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
              Scratch&) const override {
     std::unique_ptr<Answer> answer = std::move(measured.answer);
-    if (std::exchange(measured.op, nullptr) != this) {
+    if (std::exchange(measured.op, 0) != number_) {
       HEADRACE_ASSIGN(answer, call(in, key));
     }
     for (size_t i = 0; i < out.size(); ++i) {
@@ -88,8 +89,14 @@ class FunctionOp final : public AnyOp {
     return answer;
   }
 
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last = 0;
+    return ++last;
+  }
+
   FunctionInfo info_;
   std::shared_ptr<Runner> runner_;
+  const uint64_t number_ = next_number();
 };
 
 }  // namespace

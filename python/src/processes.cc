@@ -12,10 +12,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <deque>
 #include <mutex>
 #include <optional>
 
 #include "errors.h"
+#include "headrace/ops/ragged_inputs.h"
+#include "headrace/run/cpu_elsewhere.h"
 #include "runner.h"
 
 namespace headrace::python {
@@ -30,13 +34,29 @@ struct Message {
   Kind kind = Kind::call;
   uint64_t leaves = 0;  // described at the beginning of the memory; of an exception: its bytes
   Draws draws;
+  uint64_t cpu_ns = 0;  // of an answer or exception: what the call took
 };
 
 struct Leaf {
   int32_t dtype = 0, rank = 0;
   std::array<int64_t, kMaxRank> dims{};
-  uint64_t at = 0;  // of its bytes in the memory
+  uint64_t at = 0;    // of its bytes in the memory
+  int64_t rows = -1;  // of a batch of rows that are no array: these follow, and it has no bytes
 };
+
+// A leaf where it lies.
+struct Part {
+  View view;
+  int64_t rows = -1;
+  size_t size_bytes() const { return rows < 0 ? view.size_bytes() : 0; }
+};
+
+// CPU time of this process, all threads of it.
+uint64_t process_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
 
 bool send_all(int socket, const Message& message) {
   const auto* from = reinterpret_cast<const char*>(&message);
@@ -106,25 +126,48 @@ class SharedMemory {
   size_t size_ = 0;
 };
 
-Status write_leaves(SharedMemory& memory, std::span<const View> views) {
-  size_t size = aligned(views.size() * sizeof(Leaf));
-  for (const View& view : views) size += aligned(view.size_bytes());
+void append_rows(const Tensor& batch, std::vector<Part>& out) {
+  out.push_back({{batch.dtype, batch.shape, nullptr}, static_cast<int64_t>(batch.rows->size())});
+  for (const Tensor& row : *batch.rows) {
+    if (row.is_ragged())
+      append_rows(row, out);
+    else
+      out.push_back({row.view()});
+  }
+}
+
+// The inputs of the call on this thread.
+std::vector<Part> parts_of(std::span<const View> in) {
+  std::vector<Part> out;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (const Tensor* const batch = ragged_input(i))
+      append_rows(*batch, out);
+    else
+      out.push_back({in[i]});
+  }
+  return out;
+}
+
+Status write_leaves(SharedMemory& memory, std::span<const Part> parts) {
+  size_t size = aligned(parts.size() * sizeof(Leaf));
+  for (const Part& part : parts) size += aligned(part.size_bytes());
   HEADRACE_TRY(memory.grow(size));
-  size_t at = aligned(views.size() * sizeof(Leaf));
-  for (size_t i = 0; i < views.size(); ++i) {
-    Leaf leaf{static_cast<int32_t>(views[i].dtype), views[i].shape.rank(), {}, at};
-    std::ranges::copy(views[i].shape.dims(), leaf.dims.begin());
+  size_t at = aligned(parts.size() * sizeof(Leaf));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const View& view = parts[i].view;
+    Leaf leaf{static_cast<int32_t>(view.dtype), view.shape.rank(), {}, at, parts[i].rows};
+    std::ranges::copy(view.shape.dims(), leaf.dims.begin());
     std::memcpy(memory.data() + i * sizeof leaf, &leaf, sizeof leaf);
-    if (views[i].size_bytes() > 0) std::memcpy(memory.data() + at, views[i].data, views[i].size_bytes());
-    at += aligned(views[i].size_bytes());
+    if (parts[i].size_bytes() > 0) std::memcpy(memory.data() + at, view.data, parts[i].size_bytes());
+    at += aligned(parts[i].size_bytes());
   }
   return {};
 }
 
 // What the other side wrote; it ran a user's code, which may have written anything.
-Result<std::vector<View>> read_leaves(const SharedMemory& memory, uint64_t count) {
+Result<std::vector<Part>> read_leaves(const SharedMemory& memory, uint64_t count) {
   if (count > memory.size() / sizeof(Leaf)) return internal_error("more leaves than the shared memory holds");
-  std::vector<View> out;
+  std::vector<Part> out;
   for (uint64_t i = 0; i < count; ++i) {
     Leaf leaf;
     std::memcpy(&leaf, memory.data() + i * sizeof leaf, sizeof leaf);
@@ -132,17 +175,25 @@ Result<std::vector<View>> read_leaves(const SharedMemory& memory, uint64_t count
         leaf.at > memory.size())
       return internal_error("a leaf in the shared memory makes no sense");
     uint64_t left = (memory.size() - leaf.at) / size_of(static_cast<DType>(leaf.dtype));
-    for (int d = 0; d < leaf.rank; ++d) {
+    for (int d = 0; d < leaf.rank && leaf.rows < 0; ++d) {
       const int64_t dim = leaf.dims[static_cast<size_t>(d)];
       if (dim < 0 || static_cast<uint64_t>(dim) > left)
         return internal_error("a leaf lies outside the shared memory");
       if (dim > 0) left /= static_cast<uint64_t>(dim);
     }
-    out.push_back({static_cast<DType>(leaf.dtype),
-                   Shape(std::span<const int64_t>(leaf.dims.data(), static_cast<size_t>(leaf.rank))),
-                   memory.data() + leaf.at});
+    const Shape shape(std::span<const int64_t>(leaf.dims.data(), static_cast<size_t>(leaf.rank)));
+    out.push_back({{static_cast<DType>(leaf.dtype), shape, memory.data() + leaf.at}, leaf.rows});
   }
   return out;
+}
+
+// A copy of the batch at `at`, which then stands behind its rows.
+Tensor take_rows(std::span<const Part> parts, size_t& at) {
+  const Part& batch = parts[at++];
+  auto rows = std::make_shared<std::vector<Tensor>>();
+  for (int64_t row = 0; row < batch.rows && at < parts.size(); ++row)
+    rows->push_back(parts[at].rows < 0 ? make_tensor(parts[at++].view) : take_rows(parts, at));
+  return {nullptr, 0, batch.view.dtype, {static_cast<int64_t>(rows->size())}, std::move(rows)};
 }
 
 // One process, and our ends of what leads to it.
@@ -164,15 +215,21 @@ class Worker {
 
   Status call(std::span<const View> in, const Draws& draws, std::vector<View>& out,
               const std::string& label) {
-    HEADRACE_TRY(write_leaves(memory_, in));
-    Message message{Kind::call, in.size(), draws};
+    const std::vector<Part> parts = parts_of(in);
+    HEADRACE_TRY(write_leaves(memory_, parts));
+    Message message{Kind::call, parts.size(), draws, 0};
     bool there = send_all(socket_, message) && receive_all(socket_, message);
     if (there && message.kind == Kind::ready) there = receive_all(socket_, message);  // its first call
     if (!there) return gone(label);
+    add_cpu_elsewhere(message.cpu_ns);
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
     if (message.kind != Kind::answer) return internal_error("an answer that makes no sense");
-    HEADRACE_ASSIGN(out, read_leaves(memory_, message.leaves));
+    HEADRACE_ASSIGN(const std::vector<Part> answer, read_leaves(memory_, message.leaves));
+    for (const Part& part : answer) {
+      if (part.rows >= 0) return internal_error("an answer that makes no sense");
+      out.push_back(part.view);
+    }
     return {};
   }
   bool is_gone() const { return is_gone_; }
@@ -283,20 +340,33 @@ Message exception(const nb::object& raised, SharedMemory& memory, const nb::obje
   const nb::bytes bytes = nb::cast<nb::bytes>(describe(raised));
   check(memory.grow(bytes.size()));
   std::memcpy(memory.data(), bytes.c_str(), bytes.size());
-  return {Kind::exception, bytes.size(), {}};
+  return {Kind::exception, bytes.size(), {}, 0};
 }
 
 Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, const nb::object& describe) {
   try {
     check(memory.follow());
-    const std::vector<View> in = unwrap(read_leaves(memory, message.leaves));
+    const std::vector<Part> parts = unwrap(read_leaves(memory, message.leaves));
+    std::vector<View> in;
+    std::deque<Tensor> batches;
+    std::vector<const Tensor*> ragged;
+    for (size_t at = 0; at < parts.size();) {
+      const bool is_batch = parts[at].rows >= 0;
+      in.push_back(parts[at].view);
+      if (is_batch)
+        batches.push_back(take_rows(parts, at));
+      else
+        ++at;
+      ragged.push_back(is_batch ? &batches.back() : nullptr);
+    }
+    const RaggedInputs lent(std::move(ragged));
     std::optional<Results> results;
     results.emplace(callee.num_results());
     callee.call(in, message.draws, *results);
-    std::vector<View> views;
-    for (size_t i = 0; i < results->size(); ++i) views.push_back(results->view(i));
-    check(write_leaves(memory, views));
-    return {Kind::answer, views.size(), {}};
+    std::vector<Part> answer;
+    for (size_t i = 0; i < results->size(); ++i) answer.push_back({results->view(i)});
+    check(write_leaves(memory, answer));
+    return {Kind::answer, answer.size(), {}, 0};
   } catch (nb::python_error& error) {
     return exception(nb::borrow(error.value()), memory, describe);
   } catch (const std::exception& error) {  // a result that no tensor can hold
@@ -312,14 +382,17 @@ std::shared_ptr<Runner> in_processes(nb::object start) {
 
 void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe) {
   SharedMemory shared(memory);
-  if (!send_all(socket, {Kind::ready, 0, {}})) return;
+  if (!send_all(socket, {Kind::ready, 0, {}, 0})) return;
   while (true) {
     Message message;
     {
       nb::gil_scoped_release release;
       if (!receive_all(socket, message)) return;
     }
-    if (!send_all(socket, answer_of(message, shared, callee, describe))) return;
+    const uint64_t begin = process_cpu_ns();
+    Message answer = answer_of(message, shared, callee, describe);
+    answer.cpu_ns = process_cpu_ns() - begin;
+    if (!send_all(socket, answer)) return;
   }
 }
 

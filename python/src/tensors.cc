@@ -182,6 +182,14 @@ nb::object copy_to_python(const View& view) {
   return array(view.dtype, view.shape, {held, held.get(), view.size_bytes(), true});
 }
 
+nb::object rows_to_python(const Tensor& batch) {
+  if (is_text(batch.dtype)) return to_python(batch);
+  nb::list out;
+  for (const Tensor& row : *batch.rows)
+    out.append(row.is_ragged() ? rows_to_python(row) : copy_to_python(row.view()));
+  return out;
+}
+
 bool is_numpy(nb::handle object) {
   const NumpyTypes& types = numpy();
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));

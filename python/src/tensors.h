@@ -23,6 +23,8 @@ nb::object to_python(const Tensor& tensor);
 nb::object memory_of(const Tensor& tensor);
 // The same as a copy of borrowed bytes, always writable.
 nb::object copy_to_python(const View& view);
+// A batch of rows that are no array: a list of copies; of texts as to_python() gives them.
+nb::object rows_to_python(const Tensor& batch);
 // Whether it is an array or a scalar of NumPy's own types, which show their memory.
 bool is_numpy(nb::handle object);
 // Text or a dense array: NumPy arrays in C order share their memory, bytes and str are copied. Throws

@@ -76,6 +76,43 @@ def plan(photos, tmp_path):
     return path
 
 
+def test_a_pipeline_runs_with_the_data_it_names(tmp_path):
+    hr = pytest.importorskip("headrace")
+    np = pytest.importorskip("numpy")
+    columns = {"x": np.arange(6, dtype=np.float32), "name": [f"n{i}" for i in range(6)]}
+    keys = np.array([3, 1, 2, 6, 5, 4.0])
+    ds = hr.from_arrays(columns).sort_by(keys).zip(hr.range(6).sort_by(-keys)).batch(4)
+    plan = tmp_path / "plan.json"
+    ds.save_plan(plan)
+    np.save(tmp_path / "x.npy", columns["x"])
+    (tmp_path / "name.txt").write_text("".join(f"{name}\n" for name in columns["name"]))
+    np.save(tmp_path / "keys.npy", keys)
+    np.save(tmp_path / "down.npy", -keys)
+    bound = ["arrays/x=x.npy", "arrays/name=name.txt", "keys=keys.npy", "keys#2=down.npy"]
+
+    def run(*bind, verb="run"):
+        return headrace(verb, plan, *(word for one in bind for word in ("--bind", one)), cwd=tmp_path)
+
+    done = run(*bound)
+    assert done.returncode == 0, done.stderr
+    assert "2 batches, 6 samples" in done.stdout
+    np.save(tmp_path / "down.npy", keys)
+    assert run(*bound).stdout.split("xxh3")[0] == done.stdout.split("xxh3")[0]
+    assert run(*bound).stdout != done.stdout
+    assert f"fingerprint {ds.fingerprint()[:16]}" in run(*bound, verb="explain").stdout
+    for bind, wrong in (
+        (bound[:-1], "the data in slot 'keys#2' is not bound; give it with bind={\"keys#2\": …}, or --bind keys#2=FILE"),
+        (["kes=keys.npy"], "no data in slot 'kes'; it wants 'arrays', 'keys', 'keys#2'"),
+        (["keys"], "--bind wants NAME=FILE, got 'keys'"),
+        (["keys=plan.json"], "wants an array as numpy.save() writes it (.npy) or lines of text (.txt)"),
+        (["keys=none.npy"], "none.npy"),
+        ([*bound, "keys/x=keys.npy"], "wants NAME/FIELD=FILE for each column of several"),
+    ):  # fmt: skip
+        refused = run(*bind)
+        assert refused.returncode in {1, 2} and wrong in refused.stderr, refused.stderr
+    assert "is data" in headrace("run", tmp_path / "keys.npy", "--bind", "a=b.npy").stderr
+
+
 def test_inspect_says_what_it_is(photos):
     done = headrace("inspect", photos)
     assert done.returncode == 0
@@ -193,7 +230,8 @@ def test_inspect_and_verify_tell_of_missing_shards(photos, tmp_path):
     gone.unlink()
     told = f"1 of 3 shards is missing: '{gone}'"
     assert told in headrace("inspect", tmp_path / "out").stdout
-    assert told in headrace("verify", tmp_path / "out").stdout
+    verified = headrace("verify", tmp_path / "out")
+    assert told in verified.stdout and verified.returncode == 1
     assert told in hr.read(tmp_path / "out").explain()
 
 

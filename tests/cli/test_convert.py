@@ -60,6 +60,16 @@ def start(*arguments):
     )
 
 
+def test_names_of_files_are_kept_where_they_are_asked_for(photos, tmp_path):
+    names = [f"{folder}/{i:02}" for folder, first in (("cat", 0), ("dog", 1)) for i in range(first, 20, 2)]
+    for target in ("named.tar", "named.tfrecord"):
+        convert(photos / "20", tmp_path / target, "--source-option", "key=true")
+    assert [str(s["__key__"]) for s in hr.read(tmp_path / "named.tar")] == names
+    assert names[3].encode() in next(iter(hr.read(tmp_path / "named.tfrecord").skip(3)))["record"]
+    assert [s["__key__"] for s in hr.read_image_folder(photos / "20", key=True)] == names
+    assert sorted(s["__key__"] for s in hr.read_images(photos / "20", key=True)) == names
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_whoever_is_killed_leaves_the_old_data_set_or_the_new(photos, tmp_path, name):
     if name not in {row["name"] for row in hr._core.writer_table()}:

@@ -148,6 +148,30 @@ def test_too_little_memory_is_an_error_with_both_figures():
         list(ds)
 
 
+def test_runs_of_other_seeds_have_one_memory():
+    made = (
+        hr.range(50).map(lambda x, rng: np.full(100, rng.integers(9)), python=True).cache(max_memory=60_000)
+    )
+    sums = [sum(int(x.sum()) for x in made.options(seed=seed)) for seed in (1, 2, 1, 3)]
+    assert sums[0] == sums[2]
+    held = made.options(seed=4).numpy()
+    assert len(list(held)) == 50
+    report = held.report()
+    assert report["caches"][0]["elements"] == 50 == report["caches"][0]["misses"]
+    with pytest.raises(
+        MemoryError, match=r"with \d+ bytes that another run of it uses now, it may have 60000"
+    ):
+        list(made.options(seed=5))
+    assert len(list(held)) == 50
+    assert held.report()["caches"][0]["hits"] == 50
+    kept = held.report()["caches"][0]["bytes"]
+    assert 40_000 < kept < 60_000 and f"cache: 50 elements, {kept / 1000:.1f} kB; 50 hits, 50 misses" in str(
+        held.report()
+    )
+    del held
+    assert len(list(made.options(seed=5))) == 50
+
+
 def test_it_wants_random_access_and_samples():
     with pytest.raises(ValueError, match="cache: wants random access"):
         hr.range(9).filter(lambda x: x > 3).cache()

@@ -107,7 +107,7 @@ def test_numbers_alone_are_a_result_too(numbers):
 def test_a_constant_stands_in_the_plan(numbers, tmp_path):
     ds = traced(numbers, lambda s: {"x": s.x, "w": 0.1, "n": np.uint8(3)}).batch(4)
     ds.save_plan(tmp_path / "plan.json")
-    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": ds._slots["arrays"]})
+    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": ds.slots["arrays"]})
     assert loaded.fingerprint() == ds.fingerprint()
     assert loaded[1]["w"].tolist() == [0.1, 0.1] and loaded[1]["n"].dtype == np.uint8
 
@@ -211,6 +211,30 @@ def test_a_function_may_return_bytes_str_and_lists():
     assert ds[1]["b"] == b"x" and ds[1]["s"] == "1" and ds[1]["l"].tolist() == [1, 2, 1] and ds[1]["t"]
     (batch,) = ds.batch(2)
     assert batch["b"] == [b"", b"x"] and batch["s"] == ["0", "1"]
+
+
+def test_a_function_of_batches_gets_texts_as_a_loader_gives_them():
+    words = ["a", "bc", "", "def"]
+    columns = {"str": words, "bytes": [word.encode() for word in words], "n": np.arange(4)}
+    batches = hr.from_arrays(columns).batch(3)
+    seen = []
+
+    def lengths(batch):
+        seen.append({name: list(batch[name]) for name in batch})
+        return {
+            "str": np.array([len(word) for word in batch["str"]]),
+            "n": batch["n"],
+            "last": batch["bytes"][-1],
+        }
+
+    made = list(batches.map(lengths, python=True))
+    assert [m["str"].tolist() for m in made] == [[1, 2, 0], [3]]
+    assert [m["last"] for m in made] == [b"", b"def"] and [m["n"].tolist() for m in made] == [[0, 1, 2], [3]]
+    assert seen[-2:] == [{name: list(batch[name]) for name in batch} for batch in batches]
+    ragged = hr.range(4).map(lambda x: np.ones(int(x)), python=True).batch(2, ragged=True)
+    sums = ragged.map(lambda rows: sum(row.sum() for row in rows), python=True)
+    assert [float(x) for x in sums] == [1.0, 5.0]
+    assert len(list(batches.filter(lambda batch: "def" in batch["str"], python=True))) == 1
 
 
 def test_an_exception_keeps_its_traceback_and_names_the_sample():

@@ -518,3 +518,51 @@ def test_an_on_error_in_the_wrong_place_is_noted():
     data = hr.from_arrays({"x": [1, 2]})
     assert "on_error stands before a map" in data.on_error("skip").map(lambda s: {"x": s.x + 1}).explain()
     assert "on_error stands" not in data.map(lambda s: {"x": s.x + 1}).on_error("skip").explain()
+
+
+def test_len_names_the_verb_after_which_it_is_not_known():
+    numbers = hr.range(5)
+    for dataset, said in (
+        (numbers.filter(lambda x: x > 1).map(lambda x: x + 1), "how many filter leaves"),
+        (numbers.zip(numbers.take_while(lambda x: x < 3)), "how many take_while leaves"),
+        (hr.from_generator(lambda: iter([1])), "how many a generator gives"),
+        (numbers.on_error("skip"), "how many on_error leaves"),
+        (numbers.repeat(), "it never ends"),
+    ):
+        with pytest.raises(TypeError, match=f"no exact length: {said}"):
+            len(dataset)
+
+
+def test_datasets_stand_in_a_list():
+    for join in (hr.mix, hr.choose, hr.interleave):
+        with pytest.raises(
+            TypeError, match=rf"{join.__name__}: wants the datasets in a list, as {join.__name__}\(\[a, b\]\)"
+        ):
+            join(hr.range(3), hr.range(4))
+
+
+def test_a_misspelt_feature_is_said_with_the_names_there_are(tmp_path):
+    path = tmp_path / "data.tfrecord"
+    hr.from_list([{"label": 1, "weight": 0.5}] * 3).write(path)
+    wrong = {"labels": hr.FixedLenFeature((), "i64")}
+    parsed = hr.read(path).map(lambda s: ops.parse_example(s.record, features=wrong))
+    said = 'wants the feature \'labels\', the example has none of this name; it has "label", "weight"'
+    with pytest.raises(hr.CorruptSample, match=said):
+        list(parsed)
+    with pytest.warns(
+        RuntimeWarning, match=r"left out 3 samples, and no element came; under on_error\(\"raise\"\)"
+    ):
+        assert list(parsed.on_error("skip")) == []
+
+
+def test_what_a_generator_raises_ends_the_run_and_explain_says_so():
+    def broken():
+        yield 1
+        raise ValueError("no more")
+
+    data = hr.from_generator(broken)
+    skipping = data.map(lambda x: x + 1).on_error("skip")
+    assert "what the generator itself raises" in skipping.explain()
+    assert "what the generator itself raises" not in data.map(lambda x: x + 1).explain()
+    with pytest.raises(hr.HeadraceError, match="broken: ValueError: no more"):
+        list(skipping)

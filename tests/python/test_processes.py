@@ -1,6 +1,7 @@
 """map(f, python="processes"): the same as in threads, in other processes."""
 
 import gc
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -91,6 +92,49 @@ def test_a_process_that_dies_ends_the_run_and_is_no_broken_sample():
     assert int(ds[5]) == 5
 
 
+@pytest.mark.parametrize("where", ["threads", "processes"])
+def test_what_ends_programs_ends_the_run_under_any_policy(where):
+    for function, raised in (
+        (functions.leave_at_four, SystemExit),
+        (functions.interrupt_at_four, KeyboardInterrupt),
+    ):
+        ds = hr.range(8).map(function, python=where)
+        for dataset in (ds, ds.on_error("skip"), ds.on_error("replace"), ds.batch(3)):
+            with pytest.raises(raised) as caught:
+                list(dataset)
+            assert raised is KeyboardInterrupt or caught.value.code == 7
+        assert int(ds[5]) == 5
+
+
+def test_the_report_counts_the_time_of_processes():
+    reports = []
+    for where in ("threads", "processes"):
+        loader = hr.range(100).map(functions.busy, python=where).numpy()
+        assert len(list(loader)) == 100
+        reports.append(loader.report())
+    threads, processes = reports
+    assert threads["cpu_s"] / 3 < processes["cpu_s"] < 3 * threads["cpu_s"]
+    assert processes["operators"][0]["cpu_s"] > processes["cpu_s"] / 3
+
+
+def test_shared_memory_cannot_be_cut():
+    with pytest.raises(hr.HeadraceError, match="PermissionError"):
+        list(hr.range(4).map(functions.cut_the_shared_memory, python="processes"))
+
+
+def test_batches_of_texts_and_of_rows_of_several_shapes(fields):
+    made = both(fields.batch(3).batch(2, ragged=True), functions.measure_nested)
+    assert [plain(x) for x in made[0]] == [plain(x) for x in made[1]]
+    ragged = hr.range(7).map(functions.ones, python=True).batch(3, ragged=True)
+    sums = both(ragged.zip(fields.batch(3)), functions.sums_and_names)
+    assert [plain(x) for x in sums[0]] == [plain(x) for x in sums[1]]
+    assert plain(sums[1][1]) == {"sums": [3.0, 4.0, 5.0], "last": b"n5", "texts": "n3n4n5"}
+
+
+def plain(sample):
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in sample.items()}
+
+
 def test_a_result_that_no_tensor_can_hold_is_an_error_and_not_the_end():
     ds = hr.range(4).map(functions.deep_at_two, python="processes")
     with pytest.raises(hr.HeadraceError, match="at most 8 dimensions"):
@@ -121,7 +165,7 @@ def test_state_plan_and_fingerprint_do_not_depend_on_where(tmp_path, fields):
     here, there = both(fields, functions.double)
     assert here.fingerprint() == there.fingerprint()
     there.save_plan(tmp_path / "plan.json")
-    slots = {"arrays": fields._slots["arrays"], "map_0": functions.double}
+    slots = {"arrays": fields.slots["arrays"], "map_0": functions.double}
     loaded = hr.load_plan(tmp_path / "plan.json", bind=slots)
     assert loaded[3]["pid"] != here[3]["pid"] and loaded[3]["x"] == 6
 
@@ -145,6 +189,20 @@ SCRIPT = """
     def run():
         print([int(x) for x in hr.range(4).map(add_one, python="processes")])
 """
+
+
+@pytest.mark.parametrize("by", ["-c", "-"])
+def test_a_function_that_stands_in_no_file_says_what_to_do(by):
+    code = "import headrace as hr\ndef one(x): return 1\nhr.range(3).map(one, python='processes')\n"
+    command = [sys.executable, by] if by == "-" else [sys.executable, by, code]
+    done = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60, check=False)
+    if importlib.util.find_spec("cloudpickle") is None:
+        assert (
+            "'one' stands in no file" in done.stderr
+            and "define it in a module, or install cloudpickle" in done.stderr
+        )
+    else:
+        assert done.returncode == 0
 
 
 @pytest.mark.parametrize("guarded", [True, False])

@@ -108,6 +108,14 @@ def test_scan_says_what_a_state_must_be():
         ValueError, match=r"the state begins as i64 \(\), and the function makes f32 \(\) of it"
     ):
         hr.range(3).scan(0, lambda s, x: (hr.ops.cast(x, dtype="f32"), x))
+    with pytest.raises(
+        ValueError, match=r"reduce: the state begins as f64 \(\), and the function makes i64 \(\) of it"
+    ):
+        hr.range(3).reduce(0.0, lambda s, x: x)
+    with pytest.raises(
+        ValueError, match=r"reduce: the state 'b' begins as i64 \(\), and the function makes f32 \(\)"
+    ):
+        hr.range(3).reduce({"a": 0, "b": 0}, lambda s, x: {"a": s["a"], "b": s["b"] * 0.5})
     with pytest.raises(TypeError, match=r"return \(state, element\)"):
         hr.range(3).scan(0, lambda s, x: x)
     with pytest.raises(TypeError, match="begins with the structure"):
@@ -329,7 +337,7 @@ def test_a_generator_that_tells_where_it_stands_is_not_read_again():
         next(iteration)
     state = iteration.state_dict()
     other = hr.from_generator(Counter(1000, tells=True))
-    again = other._slots["generator"]
+    again = other.slots["generator"]
     again.made = 0
     loader = other.numpy()
     loader.load_state_dict(state)
@@ -395,7 +403,7 @@ def test_plans_hold_these_verbs(tmp_path):
     for name, ds in table.items():
         path = tmp_path / f"{name}.json"
         ds.save_plan(path)
-        loaded = hr.load_plan(path, bind=ds._slots)
+        loaded = hr.load_plan(path, bind=ds.slots)
         assert loaded.plan() == ds.plan() and loaded.fingerprint() == ds.fingerprint(), name
         assert [repr(e) for e in loaded] == [repr(e) for e in ds], name
         assert name == "interleave" or ds.explain()

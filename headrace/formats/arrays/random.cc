@@ -2,20 +2,23 @@
 
 #include "headrace/core/key.h"
 #include "headrace/formats/arrays/arrays.h"
-#include "headrace/formats/format.h"
+#include "headrace/formats/arrays/computed.h"
 
 namespace headrace {
 namespace {
 
-struct Numbers {
+constexpr uint64_t kEndless = ~uint64_t{0};
+
+struct RandomNumbers {
   uint64_t seed = 0, size = 0;
-  Shape shape;
+  Shape dims;
+  Shape shape() const { return dims; }
 
   // Layout, part of the contract: word d of sample i is word d % 4 of philox(key = seed, counter = (i_lo,
   // i_hi, d / 4, 0x4A4D)).
   void write(uint64_t index, std::byte* out) const {
     const std::array<uint32_t, 2> key{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
-    const auto count = static_cast<uint32_t>(shape.count());
+    const auto count = static_cast<uint32_t>(dims.count());
     PhiloxBlock words{};
     for (uint32_t d = 0; d < count; ++d) {
       if (d % 4 == 0)
@@ -25,62 +28,18 @@ struct Numbers {
       std::memcpy(out + d * sizeof value, &value, sizeof value);
     }
   }
-};
 
-class RandomBlock final : public Block {
- public:
-  explicit RandomBlock(Numbers numbers) : numbers_(std::move(numbers)) {}
-  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= numbers_.size)
-      return invalid("random: wants a row below " + std::to_string(numbers_.size) + ", got " +
-                     std::to_string(row));
-    auto buffer = HeapBuffer::make(std::max<size_t>(numbers_.shape.size_bytes(DType::i64), 1));
-    numbers_.write(row, buffer->mutable_data());
-    fields.assign(1, {std::move(buffer), 0, DType::i64, numbers_.shape, nullptr});
-    return {};
-  }
-  bool gather(std::span<const uint64_t> rows, int, std::byte* out) const override {
-    for (const uint64_t row : rows) {
-      numbers_.write(row, out);
-      out += numbers_.shape.size_bytes(DType::i64);
-    }
-    return true;
-  }
-
- private:
-  Numbers numbers_;
-};
-
-class RandomSource final : public Source {
- public:
-  explicit RandomSource(const Numbers& numbers)
-      : numbers_(numbers),
-        schema_{{"value"}, {{DType::i64, numbers.shape}}, "0"},
-        block_(std::make_shared<RandomBlock>(numbers)) {}
-
-  const Schema& schema() const override { return schema_; }
-  uint64_t size() const override { return numbers_.size; }
-  Place place(uint64_t index) const override { return {0, index}; }
-  std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return ready(block_); }
-  std::string where(uint64_t index) const override { return "random value " + std::to_string(index); }
-  bool resident() const override { return true; }
-  std::string fingerprint() const override { return hash_text(describe().dump()); }
-  Value describe() const override {
+  std::string where(uint64_t index) const { return "random value " + std::to_string(index); }
+  Value describe() const {
     Value out;
     out.set("format", "random");
-    out.set("seed", numbers_.seed);
-    Value::List shape;
-    for (const int64_t dim : numbers_.shape.dims()) shape.emplace_back(dim);
-    out.set("shape", std::move(shape));
-    if (numbers_.size != kEndless) out.set("size", numbers_.size);
+    out.set("seed", seed);
+    Value::List sizes;
+    for (const int64_t dim : dims.dims()) sizes.emplace_back(dim);
+    out.set("shape", std::move(sizes));
+    if (size != kEndless) out.set("size", size);
     return out;
   }
-  static constexpr uint64_t kEndless = ~uint64_t{0};
-
- private:
-  Numbers numbers_;
-  Schema schema_;
-  BlockPtr block_;
 };
 
 Result<SourcePtr> make(const Value& options) {
@@ -94,9 +53,8 @@ Result<SourcePtr> make(const Value& options) {
   }
   const Value* size = options.find("size");
   if (size && size->integer() && *size->integer() < 0) return invalid("random: wants a size of at least 0");
-  return random_source(
-      static_cast<uint64_t>(seed), shape,
-      size && size->integer() ? static_cast<uint64_t>(*size->integer()) : RandomSource::kEndless);
+  return random_source(static_cast<uint64_t>(seed), shape,
+                       size && size->integer() ? static_cast<uint64_t>(*size->integer()) : kEndless);
 }
 
 const FormatRegistration registered({
@@ -117,7 +75,7 @@ Result<SourcePtr> random_source(uint64_t seed, const Shape& shape, uint64_t size
       return invalid("random: wants a shape of dimensions of 0 to 2^30, got " + shape.text());
   if (shape.count() > kMostNumbers)
     return invalid("random: wants at most 2^30 numbers a sample, got a shape of " + shape.text());
-  return SourcePtr(std::make_shared<RandomSource>(Numbers{seed, size, shape}));
+  return SourcePtr(std::make_shared<ComputedSource<RandomNumbers>>(RandomNumbers{seed, size, shape}));
 }
 
 }  // namespace headrace

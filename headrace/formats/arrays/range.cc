@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "headrace/formats/arrays/arrays.h"
-#include "headrace/formats/format.h"
+#include "headrace/formats/arrays/computed.h"
 
 namespace headrace {
 namespace {
@@ -14,61 +14,23 @@ struct Progression {
   int64_t at(uint64_t row) const {
     return static_cast<int64_t>(static_cast<uint64_t>(start) + row * static_cast<uint64_t>(step));
   }
-};
 
-class RangeBlock final : public Block {
- public:
-  explicit RangeBlock(Progression range) : range_(range) {}
-  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= range_.size)
-      return invalid("range: wants a row below " + std::to_string(range_.size) + ", got " +
-                     std::to_string(row));
-    fields.assign(1, scalar(range_.at(row)));
-    return {};
+  Shape shape() const { return {}; }
+  void write(uint64_t row, std::byte* out) const {
+    const int64_t value = at(row);
+    std::memcpy(out, &value, sizeof value);
   }
-  bool gather(std::span<const uint64_t> rows, int, std::byte* out) const override {
-    for (const uint64_t row : rows) {
-      const int64_t value = range_.at(row);
-      std::memcpy(out, &value, sizeof value);
-      out += sizeof value;
-    }
-    return true;
-  }
-
- private:
-  Progression range_;
-};
-
-class RangeSource final : public Source {
- public:
-  explicit RangeSource(Progression range)
-      : range_(range),
-        schema_{{"value"}, {{DType::i64, {}}}, "0"},
-        block_(std::make_shared<RangeBlock>(range)) {}
-
-  const Schema& schema() const override { return schema_; }
-  uint64_t size() const override { return range_.size; }
-  Place place(uint64_t index) const override { return {0, index}; }
-  std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return ready(block_); }
-  std::string where(uint64_t index) const override {
-    return "range value " + std::to_string(range_.at(index));
-  }
-  bool resident() const override { return true; }
-  std::string fingerprint() const override { return hash_text(describe().dump()); }
-  Value describe() const override {
+  std::string where(uint64_t row) const { return "range value " + std::to_string(at(row)); }
+  Value describe() const {
     Value out;
-    out.set("format", range_.endless ? "counter" : "range");
-    out.set("start", range_.start);
-    if (!range_.endless) out.set("stop", range_.stop);
-    out.set("step", range_.step);
+    out.set("format", endless ? "counter" : "range");
+    out.set("start", start);
+    if (!endless) out.set("stop", stop);
+    out.set("step", step);
     return out;
   }
-
- private:
-  Progression range_;
-  Schema schema_;
-  BlockPtr block_;
 };
+using RangeSource = ComputedSource<Progression>;
 
 Result<SourcePtr> make(const Value& options) {
   HEADRACE_ASSIGN(const int64_t start, options.get_integer("start"));

@@ -109,7 +109,8 @@ const FormatRegistration registered({
                 {"numbers", "Literal[\"auto\", \"label\", \"index\"]",
                  "What the number of a line is; an index is ignored and labels come from the paths' folders.",
                  "auto"},
-                {"extension", "str", "Ending of files that the list names without one.", ".JPEG"}},
+                {"extension", "str", "Ending of files that the list names without one.", ".JPEG"},
+                key_option()},
     .recognise = recognise,
     .open = open,
 });

@@ -8,44 +8,59 @@
 namespace headrace {
 namespace {
 
+// What is known of an image without its file. A tensor without a buffer is no field.
+struct Beside {
+  Tensor label, key;
+};
+
 class ImageBlock final : public Block {
  public:
-  ImageBlock(BufferPtr bytes, Tensor label) : bytes_(std::move(bytes)), label_(std::move(label)) {}
+  ImageBlock(BufferPtr bytes, Beside beside) : bytes_(std::move(bytes)), beside_(std::move(beside)) {}
   Status get(uint64_t, std::vector<Tensor>& fields) const override {
-    fields.resize(label_.buffer ? 2 : 1);
-    fields[0] = {bytes_, 0, DType::bytes, {static_cast<int64_t>(bytes_->size())}, nullptr};
-    if (label_.buffer) fields[1] = label_;
+    fields.clear();
+    fields.push_back({bytes_, 0, DType::bytes, {static_cast<int64_t>(bytes_->size())}, nullptr});
+    for (const Tensor* field : {&beside_.label, &beside_.key})
+      if (field->buffer) fields.push_back(*field);
     return {};
   }
 
  private:
   BufferPtr bytes_;
-  Tensor label_;  // without a buffer: there is none
+  Beside beside_;
 };
 
 class OpenImage final : public Opening<BlockPtr> {
  public:
-  OpenImage(uint64_t file, Tensor label) : file_(file), label_(std::move(label)) {}
+  OpenImage(uint64_t file, Beside beside) : file_(file), beside_(std::move(beside)) {}
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, 0, kToEnd}});
-    return Step<BlockPtr>(std::make_shared<ImageBlock>(bytes[0], std::move(label_)));
+    return Step<BlockPtr>(std::make_shared<ImageBlock>(bytes[0], std::move(beside_)));
   }
 
  private:
   uint64_t file_;
-  Tensor label_;
+  Beside beside_;
 };
+
+std::string_view without_ending(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string_view::npos || name.find('/', dot) != std::string_view::npos ? name
+                                                                                        : name.substr(0, dot);
+}
 
 class ImageFilesSource final : public Source {
  public:
-  ImageFilesSource(ImageFiles files, Value description)
-      : files_(std::move(files)), description_(std::move(description)) {
-    const TensorSpec image{DType::bytes, {kAny}};
-    if (files_.labels.empty()) {
-      schema_ = Schema::of({"image"}, {image});
-      return;
-    }
-    schema_ = Schema::of({"image", "label"}, {image, {DType::i64, {}}});
+  ImageFilesSource(ImageFiles files, bool has_keys, Value description)
+      : files_(std::move(files)), has_keys_(has_keys), description_(std::move(description)) {
+    std::vector<std::string> names{"image"};
+    std::vector<TensorSpec> specs{{DType::bytes, {kAny}}};
+    const auto add = [&](const char* name, TensorSpec spec) {
+      names.emplace_back(name), specs.push_back(spec);
+    };
+    if (!files_.labels.empty()) add("label", {DType::i64, {}});
+    if (has_keys_) add("__key__", {DType::str, {kAny}});
+    schema_ = Schema::of(std::move(names), std::move(specs));
+    if (files_.labels.empty()) return;
     // One buffer that every label tensor points into: a sample costs no allocation for its label.
     const size_t bytes = files_.labels.size() * sizeof(int64_t);
     MutableBufferPtr labels = HeapBuffer::make(bytes);
@@ -58,9 +73,10 @@ class ImageFilesSource final : public Source {
   uint64_t size() const override { return files_.names.size(); }
   Place place(uint64_t index) const override { return {index, 0}; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    Tensor label;
-    if (labels_) label = {labels_, block * sizeof(int64_t), DType::i64, {}, nullptr};
-    return std::make_unique<OpenImage>(block, std::move(label));
+    Beside beside;
+    if (labels_) beside.label = {labels_, block * sizeof(int64_t), DType::i64, {}, nullptr};
+    if (has_keys_) beside.key = text_tensor(without_ending(files_.names[block]));
+    return std::make_unique<OpenImage>(block, std::move(beside));
   }
   uint64_t num_files() const override { return files_.names.size(); }
   std::string file(uint64_t ordinal) const override { return join_path(files_.root, files_.names[ordinal]); }
@@ -70,6 +86,7 @@ class ImageFilesSource final : public Source {
   std::string fingerprint() const override {
     std::string text = "images " + std::to_string(size()) + ' ' + hash_text(files_.names.text());
     if (labels_) text += ' ' + hash_text({reinterpret_cast<const char*>(labels_->data()), labels_->size()});
+    if (has_keys_) text += " keys";
     return hash_text(text);
   }
 
@@ -84,12 +101,20 @@ class ImageFilesSource final : public Source {
 
  private:
   ImageFiles files_;
+  bool has_keys_;
   Value description_;
   Schema schema_;
   BufferPtr labels_;
 };
 
 }  // namespace
+
+OptionInfo key_option() {
+  return {
+      "key", "bool",
+      "Give the file's name too, without its ending and below the folder, as `__key__`; WebDataset keeps it.",
+      false};
+}
 
 bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
 
@@ -156,8 +181,10 @@ Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, 
   }
   if (!files.labels.empty() && files.labels.size() != files.names.size())
     return internal_error("as many labels as names are needed");
+  HEADRACE_ASSIGN(const bool has_keys, request.flag("key", false));
   files.names.shrink();
-  return SourcePtr(std::make_shared<ImageFilesSource>(std::move(files), describe_opening(format, request)));
+  return SourcePtr(
+      std::make_shared<ImageFilesSource>(std::move(files), has_keys, describe_opening(format, request)));
 }
 
 }  // namespace headrace

@@ -24,8 +24,12 @@ struct ImageFiles {
   LeftOut left_out;
 };
 
-// Fields `image` (bytes) and, with labels, `label` (i64). `format` and the request are for describe().
+// Fields `image` (bytes), with labels `label` (i64), and with the option `key` the name without its ending as
+// `__key__` (str). `format` and the request are for describe().
 Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, const OpenRequest& request);
+
+// The option `key` of all that make such a source.
+OptionInfo key_option();
 
 // Whether a path ends like the images of one of the codecs (codecs/codec.h), in any case, and no part of it
 // is hidden. It selects; what the bytes are is for the decoder to say.

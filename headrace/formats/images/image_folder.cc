@@ -175,13 +175,15 @@ const FormatRegistration folder({
     .name = "image_folder",
     .doc = "Images in one folder a class; labels are the places of the folders' names in sorted order.",
     .options = {{"classes", "Sequence[str] | None",
-                 "Folders to read, in the order of their labels; all, sorted, when not given.", Value()}},
+                 "Folders to read, in the order of their labels; all, sorted, when not given.", Value()},
+                key_option()},
     .recognise = recognise_folder,
     .open = open_folder,
 });
 const FormatRegistration flat({
     .name = "images",
     .doc = "Every image below a folder, without labels.",
+    .options = {key_option()},
     .recognise = recognise_flat,
     .open = open_flat,
 });

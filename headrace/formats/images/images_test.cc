@@ -51,6 +51,28 @@ std::vector<std::string> strings(const Names& names) {
   return out;
 }
 
+TEST(ImageFiles, TheKeyIsTheNameWithoutItsEnding) {
+  MemoryStore store;
+  for (const char* name : {"data/a/x.jpg", "data/a/y.tar.png", "data/b.c/x.JPEG"}) store.add(name, "bytes");
+  Value options;
+  options.set("key", true);
+  for (const bool labelled : {true, false}) {
+    const auto source = open_source(store, "data", labelled ? "image_folder" : "images", options);
+    ASSERT_TRUE(source.ok()) << failure(source);
+    EXPECT_EQ((*source)->schema().text(),
+              labelled ? "image: bytes, label: i64 (), __key__: str" : "image: bytes, __key__: str");
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < (*source)->size(); ++i) {
+      const auto fields = read_sample(**source, i, store);
+      const View key = fields->back().view();
+      keys.emplace_back(key.as<char>(), key.size_bytes());
+    }
+    EXPECT_THAT(keys, ElementsAre("a/x", "a/y.tar", "b.c/x"));
+    EXPECT_NE((*source)->fingerprint(),
+              (*open_source(store, "data", labelled ? "image_folder" : "images"))->fingerprint());
+  }
+}
+
 TEST(NamesAnImage, ByEndingInAnyCaseUnlessHidden) {
   for (const char* name :
        {"x.jpg", "a/x.JPEG", "x.y.PnG", "x.webp", "x.bmp", "x.gif", "x.tif", "./x.TIFF", "../x.jpg"})

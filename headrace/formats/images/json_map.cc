@@ -98,7 +98,8 @@ const FormatRegistration registered({
     .name = "json_map",
     .doc = "A JSON object from image path to label.",
     .options = {{"root", "str | None", "Folder the paths are relative to; the map's own when not given.",
-                 Value()}},
+                 Value()},
+                key_option()},
     .recognise = recognise,
     .open = open,
 });

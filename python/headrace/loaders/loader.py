@@ -134,10 +134,18 @@ class Loader(Generic[Element]):
         self._knows_epoch = True
         return self
 
-    def _warn_of_caches(self) -> None:
-        for cache in self._core.report()["caches"]:
+    def _warn_at_the_end(self) -> None:
+        report = self._core.report()
+        for cache in report["caches"]:
             if "trouble" in cache:
                 warnings.warn(f"cache: {cache['trouble']}", RuntimeWarning, stacklevel=3)
+        if report["skipped"] > 0 and report["elements"] == 0:
+            warnings.warn(
+                f'on_error("skip") left out {report["skipped"]} samples, and no element came; under on_error("raise") the '
+                "first of them says why",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _warn_of_the_same_epoch(self) -> None:
         begins = (self._core.fingerprint, *_rank_and_world(self.dataset._node))
@@ -260,7 +268,7 @@ class Iteration(Iterator[Element]):
             self.close()
             raise
         if leaves is None:
-            loader._warn_of_caches()
+            loader._warn_at_the_end()
             self.close()
             raise StopIteration
         return loader._convert(leaves)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -62,3 +63,47 @@ def slow(x):
 
 def same(sample):
     return sample
+
+
+def busy(x):
+    total = 0
+    for number in range(200_000):
+        total += number
+    return x + 0 * total
+
+
+def cut_the_shared_memory(x):
+    if sys.argv[0] == "-c":  # a process of the map, with its socket and the memory
+        os.ftruncate(int(sys.argv[2]), 0)
+    return x
+
+
+def leave_at_four(x):
+    if int(x) == 4:
+        raise SystemExit(7)
+    return x
+
+
+def interrupt_at_four(x):
+    if int(x) == 4:
+        raise KeyboardInterrupt
+    return x
+
+
+def ones(x):
+    return np.ones(int(x))
+
+
+def sums_and_names(pair):
+    rows, batch = pair
+    names = [name.encode() for name in batch["name"]]
+    return {
+        "sums": np.array([row.sum() for row in rows]),
+        "last": names[-1],
+        "texts": "".join(batch["name"][: len(rows)]),
+    }
+
+
+def measure_nested(batch):
+    lengths = [len(name) for names in batch["name"] for name in names]
+    return {"lengths": np.array(lengths), "x": np.concatenate(batch["x"])}
