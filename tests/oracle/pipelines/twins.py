@@ -154,6 +154,8 @@ def interleaved(dataset: Dataset, others: list[Dataset], cycle: int, block: int)
 
 def windows(dataset: Dataset, size: int, shift: int, stride: int, drop: bool) -> Dataset:
     """Windows as batches: theirs are datasets of elements, a dataset for each field."""
+    for _ in quick(dataset):  # an error in an element that is in no window is one here, too
+        pass
     made = []
     for one in quick(dataset.window(size, shift, stride, drop_remainder=drop)):
         whole = one if isinstance(one, Dataset) else Dataset.zip(one)
