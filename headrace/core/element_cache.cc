@@ -1,7 +1,10 @@
 #include "headrace/core/element_cache.h"
 
+#include <array>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace headrace {
@@ -43,6 +46,43 @@ class CacheRoom {
 
 namespace {
 
+// Fields by key, those of neighbours side by side: elements are mostly asked for in order.
+class ElementTable {
+ public:
+  // Null when it is not there.
+  const std::vector<Tensor>* find(const CacheKey& key) {
+    const CacheKey page = page_of(key);
+    if (!last_ || !(last_key_ == page)) {
+      const auto it = pages_.find(page);
+      if (it == pages_.end()) return nullptr;
+      last_ = it->second.get(), last_key_ = page;
+    }
+    const auto& fields = (*last_)[key.index % kPage];
+    return fields ? &*fields : nullptr;
+  }
+  // False when it is there.
+  bool add(const CacheKey& key, std::vector<Tensor> fields) {
+    std::unique_ptr<Page>& page = pages_[page_of(key)];
+    if (!page) page = std::make_unique<Page>();
+    std::optional<std::vector<Tensor>>& place = (*page)[key.index % kPage];
+    if (place) return false;
+    place = std::move(fields);
+    ++size_;
+    return true;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr uint64_t kPage = 64;
+  using Page = std::array<std::optional<std::vector<Tensor>>, kPage>;
+  static CacheKey page_of(const CacheKey& key) { return {key.leaf, key.index / kPage}; }
+
+  std::unordered_map<CacheKey, std::unique_ptr<Page>, CacheKeyHash> pages_;
+  const Page* last_ = nullptr;  // that was found
+  CacheKey last_key_;
+  size_t size_ = 0;
+};
+
 class MemoryCache final : public ElementCache {
  public:
   MemoryCache(std::shared_ptr<CacheRoom> room, size_t most_bytes)
@@ -50,7 +90,7 @@ class MemoryCache final : public ElementCache {
 
   bool has(const CacheKey& key) override {
     std::lock_guard lock(mutex_);
-    return elements_.contains(key);
+    return elements_.find(key) != nullptr;
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
@@ -80,16 +120,15 @@ class MemoryCache final : public ElementCache {
  private:
   bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
     std::lock_guard lock(mutex_);
-    const auto it = elements_.find(key);
-    if (it == elements_.end()) return false;
-    fields = it->second;
-    return true;
+    const std::vector<Tensor>* found = elements_.find(key);
+    if (found) fields = *found;
+    return found;
   }
 
   // False when another thread was faster.
   bool add(const CacheKey& key, std::vector<Tensor> fields, size_t size) {
     std::lock_guard lock(mutex_);
-    const bool is_new = elements_.emplace(key, std::move(fields)).second;
+    const bool is_new = elements_.add(key, std::move(fields));
     if (is_new) used_ += size;
     return is_new;
   }
@@ -110,7 +149,7 @@ class MemoryCache final : public ElementCache {
   const size_t most_;
   std::mutex mutex_;
   size_t used_ = 0;
-  std::unordered_map<CacheKey, std::vector<Tensor>, CacheKeyHash> elements_;
+  ElementTable elements_;
 };
 
 }  // namespace
