@@ -107,6 +107,33 @@ std::string without_slash(const std::string& folder) {
   return folder.substr(0, last + 1);
 }
 
+// Whether a path, in its parts, is what a pattern says whose "**" are any folders, or none.
+bool matches_parts(std::string_view path, std::string_view pattern) {
+  const size_t slash = pattern.find('/'), end = path.find('/');
+  const bool is_last = slash == std::string_view::npos, is_name = end == std::string_view::npos;
+  const std::string_view part = pattern.substr(0, slash);
+  if (part == "**") {
+    if (matches_parts(path, is_last ? "*" : pattern.substr(slash + 1))) return true;
+    return !is_name && !path.starts_with('.') && matches_parts(path.substr(end + 1), pattern);
+  }
+  if (is_last != is_name || !matches(path.substr(0, end), part)) return false;
+  return is_last || matches_parts(path.substr(end + 1), pattern.substr(slash + 1));
+}
+
+// The files below `folder` that a rest names which begins with "**".
+Status descend_all(Store& store, const std::string& folder, std::string_view rest,
+                   std::vector<std::string>& out) {
+  const auto listing = store.list(without_slash(folder));
+  if (listing.status().code() == Code::not_found) return {};
+  HEADRACE_TRY(listing.status());
+  for (size_t i = 0; i < listing->files.size(); ++i) {
+    if (!matches_parts(listing->files[i], rest)) continue;
+    if (out.size() >= kMostExpanded) return too_many(rest);
+    out.push_back(folder + std::string(listing->files[i]));
+  }
+  return {};
+}
+
 // The paths below `folder` ("" is where we are, or ends with a slash) that the rest of a pattern names.
 Status descend(Store& store, const std::string& folder, std::string_view rest,
                std::vector<std::string>& out) {
@@ -114,6 +141,7 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
   const bool is_last = slash == std::string_view::npos;
   const std::string_view part = rest.substr(0, slash);
   const std::string_view below = is_last ? std::string_view() : rest.substr(slash + 1);
+  if (part == "**") return descend_all(store, folder, rest, out);
   if (!has_wildcard(part)) {
     const std::string path = folder + std::string(part);
     if (!is_last) return descend(store, path + "/", below, out);

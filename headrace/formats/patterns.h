@@ -1,9 +1,10 @@
 // Patterns of paths: "train-?????-of-01024", "{train,val}/part-{000..127}.tar".
 //
-// `*` is any text within a name, `?` one character, `[a-c]` and `[!a-c]` one of some; none of them matches a
-// dot at the beginning of a name. Braces are written out before anything is looked for: {a,b} each of its
-// parts, {08..12} each of its numbers with the zeros of its ends. Bytes are compared, not characters of a
-// language. Any thread.
+// `*` is any text within a name, `?` one character, `[a-c]` and `[!a-c]` one of some; `**`, as a whole part
+// of a path, is any number of folders, or all files below when it is the last. None of them matches a dot at
+// the beginning of a name. Braces are written out before anything is looked for: {a,b} each of its parts,
+// {08..12} each of its numbers with the zeros of its ends. Bytes are compared, not characters of a language.
+// Any thread.
 #pragma once
 #include <string>
 #include <string_view>

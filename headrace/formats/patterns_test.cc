@@ -71,6 +71,24 @@ TEST(Patterns, FilesComeSortedAndOnce) {
   EXPECT_THAT(files("odd[1].x"), ElementsAre("odd[1].x"));  // a name that exists is no pattern
 }
 
+TEST(Patterns, TwoStarsAreAnyFolders) {
+  MemoryStore store;
+  for (const char* path : {"d/a.x", "d/e/b.x", "d/e/f/c.x", "d/e/f/c.y", "d/.h/e.x", "d/e/.i.x", "o/e/g.x"})
+    store.add(path, path);
+  const auto files = [&](const char* pattern) {
+    const auto out = expand(store, pattern);
+    return out.ok() ? *out : std::vector<std::string>{std::string(out.status().text())};
+  };
+  EXPECT_THAT(files("d/**/*.x"), ElementsAre("d/a.x", "d/e/b.x", "d/e/f/c.x"));
+  EXPECT_THAT(files("d/**"), ElementsAre("d/a.x", "d/e/b.x", "d/e/f/c.x", "d/e/f/c.y"));
+  EXPECT_THAT(files("**/e/*.x"), ElementsAre("d/e/b.x", "o/e/g.x"));
+  EXPECT_THAT(files("?/**/f/**/c.[xy]"), ElementsAre("d/e/f/c.x", "d/e/f/c.y"));
+  EXPECT_THAT(files("d/**/**/b.x"), ElementsAre("d/e/b.x"));
+  EXPECT_THAT(files("d/**/.h/*"), ElementsAre("d/.h/e.x"));
+  EXPECT_THAT(files("d/**.x"), ElementsAre("d/a.x"));  // no part of its own: as one star
+  EXPECT_THAT(files("d/**/{a,c}.x"), ElementsAre("d/a.x", "d/e/f/c.x"));
+}
+
 TEST(Patterns, WhatIsMissingIsNamedWithWhatIsThere) {
   MemoryStore store = shards();
   const auto failure = [&](const char* pattern) {

@@ -64,6 +64,12 @@ bool is_beside_data(std::string_view kind) {
   return is_one_of(kind, kinds);
 }
 
+// Of these, what is data itself where nothing else is.
+bool is_text_data(std::string_view kind) {
+  constexpr std::array<std::string_view, 3> kinds{".csv", ".tsv", ".txt"};
+  return is_one_of(kind, kinds);
+}
+
 // What Headrace keeps with data that it wrote, or that were indexed where they lie.
 bool is_our_own(std::string_view name) {
   return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
@@ -178,6 +184,9 @@ Result<Shards> shards_of(const Listing& listing) {
     here.push_back(name);
     if (const std::string kind = shard_kind(name); !is_beside_data(kind)) ++kinds[kind];
   }
+  if (kinds.empty())
+    for (const std::string_view name : here)
+      if (const std::string kind = shard_kind(name); is_text_data(kind)) ++kinds[kind];
   if (kinds.empty())
     return invalid("wants a folder of data" + (folders.empty()
                                                    ? std::string(", it has none")

@@ -368,6 +368,40 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         return self._then(_core.sample(self._node, numbers, named, again, count, users_line()), bound)
 
     @names_checked
+    def rejection_resample(
+        self,
+        class_function: Callable[..., Any],
+        target_dist: ArrayLike,
+        initial_dist: ArrayLike | None = None,
+        *,
+        seed: int = 0,
+        python: Where = False,
+    ) -> Dataset:
+        """Leave out elements at random so that those that stay have classes in the shares that are wanted.
+
+        With p the shares of the classes in what comes and t those that are wanted, an element of class i stays with the probability
+        (t[i] / p[i]) / max(t / p): 1 / max(t / p) of all stay, and none comes twice. What is drawn for a sample depends on the sample, the
+        epoch and the seeds.
+
+        Args:
+            class_function: From element to its class, an integer scalar from 0 on; traced like `map`.
+            target_dist: The share of each class that is wanted, at least 0; any sum.
+            initial_dist: The share of each class in this dataset; any sum. When not given it is estimated on the way: from how often each
+                class came since the epoch began, this element included, and 10 of each before the first. A saved iteration holds the counts.
+            seed: Names the draws, beside `options(seed=)`; 0 to 2**31 - 1.
+            python: Run the class function as Python without trying to trace it.
+
+        Returns:
+            A dataset of pairs, (class, element).
+
+        Raises:
+            ValueError: the shares are not as many, or not above 0 where they must be.
+        """
+        from ._resampling import resampled  # noqa: PLC0415 -- it uses operators, which know the traces of verbs
+
+        return resampled(self, class_function, target_dist, initial_dist, seed, python)
+
+    @names_checked
     def sort_by(self, key: ArrayLike | str, *, descending: bool = False) -> Dataset:
         """Order the elements by a key; those of equal keys stay in their order.
 

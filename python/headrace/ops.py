@@ -15,6 +15,8 @@ from ._features import Feature
 from ._trace import Data, DTypeLike, Symbol, apply, apply_named
 
 __all__ = [
+    "accept_class",
+    "accept_counted_class",
     "add",
     "add_fields",
     "cast",
@@ -69,6 +71,44 @@ def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
     if isinstance(data, (list, tuple)):
         return tuple(apply(name, list(data), params))
     return apply(name, [data], params)[0]
+
+
+@names_checked
+def accept_class(
+    label: Data, *, target: float | Sequence[float], initial: float | Sequence[float], seed: int = 0
+) -> Data:
+    """Draw whether to keep a sample of a class, so that the classes of what is kept come in the shares
+    `target`.
+
+    Args:
+        label: The field to work on.
+        target: Share of each class that is wanted; any sum.
+        initial: Share of each class in what comes; any sum.
+        seed: Names the draws, beside the pipeline's own seed.
+
+    Returns:
+        The result.
+    """
+    return apply("accept_class", [label], {"target": target, "initial": initial, "seed": seed})[0]
+
+
+@names_checked
+def accept_counted_class(
+    label: Data, counts: Data, *, target: float | Sequence[float], seed: int = 0
+) -> Data:
+    """Draw whether to keep a sample of a class, as accept_class does, where `counts` says how often each
+    class came.
+
+    Args:
+        label: A field to work on.
+        counts: A field to work on.
+        target: Share of each class that is wanted; any sum.
+        seed: Names the draws, beside the pipeline's own seed.
+
+    Returns:
+        The result.
+    """
+    return apply("accept_counted_class", [label, counts], {"target": target, "seed": seed})[0]
 
 
 @names_checked

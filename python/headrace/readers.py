@@ -6,14 +6,16 @@ An option that is not given has the format's own default; `headrace.formats()` s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from ._trace import DTypeLike
 from .dataset import Dataset
 from .sources import read
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
+Compression = Literal["none", "gzip", "zlib"]
 
 
 def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
@@ -84,6 +86,102 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
         verify: Check each record's checksum; lengths are checked always.
     """
     return _read(path, "tfrecord", verify=verify)
+
+
+def read_text(
+    path: Paths,
+    *,
+    encoding: Literal["utf-8", "bytes"] | None = None,
+    header: int | None = None,
+    compression: Compression | None = None,
+) -> Dataset:
+    """Read the lines of text files: field `line`, str or bytes, without its end (a new line, or a carriage return and one).
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns.
+        encoding: "utf-8" (the default) makes lines str, and a line that is not UTF-8 is an error; "bytes" takes any.
+        header: Lines at the head of each file that are left out; 0 when not given.
+        compression: Of whole files; gzip where a file begins so, when not given.
+
+    Raises:
+        CorruptSample: A line is not UTF-8. Names file, line and byte.
+    """
+    return _read(path, "text", encoding=encoding, header=header, compression=compression)
+
+
+def read_csv(
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
+    names: Sequence[str] | None = None,
+    dtypes: Mapping[str, DTypeLike] | None = None,
+    defaults: Mapping[str, int | float | str] | None = None,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    compression: Compression | None = None,
+) -> Dataset:
+    """Read tables in CSV files (RFC 4180): a scalar field for each column, a sample for each row.
+
+    Fields in quotes may hold delimiters, line ends and, doubled, quotes. Empty lines are no rows.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns. All have the same columns.
+        columns: These columns, in this order; all when not given.
+        header: Whether the first row of each file names the columns; True when not given.
+        names: Names of all columns instead of the header's; `column_0`, `column_1`, … where there is neither.
+        dtypes: By column. Others are i64, or f64, where every field of every file is such a number, else str.
+        defaults: What stands for an empty field, by column. Else it is empty text, and an error for a number.
+        delimiter: Between fields; a tab in files that end in .tsv, else a comma, when not given.
+        quote: Around fields; `"` when not given, and "" for files that have none.
+        compression: Of whole files; gzip where a file begins so, when not given.
+
+    Raises:
+        CorruptSample: A row has too few or too many fields, or one is no number of its dtype. Names file, line and column.
+        ValueError: A column is not there, or a file's columns are not those of the others.
+    """
+    return _read(
+        path,
+        "csv",
+        columns=columns,
+        header=header,
+        names=names,
+        dtypes=dtypes,
+        defaults=defaults,
+        delimiter=delimiter,
+        quote=quote,
+        compression=compression,
+    )
+
+
+def read_fixed(
+    path: Paths,
+    *,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    compression: Compression | None = None,
+) -> Dataset:
+    """Read files of records of one length: field `record` (bytes). `ops.decode_raw` makes numbers of them.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns.
+        record_bytes: Of each record.
+        header_bytes: At the head of each file, left out; 0 when not given.
+        footer_bytes: At the end of each file, left out; 0 when not given.
+        compression: Of whole files; "none" when not given.
+
+    Raises:
+        CorruptSample: A file is no whole number of records.
+    """
+    return _read(
+        path,
+        "fixed",
+        record_bytes=record_bytes,
+        header_bytes=header_bytes,
+        footer_bytes=footer_bytes,
+        compression=compression,
+    )
 
 
 def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"] | None = None) -> Dataset:

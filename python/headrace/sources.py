@@ -39,7 +39,7 @@ def read(
 
     Several files that are one data set are one source: a pattern (`"train-?????-of-01024"`, `"{000..127}.tar"`), a list of paths or
     patterns, or the folder of the shards. Samples come in the order of the files, a pattern's sorted by name. `*`, `?` and `[a-c]` match
-    within a name, braces are written out first; a path that exists is taken as it is, whatever characters it holds.
+    within a name, `**` any folders, braces are written out first; a path that exists is taken as it is, whatever characters it holds.
     A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight.
 
     Args:
@@ -108,7 +108,8 @@ def list_files(pattern: str | os.PathLike[str]) -> Dataset:
     """Make a dataset of the files that a pattern names, as str, sorted; `shuffle()` changes their order.
 
     Args:
-        pattern: As `read` takes it: `*`, `?` and `[a-c]` match within a name, braces are written out first.
+        pattern: As `read` takes it: `*`, `?` and `[a-c]` match within a name, `**` any number of folders as in Python's
+            `glob(recursive=True)`, braces are written out first. What begins with a dot is not matched.
 
     Raises:
         FileNotFoundError: no file matches.

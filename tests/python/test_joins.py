@@ -348,6 +348,12 @@ def test_files_come_sorted(tmp_path):
     for name in ("b.txt", "a.txt", "c.jpg"):
         (tmp_path / name).write_bytes(b"")
     assert list(hr.list_files(tmp_path / "*.txt")) == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    (tmp_path / "deep/er").mkdir(parents=True)
+    (tmp_path / "deep/er/d.txt").write_bytes(b"")
+    (tmp_path / "deep/er/ring").symlink_to(tmp_path)  # no walk goes round in it
+    found = [str(tmp_path / name) for name in ("a.txt", "b.txt", "deep/er/d.txt")]
+    assert list(hr.list_files(tmp_path / "**/*.txt")) == found
+    assert list(hr.list_files(tmp_path / "**")) == sorted([*found, str(tmp_path / "c.jpg")])
     with pytest.raises(FileNotFoundError):
         hr.list_files(tmp_path / "*.png")
 

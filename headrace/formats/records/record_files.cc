@@ -189,8 +189,9 @@ class RecordFilesSource final : public Source {
   std::string where(uint64_t index) const override {
     const Spot spot = spot_of(*records_, index);
     const RecordExtent& record = records_->indexes[spot.file].records[spot.record];
-    return records_->files[spot.file].path + ", record " + std::to_string(spot.record) + " at byte " +
-           std::to_string(record.offset);
+    const std::string called = records_->format.called ? records_->format.called(spot.file, spot.record)
+                                                       : "record " + std::to_string(spot.record);
+    return records_->files[spot.file].path + ", " + called + " at byte " + std::to_string(record.offset);
   }
   Value describe() const override { return description_; }
 
@@ -198,7 +199,9 @@ class RecordFilesSource final : public Source {
     std::vector<uint64_t> sizes;
     for (const FileIndex& index : records_->indexes) sizes.push_back(index.records.size());
     // The fields are what the options chose of the same bytes.
-    const std::string what = records_->format.name + " " + schema().text();
+    const std::string& options = records_->format.options;
+    const std::string what =
+        records_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options);
     return files_fingerprint(what, records_->files, sizes);
   }
 

@@ -31,6 +31,10 @@ struct RecordFormat {
   // The fields of a record. Any thread. What it refuses is said without file and byte, which the source adds.
   // The file may have changed since it was indexed: nothing about the bytes is certain but their number.
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
+  // What Source::where() calls a record, "line 17"; "record 17", counted from 0, when not given.
+  std::function<std::string(size_t file, uint64_t record)> called = nullptr;
+  // What else decides which bytes are read; part of the fingerprint.
+  std::string options = "";
 };
 
 // `indexes`: one for each of the request's files, in their order.

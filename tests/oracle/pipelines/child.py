@@ -20,6 +20,7 @@ import tensorflow as tf
 from tensorflow.python.autograph.core import ag_ctx
 
 from . import twins
+from .files import file_of
 from .told import told
 
 as_written = functools.partial(
@@ -41,7 +42,7 @@ def elements(dataset: tf.data.Dataset) -> list[Any]:
 
 
 def answer(expression: str) -> dict[str, Any]:
-    names = {"tf": tf, "np": np, "nan": np.nan, "inf": np.inf, **vars(twins)}
+    names = {"tf": tf, "np": np, "nan": np.nan, "inf": np.inf, "file_of": file_of, **vars(twins)}
     try:
         with as_written():
             dataset = twins.quick(eval(expression, names))

@@ -19,12 +19,21 @@ import headrace as hr
 from headrace import ops
 
 from .choices import Choices, shrunk
+from .files import file_of
 from .generate import pipeline
 from .kinds import Pipeline
 from .told import alike, has_uneven_texts, shown, told
 
 ROOT = Path(__file__).parents[3]
 SHRINKING = 30  # seconds at most
+NAMES = {
+    "hr": hr,
+    "ops": ops,
+    "np": np,
+    "nan": np.nan,
+    "inf": np.inf,
+    "file_of": file_of,
+}  # in a text of ours
 
 
 class TensorFlow:
@@ -72,11 +81,10 @@ class TensorFlow:
 
 def ours(expression: str) -> dict[str, Any]:
     """What Headrace makes of it: iterated, and by position where it has random access."""
-    names = {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            dataset = eval(expression, names)
+            dataset = eval(expression, dict(NAMES))
             size = dataset._node.size
             elements = [told(element) for element in dataset]
             answer = {"elements": elements, "cardinality": size}
@@ -99,8 +107,10 @@ class Difference:
         """What a person can paste into both."""
         return (
             f"{self.why}\n\n# Headrace\nimport numpy as np\nfrom numpy import inf, nan\nimport headrace as hr\nfrom headrace import ops\n"
+            "from tests.oracle.pipelines.files import file_of\n"
             f"ds = {self.pipeline.ours}\nprint(list(ds))\n\n# TensorFlow, at the root of the checkout\nimport numpy as np\n"
-            "from numpy import inf, nan\nimport tensorflow as tf\nfrom tests.oracle.pipelines.twins import *\n"
+            "from numpy import inf, nan\nimport tensorflow as tf\nfrom tests.oracle.pipelines.files import file_of\n"
+            "from tests.oracle.pipelines.twins import *\n"
             f"ds = {self.pipeline.theirs}\nprint(list(ds.as_numpy_iterator()))\n"
         )
 
@@ -133,7 +143,7 @@ def can_be_made(expression: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            eval(expression, {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf})
+            eval(expression, dict(NAMES))
     except Exception:  # noqa: BLE001 -- whatever it raises is the answer
         return False
     return True

@@ -153,6 +153,24 @@ def unique(p: Pipeline, c: Choices) -> Pipeline:
 
 
 @verb(
+    lambda p: is_stream_of_elements(p) and any(decides(leaf) for _, leaf in fields_of(p)),
+    needs=("rejection_resample",),
+)
+def rejection_resample(p: Pipeline, c: Choices) -> Pipeline:
+    """Where all of one class stay and none of the other: what is drawn in between is another draw in each."""
+    x, leaf = c.of([(x, leaf) for x, leaf in fields_of(p) if decides(leaf)])
+    wanted = c.of(([1.0, 0.0], [0.0, 1.0]))
+    ours, theirs = (x, x) if leaf.dtype == "bool" else (f"{x} > 1", f'{x} > tf.constant(1, "{leaf.dtype}")')
+    return p.then(
+        f'.rejection_resample(lambda s: ops.cast({ours}, dtype="i64"), {wanted}, [1, 3]).map(lambda s: s[1])',
+        f".rejection_resample(lambda {argument(p.element)}: tf.cast({theirs}, tf.int32), {wanted}, [0.25, 0.75])"
+        ".map(lambda c, s: s)",
+        size=None,
+        indexed=False,
+    )
+
+
+@verb(
     lambda p: is_stream_of_elements(p) and any(_adds_up(leaf) for _, leaf in fields_of(p)),
     often=2,
     needs=("scan",),

@@ -86,7 +86,63 @@ def from_list(c: Choices) -> Pipeline:
     return Pipeline(f"hr.from_dataset({items})", f"listed({items})", element, rows, rows)
 
 
-SOURCES = (integers, from_arrays, from_arrays, from_list)
+def file_code(c: Choices, data: bytes) -> tuple[str, str, str]:
+    """The code of a file of these bytes, and how both are told its compression."""
+    packed = c.of(("", "", "GZIP", "ZLIB"))
+    mine, theirs = (
+        (f', compression="{packed.lower()}"', f', compression_type="{packed}"') if packed else ("", "")
+    )
+    return f"file_of({data!r}{f', {packed!r}' * bool(packed)})", mine, theirs
+
+
+def text_lines(c: Choices) -> Pipeline:
+    count, end = c.of(SIZES), c.of(("\n", "\r\n"))
+    lines = [c.of(("one", "", "déf", " two ", "x" * 40)) for _ in range(count)]
+    data = end.join([*lines, ""] if c.one_in(2) or lines[-1:] == [""] else lines)
+    file, mine, theirs = file_code(c, data.encode())
+    kind = c.of(TEXTS)
+    encoding = ', encoding="bytes"' if kind == "bytes" else ""
+    return Pipeline(
+        f'hr.read_text({file}{encoding}{mine}).map(lambda s: s["line"])',
+        f"tf.data.TextLineDataset({file}{theirs})",
+        Leaf(kind),
+        count,
+        count,
+    )
+
+
+def fixed_records(c: Choices) -> Pipeline:
+    count, size, header, footer = c.of(SIZES), c.of((3, 1, 8)), c.of((0, 0, 5)), c.of((0, 0, 2))
+    data = b"H" * header + bytes(i % 256 for i in range(count * size)) + b"F" * footer
+    file, mine, theirs = file_code(c, data)
+    return Pipeline(
+        f"hr.read_fixed({file}, record_bytes={size}, header_bytes={header}, footer_bytes={footer}{mine})"
+        '.map(lambda s: s["record"])',
+        f"tf.data.FixedLengthRecordDataset({file}, {size}, {header}, {footer}{theirs})",
+        Leaf("bytes"),
+        count,
+        count,
+    )
+
+
+def csv_rows(c: Choices) -> Pipeline:
+    count, end, header = c.of(SIZES), c.of(("\n", "\r\n")), c.one_in(2)
+    texts = ("x", "", '"a,b"', '"two\nlines"', '"say ""hi"""', "déf")
+    rows = [f"{i - 1},{c.of(texts)},{c.of(('0.5', '-1e-3', ' 2 ', '7', '1e400'))}" for i in range(count)]
+    data = "".join(row + end for row in (["a,b,c"] if header else []) + rows)
+    file, mine, theirs = file_code(c, data.encode())
+    return Pipeline(
+        f'hr.read_csv({file}, header={header}, names=["a", "b", "c"], '
+        f'dtypes={{"a": "int64", "b": "bytes", "c": "float32"}}, defaults={{"a": 0}}{mine})',
+        f'tf.data.experimental.CsvDataset({file}, [tf.int64, "", tf.float32], header={header}{theirs})'
+        '.map(lambda a, b, c: {"a": a, "b": b, "c": c})',
+        {"a": Leaf("int64"), "b": Leaf("bytes"), "c": Leaf("float32")},
+        count,
+        count,
+    )
+
+
+SOURCES = (integers, from_arrays, from_arrays, from_list, text_lines, csv_rows, fixed_records)
 
 
 def source(c: Choices) -> Pipeline:

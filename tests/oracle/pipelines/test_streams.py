@@ -13,13 +13,9 @@ import random
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 
-import headrace as hr
-from headrace import ops
-
-from .compare import numbered
+from .compare import NAMES, numbered
 from .generate import pipeline
 from .kinds import Pipeline
 from .told import told
@@ -27,7 +23,6 @@ from .told import told
 PIPELINES = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 200
 SEED = 2
 STOPS = 5
-NAMES = {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf}
 
 
 def dataset_of(made: Pipeline) -> Any:
@@ -35,7 +30,7 @@ def dataset_of(made: Pipeline) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return eval(made.ours, NAMES)
+            return eval(made.ours, dict(NAMES))
     except Exception as error:  # noqa: BLE001 -- its class is the answer
         return type(error)
 

@@ -20,9 +20,10 @@ import numpy as np
 import headrace as hr
 from headrace import ops
 
+from .files import file_of
 from .told import told
 
-NAMES = {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf}
+NAMES = {"hr": hr, "ops": ops, "np": np, "nan": np.nan, "inf": np.inf, "file_of": file_of}
 EPOCH = 3
 
 

@@ -1,0 +1,14 @@
+// Whether bytes are UTF-8. Pure; any thread.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+namespace headrace {
+
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // what some write at the head of a file
+
+// How many of the first bytes are whole characters of UTF-8: all of them, or those before the first that is
+// none. Surrogates and what could be written shorter are none.
+size_t utf8_prefix(std::string_view text);
+
+}  // namespace headrace

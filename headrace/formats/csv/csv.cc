@@ -1,0 +1,118 @@
+// CSV: see README.md beside this file.
+#include "headrace/formats/csv/table.h"
+#include "headrace/formats/shards.h"
+
+namespace headrace {
+namespace {
+
+// By the ending of its files, and for content that can be it.
+bool is_tab_separated(const Probe& probe) {
+  return !probe.files.empty() && shard_kind(probe.files[0].path) == ".tsv";
+}
+
+int recognise(const Probe& probe) {
+  if (probe.files.empty()) return 0;
+  const std::string kind = shard_kind(probe.files[0].path);
+  const char delimiter = kind == ".csv" ? ',' : kind == ".tsv" ? '\t' : '\0';
+  if (delimiter == '\0') return 0;
+  const std::string head = text_of_head(probe);
+  return head.substr(0, head.find('\n')).find(delimiter) != std::string::npos ? 40 : 0;
+}
+
+Result<char> character(const OpenRequest& request, std::string_view option, char otherwise) {
+  HEADRACE_ASSIGN(const std::string given, request.text(option, std::string(1, otherwise)));
+  if (given.empty() && option == "quote") return '\0';
+  if (given.size() == 1 && static_cast<unsigned char>(given[0]) < 0x80 && given.find_first_of("\r\n") != 0 &&
+      given[0] != '\0')
+    return given[0];
+  return invalid(std::string(option) + " wants one character of ASCII, no line end, got '" + given + "'");
+}
+
+Result<CsvOptions> options_of(const OpenRequest& request) {
+  CsvOptions out;
+  HEADRACE_ASSIGN(out.dialect.delimiter,
+                  character(request, "delimiter", is_tab_separated(request.path()) ? '\t' : ','));
+  HEADRACE_ASSIGN(out.dialect.quote, character(request, "quote", '"'));
+  if (out.dialect.quote == out.dialect.delimiter)
+    return invalid("wants a quote and a delimiter that differ, got " + std::string(1, out.dialect.quote));
+  HEADRACE_ASSIGN(out.has_header, request.flag("header", true));
+  HEADRACE_ASSIGN(out.names, request.texts("names"));
+  HEADRACE_ASSIGN(out.columns, request.texts("columns"));
+  if (const Value* dtypes = request.options.find("dtypes")) out.dtypes = *dtypes;
+  if (const Value* defaults = request.options.find("defaults")) out.defaults = *defaults;
+  return out;
+}
+
+std::string dialect_text(const CsvOptions& options) {
+  return std::to_string(static_cast<int>(options.dialect.delimiter)) + " " +
+         std::to_string(static_cast<int>(options.dialect.quote)) + (options.has_header ? " header" : "");
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
+                         std::vector<FileIndex> indexes) {
+  auto contents = std::make_shared<std::vector<CsvContents>>();
+  for (FileIndex& index : indexes) {
+    HEADRACE_ASSIGN(const std::string extra, take_finders_extra(index));
+    auto unpacked = CsvContents::unpack(extra);
+    if (!unpacked) return internal_error("wants what an index keeps of a CSV file, got something else");
+    contents->push_back(*std::move(unpacked));
+  }
+  HEADRACE_ASSIGN(CsvTable made, csv_table(options, request.path().files, *contents));
+  const auto table = std::make_shared<const CsvTable>(std::move(made));
+  RecordFormat format;
+  format.name = "csv";
+  format.inflates = true;
+  format.schema = table->schema();
+  format.read = [table](const Record& record, std::vector<Tensor>& fields) {
+    return table->read(record, fields);
+  };
+  format.called = [contents](size_t file, uint64_t record) {
+    return "line " + std::to_string((*contents)[file].line_of(record));
+  };
+  format.options = dialect_text(options) + " " + options.defaults.dump();
+  return record_files(std::move(format), request, std::move(indexes));
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const CsvOptions options, options_of(request));
+  HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
+  HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
+  RecordOpening out;
+  out.kind = "csv 1 " + dialect_text(options) + " " + compression;
+  out.files = request.path().files;
+  out.index = [files = out.files, options, packed](uint64_t file) {
+    return walk_whole(files[file], packed, csv_rows(options.dialect, options.has_header));
+  };
+  out.finish = [request, options](std::vector<FileIndex> indexes) {
+    return finish(request, options, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "csv",
+    .doc = "Tables as text (RFC 4180): a field for each column, a sample for each row; one file or many, "
+           "plain, gzip or "
+           "zlib.",
+    .options = {{"columns", "list[str]", "These columns, in this order; all when not given.", Value()},
+                {"header", "bool", "Whether the first row of each file names the columns.", true},
+                {"names", "list[str]",
+                 "Names of all columns, instead of the header's; column_0, column_1, … without either.",
+                 Value()},
+                {"dtypes", "dict[str, str]",
+                 "Dtypes by column; of others i64 or f64 where all their fields are such numbers, else str.",
+                 Value()},
+                {"defaults", "dict",
+                 "What stands for an empty field, by column; else it is empty text, or an error.", Value()},
+                {"delimiter", "str | None",
+                 "Between fields; a tab in .tsv files, else a comma, when not given.", Value()},
+                {"quote", "str", "Around fields that hold delimiters or line ends; \"\" when there is none.",
+                 "\""},
+                compression_option("gzip where a file begins so")},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

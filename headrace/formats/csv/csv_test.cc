@@ -1,0 +1,226 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "headrace/codecs/deflate/testing.h"
+#include "headrace/formats/csv/table.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+#include "tests/sources/conformance.h"
+
+namespace headrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Value object(std::string_view json) { return *Value::parse(json); }
+
+std::string value_text(const Tensor& field) {
+  const View view = field.view();
+  if (is_text(view.dtype))
+    return "'" + std::string(view.as<char>(), static_cast<size_t>(view.shape[0])) + "'";
+  if (view.dtype == DType::i64) return std::to_string(*view.as<int64_t>());
+  if (view.dtype == DType::f64) return Value(*view.as<double>()).dump();
+  return std::to_string(view.as<uint8_t>()[0]);
+}
+
+// The schema, then a text for each row or its error.
+std::vector<std::string> table_of(Store& store, const std::string& path, const Value& options = {}) {
+  const auto source = open_source(store, path, "csv", options);
+  if (!source.ok()) return {std::string(source.status().text())};
+  std::vector<std::string> out = {(*source)->schema().text()};
+  for (uint64_t i = 0; i < (*source)->size(); ++i) {
+    const auto fields = read_sample(**source, i, store);
+    std::string row;
+    if (fields.ok())
+      for (const Tensor& field : *fields) row += (row.empty() ? "" : " ") + value_text(field);
+    out.push_back(fields.ok() ? row : std::string(fields.status().text()));
+  }
+  return out;
+}
+
+std::vector<std::string> table_of(const std::string& text, std::string_view options = "{}") {
+  MemoryStore store;
+  store.add("x", text);
+  return table_of(store, "x", object(options));
+}
+
+TEST(Csv, DtypesAreThoseThatHoldEveryField) {
+  EXPECT_THAT(
+      table_of("a,b,c,d\n1,1,x,\n-2, 2.5,3,\n+3,nan,,\n"),
+      ElementsAre("a: i64 (), b: f64 (), c: str, d: str", "1 1.0 'x' ''", "-2 2.5 '3' ''", HasSubstr("3 ")));
+  EXPECT_THAT(table_of("id\n9223372036854775807\n"), ElementsAre("id: i64 ()", "9223372036854775807"));
+  // What a float would round is text.
+  EXPECT_THAT(table_of("id\n9223372036854775808\n"), ElementsAre("id: str", "'9223372036854775808'"));
+}
+
+TEST(Csv, QuotedFieldsHoldDelimitersQuotesAndLineEnds) {
+  EXPECT_THAT(
+      table_of("a,b\n\"x,y\",1\n\"two\nlines\r\nhere\",2\n\"say \"\"hi\"\"\",\"3\"\r\n\"\",4\n"),
+      ElementsAre("a: str, b: i64 ()", "'x,y' 1", "'two\nlines\r\nhere' 2", "'say \"hi\"' 3", "'' 4"));
+  EXPECT_THAT(table_of("a,b\nit\"s,5\" disk\n"), ElementsAre("a: str, b: str", "'it\"s' '5\" disk'"));
+  EXPECT_THAT(table_of("\"a\nb\",c\n1,2\n"), ElementsAre("a\nb: i64 (), c: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("a\n\"x\n", R"({"quote":""})"), ElementsAre("a: str", "'\"x'"));
+}
+
+TEST(Csv, ErrorsNameLineAndColumn) {
+  const std::string text = "a,b\n\"one\n\nrow\",1\n\n2,3,4\nx,5\n\"y\"z,6\nx\n";
+  EXPECT_THAT(
+      table_of(text, R"({"dtypes":{"a":"str","b":"i64"}})"),
+      ElementsAre("a: str, b: i64 ()", "'one\n\nrow' 1", "wants 2 columns, got 3: x, line 6 at byte 18",
+                  "'x' 5",
+                  "column 1 wants a delimiter behind the quote that closes it, got 'z': x, line 8 at byte 28",
+                  "wants 2 columns, got 1: x, line 9 at byte 35"));
+  EXPECT_THAT(
+      table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
+      ElementsAre("a: i64 (), b: i64 ()", "1 2",
+                  "column 'b' wants i64, got nothing; defaults= says what stands for it: x, line 3 at byte 8",
+                  "column 'b' wants i64, got 'x': x, line 4 at byte 11"));
+  EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a' wants UTF-8"));
+}
+
+TEST(Csv, AQuoteThatIsNotClosedCostsWhatFollows) {
+  EXPECT_THAT(
+      table_of("a,b\n1,2\n3,\"4\n5,6\n"),
+      ElementsAre("a: i64 (), b: i64 ()", "1 2",
+                  "wants a quote that closes the last field, got none (line 3): x, record 1 at byte 8"));
+}
+
+TEST(Csv, EmptyLinesAreNoRows) {
+  EXPECT_THAT(table_of("\n\na\r\n\r\n1\n\n\n2"), ElementsAre("a: i64 ()", "1", "2"));
+  EXPECT_THAT(table_of("a\n\"\"\n"), ElementsAre("a: str", "''"));
+}
+
+TEST(Csv, ColumnsAreChosenNamedAndTyped) {
+  EXPECT_THAT(table_of("a,b,c\n1,2,3\n", R"({"columns":["c","a"]})"),
+              ElementsAre("c: i64 (), a: i64 ()", "3 1"));
+  EXPECT_THAT(table_of("1,2\n3,4\n", R"({"header":false})"),
+              ElementsAre("column_0: i64 (), column_1: i64 ()", "1 2", "3 4"));
+  EXPECT_THAT(table_of("1,2\n", R"({"header":false,"names":["a","b"]})"),
+              ElementsAre("a: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("x,y\n1,2\n", R"({"names":["a","b"]})"), ElementsAre("a: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of(",b\n1,2\n"), ElementsAre("column_0: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("a;b\n1;2\n", R"({"delimiter":";"})"), ElementsAre("a: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("a\ntrue\n0\n", R"({"dtypes":{"a":"bool"}})"), ElementsAre("a: bool ()", "1", "0"));
+}
+
+TEST(Csv, DefaultsStandForEmptyFields) {
+  EXPECT_THAT(table_of("a,b,c\n,,\n1,2,3\n", R"({"defaults":{"a":-1,"b":"0","c":7}, "dtypes":{"c":"str"}})"),
+              ElementsAre("a: i64 (), b: i64 (), c: str", "-1 0 '7'", "1 2 '3'"));
+  EXPECT_THAT(table_of("a\n1\n", R"({"defaults":{"a":"x"}})"),
+              ElementsAre("csv: 'x': defaults wants i64 for column 'a', got \"x\""));
+}
+
+TEST(Csv, OptionsSayWhatTheyWant) {
+  EXPECT_THAT(table_of("a,b\n", R"({"columns":["c"]})"),
+              ElementsAre("csv: 'x': columns wants names of columns (a, b), got 'c'"));
+  EXPECT_THAT(table_of("a,b\n", R"({"dtypes":{"c":"i64"}})"),
+              ElementsAre("csv: 'x': dtypes wants names of columns (a, b), got 'c'"));
+  EXPECT_THAT(table_of("a,a\n"),
+              ElementsAre("csv: 'x': wants column names that differ, got 'a' twice; names= gives others"));
+  EXPECT_THAT(
+      table_of("", "{}"),
+      ElementsAre("csv: 'x': wants a row at least, to know the columns, got none; names= gives them"));
+  EXPECT_THAT(table_of("a\n", R"({"delimiter":"::"})"),
+              ElementsAre("csv: 'x': delimiter wants one character of ASCII, no line end, got '::'"));
+}
+
+TEST(Csv, FilesHaveTheSameColumns) {
+  MemoryStore store;
+  store.add("d/1.csv", "a,b\n1,2\n");
+  store.add("d/2.csv", "");
+  store.add("d/3.csv", "a,b\n3,4.5\n");
+  store.add("e/1.csv", "a,b\n1,2\n");
+  store.add("e/2.csv", "a,c\n1,2\n");
+  EXPECT_THAT(table_of(store, "d"), ElementsAre("a: i64 (), b: f64 ()", "1 2.0", "3 4.5"));
+  EXPECT_THAT(table_of(store, "e"),
+              ElementsAre("csv: 'e': 'e/2.csv': wants the columns of the files before (a, b), got a, c"));
+}
+
+TEST(Csv, IsRecognisedByItsNameAndText) {
+  MemoryStore store;
+  store.add("a.csv", "a,b\n1,2\n");
+  store.add("a.tsv", "a\tb\n1\t2\n");
+  store.add("a.csv.gz", deflated("a,b\n1,2\n", Wrap::gzip));
+  store.add("data", "a,b\n1,2\n");
+  store.add("binary.csv", std::string("a,b\0,2\n", 7));
+  for (const char* path : {"a.csv", "a.tsv", "a.csv.gz"}) {
+    const auto source = open_source(store, path);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    EXPECT_EQ((*source)->schema().text(), "a: i64 (), b: i64 ()") << path;
+  }
+  EXPECT_FALSE(open_source(store, "data").ok());
+  EXPECT_FALSE(open_source(store, "binary.csv").ok());
+}
+
+TEST(Csv, RowsCrossTheWindowsOfTheWalk) {
+  std::string text = "n,t\n";
+  for (int i = 0; i < 3000; ++i)
+    text += std::to_string(i) + ",\"" + std::string(static_cast<size_t>(i * 37 % 1500), 'x') + "\n,\"\n";
+  MemoryStore store;
+  store.add("plain", text);
+  store.add("packed", deflated(text, Wrap::gzip));
+  const std::vector<std::string> plain = table_of(store, "plain");
+  ASSERT_EQ(plain.size(), 3001u);
+  EXPECT_EQ(plain[3000], "2999 '" + std::string(2999 * 37 % 1500, 'x') + "\n,'");
+  EXPECT_EQ(table_of(store, "packed"), plain);
+  EXPECT_THAT((*open_source(store, "plain", "csv"))->where(2999), HasSubstr("plain, line 6000 at byte "));
+}
+
+TEST(Csv, AByteOrderMarkIsNoPartOfTheHeader) {
+  EXPECT_THAT(table_of("\xEF\xBB\xBF\"a\n\",b\n1,2\n"), ElementsAre("a\n: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("a\n"), ElementsAre("a: str"));
+}
+
+TEST(CsvNumbers, AreRoundedOnceAndRefusedWhereTheyDoNotFit) {
+  const auto parsed = [](std::string_view text, DType dtype) {
+    std::byte out[8] = {};
+    if (!parse_number(text, dtype, out)) return std::string("none");
+    if (dtype == DType::f32) return std::to_string(*reinterpret_cast<float*>(out));
+    if (dtype == DType::f64) return Value(*reinterpret_cast<double*>(out)).dump();
+    return std::to_string(*reinterpret_cast<int64_t*>(out));
+  };
+  EXPECT_EQ(parsed("255", DType::u8), "255");
+  EXPECT_EQ(parsed("256", DType::u8), "none");
+  EXPECT_EQ(parsed("-1", DType::u8), "none");
+  EXPECT_EQ(parsed(" +7 ", DType::i64), "7");
+  EXPECT_EQ(parsed("+-7", DType::i64), "none");
+  EXPECT_EQ(parsed("1.0", DType::i64), "none");
+  EXPECT_EQ(parsed("", DType::f64), "none");
+  EXPECT_EQ(parsed("0.1", DType::f64), "0.1");
+  EXPECT_EQ(parsed("16777217", DType::f32), "16777216.000000");
+  EXPECT_EQ(parsed("1e-400", DType::f64), "0.0");
+  EXPECT_EQ(parsed("1e-99999", DType::f64), "0.0");
+  EXPECT_EQ(parsed("-1e400", DType::f32), "-inf");
+  EXPECT_EQ(parsed("1e99999", DType::f32), "inf");
+  EXPECT_EQ(parsed("yes", DType::boolean), "none");
+}
+
+}  // namespace
+
+namespace trial {
+namespace {
+
+std::string number(int64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+SourceCase csv_files() {
+  SourceCase out;
+  out.files = {{"d/a.csv", "n,t\n1,one\n-2,\"tw\"\"o\n\"\n"}, {"d/b.csv", "n,t\r\n30,\r\n"}};
+  const auto row = [&](int64_t n, std::string_view t) {
+    out.samples.push_back(field_text(DType::i64, {}, number(n)) +
+                          field_text(DType::str, {static_cast<int64_t>(t.size())}, t));
+  };
+  row(1, "one"), row(-2, "tw\"o\n"), row(30, "");
+  out.open = by_registered_format("csv");
+  out.cut = Cut::is_not_seen;  // a field that is cut is a shorter field
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Csv, SourceConformance, testing::Values(csv_files));
+
+}  // namespace
+}  // namespace trial
+}  // namespace headrace

@@ -1,0 +1,196 @@
+#include "headrace/formats/csv/table.h"
+
+#include <algorithm>
+
+#include "headrace/core/text.h"
+#include "headrace/core/utf8.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kSlot = 8;  // bytes of the row's buffer for a number
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+Result<std::vector<std::string>> names_in(const std::string& header, const CsvDialect& dialect) {
+  std::vector<CsvField> fields;
+  HEADRACE_TRY(split_row(header, dialect, fields).before("the header: "));
+  std::vector<std::string> out;
+  for (const CsvField& field : fields) {
+    std::string name = field.has_escapes ? unescaped(field, dialect.quote) : std::string(field.text);
+    if (utf8_prefix(name) < name.size()) return corrupt("wants a header in UTF-8, got something else");
+    out.push_back(name.empty() ? "column_" + std::to_string(out.size()) : std::move(name));
+  }
+  return out;
+}
+
+Status check_distinct(const std::vector<std::string>& names) {
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end()) return {};
+  return invalid("wants column names that differ, got " + in_quotes(*twice) + " twice; names= gives others");
+}
+
+// The names of all columns, which are those of every file.
+Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::vector<SourceFile>& files,
+                                          const std::vector<CsvContents>& contents) {
+  std::vector<std::string> out = options.names;
+  const bool is_given = !out.empty();
+  for (size_t i = 0; i < contents.size(); ++i) {
+    const auto of_file = [&](Status status) {
+      return std::move(status).before(in_quotes(files[i].path) + ": ");
+    };
+    std::vector<std::string> here;
+    if (options.has_header && !contents[i].header.empty()) {
+      auto names = names_in(contents[i].header, options.dialect);
+      if (!names.ok()) return of_file(names.status());
+      here = *std::move(names);
+    } else {
+      for (size_t c = 0; c < contents[i].columns.size(); ++c) here.push_back("column_" + std::to_string(c));
+    }
+    if (here.empty()) continue;  // an empty file
+    if (out.empty()) out = here;
+    if (here.size() != out.size())
+      return of_file(invalid("wants " + std::to_string(out.size()) + " columns" +
+                             (is_given ? " as names= has" : " as the files before") + ", got " +
+                             std::to_string(here.size())));
+    if (!is_given && here != out)
+      return of_file(
+          invalid("wants the columns of the files before (" + list_of(out) + "), got " + list_of(here)));
+  }
+  if (out.empty()) return invalid("wants a row at least, to know the columns, got none; names= gives them");
+  HEADRACE_TRY(check_distinct(out));
+  return out;
+}
+
+Result<size_t> place_of(std::string_view what, const std::string& name,
+                        const std::vector<std::string>& names) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end())
+    return invalid(std::string(what) + " wants names of columns (" + list_of(names) + "), got " +
+                   in_quotes(name));
+  return static_cast<size_t>(found - names.begin());
+}
+
+// Members of an option that is an object by column; none when it is not given.
+Result<Value::Object> by_column(std::string_view what, const Value& given,
+                                const std::vector<std::string>& names) {
+  if (given.is_null()) return Value::Object();
+  if (!given.object()) return invalid(std::string(what) + " wants a dict by column, got " + given.dump());
+  for (const auto& [name, value] : *given.object()) HEADRACE_TRY(place_of(what, name, names).status());
+  return *given.object();
+}
+
+Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const std::vector<std::string>& names,
+                                             const std::vector<CsvContents>& contents) {
+  std::vector<CsvColumn> out(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    ColumnKind kind;
+    for (const CsvContents& file : contents)
+      if (i < file.columns.size()) kind.merge(file.columns[i]);
+    out[i] = {i, names[i], kind.dtype()};
+  }
+  HEADRACE_ASSIGN(const Value::Object dtypes, by_column("dtypes", options.dtypes, names));
+  for (const auto& [name, value] : dtypes) {
+    HEADRACE_ASSIGN(const size_t place, place_of("dtypes", name, names));
+    if (!value.text())
+      return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + value.dump());
+    HEADRACE_ASSIGN(out[place].dtype, parse_dtype(*value.text()));
+  }
+  HEADRACE_ASSIGN(const Value::Object defaults, by_column("defaults", options.defaults, names));
+  for (const auto& [name, value] : defaults) {
+    HEADRACE_ASSIGN(const size_t place, place_of("defaults", name, names));
+    CsvColumn& column = out[place];
+    if (value.is_null()) continue;
+    column.fallback = value.text() ? *value.text() : value.dump();
+    std::byte room[kSlot];
+    if (!is_text(column.dtype) && !parse_number(*column.fallback, column.dtype, room))
+      return invalid("defaults wants " + std::string(dtype_name(column.dtype)) + " for column " +
+                     in_quotes(name) + ", got " + value.dump());
+  }
+  return out;
+}
+
+std::string shown(std::string_view field) {
+  constexpr size_t kMost = 40;
+  const std::string_view head = field.substr(0, kMost);
+  return in_quotes(head.substr(0, utf8_prefix(head))) + (field.size() > kMost ? "…" : "");
+}
+
+Status wrong_field(const CsvColumn& column, std::string_view text) {
+  const std::string wanted =
+      "column " + in_quotes(column.name) + " wants " + std::string(dtype_name(column.dtype)) + ", got ";
+  if (text.empty()) return corrupt(wanted + "nothing; defaults= says what stands for it");
+  return corrupt(wanted + shown(text));
+}
+
+}  // namespace
+
+Schema CsvTable::schema() const {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  for (const CsvColumn& column : columns) {
+    names.push_back(column.name);
+    specs.push_back({column.dtype, is_text(column.dtype) ? Shape{kAny} : Shape()});
+  }
+  return Schema::of(std::move(names), std::move(specs));
+}
+
+Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
+  const std::string_view all(reinterpret_cast<const char*>(record.buffer->data()), record.buffer->size());
+  std::vector<CsvField> row;
+  HEADRACE_TRY(split_row(without_row_end(all.substr(record.offset, record.length)), dialect, row));
+  if (row.size() != width)
+    return corrupt("wants " + std::to_string(width) + " columns, got " + std::to_string(row.size()));
+  fields.assign(columns.size(), Tensor());
+  MutableBufferPtr numbers;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const CsvColumn& column = columns[i];
+    const CsvField& field = row[column.place];
+    const bool takes_fallback = field.text.empty() && column.fallback;
+    const std::string_view text = takes_fallback ? std::string_view(*column.fallback) : field.text;
+    if (!is_text(column.dtype)) {
+      if (!numbers) numbers = HeapBuffer::make(columns.size() * kSlot);
+      if (!parse_number(text, column.dtype, numbers->mutable_data() + i * kSlot))
+        return wrong_field(column, text);
+      fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
+      continue;
+    }
+    if (column.dtype == DType::str && utf8_prefix(text) < text.size())
+      return corrupt("column " + in_quotes(column.name) +
+                     " wants UTF-8, got something else; its dtype may be bytes");
+    if (takes_fallback || field.has_escapes)
+      fields[i] = text_tensor(takes_fallback ? text : std::string_view(unescaped(field, dialect.quote)),
+                              column.dtype);
+    else
+      fields[i] = Tensor{record.buffer,
+                         static_cast<size_t>(text.data() - all.data()),
+                         column.dtype,
+                         {static_cast<int64_t>(text.size())},
+                         nullptr};
+  }
+  return {};
+}
+
+Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFile>& files,
+                           const std::vector<CsvContents>& contents) {
+  HEADRACE_ASSIGN(const std::vector<std::string> names, names_of(options, files, contents));
+  HEADRACE_ASSIGN(std::vector<CsvColumn> all, typed_columns(options, names, contents));
+  CsvTable out{options.dialect, names.size(), {}};
+  if (options.columns.empty())
+    out.columns = std::move(all);
+  else
+    HEADRACE_TRY(check_distinct(options.columns));
+  for (const std::string& name : options.columns) {
+    HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
+    out.columns.push_back(all[place]);
+  }
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,111 @@
+#include "headrace/formats/csv/values.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace headrace {
+namespace {
+
+std::string_view without_blanks(std::string_view field) {
+  const size_t first = field.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return field.substr(first, field.find_last_not_of(" \t") + 1 - first);
+}
+
+// All of the text as a number, which may have a plus.
+template <class T> std::errc parse_all(std::string_view text, T& out) {
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, out);
+  if (error == std::errc::invalid_argument || next != end || text.empty()) return std::errc::invalid_argument;
+  return error;
+}
+
+// A number that is too large or too small for T: infinity or zero with its sign.
+template <class T> T beyond(std::string_view text) {
+  long double wide = 0;
+  T out = 0;
+  if (parse_all(text, wide) == std::errc()) {
+    out = static_cast<T>(wide);
+  } else {
+    const size_t exponent = text.find_first_of("eE");
+    const bool is_small = exponent == std::string_view::npos
+                              ? text.find_first_of("123456789") > text.find('.')
+                              : text.substr(exponent + 1).starts_with('-');
+    out = is_small ? T{0} : std::numeric_limits<T>::infinity();
+    if (text.starts_with('-')) out = -out;
+  }
+  return out;
+}
+
+template <class T> bool parse_float(std::string_view text, T& out) {
+  const std::errc error = parse_all(text, out);
+  if (error == std::errc::result_out_of_range) out = beyond<T>(text);
+  return error != std::errc::invalid_argument;
+}
+
+template <class T> bool store(T value, std::byte* out) {
+  std::memcpy(out, &value, sizeof value);
+  return true;
+}
+
+bool parse_bool(std::string_view text, std::byte* out) {
+  const bool is_true = text == "1" || text == "true" || text == "True" || text == "TRUE";
+  if (!is_true && text != "0" && text != "false" && text != "False" && text != "FALSE") return false;
+  return store(is_true, out);
+}
+
+bool is_whole_number(std::string_view text) {
+  return text.find_first_not_of("+-0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+void ColumnKind::see(std::string_view field) {
+  has_values = true;
+  if (!is_integer && !is_float) return;
+  const std::string_view text = without_blanks(field);
+  if (is_integer) {
+    int64_t value = 0;
+    const std::errc error = parse_all(text, value);
+    if (error == std::errc()) return;
+    is_integer = false;
+  }
+  // A whole number that no i64 holds is kept as text: a float would round it.
+  double value = 0;
+  int64_t whole = 0;
+  if (!parse_float(text, value) || (is_whole_number(text) && parse_all(text, whole) != std::errc()))
+    is_float = false;
+}
+
+void ColumnKind::merge(const ColumnKind& other) {
+  has_values = has_values || other.has_values;
+  is_integer = is_integer && other.is_integer, is_float = is_float && other.is_float;
+}
+
+DType ColumnKind::dtype() const {
+  return !has_values ? DType::str : is_integer ? DType::i64 : is_float ? DType::f64 : DType::str;
+}
+
+bool parse_number(std::string_view field, DType dtype, std::byte* out) {
+  const std::string_view text = without_blanks(field);
+  if (dtype == DType::boolean) return parse_bool(text, out);
+  return visit_dtype(dtype, [&]<class T>() {
+    if constexpr (std::same_as<T, half_t> || std::same_as<T, bfloat_t>) {
+      float value = 0;
+      if (!parse_float(text, value)) return false;
+      return store(std::same_as<T, half_t> ? f32_to_f16(value) : f32_to_bf16(value), out);
+    } else if constexpr (std::floating_point<T>) {
+      T value = 0;
+      return parse_float(text, value) && store(value, out);
+    } else if constexpr (std::same_as<T, bool>) {
+      return false;
+    } else {
+      T value = 0;
+      return parse_all(text, value) == std::errc() && store(value, out);
+    }
+  });
+}
+
+}  // namespace headrace

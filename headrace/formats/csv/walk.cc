@@ -1,0 +1,146 @@
+#include "headrace/formats/csv/walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/core/utf8.h"
+
+namespace headrace {
+namespace {
+
+class RowFinder final : public RecordFinder {
+ public:
+  RowFinder(const CsvDialect& dialect, bool has_header)
+      : dialect_(dialect), wants_header_(has_header), end_(dialect) {}
+
+  Status take(std::span<const std::byte> piece, FileIndex& index) override {
+    const std::string_view text(reinterpret_cast<const char*>(piece.data()), piece.size());
+    if (is_lost_) return {};
+    if (!is_begun_) {
+      pending_ += text;
+      if (pending_.size() < kByteOrderMark.size()) return {};
+      is_begun_ = true;
+      if (pending_.starts_with(kByteOrderMark)) pending_.erase(0, position_ = kByteOrderMark.size());
+      pending_.erase(0, rows_of(pending_, index));
+    } else if (pending_.empty()) {
+      const size_t used = rows_of(text, index);
+      pending_ = text.substr(used);
+    } else {
+      pending_ += text;
+      pending_.erase(0, rows_of(pending_, index));
+    }
+    if (pending_.size() > kMostCsvRow) lose("wants rows of at most 64 MiB, got a longer one", index);
+    return {};
+  }
+
+  void finish(bool whole, FileIndex& index) override {
+    if (whole && !is_lost_ && !pending_.empty()) {
+      if (end_.is_quoted())
+        lose("wants a quote that closes the last field, got none", index);
+      else
+        add(pending_, index);
+    }
+    index.extra = contents_.pack();
+  }
+
+ private:
+  // The whole rows that begin the text; how many bytes they are.
+  size_t rows_of(std::string_view text, FileIndex& index) {
+    size_t used = 0;
+    while (used < text.size()) {
+      const size_t length = end_.find(text.substr(used));
+      if (length == std::string_view::npos) break;
+      add(text.substr(used, length), index);
+      used += length;
+    }
+    return used;
+  }
+
+  void add(std::string_view row, FileIndex& index) {
+    const uint64_t begin = position_, line = line_;
+    position_ += row.size();
+    line_ += static_cast<uint64_t>(std::ranges::count(row, '\n'));
+    const std::string_view content = without_row_end(row);
+    if (content.empty()) return;
+    if (std::exchange(wants_header_, false)) {
+      contents_.header = content;
+      return;
+    }
+    see(content);
+    const uint64_t number = index.records.size();
+    if (contents_.lines.empty() || contents_.line_of(number) != line)
+      contents_.lines.push_back({number, line});
+    index.records.push_back({begin, row.size()});
+  }
+
+  void see(std::string_view row) {
+    if (!split_row(row, dialect_, fields_).ok()) return;  // to read it is the error
+    if (contents_.columns.empty()) contents_.columns.resize(fields_.size());
+    const size_t count = std::min(fields_.size(), contents_.columns.size());
+    for (size_t i = 0; i < count; ++i)
+      if (!fields_[i].text.empty()) contents_.columns[i].see(fields_[i].text);
+  }
+
+  void lose(const char* why, FileIndex& index) {
+    index.damaged.push_back(
+        {index.records.size(), position_, why + (" (line " + std::to_string(line_) + ")")});
+    is_lost_ = true;
+    pending_.clear();
+  }
+
+  CsvDialect dialect_;
+  bool wants_header_;
+  RowEnd end_;
+  std::string pending_;               // of a row whose end has not come
+  uint64_t position_ = 0, line_ = 1;  // of the next row
+  bool is_begun_ = false;             // the mark was looked for
+  bool is_lost_ = false;
+  std::vector<CsvField> fields_;
+  CsvContents contents_;
+};
+
+void put(std::string& out, uint64_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+uint64_t CsvContents::line_of(uint64_t row) const {
+  const auto is_before = [&](const CsvLine& known) { return known.row <= row; };
+  const auto after = std::ranges::partition_point(lines, is_before);
+  return after == lines.begin() ? row + 1 : after[-1].line + (row - after[-1].row);
+}
+
+std::string CsvContents::pack() const {
+  std::string out;
+  put(out, header.size()), put(out, columns.size()), put(out, lines.size());
+  out += header;
+  for (const ColumnKind& kind : columns)
+    out += static_cast<char>((kind.has_values ? 1 : 0) | (kind.is_integer ? 2 : 0) | (kind.is_float ? 4 : 0));
+  for (const CsvLine& line : lines) put(out, line.row), put(out, line.line);
+  return out;
+}
+
+std::optional<CsvContents> CsvContents::unpack(std::string_view bytes) {
+  uint64_t counts[3];
+  if (bytes.size() < sizeof counts) return std::nullopt;
+  std::memcpy(counts, bytes.data(), sizeof counts);
+  bytes.remove_prefix(sizeof counts);
+  const auto [header_size, num_columns, num_lines] = counts;
+  if (header_size > bytes.size() || num_columns > bytes.size() - header_size) return std::nullopt;
+  const size_t left = bytes.size() - header_size - num_columns;
+  if (left % sizeof(CsvLine) != 0 || left / sizeof(CsvLine) != num_lines) return std::nullopt;
+  CsvContents out;
+  out.header = bytes.substr(0, header_size);
+  for (const char c : bytes.substr(header_size, num_columns))
+    out.columns.push_back({(c & 1) != 0, (c & 2) != 0, (c & 4) != 0});
+  out.lines.resize(num_lines);
+  if (left > 0) std::memcpy(out.lines.data(), bytes.data() + header_size + num_columns, left);
+  return out;
+}
+
+std::unique_ptr<RecordFinder> csv_rows(const CsvDialect& dialect, bool has_header) {
+  return std::make_unique<RowFinder>(dialect, has_header);
+}
+
+}  // namespace headrace

@@ -1,0 +1,144 @@
+#include "headrace/formats/records/whole_walk.h"
+
+#include <algorithm>
+
+#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/little_endian.h"
+#include "headrace/core/stop_flag.h"
+#include "headrace/core/utf8.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kWindow = uint64_t{1} << 20;
+
+std::string pack_extra(std::string_view finders, std::string_view points) {
+  if (finders.empty() && points.empty()) return {};
+  const uint64_t size = finders.size();
+  std::string out(reinterpret_cast<const char*>(&size), sizeof size);
+  return out.append(finders).append(points);
+}
+
+class WholeWalk final : public Opening<FileIndex> {
+ public:
+  WholeWalk(SourceFile file, Packing packing, std::unique_ptr<RecordFinder> finder)
+      : file_(std::move(file)), finder_(std::move(finder)), packing_(packing) {}
+
+  Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    Status status;
+    if (!bytes.empty()) status = take(bytes[0]->bytes());
+    const uint64_t left = file_.size - done_;
+    if (status.ok() && left > 0)
+      return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kWindow, left)}});
+    if (packing_ != Packing::deflated) {
+      HEADRACE_TRY(std::move(status));
+      finder_->finish(true, index_);
+      index_.extra = pack_extra(index_.extra, "");
+      return Step<FileIndex>(std::move(index_));
+    }
+    if (status.ok()) status = inflater_.finish();
+    if (!status.ok() && status.code() != Code::corrupt) return status;
+    return Step<FileIndex>(finish_inflated(status));
+  }
+
+ private:
+  Status take(std::span<const std::byte> bytes) {
+    if (packing_ == Packing::by_content) packing_ = begins_gzip(bytes) ? Packing::deflated : Packing::plain;
+    done_ += bytes.size();
+    if (packing_ == Packing::plain) return finder_->take(bytes, index_);
+    return inflater_.feed(bytes, [this](std::span<const std::byte> piece) {
+      const Status status = finder_->take(piece, index_);
+      return status.ok() ? check_inflated_count(index_.records.size(), file_.size) : status;
+    });
+  }
+
+  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  FileIndex finish_inflated(const Status& status) {
+    finder_->finish(status.ok(), index_);
+    if (!status.ok()) {
+      const uint64_t end =
+          index_.records.empty() ? 0 : index_.records.back().offset + index_.records.back().length;
+      index_.damaged.push_back({index_.records.size(), end, std::string(status.text())});
+    }
+    InflatePoints points = inflater_.points();
+    points.packed_size = file_.size;
+    index_.extra = pack_extra(index_.extra, points.points.empty() ? "" : pack_points(points));
+    return std::move(index_);
+  }
+
+  SourceFile file_;
+  std::unique_ptr<RecordFinder> finder_;
+  Packing packing_;
+  uint64_t done_ = 0;
+  Inflater inflater_;
+  FileIndex index_;
+};
+
+}  // namespace
+
+Status check_inflated_count(uint64_t records, uint64_t packed_size) {
+  constexpr uint64_t kAlways = uint64_t{1} << 24, kEachPacked = 4;
+  const uint64_t most = std::max(kAlways, packed_size * kEachPacked);
+  if (records <= most) return {};
+  return {Code::exhausted, "wants at most " + std::to_string(most) +
+                               " records in so few packed bytes, to keep its index small"};
+}
+
+bool begins_gzip(std::span<const std::byte> head) {
+  return head.size() >= 3 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b} &&
+         head[2] == std::byte{8};
+}
+
+OptionInfo compression_option(std::string otherwise) {
+  return {"compression", "str | None",
+          "\"none\", \"gzip\" or \"zlib\", of whole files; " + std::move(otherwise) + " when not given.",
+          Value()};
+}
+
+Result<Packing> packing(const OpenRequest& request, Packing otherwise) {
+  HEADRACE_ASSIGN(const std::string name, request.text("compression"));
+  if (name.empty()) return otherwise;
+  if (name == "none") return Packing::plain;
+  if (name == "gzip" || name == "zlib") return Packing::deflated;
+  return invalid("compression wants none, gzip or zlib, got '" + name + "'");
+}
+
+std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,
+                                               std::unique_ptr<RecordFinder> finder) {
+  return std::make_unique<WholeWalk>(std::move(file), packing, std::move(finder));
+}
+
+Result<std::string> take_finders_extra(FileIndex& index) {
+  if (index.extra.empty()) return std::string();
+  uint64_t size = 0;
+  if (index.extra.size() >= sizeof size) size = load<uint64_t>(std::as_bytes(std::span(index.extra)));
+  if (index.extra.size() < sizeof size || size > index.extra.size() - sizeof size)
+    return internal_error("wants what an index keeps of a file, got " + std::to_string(index.extra.size()) +
+                          " bytes");
+  std::string out = index.extra.substr(sizeof size, size);
+  index.extra.erase(0, sizeof size + size);
+  return out;
+}
+
+std::string text_of_head(const Probe& probe) {
+  if (!probe.head) return {};
+  std::string text(probe.text());
+  bool whole = probe.info.size <= text.size();
+  if (begins_gzip(probe.head->bytes())) {
+    text.clear();
+    Inflater inflater;
+    const Status status = inflater.feed(probe.head->bytes(), [&](std::span<const std::byte> piece) {
+      text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+      return text.size() < kProbeBytes ? Status() : stopped();
+    });
+    whole = whole && status.ok();
+  }
+  const size_t good = utf8_prefix(text);
+  constexpr size_t kLongestCharacter = 4;
+  if (text.find('\0') != std::string::npos || good + (whole ? 0 : kLongestCharacter - 1) < text.size())
+    return {};
+  text.resize(good);
+  return text;
+}
+
+}  // namespace headrace

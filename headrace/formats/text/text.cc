@@ -1,0 +1,132 @@
+// Lines of text: see README.md beside this file.
+#include <cstring>
+
+#include "headrace/core/utf8.h"
+#include "headrace/formats/records/record_files.h"
+#include "headrace/formats/records/whole_walk.h"
+
+namespace headrace {
+namespace {
+
+// A record is a line with what ends it. The last may have no end.
+class LineFinder final : public RecordFinder {
+ public:
+  // `skips_mark`: a byte order mark at the head of the file is no part of its first line. The first `header`
+  // lines are left out.
+  LineFinder(bool skips_mark, uint64_t header) : skips_mark_(skips_mark), header_(header) {}
+
+  Status take(std::span<const std::byte> piece, FileIndex& index) override {
+    const char* const begin = reinterpret_cast<const char*>(piece.data());
+    if (head_.size() < kByteOrderMark.size())
+      head_.append(begin, std::min(piece.size(), kByteOrderMark.size() - head_.size()));
+    for (size_t at = 0; at < piece.size();) {
+      const void* end = std::memchr(begin + at, '\n', piece.size() - at);
+      if (!end) break;
+      at = static_cast<size_t>(static_cast<const char*>(end) - begin) + 1;
+      add(taken_ + at, index);
+    }
+    taken_ += piece.size();
+    return {};
+  }
+
+  void finish(bool whole, FileIndex& index) override {
+    if (whole && line_ < taken_) add(taken_, index);
+    if (!skips_mark_ || head_ != kByteOrderMark || index.records.empty()) return;
+    RecordExtent& first = index.records[0];
+    if (first.offset > 0) return;  // behind the header
+    first.offset += head_.size(), first.length -= head_.size();
+    if (first.length == 0) index.records.clear();  // nothing but the mark
+  }
+
+ private:
+  void add(uint64_t end, FileIndex& index) {
+    if (header_ == 0) index.records.push_back({line_, end - line_});
+    header_ -= std::min<uint64_t>(header_, 1);
+    line_ = end;
+  }
+
+  bool skips_mark_;
+  uint64_t header_;                // lines still to be left out
+  std::string head_;               // of the file
+  uint64_t line_ = 0, taken_ = 0;  // where the line begins, and what was taken ends
+};
+
+Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
+  std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (is_text)
+    if (const size_t good = utf8_prefix(line); good < line.size())
+      return corrupt("wants UTF-8, got something else behind " + std::to_string(good) +
+                     " bytes of the line; encoding=\"bytes\" reads any");
+  fields.assign(1, Tensor{record.buffer,
+                          record.offset,
+                          is_text ? DType::str : DType::bytes,
+                          {static_cast<int64_t>(line.size())},
+                          nullptr});
+  return {};
+}
+
+struct Options {
+  bool is_text = true;
+  uint64_t header = 0;  // lines
+  Packing packing = Packing::by_content;
+};
+
+Result<Options> options_of(const OpenRequest& request) {
+  Options out;
+  HEADRACE_ASSIGN(const std::string encoding, request.text("encoding", "utf-8"));
+  if (encoding != "utf-8" && encoding != "bytes")
+    return invalid("encoding wants utf-8 or bytes, got '" + encoding + "'");
+  HEADRACE_ASSIGN(const int64_t header, request.integer("header", 0));
+  if (header < 0) return invalid("header wants 0 or more lines, got " + std::to_string(header));
+  HEADRACE_ASSIGN(out.packing, packing(request, Packing::by_content));
+  out.is_text = encoding == "utf-8", out.header = static_cast<uint64_t>(header);
+  return out;
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, const Options& options, std::vector<FileIndex> indexes) {
+  for (FileIndex& index : indexes) HEADRACE_TRY(take_finders_extra(index).status());
+  RecordFormat format;
+  format.name = "text";
+  format.inflates = true;
+  format.schema = Schema::of({"line"}, {{options.is_text ? DType::str : DType::bytes, {kAny}}});
+  format.read = [is_text = options.is_text](const Record& record, std::vector<Tensor>& fields) {
+    return read(record, is_text, fields);
+  };
+  format.called = [header = options.header](size_t, uint64_t record) {
+    return "line " + std::to_string(header + record + 1);
+  };
+  return record_files(std::move(format), request, std::move(indexes));
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const Options options, options_of(request));
+  HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
+  RecordOpening out;
+  out.kind = std::string("text 1 ") + (options.is_text ? "utf-8 " : "bytes ") +
+             std::to_string(options.header) + " " + compression;
+  out.files = request.path().files;
+  out.index = [files = out.files, options](uint64_t file) {
+    return walk_whole(files[file], options.packing,
+                      std::make_unique<LineFinder>(options.is_text, options.header));
+  };
+  out.finish = [request, options](std::vector<FileIndex> indexes) {
+    return finish(request, options, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "text",
+    .doc = "The lines of text files, one file or many, plain, gzip or zlib.",
+    .options = {{"encoding", "str",
+                 "\"utf-8\" makes lines str, and refuses what is not; \"bytes\" takes any.", "utf-8"},
+                {"header", "int", "Lines at the head of each file that are left out.", 0},
+                compression_option("gzip where a file begins so")},
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

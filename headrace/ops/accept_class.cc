@@ -1,0 +1,139 @@
+// What rejection_resample draws: whether a sample of some class is kept, so that the classes of those that
+// are kept come as often as they should.
+//
+// With p[i] the share of class i in what comes and t[i] the share that is wanted, class i is kept with the
+// probability (t[i] / p[i]) / max(t / p): the most that gives these shares.
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+Status check_shares(std::string_view name, std::span<const double> shares) {
+  if (shares.empty()) return invalid(std::string(name) + " wants a share for each class, got none");
+  for (const double share : shares)
+    if (!std::isfinite(share) || share < 0)
+      return invalid(std::string(name) + " wants shares of at least 0, got " + std::to_string(share));
+  if (std::ranges::all_of(shares, [](double share) { return share == 0; }))
+    return invalid(std::string(name) + " wants a share above 0, got none");
+  return {};
+}
+
+Status check_seed(int64_t seed) {
+  if (seed >= 0 && seed < int64_t{1} << 31) return {};
+  return invalid("seed wants a number from 0 to 2**31 - 1, got " + std::to_string(seed));
+}
+
+Status check_label(const TensorSpec& label) {
+  if (!is_text(label.dtype) && !is_float(label.dtype) && label.dtype != DType::boolean &&
+      label.shape.rank() == 0)
+    return {};
+  return invalid("wants a class, one whole number, got " + label.text());
+}
+
+Result<size_t> class_of(const View& label, size_t num_classes) {
+  return visit_dtype(label.dtype, [&]<class T>() -> Result<size_t> {
+    if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+      const T value = *label.as<T>();
+      if (std::cmp_greater_equal(value, 0) && std::cmp_less(value, num_classes))
+        return static_cast<size_t>(value);
+      return invalid("wants a class from 0 to " + std::to_string(num_classes - 1) + ", got " +
+                     std::to_string(value));
+    }
+    return internal_error("wants a class that infer took");
+  });
+}
+
+// `come`: numbers in the proportions of p. REQUIRES: above 0 where `wanted` is.
+template <class T> double rate(std::span<const double> wanted, const T* come, size_t of) {
+  const auto ratio = [&](size_t i) { return wanted[i] == 0 ? 0 : wanted[i] / static_cast<double>(come[i]); };
+  double most = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) most = std::max(most, ratio(i));
+  return ratio(of) / most;
+}
+
+bool is_kept(const Key& key, int64_t seed, double rate) {
+  return key.uniform64(static_cast<uint32_t>(seed)) < rate;
+}
+
+struct AcceptClass {
+  static constexpr std::string_view name = "accept_class";
+  static constexpr std::string_view doc =
+      "Draw whether to keep a sample of a class, so that the classes of what is kept come in the shares "
+      "`target`.";
+  std::vector<double> target, initial;
+  int64_t seed = 0;
+  static constexpr std::tuple fields{
+      Field{"target", &AcceptClass::target, "Share of each class that is wanted; any sum."},
+      Field{"initial", &AcceptClass::initial, "Share of each class in what comes; any sum."},
+      Field{"seed", &AcceptClass::seed, "Names the draws, beside the pipeline's own seed."}};
+  static constexpr std::array inputs{std::string_view("label")};
+  static constexpr std::array required{std::string_view("target"), std::string_view("initial")};
+  static constexpr bool random = true;
+
+  Status check() const {
+    HEADRACE_TRY(check_shares("target", target));
+    HEADRACE_TRY(check_shares("initial", initial));
+    if (initial.size() != target.size())
+      return invalid("initial wants as many classes as target, " + std::to_string(target.size()) + ", got " +
+                     std::to_string(initial.size()));
+    for (size_t i = 0; i < target.size(); ++i)
+      if (target[i] > 0 && initial[i] == 0)
+        return invalid("initial wants a share above 0 of class " + std::to_string(i) +
+                       ", which target wants");
+    return check_seed(seed);
+  }
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    HEADRACE_TRY(check_label(in));
+    return TensorSpec{DType::boolean, {}};
+  }
+  Status run(View in, const Key& key, MutView out, Scratch&) const {
+    HEADRACE_ASSIGN(const size_t of, class_of(in, target.size()));
+    *out.as<bool>() = is_kept(key, seed, rate(target, initial.data(), of));
+    return {};
+  }
+};
+
+struct AcceptCountedClass {
+  static constexpr std::string_view name = "accept_counted_class";
+  static constexpr std::string_view doc =
+      "Draw whether to keep a sample of a class, as accept_class does, where `counts` says how often each "
+      "class came.";
+  std::vector<double> target;
+  int64_t seed = 0;
+  static constexpr std::tuple fields{
+      Field{"target", &AcceptCountedClass::target, "Share of each class that is wanted; any sum."},
+      Field{"seed", &AcceptCountedClass::seed, "Names the draws, beside the pipeline's own seed."}};
+  static constexpr std::array inputs{std::string_view("label"), std::string_view("counts")};
+  static constexpr std::array required{std::string_view("target")};
+  static constexpr bool random = true;
+
+  Status check() const {
+    HEADRACE_TRY(check_shares("target", target));
+    return check_seed(seed);
+  }
+  Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
+    HEADRACE_TRY(check_label(in[0]));
+    const TensorSpec wanted{DType::i64, {static_cast<int64_t>(target.size())}};
+    if (!wanted.admits(in[1]))
+      return invalid("wants a count for each class, " + wanted.text() + ", got " + in[1].text());
+    return std::vector<TensorSpec>{{DType::boolean, {}}};
+  }
+  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+    HEADRACE_ASSIGN(const size_t of, class_of(in[0], target.size()));
+    const auto* counts = in[1].as<int64_t>();
+    for (size_t i = 0; i < target.size(); ++i)
+      if (counts[i] < 1) return invalid("wants counts of at least 1, got " + std::to_string(counts[i]));
+    *out[0].as<bool>() = is_kept(key, seed, rate(target, counts, of));
+    return {};
+  }
+};
+
+const Registered<AcceptClass> accept_class;
+const Registered<AcceptCountedClass> accept_counted_class;
+
+}  // namespace
+}  // namespace headrace

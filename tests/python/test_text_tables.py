@@ -1,0 +1,107 @@
+"""Lines of text, CSV and records of one length, beside what Python reads of the same files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+
+
+def cell(draw: random.Random, end: str) -> str:
+    # Python puts no quotes around a \r where lines end with \n.
+    letters = 'ab ,"\n\té€;' + end
+    return "".join(draw.choice(letters) for _ in range(draw.randrange(6)))
+
+
+def rows_of(ds: hr.Dataset) -> list[list[Any]]:
+    return [list(sample.values()) for sample in ds]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_python_writes_as_csv_comes_back(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    width = draw.randrange(1, 5)
+    delimiter, end = draw.choice(",;\t"), draw.choice(["\n", "\r\n"])
+    rows = [[cell(draw, end) for _ in range(width)] for _ in range(draw.randrange(1, 30))]
+    path = tmp_path / "x.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator=end).writerows(rows)
+    names = [f"c{i}" for i in range(width)]
+    ds = hr.read_csv(path, header=False, names=names, delimiter=delimiter, dtypes=dict.fromkeys(names, str))
+    assert len(ds) == len(rows) and rows_of(ds) == rows
+    assert rows_of(ds.shuffle(seed=1)) == [rows[i] for i in map(int, hr.range(len(rows)).shuffle(seed=1))]
+    (tmp_path / "y.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    packed = hr.read(tmp_path / "y.csv.gz", format="csv", header=False, delimiter=delimiter, names=names)
+    assert len(packed) == len(rows)
+
+
+def test_columns_have_the_dtypes_that_hold_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,price,name\n1,0.1,x\n2,1e3,\n")
+    (tmp_path / "b.csv").write_text("id,price,name\n3,7,z\n")
+    ds = hr.read(tmp_path)
+    assert ds.schema == hr.read_csv(tmp_path / "?.csv").schema
+    assert rows_of(ds) == [[1, 0.1, "x"], [2, 1000.0, ""], [3, 7.0, "z"]]
+    some = hr.read_csv(tmp_path, columns=["name", "price"], dtypes={"price": np.float32, "name": bytes})
+    assert rows_of(some)[0] == [b"x", np.float32(0.1)] and some[0]["price"].dtype == np.float32
+    assert next(iter(ds.batch(3)))["id"].tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"columns wants names of columns \(id, price, name\), got 'title'"):
+        hr.read_csv(tmp_path, columns=["title"])
+
+
+def test_errors_of_a_table_name_file_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"two\nlines"\n,x\n3,y\n')
+    ds = hr.read_csv(path)
+    with pytest.raises(hr.CorruptSample, match=r"column 'id' wants i64, got nothing.*a\.csv, line 4 at byte"):
+        list(ds)
+    assert [int(s["id"]) for s in ds.on_error("skip")] == [1, 3]
+    assert [int(s["id"]) for s in hr.read_csv(path, defaults={"id": -1})] == [1, -1, 3]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_lines_are_those_that_python_reads(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    text = "".join(draw.choice(["a", "é", "", "\n", "\r\n", " b"]) for _ in range(draw.randrange(200)))
+    (tmp_path / "x.txt").write_bytes(text.encode())
+    with (tmp_path / "x.txt").open(newline="", encoding="utf-8") as file:
+        lines = [line.removesuffix("\n").removesuffix("\r") for line in file]
+    ds = hr.read_text(tmp_path / "x.txt")
+    assert len(ds) == len(lines) and [s["line"] for s in ds] == lines
+    raw = hr.read_text(tmp_path / "x.txt", encoding="bytes", header=1)
+    assert [s["line"] for s in raw] == [line.encode() for line in lines[1:]]
+
+
+def test_a_run_over_lines_resumes(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("".join(f"{i}\n" for i in range(100)))
+    ds = hr.read_text(tmp_path / "x.txt").map(lambda s: s["line"]).shuffle(seed=3).batch(7)
+    whole = list(ds.numpy())
+    run = iter(ds.numpy())
+    part = [next(run) for _ in range(4)]
+    other = ds.numpy()
+    other.load_state_dict(run.state_dict())
+    assert len(whole) == 15 and part + list(other) == whole
+
+
+def test_records_of_one_length_are_images_of_cifar(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (20, 3, 32, 32), np.uint8)
+    labels = np.arange(20, dtype=np.uint8)
+    rows = np.concatenate([labels[:, None], images.reshape(20, -1)], axis=1)
+    for i in range(2):
+        (tmp_path / f"data_batch_{i}.bin").write_bytes(rows[10 * i : 10 * i + 10].tobytes())
+
+    def decode(s: Any) -> Any:
+        row = ops.decode_raw(s["record"], dtype="u8", shape=3073)
+        return {"image": row[1:].reshape(3, 32, 32), "label": row[0]}
+
+    ds = hr.read_fixed(tmp_path / "data_batch_?.bin", record_bytes=3073).map(decode, python=True)
+    assert len(ds) == 20 and np.array_equal(ds[13]["image"], images[13]) and int(ds[13]["label"]) == 13
+    with pytest.raises(hr.CorruptSample, match="wants records of 3072 bytes"):
+        hr.read_fixed(tmp_path / "data_batch_?.bin", record_bytes=3072)
