@@ -67,11 +67,6 @@ uint64_t times(uint64_t a, uint64_t b) {
   return a == 0 || b == 0 ? 0 : a == kInfinite || b == kInfinite || a > kInfinite / b ? kInfinite : a * b;
 }
 
-bool joins_samples(const Node& node) {
-  return gathers(node) || node.as<Zip>() ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& in) { return joins_samples(*in); });
-}
-
 // " 'mean'" for the leaf "0/mean" of a state; nothing for a state that is one leaf.
 std::string of_leaf(std::string_view name) {
   const size_t slash = name.find('/');
@@ -256,10 +251,6 @@ struct Infer {
           "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before "
           "it takes "
           "away; put it before them, or write the elements to files with write()");
-    if (joins_samples(*in()))
-      return invalid(
-          "cache: keeps samples, and stands after a verb that joins several: batch, window, zip or "
-          "enumerate; put it before");
     if (!cache.path.empty() && cache.version.empty() && reads_objects(*in()))
       return invalid(
           "cache: nobody can tell whether the items of a Python sequence are those of another run; give "

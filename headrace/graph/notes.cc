@@ -75,6 +75,19 @@ void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
            out);
 }
 
+// So is the order of what is joined below a cache.
+void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>& out) {
+  const auto* shuffle = node.as<Shuffle>();
+  if (joined && shuffle)
+    note(
+        "shuffle stands before cache, with batch, window or zip between: the same samples stand in each "
+        "batch "
+        "in every epoch; put cache before batch to mix them anew",
+        out);
+  joined = joined || gathers(node) || node.as<Zip>();
+  for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
+}
+
 void collect(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, out);
   if (const auto* read = node.as<Read>()) {
@@ -82,7 +95,10 @@ void collect(const Node& node, std::vector<std::string>& out) {
     if (const std::string missing = missing_shards(*read->source); !missing.empty())
       note(missing + ", by the names of the others", out);
   }
-  if (node.as<Cache>()) note_frozen_draws(*node.input(), out);
+  if (node.as<Cache>()) {
+    note_frozen_draws(*node.input(), out);
+    note_frozen_orders(*node.input(), false, out);
+  }
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle && is_batched(*node.input()))
     note(

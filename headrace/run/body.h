@@ -123,6 +123,9 @@ class LevelBody final : public Body {
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
   Result<Sample> batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
                           Evaluator& evaluator) const;
+  // The same before any program, of a batch or window.
+  Result<std::vector<Tensor>> gathered(const Level& level, const LeafPlan& leaf, const Position& at,
+                                       Evaluator& evaluator) const;
   Status check_fits(const Ticket& ticket, const Pool& pool) const;
   bool admit_batch(Ticket& ticket, Pool& pool) const;
   bool gather(const Level& level, const Part& part, std::span<const MutView> slots) const;
@@ -138,6 +141,10 @@ class LevelBody final : public Body {
                   std::span<Tensor> out, const Identity& who) const;
   Status run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                  std::span<Tensor> out, const Identity& who) const;
+  Result<std::vector<Tensor>> zipped_fields(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
+  // What reaches the first program of a leaf whose elements are kept.
+  Result<std::vector<Tensor>> incoming_fields(const LeafPlan& leaf, const Row& row,
+                                              Evaluator& evaluator) const;
   void locate_zipped(const Level& level, Part& part) const;
   Status fetch_zipped(const Level& level, Part& part, Counters& counters) const;
   // A position of an order, to be tried with those of its leaf's on_error("replace") in force that stand

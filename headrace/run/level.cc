@@ -44,6 +44,15 @@ void Level::locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const St
 
 namespace {
 
+void add_data_keys(const LeafPlan& leaf, std::string& key) {
+  if (leaf.source) key += data_key(*leaf.source);
+  const auto add = [&](const Level& level) {
+    for (const LeafPlan& below : level.leaves) add_data_keys(below, key);
+  };
+  if (leaf.rows) add(*leaf.rows);
+  for (const auto& input : leaf.zipped) add(*input);
+}
+
 class Lowering {
  public:
   Lowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
@@ -97,14 +106,11 @@ class Lowering {
       elements = cache.memory->of(cache.key, most);
     } else {
       std::string key = cache.key;
-      for (size_t i = first; i < level_.leaves.size(); ++i)
-        if (level_.leaves[i].source) key += data_key(*level_.leaves[i].source);
+      for (size_t i = first; i < level_.leaves.size(); ++i) add_data_keys(level_.leaves[i], key);
       HEADRACE_ASSIGN(elements, disk_cache(cache.path, hash_text(key)));
     }
     for (size_t i = first; i < level_.leaves.size(); ++i) {
       LeafPlan& leaf = level_.leaves[i];
-      if (!leaf.source)
-        return invalid("cache: keeps samples, and stands after a verb that joins several; put it before");
       leaf.caches.push_back({leaf.programs.size(), i - first, elements});
     }
     return order;

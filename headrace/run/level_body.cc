@@ -84,7 +84,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     Position& at = ticket.batch_at;
     level_->locate(first, epoch, occurrence, outer_, {&at, 1});
     const LeafPlan& leaf = level_->leaves[at.leaf];
-    if (leaf.rows) {
+    if (leaf.rows && leaf.caches.empty()) {
       ticket.batch = &leaf;
       rows = leaf.rows.get();
       first = first_row(*level_, leaf, at), step = leaf.stride, epoch = at.epoch, occurrence = at.occurrence;
@@ -452,7 +452,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
   level.locate(position, epoch, occurrence, start_of(level), {&at, 1});
   at.valid = at.valid && valid;
   const LeafPlan& leaf = level.leaves[at.leaf];
-  if (!leaf.rows) {
+  if (!leaf.rows || !leaf.caches.empty()) {
     std::vector<Tensor> out(leaf.schema().size());
     Identity who;
     const Row row{&level, position, epoch, at};
@@ -462,8 +462,8 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
   return batch_of(level, leaf, at, evaluator);
 }
 
-Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
-                                   Evaluator& evaluator) const {
+Result<std::vector<Tensor>> LevelBody::gathered(const Level& level, const LeafPlan& leaf, const Position& at,
+                                                Evaluator& evaluator) const {
   const uint64_t first = first_row(level, leaf, at);
   const uint64_t n = leaf.rows_from(first, leaf.rows->size(at.epoch, start_of(*leaf.rows)));
   std::vector<std::vector<Tensor>> columns(leaf.rows->schema.size());
@@ -472,12 +472,18 @@ Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, con
                                         evaluator, at.valid));
     for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
   }
-  Sample sample{id_of(leaf, at), shown(leaf, at.index), {}, nullptr};
-  const Schema& schema = leaf.rows->schema;
+  std::vector<Tensor> fields;
   for (size_t f = 0; f < columns.size(); ++f) {
-    HEADRACE_ASSIGN(Tensor column, collate(columns[f], leaf.batch, schema, f, evaluator));
-    sample.fields.push_back(std::move(column));
+    HEADRACE_ASSIGN(Tensor column, collate(columns[f], leaf.batch, leaf.rows->schema, f, evaluator));
+    fields.push_back(std::move(column));
   }
+  return fields;
+}
+
+Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
+                                   Evaluator& evaluator) const {
+  HEADRACE_ASSIGN(std::vector<Tensor> fields, gathered(level, leaf, at, evaluator));
+  Sample sample{id_of(leaf, at), shown(leaf, at.index), std::move(fields), nullptr};
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, where(leaf, at)));
   return sample;
 }

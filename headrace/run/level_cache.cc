@@ -19,6 +19,25 @@ bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
 
 }  // namespace
 
+// Of what is joined, in epoch 0: which samples stand in a batch that is kept does not say when it was made.
+Result<std::vector<Tensor>> LevelBody::incoming_fields(const LeafPlan& leaf, const Row& row,
+                                                       Evaluator& evaluator) const {
+  std::vector<Tensor> fields;
+  if (leaf.source) {
+    uint64_t index = leaf.source->place(row.at.index).row;
+    BlockPtr held = leaf.source->resident() ? resident_[leaf.ordinal] : nullptr;
+    if (!held) {
+      HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
+    }
+    HEADRACE_TRY(held->get(index, fields));
+    return fields;
+  }
+  Row first = row;
+  first.at.epoch = 0, first.at.occurrence = 0, first.at.valid = true;
+  if (leaf.rows) return gathered(*row.level, leaf, first.at, evaluator);
+  return zipped_fields(leaf, first, evaluator);
+}
+
 Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                              std::span<const MutView> slots, std::span<Tensor> out,
                              const Identity& who) const {
@@ -31,14 +50,7 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
   };
   while (next > 0 && !is_there(leaf.caches[next - 1])) --next;
   if (next == 0) {
-    uint64_t index = leaf.source->place(row.at.index).row;
-    BlockPtr held;
-    if (leaf.source->resident())
-      held = resident_[leaf.ordinal];
-    else {
-      HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
-    }
-    HEADRACE_TRY(held->get(index, fields));
+    HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
   }
   // What is kept does not say when it was made, or in whose place.
   Identity always = identity_of(leaf, row.at);

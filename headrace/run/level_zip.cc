@@ -6,9 +6,10 @@
 
 namespace headrace {
 
-// The inputs of a zip are fetched with its rows; where a level has other leaves too, as they are run.
+// The inputs of a zip are fetched with its rows; where a level has other leaves too, or elements may be kept,
+// as they are run.
 void LevelBody::locate_zipped(const Level& level, Part& part) const {
-  if (level.leaves.size() != 1) return;
+  if (level.leaves.size() != 1 || !level.leaves[0].caches.empty()) return;
   for (const auto& input : level.leaves[0].zipped) {
     Part& made = part.zipped.emplace_back();
     made.first = part.first, made.count = part.count;
@@ -37,8 +38,8 @@ bool LevelBody::gather_zipped(const Level& level, const Part& part, std::span<co
 }
 
 // The element of each input, as if alone: what fails there, an on_error there may answer.
-Status LevelBody::run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
-                          std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
+Result<std::vector<Tensor>> LevelBody::zipped_fields(const LeafPlan& leaf, const Row& row,
+                                                     Evaluator& evaluator) const {
   std::vector<Tensor> fields;
   for (size_t k = 0; k < leaf.zipped.size(); ++k) {
     const Level& input = *leaf.zipped[k];
@@ -61,6 +62,12 @@ Status LevelBody::run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evalu
     return status;
   }
   evaluator.begin();
+  return fields;
+}
+
+Status LevelBody::run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                          std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
+  HEADRACE_ASSIGN(const std::vector<Tensor> fields, zipped_fields(leaf, row, evaluator));
   const auto mark = evaluator.scratch().mark();
   Status status = evaluator.run_or_pass(leaf.programs, leaf.incoming, operands_of(fields), who, slots, out);
   evaluator.scratch().reset(mark);

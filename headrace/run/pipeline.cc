@@ -48,8 +48,8 @@ NodePtr place_on_error(const NodePtr& node) {
   bool above_batch = false;
   for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get())
     above_batch = above_batch || gathers(*n);
-  if (!above_batch ||
-      !(gathers(*below) || below->as<Map>() || below->as<Take>() || below->as<Skip>() || below->as<Repeat>()))
+  if (!above_batch || !(gathers(*below) || below->as<Map>() || below->as<Cache>() || below->as<Take>() ||
+                        below->as<Skip>() || below->as<Repeat>()))
     return out;
   const NodePtr moved = with_inputs(*out, {below->input()});
   if (!moved) return out;
@@ -71,6 +71,21 @@ NodePtr place_shard(const NodePtr& node) {
   return made ? made : out;
 }
 
+const Shard* find_shard(const Node& node) {
+  if (const auto* shard = node.as<Shard>()) return shard;
+  for (const NodePtr& input : node.inputs)
+    if (const Shard* found = find_shard(*input)) return found;
+  return nullptr;
+}
+
+// Batches of a rank's own samples are its own.
+const Shard* shard_below_batch(const Node& node) {
+  if (gathers(node)) return find_shard(node);
+  for (const NodePtr& input : node.inputs)
+    if (const Shard* found = shard_below_batch(*input)) return found;
+  return nullptr;
+}
+
 // What decides an element that is kept: the plan below, the data, and, where it draws, what it draws from.
 std::string cache_key(const NodePtr& below, uint64_t seed) {
   constexpr std::string_view kArithmetic = "arithmetic 1";  // another one when an operator makes other bytes
@@ -78,6 +93,9 @@ std::string cache_key(const NodePtr& below, uint64_t seed) {
   each_call(*below, [&](const Call& call) {
     if (call.op->random()) draws += " " + std::to_string(call.ordinal);
   });
+  if (const Shard* dealt = shard_below_batch(*below))
+    out += " rank " + std::to_string(dealt->rank) + " of " + std::to_string(dealt->world) + " " +
+           std::to_string(static_cast<int>(dealt->even));
   if (draws.empty()) return hash_text(out);
   const auto add_reads = [&](const Node& node, const auto& self) -> void {
     if (const auto* read = node.as<Read>()) draws += " " + std::to_string(read->ordinal);
@@ -363,13 +381,6 @@ class Lowering {
   uint64_t branches_ = 1;  // under way side by side, and holding samples that nobody has taken
   bool inexact_ = false;   // a filter, unbatch or on_error("skip") stands above
 };
-
-const Shard* find_shard(const Node& node) {
-  if (const auto* shard = node.as<Shard>()) return shard;
-  for (const NodePtr& input : node.inputs)
-    if (const Shard* found = find_shard(*input)) return found;
-  return nullptr;
-}
 
 uint64_t rows_per_element(const Node& node) {
   uint64_t unit = 1;

@@ -287,13 +287,15 @@ class Dataset(CarryingVerbs, GatheringVerbs):
 
         What stands before it draws as in epoch 0, whatever epoch makes an element first, and is not run again; the order,
         and what stands after it, are new in every epoch. Elements are kept by their sample, so `shuffle`, `shard`, `take` and the like
-        may stand before or after it. Put it after what is expensive, and before what draws.
+        may stand before or after it. Put it after what is expensive, and before what draws. After `batch`, `window` or `zip`
+        it keeps what they joined in epoch 0: the same samples stand in each batch in every epoch.
 
         Args:
             path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie
                 beside these and are not mixed up with them. Data are known by where their files lie, and by the sizes and times of
                 these (of more than 100,000 files with a sample each, by where they lie alone). Several processes may use it at once. A run that is killed
-                leaves what it kept. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
+                leaves what it kept, but for a megabyte. Nothing is ever deleted: that is yours to do, at any time, and costs
+                only that elements are made again. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
                 as long as the dataset lives.
             max_memory: Bytes that the elements in memory may take; half of what this process may use when not given.
             version: For files: what else decides the elements, such as items of a Python sequence or state of objects that
@@ -301,8 +303,7 @@ class Dataset(CarryingVerbs, GatheringVerbs):
                 functions that it can see; what cannot be told raises.
 
         Raises:
-            ValueError: Random access is gone before it, it stands after a verb that joins samples, such as batch, or it
-                wants a version.
+            ValueError: Random access is gone before it, or it wants a version.
             MemoryError: While running: more than `max_memory`.
         """
         where = "" if path is None else str(Path(path).absolute())

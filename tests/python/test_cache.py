@@ -57,6 +57,14 @@ def test_each_sample_is_made_once_in_an_order_that_stays_fresh(counted, where):
     assert first != second and sorted(first) == sorted(second)
 
 
+def test_the_report_says_how_much_is_kept(where):
+    loader = hr.from_arrays({"x": np.zeros((10, 1000))}).cache(where).numpy()
+    assert [(one["elements"], one["bytes"]) for one in loader.report()["caches"]] == [(0, 0)]
+    list(loader)
+    (one,) = loader.report()["caches"]
+    assert one["elements"] == 10 and 80_000 < one["bytes"] < 82_000
+
+
 def test_what_is_kept_is_what_epoch_0_makes(counted, where):
     plain = made(hr.range(20).map(counted, python=True))
     ds = cached(counted, where)
@@ -172,13 +180,111 @@ def test_runs_of_other_seeds_have_one_memory():
     assert len(list(made.options(seed=5))) == 50
 
 
-def test_it_wants_random_access_and_samples():
+def test_it_wants_random_access():
     with pytest.raises(ValueError, match="cache: wants random access"):
         hr.range(9).filter(lambda x: x > 3).cache()
-    with pytest.raises(ValueError, match="cache: keeps samples, and stands after a verb that joins several"):
-        hr.range(9).batch(3).cache()
-    with pytest.raises(ValueError, match="cache: keeps samples, and stands after a verb that joins several"):
-        hr.range(9).zip(hr.range(9)).map(lambda s: s[0]).cache()
+
+
+# ---- what joins samples before it
+
+
+JOINS = {
+    "batch": lambda ds: ds.batch(4),
+    "ragged batch": lambda ds: ds.map(lambda s: {"x": s["x"], "text": s["text"]}).batch(4, ragged=True),
+    "batch of a shuffle": lambda ds: ds.shuffle(seed=2).batch(4),
+    "batch of batches": lambda ds: ds.batch(2).batch(3, drop_last=True),
+    "map of batches": lambda ds: ds.batch(4).map(lambda s: {"x": s["x"] + 1, "noise": s["noise"]}),
+    "overlapping windows": lambda ds: ds.window(5, shift=2),
+    "zip": lambda ds: ds.zip(hr.range(100, 130).shuffle(seed=1)),
+    "enumerate": lambda ds: ds.shuffle(seed=2).enumerate(),
+    "batch of a zip": lambda ds: ds.zip(hr.range(100, 130)).batch(3),
+    "zip of batches": lambda ds: hr.zip(ds.batch(2), hr.range(100, 130).batch(2)),
+    "batches one after the other": lambda ds: ds.batch(4).concatenate(ds.skip(3).batch(4)),
+    "rank's own batches": lambda ds: ds.shard(1, 2).batch(4),
+}
+
+
+def plain_text(element):
+    """An element as text that says all of it, arrays and lists of rows too."""
+    if isinstance(element, dict):
+        return {name: plain_text(part) for name, part in element.items()}
+    if isinstance(element, (tuple, list)) or type(element).__name__ == "Ragged":
+        return [plain_text(part) for part in element]
+    array = np.asarray(element)
+    return str((array.dtype, array.shape, array.tolist()))
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_elements_of_joined_samples_are_those_of_epoch_0(join, where):
+    counted = Counted()
+    joined = JOINS[join](hr.range(20).map(counted, python=True))
+    wanted = [plain_text(e) for e in joined]
+    kept = joined.cache(where)
+    counted.calls = 0
+    loader = kept.options(workers=3).numpy()
+    for _ in range(3):
+        assert [plain_text(e) for e in loader] == wanted
+    calls = counted.calls
+    assert calls > 0
+    assert [plain_text(kept[i]) for i in range(len(kept))] == wanted
+    assert [plain_text(e) for e in kept.options(rewrites=False)] == wanted
+    assert [plain_text(e) for e in kept.repeat(2)] == wanted * 2
+    if "rank" not in join:
+        ranks = [[plain_text(e) for e in kept.shard(rank, 2, even="drop")] for rank in range(2)]
+        assert ranks == [wanted[: len(wanted) // 2 * 2][rank::2] for rank in range(2)]
+    shuffled = kept.shuffle(seed=7)
+    orders = [[plain_text(e) for e in shuffled.at_epoch(epoch)] for epoch in (0, 5)]
+    assert orders[0] != orders[1]
+    assert sorted(map(str, orders[1])) == sorted(map(str, wanted))
+    assert counted.calls == calls, "each is made once"
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_a_state_goes_on_over_kept_joined_samples(join, where):
+    kept = JOINS[join](hr.range(20).map(Counted(), python=True)).cache(where)
+    wanted = [plain_text(e) for e in kept]
+    for stop in {0, 1, len(wanted) // 2, len(wanted) - 1}:
+        loader = kept.options(workers=1 + stop % 3).numpy()
+        loader.set_epoch(2)
+        it = iter(loader)
+        for _ in range(stop):
+            next(it)
+        other = kept.numpy()
+        other.load_state_dict(it.state_dict())
+        if other.epoch == 2:
+            assert [plain_text(e) for e in other] == wanted[stop:]
+
+
+def test_ranks_share_a_folder_and_no_batches_of_their_own(tmp_path):
+    def batches(rank, cache):
+        ds = hr.range(12).shard(rank, 2).batch(3)
+        return [b.tolist() for b in (ds.cache(tmp_path / "kept") if cache else ds)]
+
+    for _ in range(2):
+        for rank in range(2):
+            assert batches(rank, True) == batches(rank, False)
+
+
+def test_failures_of_joined_samples_are_not_kept(where):
+    good = []
+
+    def fails_at_first(x):
+        if x == 3 and not good:
+            raise ValueError("not yet")
+        return x
+
+    ds = hr.range(6).map(fails_at_first, python=True)
+    with pytest.raises(hr.HeadraceError, match="not yet"):
+        list(ds.batch(2).cache(where))
+    assert [b.tolist() for b in ds.batch(2).cache().on_error("replace")] == [[0, 1], [2, 4], [4, 5]]
+    good.append(True)
+    assert [b.tolist() for b in ds.batch(2).cache(where)] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_shuffle_whose_batches_are_kept_is_told():
+    text = hr.range(20).shuffle(seed=1).batch(4).cache().explain()
+    assert "the same samples stand in each batch in every epoch" in text
+    assert "in every epoch" not in hr.range(20).shuffle(seed=1).cache().batch(4).explain()
 
 
 def test_a_plan_and_two_pipelines_on_one_cache(tmp_path, counted):
