@@ -7,6 +7,7 @@
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
+#include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
 #include "headrace/run/points.h"
@@ -76,45 +77,6 @@ const Shard* find_shard(const Node& node) {
   for (const NodePtr& input : node.inputs)
     if (const Shard* found = find_shard(*input)) return found;
   return nullptr;
-}
-
-// Batches of a rank's own samples are its own.
-const Shard* shard_below_batch(const Node& node) {
-  if (gathers(node)) return find_shard(node);
-  for (const NodePtr& input : node.inputs)
-    if (const Shard* found = shard_below_batch(*input)) return found;
-  return nullptr;
-}
-
-// What decides an element that is kept: the plan below, the data, and, where it draws, what it draws from.
-std::string cache_key(const NodePtr& below, uint64_t seed) {
-  constexpr std::string_view kArithmetic = "arithmetic 1";  // another one when an operator makes other bytes
-  std::string out = fingerprint(below, 0) + std::string(kArithmetic), draws;
-  each_call(*below, [&](const Call& call) {
-    if (call.op->random()) draws += " " + std::to_string(call.ordinal);
-  });
-  if (const Shard* dealt = shard_below_batch(*below))
-    out += " rank " + std::to_string(dealt->rank) + " of " + std::to_string(dealt->world) + " " +
-           std::to_string(static_cast<int>(dealt->even));
-  if (draws.empty()) return hash_text(out);
-  const auto add_reads = [&](const Node& node, const auto& self) -> void {
-    if (const auto* read = node.as<Read>()) draws += " " + std::to_string(read->ordinal);
-    for (const NodePtr& input : node.inputs) self(*input, self);
-  };
-  add_reads(*below, add_reads);
-  return hash_text(out + " seed " + std::to_string(seed) + draws);
-}
-
-NodePtr with_cache_keys(const NodePtr& node, uint64_t seed) {
-  std::vector<NodePtr> inputs;
-  for (const NodePtr& input : node->inputs) inputs.push_back(with_cache_keys(input, seed));
-  auto out = std::make_shared<Node>(*node);
-  out->inputs = std::move(inputs);
-  if (auto* cache = std::get_if<Cache>(&out->kind)) {
-    cache->key = cache_key(node->input(), seed);
-    if (!cache->version.empty()) cache->key = hash_text(cache->key + cache->version);
-  }
-  return out;
 }
 
 void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {

@@ -27,12 +27,12 @@ def test_a_shuffle_of_a_hundred_million_holds_nothing() -> None:
 
 def test_a_window_shuffle_holds_its_window() -> None:
     window = 2000 * 64 / 1024
-    assert window < grown("window", None if FULL else 3000) < 1.1 * window + NOISE
+    assert window / 2 < grown("window", None if FULL else 3000) < 1.1 * window + NOISE
 
 
 @pytest.mark.skipif(not FULL, reason="long")
 def test_a_window_of_a_million_integers() -> None:
-    assert grown("integers") < 750  # about 650 bytes an element beside what it holds
+    assert grown("integers") < 300  # about 230 bytes an element beside what it holds
 
 
 @pytest.mark.skipif(not FULL, reason="writes a gigabyte")
