@@ -58,7 +58,7 @@ class Stage final : public Stream {
   bool drop_younger(const Ticket* keep);
   // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
   // cost more than the work.
-  size_t ring_of(size_t ring) const { return are_tiny() ? std::max(ring, kTinyRing) : ring; }
+  size_t ring_of(size_t ring) const { return are_tiny() && ring < kTinyRing ? kTinyRing : ring; }
   bool has_plenty() const;  // of what is ready, so that nobody needs to be woken for more
 
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }

@@ -4,8 +4,6 @@
 // on one item, in order; its Parts are pieces that workers take independently (rows of a batch). Guarded by
 // the executor's mutex but for what a running part touches: its own Part, its own rows of `slots` and `rows`.
 #pragma once
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -30,25 +28,9 @@ struct Item {
   std::vector<RowRange> ranges;  // or all of these instead
   std::shared_ptr<void> turn;    // of a body that takes its items one by one: what it goes on from
 
-  size_t num_samples() const {
-    size_t n = samples.size();
-    for (const RowRange& range : ranges) n += range.count;
-    return n;
-  }
-  // Take the samples of another item, too.
-  void append(Item&& other) {
-    if (!samples.empty() || !other.samples.empty()) part(), other.part();
-    samples.insert(samples.end(), std::make_move_iterator(other.samples.begin()),
-                   std::make_move_iterator(other.samples.end()));
-    ranges.insert(ranges.end(), std::make_move_iterator(other.ranges.begin()),
-                  std::make_move_iterator(other.ranges.end()));
-  }
-  // Ranges become samples.
-  void part() {
-    for (const RowRange& range : ranges)
-      for (size_t i = 0; i < range.count; ++i) samples.push_back(range.rows->sample(range.first + i));
-    ranges.clear();
-  }
+  size_t num_samples() const;
+  void append(Item&& other);  // take the samples of another item, too
+  void part();                // ranges become samples
 };
 
 struct Part {
@@ -103,15 +85,7 @@ struct Ticket {
   size_t num_outputs() const { return rows_made ? rows_made->size() : outputs.size(); }
   bool used_up() const { return done && error.ok() && emitted >= num_outputs(); }
   // The next output, and up to `most` of them if they lie side by side.
-  void emit(Item& out, uint64_t most) {
-    if (!rows_made) {
-      out.samples.push_back(std::move(outputs[emitted++]));
-      return;
-    }
-    const uint64_t count = std::min<uint64_t>(most, rows_made->size() - emitted);
-    out.ranges.push_back({rows_made, emitted, count});
-    emitted += count;
-  }
+  void emit(Item& out, uint64_t most);
 };
 using TicketPtr = std::shared_ptr<Ticket>;
 

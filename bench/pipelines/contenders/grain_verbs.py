@@ -21,7 +21,7 @@ VERBS: dict[str, Callable[[], grain.MapDataset]] = {
     "mix": lambda: grain.MapDataset.mix([integers, integers], [0.3, 0.7]),
     "skip, take": lambda: integers[5 : MANY - 4],
     "shard": lambda: integers[1::4],
-    "repeat": lambda: few.repeat(),
+    "repeat": few.repeat,
     "shuffle": lambda: integers.shuffle(seed=1),
     "map in Python": lambda: integers.map(plus_one),
     "map in Python, with rng": lambda: integers.seed(1).random_map(plus_noise),

@@ -21,7 +21,7 @@ from .verb_data import FEW, MANY, plus_noise, plus_one, sequences
 
 
 class Range(Dataset[Any]):
-    """f(0), f(1), …"""
+    """What a function makes of 0, 1 and so on."""
 
     def __init__(self, function: Callable[[int], Any] = int, size: int = MANY) -> None:
         self.function, self.size = function, size
@@ -41,8 +41,11 @@ class Stream(IterableDataset[Any]):
         return self.made
 
 
-def noisy(x: int, rng: np.random.Generator = np.random.default_rng(1)) -> Any:
-    return plus_noise(x, rng)
+RNG = np.random.default_rng(1)
+
+
+def noisy(x: int) -> Any:
+    return plus_noise(x, RNG)
 
 
 def randomly(data: Dataset[Any]) -> Any:

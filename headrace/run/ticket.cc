@@ -1,0 +1,36 @@
+#include "headrace/run/ticket.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace headrace {
+
+size_t Item::num_samples() const {
+  size_t n = samples.size();
+  for (const RowRange& range : ranges) n += range.count;
+  return n;
+}
+
+void Item::append(Item&& other) {
+  if (!samples.empty() || !other.samples.empty()) part(), other.part();
+  std::ranges::move(other.samples, std::back_inserter(samples));
+  std::ranges::move(other.ranges, std::back_inserter(ranges));
+}
+
+void Item::part() {
+  for (const RowRange& range : ranges)
+    for (size_t i = 0; i < range.count; ++i) samples.push_back(range.rows->sample(range.first + i));
+  ranges.clear();
+}
+
+void Ticket::emit(Item& out, uint64_t most) {
+  if (!rows_made) {
+    out.samples.push_back(std::move(outputs[emitted++]));
+    return;
+  }
+  const uint64_t count = std::min<uint64_t>(most, rows_made->size() - emitted);
+  out.ranges.push_back({rows_made, emitted, count});
+  emitted += count;
+}
+
+}  // namespace headrace
