@@ -110,7 +110,8 @@ class Source {
   // What a user may ask about the whole of it, an object: {"classes": ["cat", "dog"]}. Not part of plans or
   // fingerprints.
   virtual Value metadata() const { return Value(Value::Object()); }
-  // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it.
+  // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it, and does
+  // not ask place(): sample i is row i.
   virtual bool resident() const { return false; }
 };
 using SourcePtr = std::shared_ptr<const Source>;

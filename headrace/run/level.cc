@@ -34,7 +34,11 @@ uint64_t Level::global(uint64_t position, uint64_t epoch, const Start& start, bo
 
 void Level::locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
                    std::span<Position> out, uint64_t step) const {
-  for (size_t i = 0; i < out.size(); ++i) {
+  const uint64_t base = start.base_in(epoch);
+  const bool within = !shard && base + first + out.size() * step <= total;
+  for (size_t i = 0; within && i < out.size(); ++i)
+    out[i] = {base + first + i * step, epoch, 0, occurrence, true};
+  for (size_t i = 0; !within && i < out.size(); ++i) {
     bool wrapped = false;
     const uint64_t g = global(first + i * step, epoch, start, &wrapped);
     out[i] = {g, epoch, 0, occurrence + (wrapped ? 1u : 0u), !(wrapped && shard && shard->even == Even::pad)};
@@ -217,6 +221,8 @@ Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   HEADRACE_ASSIGN(level->order, Lowering(*level, leaves).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
+  level->reads = std::ranges::any_of(
+      level->leaves, [](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); });
   return level;
 }
 

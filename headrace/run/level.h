@@ -57,7 +57,8 @@ struct Level {
   std::vector<LeafPlan> leaves;
   uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
-  Schema schema;  // of its elements
+  Schema schema;       // of its elements
+  bool reads = false;  // for some of its elements, other than batches
 
   // Where a resumed epoch begins: `base` global positions of it are consumed already.
   struct Start {

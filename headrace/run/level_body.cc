@@ -103,11 +103,12 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     part.at.resize(part.count);
     rows->locate(first + i * step, epoch, occurrence, start_of(*rows), part.at, step);
-    for (Position& p : part.at) {
-      p.valid = p.valid && ticket.batch_at.valid;
+    for (Position& p : part.at) p.valid = p.valid && ticket.batch_at.valid;
+    const auto is_read = [&](const Position& p) {
       const LeafPlan& leaf = rows->leaves[p.leaf];
-      if (!leaf.rows && !leaf.resident()) part.state = Part::State::io;
-    }
+      return !leaf.rows && !leaf.resident();
+    };
+    if (rows->reads && std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
     locate_zipped(*rows, part);
     ticket.parts.push_back(std::move(part));
   }
@@ -169,7 +170,7 @@ bool LevelBody::gather_incoming(const Level& level, const Schema& schema, const 
     size_t end = i;
     indices.clear();
     for (; end < part.count && part.at[end].leaf == part.at[i].leaf; ++end)
-      indices.push_back(leaf.source->place(part.at[end].index).row);
+      indices.push_back(part.at[end].index);
     const Block& block = *resident_[leaf.ordinal];
     for (size_t f = 0; f < slots.size(); ++f) {
       const size_t row_bytes = schema.specs[f].size_bytes();
@@ -378,7 +379,7 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   BlockPtr held;
   uint64_t index = 0;
   if (resident) {
-    index = leaf.source->place(row.at.index).row;
+    index = row.at.index;
   } else {
     HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
   }
