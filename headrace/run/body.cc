@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/run/hold.h"
 
 namespace headrace {
 
@@ -155,6 +156,7 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const Sample& sample = ticket.item.samples[0];
   if (unbatch_together(sample, ticket, evaluator)) return {};
+  const std::shared_ptr<const void> held = hold_for({}, chain);
   const std::string where = "sample " + std::to_string(sample.id.index);
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
