@@ -239,6 +239,27 @@ Tensor to_column(const nb::list& rows) {
   return out;
 }
 
+Tensor to_ragged(nb::handle flat, nb::handle shapes) {
+  const Tensor all = to_tensor(flat), dims = to_tensor(shapes);
+  if (dims.dtype != DType::i64 || dims.shape.rank() != 2 || dims.shape[1] > kMaxRank)
+    throw nb::type_error("wants shapes of rows as i64 (rows, rank), of at most 8 dimensions");
+  const auto rank = static_cast<size_t>(dims.shape[1]);
+  const std::span<const int64_t> each(dims.view().as<int64_t>(), static_cast<size_t>(dims.shape.count()));
+  if (std::ranges::any_of(each, [](int64_t dim) { return dim < 0; }))
+    throw nb::value_error("wants no negative dimension");
+  auto rows = std::make_shared<std::vector<Tensor>>();
+  rows->reserve(static_cast<size_t>(dims.shape[0]));
+  size_t at = 0;
+  for (size_t i = 0; i + rank <= each.size() && rank > 0; i += rank) {
+    rows->push_back({all.buffer, at, all.dtype, Shape(each.subspan(i, rank)), nullptr});
+    at += rows->back().view().size_bytes();
+  }
+  Tensor out;
+  out.dtype = all.dtype, out.shape = {static_cast<int64_t>(rows->size())};
+  out.rows = std::move(rows);
+  return out;
+}
+
 void bind_tensors(nb::module_& m) {
   nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
                      "Bytes of a tensor; NumPy arrays are made of it.");

@@ -32,6 +32,9 @@ bool is_numpy(nb::handle object);
 Tensor to_tensor(nb::handle leaf);
 // A column of one tensor a row, from a list of bytes or str, or of arrays.
 Tensor to_column(const nb::list& rows);
+// A column of arrays that lie one after the other in `flat`; `shapes` is i64 (rows, rank). They share its
+// memory.
+Tensor to_ragged(nb::handle flat, nb::handle shapes);
 
 nb::tuple spec_to_python(const TensorSpec& spec);  // ("u8", (None, None, 3))
 TensorSpec to_spec(nb::handle spec);
