@@ -18,8 +18,9 @@ namespace nb = nanobind;
 // What a call may draw from: the key of its generator, and the root of the keys of operators called within.
 struct Draws {
   Draws() = default;
-  explicit Draws(const Key& key);
-  uint64_t low = 0, high = 0, root = 0;
+  Draws(const Key& key, bool random);
+  uint64_t low = 0, high = 0;  // of a function that is `random`
+  uint64_t root = 0;
 };
 
 // The GIL is held in all of these, the destructor too.

@@ -262,6 +262,34 @@ def test_an_exception_keeps_its_traceback_and_names_the_sample():
     assert frames[-1] == "broken"
 
 
+SCALARS = [
+    "bool",
+    *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)),
+    "float16",
+    "float32",
+    "float64",
+]
+
+
+@pytest.mark.parametrize("dtype", SCALARS)
+def test_scalars_are_numpys_on_the_way_in_and_back(dtype):
+    bits = np.random.default_rng(0).integers(0, 256, (64, np.dtype(dtype).itemsize), np.uint8)
+    values = (bits % 2 if dtype == "bool" else bits).view(dtype).reshape(-1)  # NaNs of all kinds among them
+    seen = []
+
+    def look(x):
+        seen.append(x)
+        return {"scalar": x, "array": np.asarray(x), "one": values.dtype.type(1)}
+
+    rows = list(hr.from_arrays(values).map(look, python="threads").options(workers=1))
+    assert all(type(x) is np.dtype(dtype).type for x in seen)
+    assert dtype != "bool" or all(x is np.True_ or x is np.False_ for x in seen)
+    assert np.array(seen[-64:], dtype).tobytes() == values.tobytes()
+    for name in ("scalar", "array"):
+        assert np.array([row[name] for row in rows], dtype).tobytes() == values.tobytes()
+    assert all(row["one"] == 1 and row["one"].dtype == dtype for row in rows)
+
+
 NOISE = """
 import numpy as np
 import headrace as hr
