@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
+#include "few.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/ops/ragged_inputs.h"
 #include "tensors.h"
@@ -44,13 +44,12 @@ Draws::Draws(const Key& key, bool random) : root(word64(key, 4)) {
 
 void Callee::call(std::span<const View> in, const Draws& draws, Results& results) {
   const DrawsFrom draws_from(draws.root);
-  std::vector<nb::object> leaves;
-  leaves.reserve(in.size());
+  Few<nb::object> leaves(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const Tensor* const rows = ragged_input(i);
-    leaves.push_back(rows ? rows_to_python(*rows) : copy_to_python(in[i]));
+    leaves.items()[i] = rows ? rows_to_python(*rows) : copy_to_python(in[i]);
   }
-  take(returned(input_.pack(leaves), draws), results);
+  take(returned(input_.pack(leaves.items()), draws), results);
   (void)take_decoded_by();  // what the function decodes is not counted as the chain's
 }
 
@@ -65,9 +64,9 @@ nb::object Callee::returned(const nb::object& sample, const Draws& draws) {
 }
 
 void Callee::take(const nb::object& returned, Results& results) const {
-  std::vector<nb::handle> leaves;
-  if (output_.unpack(returned, leaves)) {
-    if (std::ranges::all_of(leaves, [&](nb::handle leaf) { return results.add(leaf); })) return;
+  Few<nb::handle> leaves(output_.num_leaves());
+  if (output_.unpack(returned, leaves.items())) {
+    if (std::ranges::all_of(leaves.items(), [&](nb::handle leaf) { return results.add(leaf); })) return;
     results.clear();
   }
   for (nb::handle leaf : nb::cast<nb::list>(convert_(returned))) results.add_converted(leaf);

@@ -63,6 +63,7 @@ class Iteration {
   // Its leaves, and what shows them; what it returns keeps them.
   nb::object read(const nb::object& value) {
     results_.clear();
+    leaves_.resize(nest_.num_leaves());
     if (nest_.unpack(value, leaves_) &&
         std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add(leaf); }))
       return {};

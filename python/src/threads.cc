@@ -32,6 +32,7 @@ class InThreads final : public Runner {
     } catch (const std::exception& error) {  // a result that no tensor can hold
       return invalid(label + ": " + error.what());
     }
+    answer->views.reserve(answer->results->size());
     for (size_t i = 0; i < answer->results->size(); ++i) answer->views.push_back(answer->results->view(i));
     return std::unique_ptr<Answer>(std::move(answer));
   }
