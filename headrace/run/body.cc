@@ -4,8 +4,19 @@
 #include <cstring>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/run/hold.h"
 
 namespace headrace {
+namespace {
+
+// Whether the predicate keeps the sample; its verdict takes no memory of the pool.
+Status judge(const Program& predicate, const Sample& sample, Evaluator& evaluator, bool& keep) {
+  const std::vector<Operand> fields = operands_of(sample.fields);
+  const MutView verdict{DType::boolean, {}, reinterpret_cast<std::byte*>(&keep)};
+  return evaluator.run({&predicate, 1}, fields, {sample.id, sample.shown_id, true}, {&verdict, 1}, {});
+}
+
+}  // namespace
 
 bool is_data_error(const Status& status) {
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
@@ -70,9 +81,8 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
       status = follow_rows(*rows, sample, link + 1, evaluator, where, out);
       if (status.ok()) return {};
     } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
-      Sample verdict = sample;
-      status = follow_maps({&filter->predicate, 1}, verdict, evaluator, where);
-      keep = status.ok() && *verdict.fields[0].view().as<bool>();
+      status = judge(filter->predicate, sample, evaluator, keep);
+      if (!status.ok()) status = std::move(status).after(": " + where + evaluator.failed_at());
     } else if (const auto* key = std::get_if<KeyLink>(&chain[link])) {
       Sample values = sample;
       status = follow_maps({&key->program, 1}, values, evaluator, where);
@@ -155,6 +165,7 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const Sample& sample = ticket.item.samples[0];
   if (unbatch_together(sample, ticket, evaluator)) return {};
+  const std::shared_ptr<const void> held = hold_for({}, chain);
   const std::string where = "sample " + std::to_string(sample.id.index);
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }

@@ -38,7 +38,9 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
   for (const Program& program : programs)
     for (const Call& call : program.steps) {
       if (call.op->phase() != Phase::python) return nullptr;
-      if (!out) out = call.op->hold();
+      std::shared_ptr<const void> own = call.op->hold();
+      if (!own) return nullptr;  // others may run while it is waited for
+      if (!out) out = std::move(own);
     }
   return out;
 }

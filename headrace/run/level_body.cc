@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "headrace/run/body.h"
+#include "headrace/run/hold.h"
 
 namespace headrace {
 namespace {
@@ -190,7 +191,8 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
   if (!leaf.source || !leaf.replaces.empty() || !leaf.caches.empty() ||
       (part.blocks.empty() && !leaf.source->resident()))
     return nullptr;
-  return hold_for(leaf.programs);
+  return hold_for(leaf.programs,
+                  &level == level_.get() ? std::span<const Link>(chain) : std::span<const Link>());
 }
 
 void LevelBody::allow_together() {

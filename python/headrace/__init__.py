@@ -18,6 +18,7 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
+from ._ragged import ragged
 from ._version import __version__
 from ._write import Writer, writer
 from .dataset import Dataset, EpochView, FieldSpec, interleave
@@ -88,6 +89,7 @@ __all__ = [
     "mix",
     "operators",
     "ops",
+    "ragged",
     "random",
     "range",
     "read",

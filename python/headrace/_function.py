@@ -211,6 +211,31 @@ class Rekeyed:
         self.bits.state = self.state
 
 
+def rekeys_alike(rekey: Callable[[Any, int, int], bool]) -> bool:
+    """Whether `rekey(bits, low, high)` makes of a Philox what `Rekeyed.rekey` does; it says False itself where it cannot."""
+
+    def draws(rng: np.random.Generator, odd: int) -> str:
+        halves = rng.integers(0, 2**32, odd, dtype=np.uint32)
+        return f"{halves.tolist()} {rng.random(odd).tolist()} {rng.normal()} {rng.integers(0, 99, odd, dtype=np.uint32)}"
+
+    written, official = Rekeyed(), Rekeyed()
+    keys = [(0, 0), (1, 2**64 - 1), (2**64 - 1, 1), (0x0123456789ABCDEF, 0xFEDCBA9876543210)]
+    for odd, key in zip((1, 3, 5, 7), keys, strict=True):
+        written.generator.integers(0, 2**32, odd, dtype=np.uint32)  # leaves half a word, and a buffer begun
+        try:
+            if not rekey(written.bits, *key):
+                return False
+        except (AttributeError, ImportError):  # no `ctypes` to ask where its memory is
+            return False
+        official.rekey(*key)
+        for _ in range(2):
+            if repr(written.bits.state) != repr(official.bits.state):
+                return False
+            if draws(written.generator, odd) != draws(official.generator, odd):
+                return False
+    return True
+
+
 def spec_of(leaf: Any) -> tuple[str, list[None]]:
     """Return the spec of a leaf: its dtype and rank. How long its dimensions are may differ from call to call."""
     if isinstance(leaf, (bytes, str)):

@@ -8,12 +8,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ._function import Leaves, is_function_leaf, label_of, to_leaf
 from ._structure import flatten
-
-_LEAVES = (int, float, bytes, str, np.generic, np.ndarray)
 
 
 class ReplayWarning(UserWarning):
@@ -51,39 +47,24 @@ def name_of(make: Any) -> str:
 
 
 class Pass:
-    """Once through the samples. `next` gives the leaves of one, None at the end."""
+    """Once through the samples."""
 
     def __init__(self, iterable: Iterable[Any], structure: str, name: str):
         self._iterable, self._structure, self._name = iterable, structure, name
         self._iterator: Iterator[Any] | None = None
-        nest = json.loads(structure)
-        flat_dict = isinstance(nest, dict) and list(nest.values()) == list(range(len(nest)))
-        # The names of a flat dict; none for a bare value; None for any other nest.
-        self._flat: tuple[str, ...] | None = tuple(nest) if flat_dict else () if nest == 0 else None
 
-    def next(self) -> Leaves | None:
-        """Return the leaves of the next sample."""
+    def iterator(self) -> Iterator[Any]:
+        """Return what gives the samples, from where the pass stands."""
         if self._iterator is None:
             self._iterator = iter(self._iterable)
-        for value in self._iterator:
-            if self._is_flat(value):
-                fields = value if self._flat else {"value": value}
-                return [to_leaf(leaf, name) for name, leaf in fields.items()]
-            names, leaves, nest = flatten(value, is_function_leaf)
-            if nest != self._structure:
-                raise ValueError(f"a sample has the structure {nest}, and the first one {self._structure}")
-            return [to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)]
-        return None
+        return self._iterator
 
-    def _is_flat(self, value: Any) -> bool:
-        """Whether its leaves lie at hand: flatten() finds them in any nest, and takes ten times as long."""
-        if self._flat:
-            return (
-                type(value) is dict
-                and tuple(value) == self._flat
-                and all(isinstance(leaf, _LEAVES) for leaf in value.values())
-            )
-        return self._flat is not None and isinstance(value, _LEAVES)
+    def leaves(self, value: Any) -> Leaves:
+        """Return the leaves of a sample, as the engine holds them."""
+        names, leaves, nest = flatten(value, is_function_leaf)
+        if nest != self._structure:
+            raise ValueError(f"a sample has the structure {nest}, and the first one {self._structure}")
+        return [to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)]
 
     def tell(self) -> str | None:
         """Return the state of the iterator, or of what it iterates over, as JSON; None when neither has one."""
@@ -104,8 +85,7 @@ class Pass:
 
     def will_replay(self, samples: int) -> None:
         """Warn of work that is done again."""
-        if self._iterator is None:
-            self._iterator = iter(self._iterable)
+        self.iterator()
         if self.tell() is None:
             warnings.warn(
                 f"from_generator: passes over {samples} samples that were handed out before, since {self._name} has no "

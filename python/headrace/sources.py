@@ -15,6 +15,7 @@ from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Pass, name_of, opener
 from ._line import users_line
+from ._ragged import Ragged, ragged
 from ._slots import bound_in, slots_in
 from ._structure import flatten, packer
 from ._trace import plain
@@ -120,12 +121,13 @@ def list_files(pattern: str | os.PathLike[str]) -> Dataset:
 def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
     """Make a dataset of a list of elements: dicts, tuples or single values that are all alike.
 
-    The list is taken as it is now. Arrays of one shape become columns, as in `from_arrays`, and no Python runs for an element;
-    else it is read as by `from_dataset`.
+    The list is taken as it is now. Arrays of one dtype and rank become columns, as in `from_arrays`, and no Python runs for an
+    element; else it is read as by `from_dataset`.
 
     Args:
         items: At least one element.
-        slot: The name under which a saved plan wants the data bound: columns, as for `from_arrays`, if it became such.
+        slot: The name under which a saved plan wants the data bound: columns, as for `from_arrays`, if it became such; `ragged` ones
+            for arrays that differ in shape.
 
     Raises:
         TypeError: it is no list.
@@ -151,12 +153,14 @@ def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
 
 
 def _stacked(leaves: list[Any]) -> Any:
-    """Return leaves as one column, or None when their shapes or dtypes differ."""
+    """Return leaves as one column, or None when their dtypes or ranks differ."""
     if all(isinstance(leaf, bytes) for leaf in leaves) or all(isinstance(leaf, str) for leaf in leaves):
         return leaves
     arrays = [np.asarray(leaf) for leaf in leaves]
-    alike = all(a.dtype == arrays[0].dtype and a.shape == arrays[0].shape for a in arrays)
-    return np.stack(arrays) if alike and arrays[0].dtype.kind not in "SUO" else None
+    first = arrays[0]
+    if first.dtype.kind in "SUO" or any((a.dtype, a.ndim) != (first.dtype, first.ndim) for a in arrays):
+        return None
+    return np.stack(arrays) if all(a.shape == first.shape for a in arrays) else ragged(arrays)
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
@@ -166,8 +170,8 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
     For the rows of one array give `np.array([[1, 2], [3, 4]])`.
 
     Args:
-        data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too.
-            Arrays are shared, not copied, when they lie in C order.
+        data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too, and
+            `ragged` makes one of arrays that differ in shape. Arrays are shared, not copied, when they lie in C order.
         slot: The name under which a saved plan wants the data bound.
     """
     source = _array_source(data, text("from_arrays", "slot", slot))
@@ -307,6 +311,8 @@ def _is_column(node: object) -> bool:
 
 
 def _column(column: Any, name: str) -> Any:
+    if isinstance(column, Ragged):
+        return column.flat, column.shapes
     if isinstance(column, _core.BytesColumn):
         return list(column)
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):

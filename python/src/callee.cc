@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
+#include "few.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/ops/ragged_inputs.h"
 #include "tensors.h"
@@ -14,7 +14,7 @@ namespace {
 // Keys of the operators that a function calls: the n-th of them draws from n and the function's own key.
 struct Drawing {
   bool is_on = false;
-  uint64_t root = 0;
+  Key root;
   uint32_t calls = 0;
   Key key;
 };
@@ -23,7 +23,7 @@ thread_local Drawing drawing;
 // Lets operators that are called on this thread draw from a function's key, for as long as it lives.
 class DrawsFrom {
  public:
-  explicit DrawsFrom(uint64_t root) : outer_(std::exchange(drawing, {true, root, 0, {}})) {}
+  explicit DrawsFrom(const Key& key) : outer_(std::exchange(drawing, {true, key, 0, {}})) {}
   ~DrawsFrom() { drawing = outer_; }
   DrawsFrom(const DrawsFrom&) = delete;
   DrawsFrom& operator=(const DrawsFrom&) = delete;
@@ -32,29 +32,27 @@ class DrawsFrom {
   Drawing outer_;
 };
 
+// Words 0 to 3 are the key of the function's generator, 4 and 5 what the keys of operators start from.
 uint64_t word64(const Key& key, uint32_t draw) {
   return key.bits(draw) | static_cast<uint64_t>(key.bits(draw + 1)) << 32;
 }
 
 }  // namespace
 
-Draws::Draws(const Key& key) : low(word64(key, 0)), high(word64(key, 2)), root(word64(key, 4)) {}
-
-void Callee::call(std::span<const View> in, const Draws& draws, Results& results) {
-  const DrawsFrom draws_from(draws.root);
-  std::vector<nb::object> leaves;
-  leaves.reserve(in.size());
+void Callee::call(std::span<const View> in, const Key& key, Results& results) {
+  const DrawsFrom draws_from(key);
+  Few<nb::object> leaves(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const Tensor* const rows = ragged_input(i);
-    leaves.push_back(rows ? rows_to_python(*rows) : copy_to_python(in[i]));
+    leaves.items()[i] = rows ? rows_to_python(*rows) : copy_to_python(in[i]);
   }
-  take(returned(input_.pack(leaves), draws), results);
+  take(returned(input_.pack(leaves.items()), key), results);
   (void)take_decoded_by();  // what the function decodes is not counted as the chain's
 }
 
-nb::object Callee::returned(const nb::object& sample, const Draws& draws) {
+nb::object Callee::returned(const nb::object& sample, const Key& key) {
   if (!random_) return function_(sample);
-  const Generators::Lent rng = generators_.lend(draws.low, draws.high);
+  const Generators::Lent rng = generators_.lend(word64(key, 0), word64(key, 2));
   static PyObject* const names = nb::make_tuple("rng").release().ptr();
   PyObject* const arguments[] = {sample.ptr(), rng.generator().ptr()};
   nb::object out = nb::steal(PyObject_Vectorcall(function_.ptr(), arguments, 1, names));
@@ -63,22 +61,22 @@ nb::object Callee::returned(const nb::object& sample, const Draws& draws) {
 }
 
 void Callee::take(const nb::object& returned, Results& results) const {
-  std::vector<nb::handle> leaves;
-  if (output_.unpack(returned, leaves)) {
-    if (std::ranges::all_of(leaves, [&](nb::handle leaf) { return results.add(leaf); })) return;
+  Few<nb::handle> leaves(output_.num_leaves());
+  if (output_.unpack(returned, leaves.items())) {
+    if (std::ranges::all_of(leaves.items(), [&](nb::handle leaf) { return results.add(leaf); })) return;
     results.clear();
   }
   for (nb::handle leaf : nb::cast<nb::list>(convert_(returned))) results.add_converted(leaf);
 }
 
 nb::object call_once(const nb::object& call, const nb::object& leaves, const nb::object& key) {
-  const DrawsFrom draws_from(Draws(Key()).root);
+  const DrawsFrom draws_from{Key()};
   return call(leaves, key);
 }
 
 const Key* next_key_of_function() {
   if (!drawing.is_on) return nullptr;
-  drawing.key = Key(drawing.root, drawing.calls++, {});
+  drawing.key = Key(word64(drawing.root, 4), drawing.calls++, {});
   return &drawing.key;
 }
 

@@ -15,13 +15,6 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// What a call may draw from: the key of its generator, and the root of the keys of operators called within.
-struct Draws {
-  Draws() = default;
-  explicit Draws(const Key& key);
-  uint64_t low = 0, high = 0, root = 0;
-};
-
 // The GIL is held in all of these, the destructor too.
 class Callee {
  public:
@@ -37,10 +30,10 @@ class Callee {
 
   size_t num_results() const { return output_.num_leaves(); }
   // Throws what the function raises, and what says that its result cannot be used.
-  void call(std::span<const View> in, const Draws& draws, Results& results);
+  void call(std::span<const View> in, const Key& key, Results& results);
 
  private:
-  nb::object returned(const nb::object& sample, const Draws& draws);
+  nb::object returned(const nb::object& sample, const Key& key);
   void take(const nb::object& returned, Results& results) const;
 
   nb::object function_, convert_;

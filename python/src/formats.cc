@@ -47,12 +47,17 @@ Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs, 
   return out;
 }
 
+// An array, a list of bytes, str or arrays, or (flat, shapes) of a headrace.Ragged.
+Tensor column_of(nb::handle column) {
+  if (nb::isinstance<nb::list>(column)) return to_column(nb::borrow<nb::list>(column));
+  if (nb::isinstance<nb::tuple>(column)) return to_ragged(column[0], column[1]);
+  return to_tensor(column);
+}
+
 SourceHandle arrays(std::vector<std::string> names, const std::string& structure, const nb::list& columns,
                     const std::string& slot) {
   std::vector<Tensor> tensors;
-  for (nb::handle column : columns)
-    tensors.push_back(nb::isinstance<nb::list>(column) ? to_column(nb::borrow<nb::list>(column))
-                                                       : to_tensor(column));
+  for (nb::handle column : columns) tensors.push_back(column_of(column));
   return {unwrap(array_source(schema_of(std::move(names), {}, structure), std::move(tensors), slot))};
 }
 

@@ -79,7 +79,7 @@ class FunctionOp final : public AnyOp {
 
   // The function's results, checked against what it returned when the graph was built.
   Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key) const {
-    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, Draws(key), info_.label));
+    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, key, info_.label));
     const std::vector<View>& views = answer->views;
     if (views.size() != info_.outputs.size())
       return invalid(info_.label + ": wants " + std::to_string(info_.outputs.size()) + " results, got " +

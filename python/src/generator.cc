@@ -2,24 +2,97 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "errors.h"
+#include "gil.h"
+#include "nest.h"
+#include "results.h"
 
 namespace headrace::python {
 namespace {
 
+// Larger arrays are shared where nobody else can write into them; to copy others costs less than to ask.
+constexpr size_t kMostCopied = 16384;
+
+// Whether we hold the only reference, and it the only one to its memory.
+bool is_ours_alone(const nb::object& array) {
+  return Py_REFCNT(array.ptr()) == 1 && array.attr("base").is_none();
+}
+
+// An iterator of Python, and what its values are read with. The lock is held in all of it.
+class Iteration {
+ public:
+  // `pass` is a headrace._generator.Pass.
+  Iteration(const Schema& schema, nb::object pass)
+      : pass_(std::move(pass)), nest_(schema.structure), results_(schema.size()) {}
+
+  const nb::object& pass() const { return pass_; }
+  bool next(std::vector<Tensor>& fields) {
+    if (!iterator_.is_valid()) iterator_ = pass_.attr("iterator")();
+    nb::object value = nb::steal(PyIter_Next(iterator_.ptr()));
+    if (!value.is_valid() && PyErr_Occurred()) throw nb::python_error();
+    if (value.is_valid()) take(std::move(value), fields);
+    return !fields.empty();
+  }
+
+ private:
+  // As the value is now: whoever made it may write into its arrays again.
+  void take(nb::object value, std::vector<Tensor>& fields) {
+    std::vector<std::pair<size_t, nb::object>> large;
+    {
+      const nb::object converted = read(value);
+      for (size_t i = 0; i < results_.size(); ++i) {
+        const View& view = results_.view(i);
+        const bool is_small = is_text(view.dtype) || view.size_bytes() <= kMostCopied;
+        fields.push_back(is_small ? make_tensor(view) : Tensor());
+        if (!is_small) large.emplace_back(i, nb::borrow(leaves_[i]));
+      }
+      results_.clear();
+      value.reset();
+    }
+    for (auto& [i, array] : large) {
+      const bool is_shared = !is_ours_alone(array);
+      fields[i] = to_tensor(array);
+      if (is_shared) fields[i] = make_tensor(fields[i].view());
+    }
+  }
+
+  // Its leaves, and what shows them; what it returns keeps them.
+  nb::object read(const nb::object& value) {
+    results_.clear();
+    leaves_.resize(nest_.num_leaves());
+    if (nest_.unpack(value, leaves_) &&
+        std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add(leaf); }))
+      return {};
+    results_.clear(), leaves_.clear();
+    const auto converted = nb::cast<nb::list>(pass_.attr("leaves")(value));
+    for (nb::handle leaf : converted) leaves_.push_back(leaf), results_.add_converted(leaf);
+    return converted;
+  }
+
+  nb::object pass_, iterator_;
+  Nest nest_;
+  std::vector<nb::handle> leaves_;  // borrowed from the value that is read
+  Results results_;
+};
+
 class IteratorPass final : public Generator::Pass {
  public:
-  IteratorPass(const Schema& schema, const std::string& label, SharedObject pass)
-      : schema_(schema), label_(label), pass_(std::move(pass)) {}
+  IteratorPass(const Schema& schema, const std::string& label, nb::object pass)
+      : schema_(schema), label_(label), iteration_(std::in_place, schema, std::move(pass)) {}
+  ~IteratorPass() override {
+    const Gil gil;
+    iteration_.reset();
+  }
 
   Result<bool> next(std::vector<Tensor>& fields) override {
     fields.clear();
-    HEADRACE_TRY(call([&] {
-      const nb::object leaves = pass_->attr("next")();
-      if (leaves.is_none()) return;
-      for (nb::handle leaf : nb::cast<nb::list>(leaves)) fields.push_back(to_tensor(leaf));
-    }));
-    if (fields.empty()) return false;
+    bool more = false;
+    HEADRACE_TRY(call([&] { more = iteration_->next(fields); }));
+    if (!more) return false;
     for (size_t i = 0; i < fields.size(); ++i)
       if (const TensorSpec got = fields[i].view().spec(); !schema_.specs[i].admits(got))
         return invalid(label_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
@@ -29,20 +102,21 @@ class IteratorPass final : public Generator::Pass {
   Result<std::optional<std::string>> tell() override {
     std::optional<std::string> place;
     HEADRACE_TRY(call([&] {
-      if (const nb::object text = pass_->attr("tell")(); !text.is_none()) place = nb::cast<std::string>(text);
+      if (const nb::object text = iteration_->pass().attr("tell")(); !text.is_none())
+        place = nb::cast<std::string>(text);
     }));
     return place;
   }
   Status seek(const std::string& place) override {
-    return call([&] { pass_->attr("seek")(place); });
+    return call([&] { iteration_->pass().attr("seek")(place); });
   }
   void will_replay(uint64_t samples) override {
-    (void)call([&] { pass_->attr("will_replay")(samples); });
+    (void)call([&] { iteration_->pass().attr("will_replay")(samples); });
   }
 
  private:
   template <class F> Status call(F&& f) {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
       f();
     } catch (nb::python_error& error) {
@@ -55,7 +129,7 @@ class IteratorPass final : public Generator::Pass {
 
   const Schema& schema_;  // of the generator, which outlives its passes
   const std::string& label_;
-  SharedObject pass_;
+  std::optional<Iteration> iteration_;
 };
 
 class IterableGenerator final : public Generator {
@@ -68,9 +142,9 @@ class IterableGenerator final : public Generator {
 
   const Schema& schema() const override { return schema_; }
   Result<std::unique_ptr<Pass>> start(uint64_t epoch) const override {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
-      return std::unique_ptr<Pass>(std::make_unique<IteratorPass>(schema_, label_, share((*start_)(epoch))));
+      return std::unique_ptr<Pass>(std::make_unique<IteratorPass>(schema_, label_, (*start_)(epoch)));
     } catch (nb::python_error& error) {
       return foreign(error, label_);
     }

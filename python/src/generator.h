@@ -1,4 +1,4 @@
-// A Python iterable as a Generator. Each pass is one of its iterators; the GIL is taken once a sample.
+// A Python iterable as a Generator. Each pass is one of its iterators.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -9,8 +9,7 @@
 
 namespace headrace::python {
 
-// `start(epoch)` gives an object with next() -> leaves or None, tell() -> str or None, seek(str) and
-// will_replay(count).
+// `start(epoch)` gives a headrace._generator.Pass.
 GeneratorPtr make_generator(Schema schema, std::string slot, std::string label, nb::object start);
 
 }  // namespace headrace::python

@@ -10,11 +10,14 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
+struct PhiloxState;
+
 // The GIL is held in all of these. A function may call others that ask for one: each has its own.
 class Generators {
   struct Rekeyed {  // parts of a headrace._function.Rekeyed
     nb::object generator, bits, state, key;
-    uint64_t* words = nullptr;  // of `key`
+    uint64_t* words = nullptr;      // of `key`
+    PhiloxState* memory = nullptr;  // of `bits`: written at a tenth of what its setter costs; null: only that
   };
 
  public:

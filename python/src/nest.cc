@@ -55,7 +55,7 @@ nb::object Nest::pack(const Node& node, std::span<const nb::object> leaves) cons
   return out;
 }
 
-bool Nest::unpack(const Node& node, nb::handle value, std::vector<nb::handle>& leaves) const {
+bool Nest::unpack(const Node& node, nb::handle value, std::span<nb::handle> leaves) const {
   const auto size = static_cast<Py_ssize_t>(node.children.size());
   switch (node.kind) {
     case Node::Kind::leaf: leaves[node.leaf] = value; return true;

@@ -23,10 +23,8 @@ class Nest {
   nb::object pack(std::span<const nb::object> leaves) const { return pack(root_, leaves); }
   // The leaves of a value that nests in the same way, in dicts with these keys and in tuples; borrowed.
   // False: it nests otherwise, or in what only Python can tell (dataclasses, lists, other mappings).
-  bool unpack(nb::handle value, std::vector<nb::handle>& leaves) const {
-    leaves.resize(num_leaves_);
-    return unpack(root_, value, leaves);
-  }
+  // REQUIRES: num_leaves() of them.
+  bool unpack(nb::handle value, std::span<nb::handle> leaves) const { return unpack(root_, value, leaves); }
 
  private:
   struct Node {
@@ -37,7 +35,7 @@ class Nest {
   };
   static Node read(const Value& value, size_t& num_leaves);
   nb::object pack(const Node& node, std::span<const nb::object> leaves) const;
-  bool unpack(const Node& node, nb::handle value, std::vector<nb::handle>& leaves) const;
+  bool unpack(const Node& node, nb::handle value, std::span<nb::handle> leaves) const;
 
   size_t num_leaves_ = 0;  // counted while root_ is made
   Node root_;

@@ -33,7 +33,7 @@ enum class Kind : uint64_t { call, answer, exception, ready };
 struct Message {
   Kind kind = Kind::call;
   uint64_t leaves = 0;  // described at the beginning of the memory; of an exception: its bytes
-  Draws draws;
+  Key key;              // of a call
   uint64_t cpu_ns = 0;  // of an answer or exception: what the call took
 };
 
@@ -213,11 +213,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Status call(std::span<const View> in, const Draws& draws, std::vector<View>& out,
-              const std::string& label) {
+  Status call(std::span<const View> in, const Key& key, std::vector<View>& out, const std::string& label) {
     const std::vector<Part> parts = parts_of(in);
     HEADRACE_TRY(write_leaves(memory_, parts));
-    Message message{Kind::call, parts.size(), draws, 0};
+    Message message{Kind::call, parts.size(), key, 0};
     bool there = send_all(socket_, message) && receive_all(socket_, message);
     if (there && message.kind == Kind::ready) there = receive_all(socket_, message);  // its first call
     if (!there) return gone(label);
@@ -278,11 +277,11 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
     start_ = nb::object();
   }
 
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Draws& draws,
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
                                        const std::string& label) override {
     HEADRACE_ASSIGN(std::unique_ptr<Worker> worker, idle_or_new(label));
     auto answer = std::make_unique<Lent>(shared_from_this(), std::move(worker));
-    HEADRACE_TRY(answer->worker->call(in, draws, answer->views, label));
+    HEADRACE_TRY(answer->worker->call(in, key, answer->views, label));
     return std::unique_ptr<Answer>(std::move(answer));
   }
 
@@ -362,7 +361,7 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
     const RaggedInputs lent(std::move(ragged));
     std::optional<Results> results;
     results.emplace(callee.num_results());
-    callee.call(in, message.draws, *results);
+    callee.call(in, message.key, *results);
     std::vector<Part> answer;
     for (size_t i = 0; i < results->size(); ++i) answer.push_back({results->view(i)});
     check(write_leaves(memory, answer));

@@ -84,6 +84,11 @@ bool Results::read(nb::handle leaf, Item& out) {
     out.view = text(is_bytes ? DType::bytes : DType::str, data, size);
     return true;
   }
+  if (const auto scalar = view_of_scalar(leaf)) {
+    std::memcpy(out.small.data(), scalar->data, scalar->size_bytes());
+    out.view = {scalar->dtype, {}, out.small.data()};
+    return true;
+  }
   if (!is_numpy(leaf)) return false;
   if (PyObject_GetBuffer(object, &out.buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) return false;
   out.has_buffer = true;

@@ -25,7 +25,7 @@ class Runner {
  public:
   virtual ~Runner() = default;
   // Called without the GIL, or with it while hold() is held.
-  virtual Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Draws& draws,
+  virtual Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
                                                const std::string& label) = 0;
   virtual std::shared_ptr<const void> hold() const { return nullptr; }
 };

@@ -1,6 +1,7 @@
 #include "sequence.h"
 
 #include "errors.h"
+#include "gil.h"
 #include "tensors.h"
 
 namespace headrace::python {
@@ -30,7 +31,7 @@ class ItemOpening final : public Opening<BlockPtr> {
       : schema_(schema), slot_(slot), item_(std::move(item)), index_(index) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr>) override {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     std::vector<Tensor> fields;
     try {
       for (nb::handle leaf : nb::cast<nb::list>((*item_)(index_))) fields.push_back(to_tensor(leaf));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "bytes_column.h"
@@ -60,11 +59,26 @@ int show_memory(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(show_memory)}, {0, nullptr}};
 
+constexpr size_t kHead = sizeof(PyObject);  // the value of a scalar follows it
+
+// Whether the scalars of a type are a head and then the value, as NumPy's own structs of them are.
+bool has_value_after_head(const nb::object& type, DType value) {
+  const nb::object one = type(1);
+  Py_buffer memory;
+  if (PyObject_GetBuffer(one.ptr(), &memory, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  const bool answer = memory.buf == reinterpret_cast<std::byte*>(one.ptr()) + kHead &&
+                      memory.len == static_cast<Py_ssize_t>(size_of(value)) &&
+                      reinterpret_cast<PyTypeObject*>(type.ptr())->tp_itemsize == 0;
+  PyBuffer_Release(&memory);
+  return answer;
+}
+
 // What makes arrays: looked up once, and never dropped, since Python may be gone by then. bf16 is shown as
 // its bits.
 struct NumpyTypes {
   nb::object array;
   std::array<nb::object, kDTypes> dtypes, scalars;
+  std::array<bool, kDTypes> after_head{};
 };
 const NumpyTypes& numpy() {
   static const NumpyTypes* types = [] {
@@ -72,36 +86,28 @@ const NumpyTypes& numpy() {
                                             "int8",   "int16",   "int32",   "int64",  "float16",
                                             "uint16", "float32", "float64", "uint8",  "uint8"};
     const auto module = nb::module_::import_("numpy");
-    auto* made = new NumpyTypes{module.attr("ndarray"), {}, {}};
+    auto* made = new NumpyTypes{module.attr("ndarray"), {}, {}, {}};
     for (size_t i = 0; i < kDTypes; ++i) {
       made->dtypes[i] = module.attr("dtype")(names[i]);
       made->scalars[i] = made->dtypes[i].attr("type");
+      made->after_head[i] = has_value_after_head(made->scalars[i], static_cast<DType>(i));
     }
     return made;
   }();
   return *types;
 }
 
-// A scalar of NumPy, or nothing for a type that Python's numbers do not carry over.
+// A scalar of NumPy, made as NumPy makes them from memory: its types parse what they are called with. Nothing
+// where they are made otherwise; there are only two of bool.
 nb::object scalar(const View& view) {
-  PyObject* value = nullptr;
-  switch (view.dtype) {
-    case DType::boolean: value = PyBool_FromLong(*view.as<bool>()); break;
-    case DType::u8: value = PyLong_FromLong(*view.as<uint8_t>()); break;
-    case DType::i32: value = PyLong_FromLong(*view.as<int32_t>()); break;
-    case DType::i64: value = PyLong_FromLongLong(*view.as<int64_t>()); break;
-    case DType::u64: value = PyLong_FromUnsignedLongLong(*view.as<uint64_t>()); break;
-    case DType::f32:
-      if (std::isnan(*view.as<float>())) return {};  // its bits would change on the way
-      value = PyFloat_FromDouble(static_cast<double>(*view.as<float>()));
-      break;
-    case DType::f64: value = PyFloat_FromDouble(*view.as<double>()); break;
-    default: return {};
-  }
-  const nb::object held = nb::steal(value);
-  nb::object out = nb::steal(
-      PyObject_CallFunctionObjArgs(numpy().scalars[static_cast<size_t>(view.dtype)].ptr(), value, nullptr));
+  const NumpyTypes& types = numpy();
+  const auto number = static_cast<size_t>(view.dtype);
+  if (view.dtype == DType::boolean) return types.scalars[number](*view.as<bool>());
+  if (!types.after_head[number]) return {};
+  auto* const type = reinterpret_cast<PyTypeObject*>(types.scalars[number].ptr());
+  nb::object out = nb::steal(type->tp_alloc(type, 0));
   if (!out.is_valid()) throw nb::python_error();
+  std::memcpy(reinterpret_cast<std::byte*>(out.ptr()) + kHead, view.data, size_of(view.dtype));
   return out;
 }
 
@@ -198,6 +204,17 @@ bool is_numpy(nb::handle object) {
                      [type](const nb::object& scalar) { return scalar.ptr() == type; });
 }
 
+std::optional<View> view_of_scalar(nb::handle object) {
+  const NumpyTypes& types = numpy();
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
+  for (size_t i = 0; i < kDTypes; ++i) {
+    if (types.scalars[i].ptr() != type) continue;
+    if (!types.after_head[i]) return std::nullopt;
+    return View{static_cast<DType>(i), {}, reinterpret_cast<const std::byte*>(object.ptr()) + kHead};
+  }
+  return std::nullopt;
+}
+
 Tensor to_tensor(nb::handle leaf) {
   if (is_text_object(leaf))
     return text_tensor(text_of(leaf), nb::isinstance<nb::bytes>(leaf) ? DType::bytes : DType::str);
@@ -236,6 +253,27 @@ Tensor to_column(const nb::list& rows) {
   out.shape = {static_cast<int64_t>(rows.size())};
   if (!tensors->empty()) out.dtype = tensors->front().dtype;
   out.rows = std::move(tensors);
+  return out;
+}
+
+Tensor to_ragged(nb::handle flat, nb::handle shapes) {
+  const Tensor all = to_tensor(flat), dims = to_tensor(shapes);
+  if (dims.dtype != DType::i64 || dims.shape.rank() != 2 || dims.shape[1] > kMaxRank)
+    throw nb::type_error("wants shapes of rows as i64 (rows, rank), of at most 8 dimensions");
+  const auto rank = static_cast<size_t>(dims.shape[1]);
+  const std::span<const int64_t> each(dims.view().as<int64_t>(), static_cast<size_t>(dims.shape.count()));
+  if (std::ranges::any_of(each, [](int64_t dim) { return dim < 0; }))
+    throw nb::value_error("wants no negative dimension");
+  auto rows = std::make_shared<std::vector<Tensor>>();
+  rows->reserve(static_cast<size_t>(dims.shape[0]));
+  size_t at = 0;
+  for (size_t i = 0; i + rank <= each.size() && rank > 0; i += rank) {
+    rows->push_back({all.buffer, at, all.dtype, Shape(each.subspan(i, rank)), nullptr});
+    at += rows->back().view().size_bytes();
+  }
+  Tensor out;
+  out.dtype = all.dtype, out.shape = {static_cast<int64_t>(rows->size())};
+  out.rows = std::move(rows);
   return out;
 }
 

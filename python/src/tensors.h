@@ -3,6 +3,8 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
 #include "headrace/core/sample.h"
 #include "headrace/core/status.h"
 
@@ -27,11 +29,16 @@ nb::object copy_to_python(const View& view);
 nb::object rows_to_python(const Tensor& batch);
 // Whether it is an array or a scalar of NumPy's own types, which show their memory.
 bool is_numpy(nb::handle object);
+// The value of a scalar of NumPy, where it lies; nothing for what is none, or does not show where.
+std::optional<View> view_of_scalar(nb::handle object);
 // Text or a dense array: NumPy arrays in C order share their memory, bytes and str are copied. Throws
 // TypeError.
 Tensor to_tensor(nb::handle leaf);
 // A column of one tensor a row, from a list of bytes or str, or of arrays.
 Tensor to_column(const nb::list& rows);
+// A column of arrays that lie one after the other in `flat`; `shapes` is i64 (rows, rank). They share its
+// memory.
+Tensor to_ragged(nb::handle flat, nb::handle shapes);
 
 nb::tuple spec_to_python(const TensorSpec& spec);  // ("u8", (None, None, 3))
 TensorSpec to_spec(nb::handle spec);

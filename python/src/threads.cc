@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "errors.h"
+#include "gil.h"
 #include "runner.h"
 
 namespace headrace::python {
@@ -10,7 +11,7 @@ namespace {
 struct Held final : Answer {
   explicit Held(size_t num_leaves) : results(std::in_place, num_leaves) {}
   ~Held() override {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     results.reset();
   }
   std::optional<Results> results;
@@ -20,21 +21,22 @@ class InThreads final : public Runner {
  public:
   explicit InThreads(std::shared_ptr<Callee> callee) : callee_(std::move(callee)) {}
 
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Draws& draws,
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
                                        const std::string& label) override {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     auto answer = std::make_unique<Held>(callee_->num_results());
     try {
-      callee_->call(in, draws, *answer->results);
+      callee_->call(in, key, *answer->results);
     } catch (nb::python_error& error) {
       return foreign(error, label);
     } catch (const std::exception& error) {  // a result that no tensor can hold
       return invalid(label + ": " + error.what());
     }
+    answer->views.reserve(answer->results->size());
     for (size_t i = 0; i < answer->results->size(); ++i) answer->views.push_back(answer->results->view(i));
     return std::unique_ptr<Answer>(std::move(answer));
   }
-  std::shared_ptr<const void> hold() const override { return std::make_shared<nb::gil_scoped_acquire>(); }
+  std::shared_ptr<const void> hold() const override { return std::make_shared<Gil>(); }
 
  private:
   std::shared_ptr<Callee> callee_;

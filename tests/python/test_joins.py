@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 
 import headrace as hr
+from headrace import ops
 
 
 def ints(ds):
@@ -342,6 +344,79 @@ def test_lists_of_elements():
         hr.from_list([])
     with pytest.raises(TypeError, match="wants a list"):
         hr.from_list(iter([1]))
+
+
+UNEVEN = {
+    "sequences": [np.arange(n, dtype=np.int32) for n in (3, 0, 5, 1, 2, 2)],
+    "images": [np.full((h, w, 3), h * w, np.uint8) for h, w in ((2, 3), (4, 1), (2, 3), (0, 5), (1, 1))],
+    "dicts": [{"tokens": np.ones(n, np.float16), "id": n, "word": "a" * n} for n in (2, 1, 3, 4)],
+    "tuples": [(np.zeros((n, 2)), [1.5, 2.5], np.arange(n)) for n in (1, 3, 2)],
+    "lists": [[1, 2, 3], [4], [5, 6]],
+    "not in C order": [np.arange(6).reshape(2, 3).T, np.arange(8).reshape(2, 4)[:, ::2]],
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_lists_of_arrays_that_differ_in_shape_are_columns(name, tmp_path):
+    items = UNEVEN[name]
+    ds, read = hr.from_list(items), hr.from_dataset(items)
+    assert '"arrays"' in ds.plan() and '"sequence"' in read.plan()
+    assert [repr(e) for e in ds] == [repr(e) for e in read]
+    assert repr(ds[-1]) == repr(read[-1])
+    order = [
+        lambda d: d.shuffle(seed=3),
+        lambda d: d.shard(1, 2),
+        lambda d: d.batch(2, ragged=True).unbatch(),
+    ]
+    for verb in order:
+        assert [repr(e) for e in verb(ds)] == [repr(e) for e in verb(read)]
+    ds.save_plan(tmp_path / "plan.json")
+    again = hr.load_plan(tmp_path / "plan.json", bind=ds.slots)
+    assert again.fingerprint() == ds.fingerprint()
+    assert [repr(e) for e in again] == [repr(e) for e in ds]
+    assert [repr(e) for e in pickle.loads(pickle.dumps(ds))] == [repr(e) for e in ds]
+
+
+def test_uneven_columns_are_padded_and_put_together_by_length():
+    sequences = [np.arange(1, n + 1) for n in (3, 1, 4, 2)]
+    ds, read = hr.from_list(sequences), hr.from_dataset(sequences)
+    assert [b.tolist() for b in ds.padded_batch(2)] == [[[1, 2, 3], [1, 0, 0]], [[1, 2, 3, 4], [1, 2, 0, 0]]]
+    for d in (ds, read):
+        buckets = d.bucket_by_length(ops.length, boundaries=[3], batch_sizes=2)
+        assert [b.tolist() for b in buckets] == [[[1, 2, 3, 0], [1, 2, 3, 4]], [[1, 0], [1, 2]]]
+
+
+def test_a_list_is_taken_as_it_is_now():
+    arrays = [np.zeros(2), np.zeros(3)]
+    ds = hr.from_list(arrays)
+    arrays[0][:] = 1
+    assert [x.tolist() for x in ds] == [[0, 0], [0, 0, 0]]
+
+
+def test_ragged_columns_are_bound_to_plans(tmp_path):
+    rows = [np.arange(3), np.arange(1), np.arange(0)]
+    column = hr.ragged(rows)
+    assert [row.tolist() for row in column] == [[0, 1, 2], [0], []]
+    assert len(column) == 3 and column[-2].tolist() == [0] and [r.tolist() for r in column[:1]] == [[0, 1, 2]]
+    ds = hr.from_arrays({"tokens": column, "label": np.arange(3)}).map(lambda s: s["tokens"] + s["label"])
+    assert [x.tolist() for x in ds] == [[0, 1, 2], [1], []]
+    ds.save_plan(tmp_path / "plan.json")
+    other = {"tokens": hr.ragged([[7], [8, 9], [10]]), "label": np.zeros(3, np.int64)}
+    loaded = hr.load_plan(tmp_path / "plan.json", bind={"arrays": other})
+    assert [x.tolist() for x in loaded] == [[7], [8, 9], [10]]
+    one_length = hr.from_arrays({"tokens": hr.ragged([[1, 2], [3, 4]])})
+    assert one_length.schema["tokens"].shape == (2,)
+    for wrong, text in (
+        ([], "at least one row"),
+        ([[1], [1.5]], r"got float64 \(1,\) for row 1 and int64 \(1,\) for row 0"),
+        ([[1], [[1]]], r"got int64 \(1, 1\) for row 1"),
+        ([1, 2], "at least one dimension, got array"),
+        ([[1], "ab"], "at least one dimension, got 'ab' for row 1"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            hr.ragged(wrong)
+    with pytest.raises(TypeError, match="field 'row 0'"):
+        hr.ragged([[None]])
 
 
 def test_files_come_sorted(tmp_path):

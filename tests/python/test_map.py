@@ -1,9 +1,13 @@
 import dataclasses
 import random
+import subprocess
+import sys
+import threading
 import warnings
 
 import numpy as np
 import pytest
+from headrace._function import rekeys_alike
 
 import headrace as hr
 from headrace import ops
@@ -256,6 +260,108 @@ def test_an_exception_keeps_its_traceback_and_names_the_sample():
         frames.append(trace.tb_frame.f_code.co_name)
         trace = trace.tb_next
     assert frames[-1] == "broken"
+
+
+SCALARS = [
+    "bool",
+    *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)),
+    "float16",
+    "float32",
+    "float64",
+]
+
+
+@pytest.mark.parametrize("dtype", SCALARS)
+def test_scalars_are_numpys_on_the_way_in_and_back(dtype):
+    bits = np.random.default_rng(0).integers(0, 256, (64, np.dtype(dtype).itemsize), np.uint8)
+    values = (bits % 2 if dtype == "bool" else bits).view(dtype).reshape(-1)  # NaNs of all kinds among them
+    seen = []
+
+    def look(x):
+        seen.append(x)
+        return {"scalar": x, "array": np.asarray(x), "one": values.dtype.type(1)}
+
+    rows = list(hr.from_arrays(values).map(look, python="threads").options(workers=1))
+    assert all(type(x) is np.dtype(dtype).type for x in seen)
+    assert dtype != "bool" or all(x is np.True_ or x is np.False_ for x in seen)
+    assert np.array(seen[-64:], dtype).tobytes() == values.tobytes()
+    for name in ("scalar", "array"):
+        assert np.array([row[name] for row in rows], dtype).tobytes() == values.tobytes()
+    assert all(row["one"] == 1 and row["one"].dtype == dtype for row in rows)
+
+
+NOISE = """
+import numpy as np
+import headrace as hr
+import headrace._function as functions
+
+inner, answers = functions.rekeys_alike, []
+def asked(rekey):
+    answers.append({answer})
+    return answers[-1]
+functions.rekeys_alike = asked
+
+def noise(x, rng):
+    half = rng.integers(0, 2**32, int(x) % 3 + 1, dtype=np.uint32)  # the next of odd ones is half a word
+    return {{"half": half.sum(), "double": rng.random(3), "normal": rng.normal(), "below": rng.integers(1000)}}
+
+ds = hr.range(40).map(noise, python="threads").options(workers=2, seed=5)
+print([(k, v.tolist()) for element in ds for k, v in element.items()])
+print(set(answers))
+"""
+
+
+def test_generators_are_the_same_through_their_memory_and_their_setter():
+    def noise(answer):
+        out = subprocess.run(
+            [sys.executable, "-c", NOISE.format(answer=answer)], capture_output=True, text=True, check=True
+        )
+        return out.stdout.splitlines()
+
+    written, answered = noise("inner(rekey)")
+    assert (
+        answered == "{True}"
+    )  # this NumPy has the layout that we know: False costs 1.5 µs a call, and no value
+    assert noise("False") == [written, "{False}"]
+
+
+def test_memory_of_a_generator_is_written_only_where_that_does_what_its_setter_does():
+    def almost(bits, low, high):  # forgets the half of a word that was left
+        left = bits.state
+        bits.state = left | {
+            "state": {"counter": np.zeros(4, np.uint64), "key": np.array([low, high], np.uint64)}
+        }
+        return True
+
+    def right(bits, low, high):
+        bits.state = np.random.Philox(key=np.array([low, high], np.uint64)).state
+        return True
+
+    assert rekeys_alike(right)
+    assert not rekeys_alike(almost)
+    assert not rekeys_alike(lambda bits, low, high: True)
+    assert not rekeys_alike(lambda bits, low, high: False)
+
+
+def test_a_thread_keeps_what_a_function_keeps_for_it():
+    local, made = threading.local(), []
+
+    def function(x):
+        if not hasattr(local, "mine"):
+            local.mine = object()
+            made.append(local.mine)
+        return x
+
+    ds = (
+        hr.range(300)
+        .batch(1)
+        .map(lambda b: b + 0)
+        .unbatch()
+        .map(function, python="threads")
+        .options(workers=2)
+    )
+    assert len(list(ds)) == 300
+    assert len(made) <= 3  # the workers, and this thread when the graph was built
 
 
 def test_rng_is_the_same_for_the_same_sample_and_epoch():

@@ -366,6 +366,48 @@ def test_generator_functions_begin_anew_every_epoch():
     assert ints(hr.from_generator(lambda: iter([]), signature=spec)) == []
 
 
+@pytest.mark.parametrize("size", [1, 100, 100_000])
+def test_a_generator_may_write_into_its_arrays_again(size):
+    def counts():
+        array = np.zeros(size, np.int64)
+        for i in range(200):
+            array += 1
+            yield {"same": array, "view": array[:1], "new": np.full(size, i)}
+
+    elements = list(hr.from_generator(counts))
+    assert [int(e["same"][0]) for e in elements] == list(range(1, 201))
+    assert [int(e["same"][-1]) for e in elements] == list(range(1, 201))
+    assert [int(e["view"][0]) for e in elements] == list(range(1, 201))
+    assert [int(e["new"][-1]) for e in elements] == list(range(200))
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        {"a": 1, "b": {"c": b"bytes", "d": ("str", 2.5)}},
+        [np.float32(3), np.arange(6).reshape(2, 3)[:, ::2], True],
+        {"numbers": [1, 2, 3], "empty": np.zeros((0, 2), np.int16)},
+        (np.str_("text"), np.int8(-1), np.arange(3, dtype=">i4")),
+    ],
+)
+def test_generators_give_what_a_list_gives(sample):
+    (element,) = hr.from_generator([sample])
+    (expected,) = hr.from_dataset([sample])
+    assert repr(element) == repr(expected)
+    assert hr.from_generator([sample]).schema == hr.from_dataset([sample]).schema
+
+
+def test_a_generators_samples_nest_as_the_first():
+    reordered = hr.from_generator([{"a": 1, "b": 2}, {"b": 4, "a": 3}])
+    assert [(int(s["a"]), int(s["b"])) for s in reordered] == [(1, 2), (3, 4)]
+    with pytest.raises(hr.HeadraceError, match=r"structure \[0,1,2\], and the first one \[0,1\]: sample 1"):
+        list(hr.from_generator([(1, 2), (1, 2, 3)]))
+    with pytest.raises(
+        hr.HeadraceError, match=r"wants arrays of numbers or bool, bytes or str, got None in field 'b'"
+    ):
+        list(hr.from_generator([{"a": 1, "b": 2}, {"a": 1, "b": None}]))
+
+
 def test_a_generator_is_checked():
     with pytest.raises(TypeError, match="give the function that makes it"):
         hr.from_generator(i for i in range(3))

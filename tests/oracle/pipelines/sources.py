@@ -83,7 +83,8 @@ def from_list(c: Choices) -> Pipeline:
     rows_of = [f'np.array({numbers(c, dtype, n)}, "{dtype}")' for n in lengths]
     items = "[" + ", ".join(f'{{"a": {row}, "i": np.int64({i})}}' for i, row in enumerate(rows_of)) + "]"
     element: Tree = {"a": Leaf(dtype, (None,)), "i": Leaf("int64")}
-    return Pipeline(f"hr.from_dataset({items})", f"listed({items})", element, rows, rows)
+    read = c.of(("from_dataset", "from_list"))
+    return Pipeline(f"hr.{read}({items})", f"listed({items})", element, rows, rows)
 
 
 def file_code(c: Choices, data: bytes) -> tuple[str, str, str]:

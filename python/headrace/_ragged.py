@@ -1,0 +1,70 @@
+"""Columns whose rows have shapes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from ._function import to_leaf
+
+
+class Ragged(Sequence[Any]):
+    """Arrays of one dtype and rank, one after the other in one array; `ragged` makes it."""
+
+    def __init__(self, flat: np.ndarray[Any, Any], shapes: np.ndarray[Any, Any]):
+        self.flat, self.shapes = flat, shapes
+        self._ends = np.cumsum(shapes.prod(axis=1))
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    @overload
+    def __getitem__(self, index: int) -> np.ndarray[Any, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[np.ndarray[Any, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        shape, end = tuple(self.shapes[index]), self._ends[index]
+        return self.flat[end - np.prod(shape, dtype=np.int64) : end].reshape(shape)
+
+    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"ragged({list(self)!r})"
+
+
+def ragged(rows: Iterable[Any]) -> Ragged:
+    """Make a column for `from_arrays` of arrays that differ in shape: row i is element i.
+
+    The arrays are copied into one. It has a length and its rows by position, as a list of the arrays has. A column of bytes or str
+    needs none of this.
+
+    Args:
+        rows: At least one array, or list of numbers; all of one dtype and one rank, of at least 1.
+
+    Raises:
+        ValueError: there is no row, or rows differ in dtype or rank; the message says which.
+
+    Example:
+        sentences = hr.from_arrays({"tokens": hr.ragged([[1, 2, 3], [4, 5]]), "label": [0, 1]})
+    """
+    arrays = [to_leaf(np.asarray(row), f"row {number}") for number, row in enumerate(rows)]
+    if not arrays:
+        raise ValueError("ragged: wants at least one row, to know what a row is")
+    first = arrays[0]
+    for number, array in enumerate(arrays):
+        if not isinstance(array, np.ndarray) or array.ndim == 0:
+            raise ValueError(
+                f"ragged: wants arrays of at least one dimension, got {array!r} for row {number}"
+            )
+        if (array.dtype, array.ndim) != (first.dtype, first.ndim):
+            raise ValueError(
+                f"ragged: wants rows of one dtype and rank, got {array.dtype} {array.shape} for row {number} and "
+                f"{first.dtype} {first.shape} for row 0"
+            )
+    flat = np.concatenate([array.reshape(-1) for array in arrays])
+    return Ragged(flat, np.array([array.shape for array in arrays], np.int64))
