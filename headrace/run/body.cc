@@ -66,7 +66,7 @@ bool Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& eval
   return true;
 }
 
-Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
+Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
                     std::vector<Sample>& out) const {
   for (; link < chain.size(); ++link) {
     if (std::get_if<SkipLink>(&chain[link])) {
@@ -82,7 +82,7 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const std:
       if (status.ok()) return {};
     } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
       status = judge(filter->predicate, sample, evaluator, keep);
-      if (!status.ok()) status = std::move(status).after(": " + where + evaluator.failed_at());
+      if (!status.ok()) status = std::move(status).after(": " + where() + evaluator.failed_at());
     } else if (const auto* key = std::get_if<KeyLink>(&chain[link])) {
       Sample values = sample;
       status = follow_maps({&key->program, 1}, values, evaluator, where);
@@ -109,17 +109,17 @@ bool Body::keeps(const Status& status, size_t link) const {
 }
 
 Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
-                         const std::string& where) const {
+                         const Where& where) const {
   const std::vector<Operand> fields = operands_of(sample.fields);
   std::vector<Tensor> made(programs.back().outputs.size());
   Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id, true}, {}, made);
-  if (!status.ok()) return std::move(status).after(": " + where + evaluator.failed_at());
+  if (!status.ok()) return std::move(status).after(": " + where() + evaluator.failed_at());
   sample.fields = std::move(made);
   return {};
 }
 
 Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
-                         const std::string& where, std::vector<Sample>& out) const {
+                         const Where& where, std::vector<Sample>& out) const {
   const auto has_rows = [&](size_t f) {
     const TensorSpec& spec = link.schema.specs[f];
     return is_text(spec.dtype) ? sample.fields[f].is_ragged() : spec.shape.rank() > 0;
@@ -130,7 +130,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     const int64_t n = sample.fields[f].shape[0];
     if (rows >= 0 && n != rows)
       return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) +
-                     " rows, another field " + std::to_string(rows) + ": " + where);
+                     " rows, another field " + std::to_string(rows) + ": " + where());
     rows = n;
   }
   for (int64_t row = 0; row < rows; ++row) {
@@ -149,7 +149,8 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
         child.fields.push_back(std::move(slice));
       }
     }
-    HEADRACE_TRY(follow(std::move(child), next, evaluator, where + ", row " + std::to_string(row), out));
+    HEADRACE_TRY(follow(
+        std::move(child), next, evaluator, [&] { return where() + ", row " + std::to_string(row); }, out));
   }
   return {};
 }
@@ -166,7 +167,7 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   const Sample& sample = ticket.item.samples[0];
   if (unbatch_together(sample, ticket, evaluator)) return {};
   const std::shared_ptr<const void> held = hold_for({}, chain);
-  const std::string where = "sample " + std::to_string(sample.id.index);
+  const auto where = [&] { return "sample " + std::to_string(sample.id.index); };
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
 
@@ -186,7 +187,7 @@ RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
                                           : of_ranges(ticket.item.ranges, evaluator);
   if (!batch.ok()) return {batch.status(), 0};
   if (unbatch_together(*batch, ticket, evaluator)) return {};
-  return {follow(*std::move(batch), 0, evaluator, "a batch", ticket.row_outputs[0]), 0};
+  return {follow(*std::move(batch), 0, evaluator, [] { return "a batch"; }, ticket.row_outputs[0]), 0};
 }
 
 Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) const {

@@ -6,6 +6,7 @@
 // for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
 // different parts.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,15 +57,17 @@ class Body {
   bool is_held = false;  // somebody holds many of its samples, each for a time of its own
 
  protected:
-  // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages.
-  Status follow(Sample sample, size_t link, Evaluator& evaluator, const std::string& where,
+  using Where = std::function<std::string()>;
+  // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages,
+  // and is asked when there is one.
+  Status follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
                 std::vector<Sample>& out) const;
   // A failure before `link` is an element when on_error("skip") stands further on and may answer it.
   bool keeps(const Status& status, size_t link) const;
   Status follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
-                     const std::string& where) const;
+                     const Where& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
-                     const std::string& where, std::vector<Sample>& out) const;
+                     const Where& where, std::vector<Sample>& out) const;
   // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
   bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
   size_t most_together() const;  // bytes of a sample

@@ -221,8 +221,8 @@ Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   HEADRACE_ASSIGN(level->order, Lowering(*level, leaves).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
-  level->reads = std::ranges::any_of(
-      level->leaves, [](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); });
+  level->reads =
+      std::ranges::any_of(level->leaves, [](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); });
   return level;
 }
 

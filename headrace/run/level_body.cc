@@ -277,8 +277,9 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       Sample sample{who.id, who.shown, std::move(out), nullptr};
       if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));
       ticket.row_outputs[n].clear();
-      status = follow(std::move(sample), 0, evaluator, where(level.leaves[row.at.leaf], row.at),
-                      ticket.row_outputs[n]);
+      status = follow(
+          std::move(sample), 0, evaluator, [&] { return where(level.leaves[row.at.leaf], row.at); },
+          ticket.row_outputs[n]);
       out.assign(level.schema.size(), {});
     }
     if (!status.ok()) return {std::move(status), n};
@@ -420,7 +421,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
     }
     HEADRACE_ASSIGN(sample.fields[f], collate(*ticket.rows[f], leaf.batch, schema, f, evaluator));
   }
-  const std::string place = where(leaf, ticket.batch_at);
+  const auto place = [&] { return where(leaf, ticket.batch_at); };
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
   ticket.outputs.clear();
   if (!unbatch_together(sample, ticket, evaluator))
@@ -487,7 +488,8 @@ Result<Sample> LevelBody::batch_of(const Level& level, const LeafPlan& leaf, con
                                    Evaluator& evaluator) const {
   HEADRACE_ASSIGN(std::vector<Tensor> fields, gathered(level, leaf, at, evaluator));
   Sample sample{id_of(leaf, at), shown(leaf, at.index), std::move(fields), nullptr};
-  if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, where(leaf, at)));
+  if (!leaf.programs.empty())
+    HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, [&] { return where(leaf, at); }));
   return sample;
 }
 

@@ -19,7 +19,7 @@ RowStatus PackBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   Sample out{pieces[0].id, pieces[0].shown_id, {}, nullptr};
   for (size_t f = 0; f < pack_.fields.size(); ++f)
     if (Status status = pack_field(pieces, f, out, evaluator); !status.ok()) return {std::move(status), 0};
-  return {follow(std::move(out), 0, evaluator, "a packed row", ticket.row_outputs[0]), 0};
+  return {follow(std::move(out), 0, evaluator, [] { return "a packed row"; }, ticket.row_outputs[0]), 0};
 }
 
 // Its values, then the number of the sequence each is from, from 1 on, then its place in that; padding is 0

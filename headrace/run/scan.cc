@@ -124,7 +124,8 @@ RowStatus ScanBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
 Status ScanBody::step(std::vector<Tensor>& carried, Sample& sample, Evaluator& evaluator) const {
   Sample both{sample.id, sample.shown_id, carried, nullptr};
   both.fields.insert(both.fields.end(), sample.fields.begin(), sample.fields.end());
-  HEADRACE_TRY(follow_maps({&program_, 1}, both, evaluator, "sample " + std::to_string(sample.id.index)));
+  const auto where = [&] { return "sample " + std::to_string(sample.id.index); };
+  HEADRACE_TRY(follow_maps({&program_, 1}, both, evaluator, where));
   const auto middle = both.fields.begin() + static_cast<std::ptrdiff_t>(states_);
   carried.assign(both.fields.begin(), middle);
   sample.fields.assign(middle, both.fields.end());
