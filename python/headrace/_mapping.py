@@ -15,7 +15,7 @@ import numpy as np
 from . import _core
 from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
 from ._structure import Fields, flatten, packer
-from ._trace import NeedsData, Symbol, constant
+from ._trace import NeedsData, Symbol, constant, numpy_dtype
 
 # Whether a function runs as Python for each sample, and where: True is "threads".
 Where = bool | Literal["threads", "processes"]
@@ -218,25 +218,8 @@ def _first_samples(node: _core.Node) -> Iterator[list[Any] | Exception]:
         loader.stop()
 
 
-_NUMPY_NAMES = {
-    "bool": "bool",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "f16": "float16",
-    "bf16": "uint16",
-    "f32": "float32",
-    "f64": "float64",
-}
-
-
 def _zero(dtype: str, shape: tuple[int | None, ...]) -> Any:
     if dtype in {"bytes", "str"}:
         empty: Any = b"" if dtype == "bytes" else ""
         return empty if len(shape) == 1 else []
-    return np.zeros([1 if dim is None else dim for dim in shape], _NUMPY_NAMES[dtype])[()]
+    return np.zeros([1 if dim is None else dim for dim in shape], numpy_dtype(dtype))[()]

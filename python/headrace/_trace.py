@@ -1,7 +1,7 @@
 """Tracing: a user's function, called once or twice with symbols, becomes a graph of operators.
 
 A symbol stands for a field or for what an operator made of it. Whatever needs real data (`bool`, `len`, iteration, NumPy)
-raises `NeedsData`, and the function then runs as Python on every sample.
+raises `NeedsData`, and the function then runs as Python on every sample. So does a dimension that differs from sample to sample.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ class NeedsData(Exception):  # noqa: N818 -- caught by map, never shown
     """A traced function asked a symbol for something that only data has."""
 
 
+def _asked_by_us() -> bool:
+    """Whether who asks for a property, which asks here, is this package."""
+    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("headrace.")
+
+
 class Symbol:
     """A value of a sample that is not known yet: a field, or an operator's result."""
 
@@ -39,19 +44,19 @@ class Symbol:
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # `isinstance(x, np.ndarray)` would be False while tracing and True with data: a graph of the wrong branch.
-        if str(sys._getframe(1).f_globals.get("__name__", "")).startswith("headrace."):
+        if _asked_by_us():
             return Symbol
         raise NeedsData("it asked for the type of a field")
 
     @property
-    def dtype(self) -> str:
-        """The element type: "u8", "f32", "bytes"."""
-        return str(self._tracer.spec(self._value)[0])
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that a Python function gets: bf16 is uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
+        return numpy_dtype(self._tracer.spec(self._value)[0])
 
     @property
-    def shape(self) -> tuple[int | None, ...]:
-        """The dimensions; None where they differ from sample to sample."""
-        return tuple(self._tracer.spec(self._value)[1])
+    def shape(self) -> tuple[Any, ...]:
+        """The dimensions: numbers, and what is no number where they differ from sample to sample."""
+        return tuple(SymbolDimension() if dim is None else dim for dim in self._tracer.spec(self._value)[1])
 
     @property
     def ndim(self) -> int:
@@ -59,7 +64,7 @@ class Symbol:
         return len(self.shape)
 
     def __repr__(self) -> str:
-        return f"<symbol {self.dtype} {self.shape}>"
+        return f"<symbol {self._tracer.spec(self._value)[0]} {self.shape}>"
 
     def __add__(self, other: Data) -> Any:
         return _arithmetic("add", "add", self, other)
@@ -119,14 +124,14 @@ class Symbol:
         raise NeedsData(f"it used .{name} of a field")
 
 
-def _needs_data(what: str) -> Callable[..., Any]:
-    def method(self: Symbol, *_: object, **__: object) -> Any:
-        raise NeedsData(f"it used {what} of a field")
+def _needs_data(reason: str) -> Callable[..., Any]:
+    def method(self: object, *_: object, **__: object) -> Any:
+        raise NeedsData(reason)
 
     return method
 
 
-for _name, _what in {
+_NOT_OF_SYMBOLS = {
     "__bool__": "the truth value",
     "__len__": "len()",
     "__iter__": "the items",
@@ -154,8 +159,64 @@ for _name, _what in {
     "__rrshift__": ">>",
     "__xor__": "^",
     "__rxor__": "^",
-}.items():
-    setattr(Symbol, _name, _needs_data(_what))
+}
+for _name, _what in _NOT_OF_SYMBOLS.items():
+    setattr(Symbol, _name, _needs_data(f"it used {_what} of a field"))
+
+_WHY_NO_DIMENSION = (
+    "it used a dimension that differs from sample to sample, so the shape is known only when it runs "
+    "(ops.length(x) is the traced length of a vector)"
+)
+
+
+class SymbolDimension:
+    """A dimension that differs from sample to sample: whatever asks for its number needs data."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        if _asked_by_us():
+            return SymbolDimension
+        raise NeedsData(_WHY_NO_DIMENSION)
+
+    def __repr__(self) -> str:  # so that `print(x.shape)` shows the others
+        return "?"
+
+    def __getattr__(self, name: str) -> Any:
+        raise NeedsData(_WHY_NO_DIMENSION)
+
+
+_OF_TWO = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split()
+_OF_ONE = (
+    "neg pos abs invert bool int float complex index round trunc floor ceil hash str format array".split()
+)
+for _name in [*"eq ne lt le gt ge".split(), *_OF_ONE, *_OF_TWO, *(f"r{_name}" for _name in _OF_TWO)]:
+    setattr(SymbolDimension, f"__{_name}__", _needs_data(_WHY_NO_DIMENSION))
+
+_NUMPY_NAMES = {
+    "bool": "bool",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "f16": "float16",
+    "bf16": "uint16",
+    "f32": "float32",
+    "f64": "float64",
+    "bytes": "bytes",
+    "str": "str",
+}
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return the dtype that NumPy holds the engine's in; NumPy has no bf16, so it is uint16, its bits."""
+    return np.dtype(_NUMPY_NAMES[name])
+
 
 Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
 
@@ -204,6 +265,8 @@ def constant(tracer: _core.Tracer, value: object) -> int | None:
 
 def plain(value: Any) -> Any:
     """Turn a parameter into what JSON holds: NumPy scalars and arrays into numbers and lists, dtypes into names."""
+    if type(value) is SymbolDimension:
+        raise NeedsData(_WHY_NO_DIMENSION)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
@@ -231,6 +294,8 @@ def _leaf(value: Any) -> Any:
 def _arithmetic(with_number: str, of_two: str, x: Symbol, other: Any) -> Any:
     if isinstance(other, Symbol):
         return apply(f"{of_two}_fields", [x, other], {})[0]
+    if type(other) is SymbolDimension:
+        raise NeedsData(_WHY_NO_DIMENSION)
     if isinstance(other, np.ndarray) and other.ndim == 0:
         other = other.item()
     if isinstance(other, (bool, numbers.Integral)):

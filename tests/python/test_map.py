@@ -1,4 +1,6 @@
 import dataclasses
+import math
+import operator
 import random
 import subprocess
 import sys
@@ -83,7 +85,113 @@ def test_symbols_show_dtype_and_shape():
         return s
 
     traced(hr.from_arrays(np.zeros((3, 4, 5), np.uint8)), look)
-    assert seen[0] == ("u8", (4, 5), 2)
+    assert seen[0] == (np.uint8, (4, 5), 2) and seen[0][0].kind == "u"
+
+
+UNEVEN = hr.from_arrays(hr.ragged([np.arange(n, dtype=np.uint8) for n in (3, 5, 4, 5, 7)]))
+ASKS_FOR_A_DIMENSION = [
+    lambda x: x.shape[0] == 5,
+    lambda x: operator.eq(5, x.shape[0]),
+    lambda x: x.shape[0] != 5,
+    lambda x: x.shape[0] < 5,
+    lambda x: x.shape[0] <= 5,
+    lambda x: operator.ge(5, x.shape[0]),
+    lambda x: x.shape[0] in (5, 6),
+    lambda x: x.shape[0] in {5, 6},
+    lambda x: 5 in x.shape,
+    lambda x: x.shape == (5,),
+    lambda x: x.shape != (5,),
+    lambda x: operator.eq((5,), x.shape),
+    lambda x: x.shape[:1] == (5,),
+    lambda x: hash(x.shape) == hash((5,)),
+    lambda x: {5: True}.get(x.shape[0], False),
+    lambda x: bool(x.shape[0]),
+    lambda x: (x.shape[0] or 0) == 5,
+    lambda x: (1 if x.shape[0] == 5 else 0) == 1,
+    lambda x: min(x.shape[0], 5) == 5,
+    lambda x: max(x.shape) == 5,
+    lambda x: sum(x.shape) == 5,
+    lambda x: np.prod(x.shape) == 5,
+    lambda x: np.equal(x.shape[0], 5),
+    lambda x: np.zeros(x.shape).size == 5,
+    lambda x: np.int64(5) == x.shape[0],
+    lambda x: x.shape[0] * x.shape[0] == 25,
+    lambda x: 10 - x.shape[0] == 5,
+    lambda x: -x.shape[0] == -5,
+    lambda x: divmod(x.shape[0], 5) == (1, 0),
+    lambda x: math.floor(x.shape[0]) == 5,
+    lambda x: len(range(x.shape[0])) == 5,
+    lambda x: float(x.shape[0]) == 5.0,
+    lambda x: f"{x.shape[0]}" == "5",
+    lambda x: complex(x.shape[0]).real == 5,
+    lambda x: x.shape[0].bit_length() == 2,
+    lambda x: isinstance(x.shape[0], str),
+    lambda x: all(n == 5 for n in x.shape),
+]
+
+
+@pytest.mark.parametrize("case", range(len(ASKS_FOR_A_DIMENSION)))
+def test_a_filter_by_a_dimension_that_differs_keeps_what_python_keeps(case):
+    function = ASKS_FOR_A_DIMENSION[case]
+    with pytest.warns(hr.PythonFunctionWarning, match=r"shape is known only when it runs \(ops.length\(x\)"):
+        kept = UNEVEN.filter(function)
+    assert [len(x) for x in kept] == [len(x) for x in UNEVEN if function(x)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.shape[0],
+        lambda x: x.shape,
+        lambda x: {"x": x, "size": x.shape[0]},
+        lambda x: x + x.shape[0],
+        lambda x: x.shape[0] * x,
+        lambda x: ops.one_hot(ops.length(x), depth=x.shape[0] + 1),
+        lambda x: ops.reshape(x, shape=[1, x.shape[0]]),
+        lambda x: ops.reshape(x, shape=(*x.shape, 1)),
+    ],
+)
+def test_a_dimension_that_differs_is_no_constant_of_the_graph(function):
+    with pytest.warns(hr.PythonFunctionWarning, match="shape is known only when it runs"):
+        mapped = UNEVEN.map(function)
+    assert str(list(mapped)) == str(list(UNEVEN.map(function, python=True)))
+
+
+def test_dimensions_that_are_known_are_numbers():
+    images = hr.from_arrays(hr.ragged([np.zeros((n, n + 1, 3), np.uint8) for n in (4, 6)]))
+
+    def look(image):
+        _, _, channels = image.shape
+        assert type(channels) is int and image.shape[2] == 3 and image.ndim == len(image.shape) == 3
+        assert image.shape[0] is not None and repr(image.shape) == "(?, ?, 3)"
+        return ops.resize(image, size=(8, channels))
+
+    assert traced(images, look)[1].shape == (8, 3, 3)
+    assert traced(hr.range(3), lambda x: x if x.shape == () else 0)[2] == 2
+
+
+def test_a_vectors_length_is_traced():
+    assert [len(x) for x in UNEVEN.filter(lambda x: ops.length(x) == 5)] == [5, 5]
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "float16", "float32", "float64"])
+def test_the_dtype_of_a_symbol_is_numpys(name):
+    def look(x):
+        assert x.dtype == name and x.dtype == np.dtype(name) and isinstance(x.dtype, np.dtype)
+        return x if np.issubdtype(x.dtype, np.floating) else ops.cast(x, dtype=x.dtype)
+
+    assert traced(hr.from_arrays(np.zeros(3, name)), look)[0].dtype == name
+
+
+def test_the_dtypes_of_texts_and_of_what_numpy_has_not():
+    def look(s):
+        assert s.text.dtype == str and s.text.dtype.kind == "U" and s.text.dtype != np.uint8
+        assert s.data.dtype == bytes and s.data.dtype.kind == "S" and s.data.dtype != str
+        assert s.brain.dtype == np.uint16 and repr(s.brain) == "<symbol bf16 ()>"
+        return s
+
+    samples = hr.from_arrays({"text": ["a", "b"], "data": [b"a", b"b"], "brain": np.zeros(2, np.float32)})
+    traced(samples.map(lambda s: {**s, "brain": ops.cast(s.brain, dtype="bf16")}), look)
 
 
 CONSTANTS = [1, -(2**63), 2**63 - 1, 1.0, 0.1, 1e300, True, False, np.int8(-3), np.uint8(200), np.uint64(7), np.float16(0.1),
