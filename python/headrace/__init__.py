@@ -11,7 +11,7 @@ for batch in train.torch():
 from typing import TYPE_CHECKING, NoReturn
 
 from . import ops
-from ._arguments import did_you_mean
+from ._arguments import verb_meant
 from ._core import BytesColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
@@ -115,8 +115,9 @@ __all__ = [
 if not TYPE_CHECKING:  # with it every name would have a type
 
     def __getattr__(name: str) -> NoReturn:
-        meant = "" if name.startswith("_") else did_you_mean(name, __all__)
-        raise AttributeError(f"module 'headrace' has no attribute {name!r}{meant}", name=name)
+        raise AttributeError(
+            f"module 'headrace' has no attribute {name!r}{verb_meant(name, __all__)}", name=name
+        )
 
 
 def __dir__() -> list[str]:

@@ -46,6 +46,21 @@ _OTHERS_NAMES = {
     "world_size": "shard(world=…)",
 }
 
+# What they call functions, verbs and properties, and what does the same here.
+_OTHERS_VERBS = {
+    "AUTOTUNE": "nothing: threads and reads under way are chosen, or options(workers=…, io=…)",
+    "as_numpy_iterator": "numpy(), or iterating over the dataset itself",
+    "bucket_by_sequence_length": "bucket_by_length(length, boundaries=…, batch_sizes=…)",
+    "cardinality": "len(dataset)",
+    "choose_from_datasets": "headrace.choose(datasets, choice)",
+    "element_spec": "schema",
+    "from_tensor_slices": "headrace.from_arrays(data)",
+    "ignore_errors": 'on_error("skip")',
+    "ragged_batch": "batch(size, ragged=True)",
+    "sample_from_datasets": "headrace.mix(datasets, weights=…)",
+    "with_options": "options(…)",
+}
+
 # What a number without a name may have meant, where it would be taken for something else.
 _BECAUSE = {
     "shuffle": "; there is no buffer size: the shuffle is global, and window= draws from a window in a stream",
@@ -124,6 +139,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'batch'?" when one of the known names is close, else nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def verb_meant(name: str, known: Iterable[str]) -> str:
+    """Return what to use for a verb or function that is not there, as a message goes on; nothing where nobody can tell."""
+    if name in _OTHERS_VERBS:
+        return f"; here it is {_OTHERS_VERBS[name]}"
+    return "" if name.startswith("_") else did_you_mean(name, known)
 
 
 def _meant(name: str, known: list[str]) -> str:

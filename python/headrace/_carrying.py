@@ -34,7 +34,8 @@ class CarryingVerbs(Verbs):
     ) -> Dataset:
         """Leave out the elements whose key is that of an earlier one of the epoch.
 
-        All keys of an epoch are held in memory; a resumed run reads the epoch's elements again for them.
+        Keys are the same when their bits are: 0.0 and -0.0 are two keys, and a NaN is equal to one of the same bits. All keys of an
+        epoch are held in memory; a resumed run reads the epoch's elements again for them.
 
         Args:
             key: A field or several, or a function from element to key, traced like `map`; all fields when not given.
@@ -55,9 +56,13 @@ class CarryingVerbs(Verbs):
             function: From (state, element) to (state, element). The state keeps its structure, dtypes and ranks.
             python: Run the function as Python without trying to trace it.
         """
+        return self._scanned("scan", initial, function, python=python)
+
+    def _scanned(self, verb: str, initial: Any, function: Callable[..., Any], *, python: bool) -> Dataset:
+        """Return what `scan` does for a verb, which messages name."""
         at, slot = users_line(), self._next_slot("scan")
         given, leaves, nest = _with_state(self._node, initial)
-        made, is_python = program(given, "scan", of_pair(function), at, python, slot)
+        made, is_python = program(given, verb, of_pair(function), at, python, slot)
         names, structure = _new_element(made, nest)
         node = _core.scan(self._node, made, leaves, names, structure, at)
         return self._then(node, *([(slot, function)] if is_python else []))
@@ -74,6 +79,8 @@ class CarryingVerbs(Verbs):
         Returns:
             The last state, with NumPy arrays and scalars, bytes and str at the leaves.
         """
+        if not callable(function):
+            raise TypeError(f"reduce: wants a function, got {function!r}")
 
         @functools.wraps(function)
         def step(state: Any, element: Any, **rng: Any) -> tuple[Any, Any]:
@@ -83,7 +90,7 @@ class CarryingVerbs(Verbs):
         names, values, nest = flatten(initial, is_function_leaf)
         result = packer(nest)([to_leaf(value, name) for name, value in zip(names, values, strict=True)])
         try:
-            states = self.scan(initial, step, python=python)
+            states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace("scan: ", "reduce: ", 1)) from error.__cause__
         for state in states:

@@ -37,6 +37,10 @@ def to_leaf(value: Any, name: str) -> Any:
         return bytes(value)
     if isinstance(value, str):
         return str.__str__(value)  # of a subclass, as NumPy's, its text
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"wants arrays of all their values, got a masked array in field {name!r}; give .filled(…), or data and mask as two fields"
+        )
     array = np.asarray(value)
     if array.dtype.kind in "SU" and array.ndim == 0:
         return array.item()

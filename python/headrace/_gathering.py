@@ -88,6 +88,11 @@ class GatheringVerbs(Verbs):
         )
         made, bound, at = self._program(verb, function, python)
         ragged = flag(verb, "ragged", ragged)
+        if isinstance(batch_sizes, Sequence) and len(batch_sizes) != len(boundaries) + 1:
+            raise ValueError(
+                f"{verb}: wants a batch size for each of the {len(boundaries) + 1} groups, or one number for all, "
+                f"got a list of {len(batch_sizes)}"
+            )
         node = _core.group_by(
             self._node,
             made,

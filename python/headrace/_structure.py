@@ -17,7 +17,7 @@ from ._arguments import did_you_mean
 class Fields(dict[str, Any]):
     """The fields of a sample: a dict whose items are attributes too."""
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: object) -> Any:
         raise KeyError(self._without(name))
 
     def __getattr__(self, name: str) -> Any:
@@ -25,7 +25,9 @@ class Fields(dict[str, Any]):
             raise AttributeError(self._without(name))
         return self[name]
 
-    def _without(self, name: str) -> str:
+    def _without(self, name: object) -> str:
+        if not isinstance(name, str):
+            return f"the sample is a dict with the fields {', '.join(self) or 'none'}; wants one of their names, got {name!r}"
         made_by = {"id": "; with_ids() adds it", "valid": "; with_validity() adds it"}.get(name, "")
         known = f"it has {', '.join(self) or 'none'}"
         return f"the sample has no field {name!r}; {known}{made_by or did_you_mean(name, self)}"

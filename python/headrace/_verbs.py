@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._function import label_of, wants_generator
 from ._line import users_line
 from ._mapping import Where, elements_of, program
 from ._slots import Bound, names_of
@@ -24,6 +26,22 @@ def field_of(element: Any, name: str) -> Any:
     for step in name.split("/"):
         element = element[int(step)] if isinstance(element, tuple) else element[step]
     return element
+
+
+def _check_takes_one(verb: str, function: Callable[..., Any], structure: str) -> None:
+    """Raise a TypeError that says how to take an element apart, when the function cannot be called with one argument."""
+    try:  # not what a wrapper wraps: it may take one argument for a function of several
+        own = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return
+    try:
+        own.bind(None, **({"rng": None} if wants_generator(function) else {}))
+    except TypeError as error:
+        what, apart = {"[": (", a tuple", "*s"), "{": (", a dict", "**s")}.get(structure[0], ("", ""))
+        hint = f"; write lambda s: f({apart})" if apart and "missing" in str(error) else ""
+        raise TypeError(
+            f"{verb}: {label_of(function)} gets one argument, the element{what}: {error}{hint}"
+        ) from None
 
 
 class Verbs:
@@ -46,6 +64,7 @@ class Verbs:
         """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
         if not callable(function):
             raise TypeError(f"{verb}: wants a function, got {function!r}")
+        _check_takes_one(verb, function, self._node.schema[2])
         at, slot = users_line(), self._next_slot(verb)
         made, is_python = program(elements_of(self._node), verb, function, at, python, slot)
         return made, [(slot, function)] if is_python else [], at

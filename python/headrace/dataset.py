@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from . import _core
-from ._arguments import did_you_mean, flag, names_checked, text, whole_number
+from ._arguments import flag, names_checked, text, verb_meant, whole_number
 from ._carrying import CarryingVerbs
 from ._function import code_version
 from ._gathering import GatheringVerbs
@@ -61,8 +61,9 @@ class Dataset(CarryingVerbs, GatheringVerbs):
 
         def __getattr__(self, name: str) -> NoReturn:
             known = [verb for verb in dir(Dataset) if not verb.startswith("_")]
-            meant = "" if name.startswith("_") else did_you_mean(name, known)
-            raise AttributeError(f"a dataset has no verb {name!r}{meant}", name=name, obj=None)
+            raise AttributeError(
+                f"a dataset has no verb {name!r}{verb_meant(name, known)}", name=name, obj=None
+            )
 
     # ---- verbs on samples
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _core
-from ._arguments import names_checked, text, whole_number
+from ._arguments import did_you_mean, names_checked, text, whole_number
 from ._line import users_line
 from ._structure import flatten
-from .dataset import Dataset
+from ._verbs import field_of
+from .dataset import Dataset, FieldSpec
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -133,8 +134,27 @@ def beside(
 def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
     if dataset._node.sharded:
         raise ValueError(f"{verb}: wants the field of all elements, got those of a shard; put shard after it")
-    values = dataset.map(lambda element: element[field])
+    names, _, _ = dataset._node.schema
+    if not any(name == field or name.startswith(f"{field}/") for name in names):
+        raise KeyError(
+            f"{verb}: no field {field!r}; there are {', '.join(names)}{did_you_mean(field, names)}"
+        )
+    values = dataset.map(lambda element: field_of(element, field))
+    spec = values.schema
+    if not isinstance(spec, FieldSpec) or len(spec.shape) > (spec.dtype in {"bytes", "str"}):
+        raise ValueError(
+            f"{verb}: wants one number or text of each element, got field {field!r} of {_described(values)}; "
+            "map() can make one of it"
+        )
     return np.asarray([value for batch in values.batch(4096) for value in batch])
+
+
+def _described(dataset: Dataset) -> str:
+    names, specs, structure = dataset._node.schema
+    if structure != "0":
+        return f"several ({', '.join(names)})"
+    dtype, shape = specs[0]
+    return f"{dtype} ({', '.join('?' if dim is None else str(dim) for dim in shape)})"
 
 
 def _numbers(slot: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:

@@ -317,8 +317,8 @@ def _column(column: Any, name: str) -> Any:
         return list(column)
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
-    array = np.asarray(column)
-    if array.dtype.kind in "SUO" and array.ndim == 1:
+    array = np.asanyarray(column)
+    if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
         return array.tolist()
     return to_leaf(array if column is not None else None, name)
 

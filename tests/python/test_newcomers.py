@@ -1,5 +1,6 @@
 """What people try first, and what they should be told."""
 
+import functools
 import json
 import re
 import sys
@@ -444,6 +445,14 @@ def test_none_is_named_by_its_field(call: Callable[[], Any], words: str) -> None
         (lambda: PAIRS.map(lambda s: s["labell"]), "no field 'labell'; it has image, label; did you mean 'label'?"),
         (lambda: PAIRS.bacth, "a dataset has no verb 'bacth'; did you mean 'batch'?"),
         (lambda: PAIRS._bacth, "a dataset has no verb '_bacth'"),
+        (lambda: PAIRS.map(lambda s: s[0]), "the sample is a dict with the fields image, label; wants one of their names, got 0"),
+        (lambda: hr.from_tensor_slices, "no attribute 'from_tensor_slices'; here it is headrace.from_arrays(data)"),
+        (lambda: hr.AUTOTUNE, "no attribute 'AUTOTUNE'; here it is nothing: threads and reads under way are chosen"),
+        (lambda: hr.sample_from_datasets, "here it is headrace.mix(datasets, weights=…)"),
+        (lambda: hr.choose_from_datasets, "here it is headrace.choose(datasets, choice)"),
+        (lambda: RANGE.cardinality, "no verb 'cardinality'; here it is len(dataset)"),
+        (lambda: RANGE.element_spec, "no verb 'element_spec'; here it is schema"),
+        (lambda: RANGE.as_numpy_iterator, "no verb 'as_numpy_iterator'; here it is numpy()"),
         (lambda: ops.decode_imge, "no operator 'decode_imge'; did you mean 'decode_image'?"),
         (lambda: ops.zzz, "there is no operator 'zzz'"),
         (lambda: hr.form_arrays, "no attribute 'form_arrays'; did you mean 'from_arrays'?"),
@@ -453,6 +462,107 @@ def test_none_is_named_by_its_field(call: Callable[[], Any], words: str) -> None
 def test_what_was_meant(call: Callable[[], Any], words: str) -> None:
     with pytest.raises((AttributeError, KeyError, ValueError), match=re.escape(words)):
         call()
+
+
+TOKENS = hr.from_arrays({"id": np.arange(3), "tok": hr.ragged([np.arange(n) for n in (1, 2, 3)])})
+TUPLES = hr.from_arrays((np.array([2, 1, 3]), np.arange(3)))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: TUPLES.map(lambda a, b: a), r"map: .*gets one argument, the element, a tuple: missing .*'b'; write lambda s: f\(\*s\)$"),
+        (lambda: TUPLES.filter(lambda a, b: a, python=True), r"filter: .*'b'; write lambda s: f\(\*s\)$"),
+        (lambda: TOKENS.map(lambda id, tok: tok), r"map: .*the element, a dict: .*'tok'; write lambda s: f\(\*\*s\)$"),
+        (lambda: RANGE.map(lambda a, b: a), "map: .*gets one argument, the element: missing .*'b'$"),
+        (lambda: RANGE.map(lambda: 1), "map: .*gets one argument, the element: too many positional arguments$"),
+        (lambda: RANGE.reduce(0, 3), "reduce: wants a function, got 3"),
+    ],
+)  # fmt: skip
+def test_a_function_gets_one_argument(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_a_wrapper_may_take_one_argument_for_a_function_of_two() -> None:
+    def add(a: Any, b: Any) -> Any:
+        return a + b
+
+    @functools.wraps(add)
+    def starred(pair: Any) -> Any:
+        return add(*pair)
+
+    assert list(TUPLES.map(starred)) == [2, 2, 5]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: TOKENS.sort_by("tok"), "sort_by: wants one number or text of each element, got field 'tok' of i64 (?)"),
+        (lambda: TOKENS.sample("tok"), "sample: wants one number or text of each element, got field 'tok' of i64 (?)"),
+        (lambda: TOKENS.map(lambda s: {"a": {"b": s.id}}).sort_by("a"), "sort_by: wants one number or text of each element, got field 'a' of several"),
+        (lambda: TOKENS.sort_by("idd"), "sort_by: no field 'idd'; there are id, tok; did you mean 'id'?"),
+        (lambda: RANGE.sort_by("id"), "sort_by: no field 'id'; there are value"),
+    ],
+)  # fmt: skip
+def test_a_key_is_one_number_or_text(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises((KeyError, ValueError), match=re.escape(words)):
+        call()
+
+
+def test_a_key_is_named_by_its_path() -> None:
+    assert [int(first) for first, _ in TUPLES.sort_by("0")] == [1, 2, 3]
+    nested = TUPLES.map(lambda s: {"a": {"b": s[0]}})
+    assert [int(element["a"]["b"]) for element in nested.sort_by("a/b", descending=True)] == [3, 2, 1]
+    assert [int(element) for element in hr.range(3).sort_by("value", descending=True)] == [2, 1, 0]
+
+
+def test_reduce_is_named_in_what_it_says() -> None:
+    with pytest.warns(hr.PythonFunctionWarning, match=r"^reduce at test_newcomers.py:\d+: "):
+        assert RANGE.reduce(0, lambda state, x: state + int(x)) == sum(range(len(RANGE)))
+
+    def breaks(state: Any, x: Any) -> Any:
+        return state if x != 3 else 1 // int(x - 3)
+
+    with pytest.raises(hr.HeadraceError, match=r"sample 3 \(reduce at test_newcomers.py:\d+\)"):
+        RANGE.reduce(0, breaks, python=True)
+
+
+@pytest.mark.parametrize("sizes", [[2], (2, 3, 4)])
+def test_batch_sizes_are_as_many_as_buckets(sizes: Any) -> None:
+    words = f"wants a batch size for each of the 2 groups, or one number for all, got a list of {len(sizes)}"
+    with pytest.raises(ValueError, match=words):
+        TOKENS.bucket_by_length("tok", boundaries=[10], batch_sizes=sizes)
+
+
+MASKED = np.ma.MaskedArray([1, 2, 3], [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hr.from_arrays({"a": MASKED}),
+        lambda: hr.from_arrays({"a": np.ma.MaskedArray(["x", "y"], [0, 1])}),
+        lambda: hr.from_list([{"a": MASKED}]),
+        lambda: RANGE.map(lambda x: {"a": MASKED}, python=True),
+    ],
+)
+def test_masked_arrays_are_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(TypeError, match=r"got a masked array in field 'a'; give .filled"):
+        call()
+
+
+def test_keys_of_unique_are_their_bits() -> None:
+    found = list(hr.from_arrays(np.array([0.0, -0.0, 0.0, np.nan, np.nan])).unique())
+    assert str(found) == "[np.float64(0.0), np.float64(-0.0), np.float64(nan)]"
+
+
+@pytest.mark.parametrize("text", ['{"a.jpg": 3,\n "b.jpg": 4}\n', '["a.jpg", "b.jpg"]'])
+def test_json_is_no_list_of_files(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "labels.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"wants a line for each image, got JSON; read_json_map\(\) reads"):
+        hr.read_file_list(path)
 
 
 def test_a_module_shows_what_it_is_for() -> None:

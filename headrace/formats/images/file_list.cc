@@ -35,6 +35,15 @@ Result<Line> parse_line(std::string_view text) {
   return Line{name, line.number, true};
 }
 
+// A whole JSON object or array, told by its two ends: as a list it would be a file with a strange name.
+bool looks_like_json(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return false;
+  const char last = text[text.find_last_not_of(blanks)];
+  return (text[first] == '{' && last == '}') || (text[first] == '[' && last == ']');
+}
+
 bool has_ending(std::string_view name) {
   return name.find('.', name.rfind('/') + 1) != std::string_view::npos;
 }
@@ -72,10 +81,13 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
   if (numbers != "auto" && numbers != "label" && numbers != "index")
     return invalid("numbers wants \"auto\", \"label\" or \"index\", got '" + numbers + "'");
   if (ending.find('\0') != std::string::npos) return invalid("extension wants no NUL byte");
+  const std::string_view text{reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+  if (looks_like_json(text))
+    return invalid(
+        "wants a line for each image, got JSON; read_json_map() reads an object from path to label");
   ImageFiles out;
   HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
-  HEADRACE_ASSIGN(FileList list,
-                  parse_file_list({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
+  HEADRACE_ASSIGN(FileList list, parse_file_list(text));
   out.names = std::move(list.names);
   if (numbers == "index" || (numbers == "auto" && list.counts_lines))
     label_by_parent(out);
