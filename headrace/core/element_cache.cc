@@ -1,6 +1,7 @@
 #include "headrace/core/element_cache.h"
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -71,9 +72,11 @@ class ElementTable {
     return true;
   }
   size_t size() const { return size_; }
+  // That one more element takes beside its own bytes.
+  size_t bytes_for(const CacheKey& key) const { return pages_.contains(page_of(key)) ? 0 : sizeof(Page); }
 
  private:
-  static constexpr uint64_t kPage = 64;
+  static constexpr uint64_t kPage = 16;
   using Page = std::array<std::optional<std::vector<Tensor>>, kPage>;
   static CacheKey page_of(const CacheKey& key) { return {key.leaf, key.index / kPage}; }
 
@@ -101,9 +104,10 @@ class MemoryCache final : public ElementCache {
     std::copy(packed.begin(), packed.end(), block->mutable_data());
     std::vector<Tensor> kept;
     HEADRACE_TRY(unpack_fields(std::move(block), kept));
+    const size_t size = packed.size() + place_for(key);
     size_t wanted = 0;
-    if (!room_->take(packed.size(), most_, wanted)) return too_many(packed.size(), wanted);
-    if (!add(key, std::move(kept), packed.size())) room_->give_back(packed.size());
+    if (!room_->take(size, most_, wanted)) return too_many(size, wanted);
+    if (!add(key, std::move(kept), size)) room_->give_back(size);
     return {};
   }
 
@@ -123,6 +127,27 @@ class MemoryCache final : public ElementCache {
     const std::vector<Tensor>* found = elements_.find(key);
     if (found) fields = *found;
     return found;
+  }
+
+  bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) override {
+    if (indices.empty()) return true;
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const std::vector<Tensor>* fields = elements_.find({leaf, indices[i]});
+      if (!fields || fields->size() != out.size()) return false;
+      for (size_t f = 0; f < out.size(); ++f) {
+        const View from = (*fields)[f].view();
+        const size_t bytes = out[f].size_bytes() / indices.size();
+        if (!((*fields)[f].shape == out[f].shape.without_front()) || from.dtype != out[f].dtype) return false;
+        std::memcpy(out[f].data + i * bytes, from.data, bytes);
+      }
+    }
+    return true;
+  }
+
+  size_t place_for(const CacheKey& key) {
+    std::lock_guard lock(mutex_);
+    return elements_.bytes_for(key);
   }
 
   // False when another thread was faster.

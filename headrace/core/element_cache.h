@@ -39,6 +39,13 @@ class ElementCache {
     (is_there ? hits_ : misses_).fetch_add(1, std::memory_order_relaxed);
     return is_there;
   }
+  // Those of several elements of a leaf, each field's one after the other in its place in `out`; false, and
+  // `out` is anything, unless all are there and have these dtypes and shapes.
+  bool gather(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
+    const bool are_there = find_all(leaf, indices, out);
+    if (are_there) hits_.fetch_add(indices.size(), std::memory_order_relaxed);
+    return are_there;
+  }
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }  // of get()
   uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
   // Keep a copy. An error when there is no room and there must be.
@@ -49,6 +56,10 @@ class ElementCache {
 
  private:
   virtual bool find(const CacheKey& key, std::vector<Tensor>& fields) = 0;
+  virtual bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
+    (void)leaf, (void)indices, (void)out;
+    return false;
+  }
   std::atomic<uint64_t> hits_ = 0, misses_ = 0;
 };
 

@@ -34,9 +34,6 @@ Status Body::finish(Ticket& ticket, Evaluator&) const {
   return {};
 }
 
-// A window of samples that each hold all that were made with them would hold several times its bytes.
-size_t Body::most_together() const { return is_held ? 128 : 4096; }
-
 void Body::allow_together() {
   const auto* unbatch = chain.empty() ? nullptr : std::get_if<UnbatchLink>(&chain[0]);
   if (!unbatch) return;
@@ -45,7 +42,7 @@ void Body::allow_together() {
     if (is_text(spec.dtype) || spec.shape.rank() == 0) return;
     spec.shape = spec.shape.without_front();
   }
-  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together());
+  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together);
 }
 
 bool Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const {
@@ -135,7 +132,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
   }
   for (int64_t row = 0; row < rows; ++row) {
     Sample child{sample.id, sample.shown_id, {}, nullptr};
-    child.id.child = sample.id.child << 16 | (static_cast<uint32_t>(row) + 1);
+    child.id.child = child_number(sample.id.child, row);
     for (size_t f = 0; f < sample.fields.size(); ++f) {
       const Tensor& field = sample.fields[f];
       if (!has_rows(f))

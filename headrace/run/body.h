@@ -6,7 +6,6 @@
 // for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
 // different parts.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,10 +53,22 @@ class Body {
   std::vector<Link> chain;
   bool keep_failures =
       false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
-  bool is_held = false;  // somebody holds many of its samples, each for a time of its own
+  // Bytes of a sample that may go through it together with others. Somebody above may hold samples, each for
+  // a time of its own, and with each all that were made with it.
+  size_t most_together = 4096;
 
  protected:
-  using Where = std::function<std::string()>;
+  // Puts into words where a sample comes from; refers to the function that does.
+  class Where {
+   public:
+    template <class F> Where(const F& words)
+        : words_(&words), call_([](const void* f) { return std::string((*static_cast<const F*>(f))()); }) {}
+    std::string operator()() const { return call_(words_); }
+
+   private:
+    const void* words_;
+    std::string (*call_)(const void*);
+  };
   // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages,
   // and is asked when there is one.
   Status follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
@@ -70,7 +81,6 @@ class Body {
                      const Where& where, std::vector<Sample>& out) const;
   // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
   bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
-  size_t most_together() const;  // bytes of a sample
 
  private:
   std::unique_ptr<const Together> together_;  // for the rows of an unbatch that stands first
@@ -134,6 +144,7 @@ class LevelBody final : public Body {
   bool gather(const Level& level, const Part& part, std::span<const MutView> slots) const;
   bool gather_incoming(const Level& level, const Schema& schema, const Part& part,
                        std::span<const MutView> slots) const;
+  bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
   bool run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,

@@ -1,6 +1,7 @@
 #include "headrace/run/executor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace headrace {
 
@@ -17,6 +18,21 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
     : root_(std::move(root)), pool_(std::move(pool)), ring_(ring), flexible_(flexible) {
   root_->stages(stages_);
 }
+
+namespace {
+
+// Fields in memory of their own. Where there is no room they stay where they are: the consumer must go on.
+void separate(Sample& sample, Pool& pool) {
+  for (Tensor& field : sample.fields) {
+    const View view = field.view();
+    MutableBufferPtr own = pool.take(std::max<size_t>(view.size_bytes(), 1), Use::slot);
+    if (!own) continue;
+    std::memcpy(own->mutable_data(), view.data, view.size_bytes());
+    field.buffer = std::move(own), field.offset = 0;
+  }
+}
+
+}  // namespace
 
 void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
@@ -62,7 +78,8 @@ void Executor::pump() {
   while (again) {
     again = starved_ = false;
     for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
-      if (hungry_ && hungry_->stage == *it) continue;  // what it would take is what the hungry part waits for
+      // What it and those before it would take is what the hungry part waits for.
+      if (hungry_ && hungry_->stage == *it) break;
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
@@ -195,7 +212,7 @@ bool Executor::answer_hunger(Work& work) {
     Stage* giving = root_->giving();  // no other stage is drained by the consumer itself
     awaits_consumer_ = giving && giving->has_output();
     bool others = !work.stage->is_front(*work.ticket);
-    bool downstream = false, paused = false;
+    bool downstream = false, paused = false, freed = false;
     if (!is_waited_for(*work.stage)) {
       tight_ = paused = true;
       work.stage->drop_younger(nullptr);
@@ -210,10 +227,10 @@ bool Executor::answer_hunger(Work& work) {
       else if (downstream)
         others = others || stage->has_runnable() || stage->has_output();
       else
-        others = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || others;
+        freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
     }
-    if (!awaits_consumer_ && !others && !paused) return false;
-    retry = awaits_consumer_ || paused;
+    if (!awaits_consumer_ && !others && !paused && !freed) return false;
+    retry = awaits_consumer_ || paused || freed;
   }
   work.result = {};
   work.stage->give_back(work);
@@ -245,6 +262,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
       return Pull::error;
     }
     out = std::move(item.samples[0]);
+    if (!item.is_alone) separate(out, *pool_);
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();

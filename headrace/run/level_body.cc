@@ -96,7 +96,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   }
   const uint64_t bookkeeping = saturating_mul(ticket.num_rows, sizeof(Position) + sizeof(Part) / grain);
   if (bookkeeping > pool.ledger().budget)
-    return over_budget(bookkeeping, pool, "batch: the bookkeeping of its rows");
+    return over_budget(bookkeeping, pool,
+                       ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
   if (!ticket.batch && together_) grain = std::max<size_t>(1, ticket.num_rows);
   if (!ticket.batch) ticket.row_outputs.resize(together_ ? 0 : ticket.num_rows);
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
@@ -208,10 +209,11 @@ void LevelBody::allow_together() {
   if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
   for (const auto& input : leaf.zipped)
     if (!is_plain(*input)) return;
-  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together());
-  constexpr uint64_t kBytes = 64 << 10;  // of a ticket, to stay in the caches
+  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together);
+  constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
   if (together_)
-    block_ = std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, 1024);
+    block_ =
+        std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
 }
 
 bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const {
@@ -247,7 +249,9 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     if (run_together(ticket, part, evaluator)) return {};
     ticket.row_outputs.resize(ticket.num_rows);
   }
-  if (ticket.batch && gather(*ticket.batch->rows, part, ticket.slots)) return {};
+  if (ticket.batch && (gather(*ticket.batch->rows, part, ticket.slots) ||
+                       gather_cached(*ticket.batch->rows, part, ticket.slots)))
+    return {};
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   const std::shared_ptr<const void> held = hold(level, part);
   const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;

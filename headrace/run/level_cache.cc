@@ -38,6 +38,23 @@ Result<std::vector<Tensor>> LevelBody::incoming_fields(const LeafPlan& leaf, con
   return zipped_fields(leaf, first, evaluator);
 }
 
+// Rows that a cache has as they go into the batch.
+bool LevelBody::gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const {
+  if (level.leaves.size() != 1) return false;
+  const LeafPlan& leaf = level.leaves[0];
+  if (leaf.caches.empty() || leaf.caches.back().covered != leaf.programs.size()) return false;
+  std::vector<MutView> places;
+  for (size_t f = 0; f < slots.size(); ++f) {
+    const TensorSpec& row = level.schema.specs[f];
+    if (!slots[f].data || !row.is_static()) return false;
+    places.push_back({row.dtype, row.shape.with_front(static_cast<int64_t>(part.count)),
+                      slots[f].data + part.first * row.size_bytes()});
+  }
+  std::vector<uint64_t> indices;
+  for (const Position& at : part.at) indices.push_back(at.index);
+  return leaf.caches.back().elements->gather(leaf.caches.back().leaf, indices, places);
+}
+
 Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                              std::span<const MutView> slots, std::span<Tensor> out,
                              const Identity& who) const {

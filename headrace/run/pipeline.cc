@@ -19,6 +19,7 @@ namespace {
 // Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when
 // each is a file. More of them where more reads are wanted in flight.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
+constexpr size_t kHeldInWindow = 16;
 
 template <class F> void each_call(const Node& node, const F& f) {
   for (const NodePtr& input : node.inputs) each_call(*input, f);
@@ -131,7 +132,7 @@ class Lowering {
       : pipeline_(pipeline),
         ordered_(ordered),
         fetcher_(std::move(fetcher)),
-        read_block_(std::max(read_block, kReadBlock)) {}
+        read_block_(ordered ? std::max(read_block, kReadBlock) : kReadBlock) {}
 
   Result<StreamPtr> stream(const Node& node) {
     if (node.indexed) return level(node);
@@ -142,7 +143,7 @@ class Lowering {
   using Made = Result<StreamPtr>;
 
   StreamPtr stage(StreamPtr feeder, std::unique_ptr<Body> body) {
-    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body), ordered_);
+    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body));
     stage_ = made.get();
     return made;
   }
@@ -225,7 +226,7 @@ class Lowering {
   }
   Made lower(const Node& node, const GroupBy& group) {
     HEADRACE_ASSIGN(StreamPtr child, keyed(node, group.program));
-    note_held(*child);
+    note_held(*child, 0);
     return stage(group_by_stream(std::move(child), group),
                  std::make_unique<GroupBody>(group.batch, node.input()->schema));
   }
@@ -246,14 +247,16 @@ class Lowering {
     const std::string at = node.made_at.empty() ? "" : " (from_generator at " + node.made_at + ")";
     return in_turn(generate_feeder(), std::make_unique<GenerateBody>(generate, at));
   }
-  // A verb above holds samples of it, and hands them out in an order of its own.
-  static void note_held(Stream& stream) {
+  // A verb above holds samples of it: those small enough that what else lies with them is about what a sample
+  // costs alone.
+  static void note_held(Stream& stream, size_t most_together) {
     std::vector<Stage*> below;
     stream.stages(below);
-    for (Stage* stage : below) stage->body().is_held = true;
+    for (Stage* stage : below)
+      stage->body().most_together = std::min(stage->body().most_together, most_together);
   }
   Made in_turn(StreamPtr feeder, std::unique_ptr<Body> body) {
-    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body), true);
+    auto made = std::make_unique<Stage>(std::move(feeder), std::move(body));
     stage_ = nullptr, pipeline_.level = nullptr;
     return made;
   }
@@ -267,7 +270,7 @@ class Lowering {
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
     return verb(node, [&](StreamPtr c) {
-      note_held(*c);
+      note_held(*c, kHeldInWindow);
       return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window);
     });
   }
@@ -448,10 +451,15 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
         "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
         "steps; give shard(..., steps=)");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
+  // What stands above is made of what comes, one after the other: only the last stage may give what is ready.
+  // Its state counts outputs of tickets, whose size is then always the same.
+  Stage* const unordered = ordered ? nullptr : out.root->outermost();
+  if (unordered) unordered->give_what_is_ready();
   if (!rewrites_off.contains("all") && !rewrites_off.contains("hoist_over_batch")) {
     std::vector<Stage*> stages;
     out.root->stages(stages);
-    for (Stage* stage : stages) stage->body().allow_together();
+    for (Stage* stage : stages)
+      if (stage != unordered) stage->body().allow_together();
   }
   if (out.shard && out.shard->steps) {
     out.root = steps_stream(std::move(out.root), *out.shard->steps);

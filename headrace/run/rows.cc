@@ -3,9 +3,9 @@
 namespace headrace {
 
 void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out) {
-  uint32_t child = name.id.child << 16;
+  const uint32_t parent = name.id.child;
   for (int64_t row = 0; row < rows; ++row) {
-    name.id.child = ++child;
+    name.id.child = child_number(parent, row);
     out.push_back(name);
   }
 }

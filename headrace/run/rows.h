@@ -13,6 +13,10 @@ struct SampleName {
   uint64_t shown_id = 0;
 };
 
+// SampleId::child of a row of a sample that is itself the child `parent`, or 0.
+inline uint32_t child_number(uint32_t parent, int64_t row) {
+  return parent << 16 | (static_cast<uint32_t>(row) + 1);
+}
 // Of the rows of one sample, in order.
 void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out);
 

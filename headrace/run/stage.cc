@@ -167,6 +167,7 @@ bool Stage::leave_out(std::span<const Gap> outputs) {
   const bool begun = std::ranges::any_of(resumed_, [](const auto& one) { return one.second > 0; });
   leaves_out_ =
       ordered_ && !begun && body_->takes_positions() && body_->chain.empty() && feeder_->leave_out(outputs);
+  if (leaves_out_) after_.assign(1, 0), feeder_->save(after_);  // it stands behind what it left out first
   return leaves_out_;
 }
 

@@ -26,8 +26,9 @@ struct Work {
 
 class Stage final : public Stream {
  public:
-  Stage(StreamPtr feeder, std::unique_ptr<Body> body, bool ordered)
-      : feeder_(std::move(feeder)), body_(std::move(body)), ordered_(ordered) {}
+  Stage(StreamPtr feeder, std::unique_ptr<Body> body) : feeder_(std::move(feeder)), body_(std::move(body)) {}
+  // Not in order. Before the first ticket; REQUIRES: nobody above counts on the order.
+  void give_what_is_ready() { ordered_ = false; }
 
   // Stream.
   Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
@@ -39,6 +40,7 @@ class Stage final : public Stream {
   void open_stages(std::vector<Stage*>& out) override;
   bool leave_out(std::span<const Gap> outputs) override;
   Stage* giving() override { return this; }
+  Stage* outermost() override { return this; }
   Stage* feeding() const { return feeder_->giving(); }  // the one it waits for next; null: none
   bool has_taken_all() const override { return ended_; }
 
@@ -94,7 +96,7 @@ class Stage final : public Stream {
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
-  bool ordered_;
+  bool ordered_ = true;
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;

@@ -71,6 +71,8 @@ class TakeStream final : public OneChild {
     child_->restore(cursor);
   }
 
+  Stage* outermost() override { return child_->outermost(); }
+
  private:
   uint64_t count_, taken_ = 0;
 };
@@ -95,6 +97,8 @@ class SkipStream final : public OneChild {
     if (skipped_ > count_) cursor.refuse();
     child_->restore(cursor);
   }
+
+  Stage* outermost() override { return child_->outermost(); }
 
  private:
   uint64_t count_, skipped_ = 0;
@@ -127,6 +131,8 @@ class RepeatStream final : public OneChild {
     empty_ = cursor.next() != 0;
     child_->restore(cursor);
   }
+
+  Stage* outermost() override { return child_->outermost(); }
 
  private:
   void begin(uint64_t pass) {
@@ -299,6 +305,8 @@ class StepsStream final : public OneChild {
     child_->start(epoch_, occurrence_ + round_);
     child_->restore(cursor);
   }
+
+  Stage* outermost() override { return child_->outermost(); }
 
  private:
   uint64_t steps_, given_ = 0, epoch_ = 0;

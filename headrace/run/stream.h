@@ -59,7 +59,9 @@ class Stream {
   virtual void stages(std::vector<Stage*>& out) = 0;
   // Those of them that may take in work now.
   virtual void open_stages(std::vector<Stage*>& out) { stages(out); }
-  virtual Stage* giving() { return nullptr; }           // the stage whose results come next; null: none
+  virtual Stage* giving() { return nullptr; }  // the stage whose results come next; null: none
+  // The last stage, where nothing above it does more than count; null: there is none.
+  virtual Stage* outermost() { return nullptr; }
   virtual bool has_taken_all() const { return false; }  // nothing is left to take in
 
  protected:

@@ -18,7 +18,7 @@ class TakeWhileStream final : public OneChild {
     if (!out.ranges.empty()) return cut(out);
     Sample& sample = out.samples[0];
     if (sample.failure) return pulled;  // on_error("skip") further on answers it
-    ended_ = !*sample.fields.back().view().as<bool>();
+    ended_ = *sample.fields.back().view().as<uint8_t>() == 0;
     sample.fields.pop_back();
     return ended_ ? Pull::end : Pull::item;
   }
@@ -37,12 +37,12 @@ class TakeWhileStream final : public OneChild {
   Pull cut(Item& out) {
     uint64_t kept = 0;
     for (RowRange& range : out.ranges) {
-      const bool* go_on = range.rows->columns.back().view().as<bool>() + range.first;
-      const auto count = static_cast<size_t>(std::find(go_on, go_on + range.count, false) - go_on);
-      ended_ = ended_ || count < range.count;
+      const uint8_t* go_on = range.rows->columns.back().view().as<uint8_t>() + range.first;
+      const auto passed = static_cast<size_t>(std::find(go_on, go_on + range.count, 0) - go_on);
+      const size_t count = ended_ ? 0 : passed;
+      ended_ = ended_ || passed < range.count;
       range = {narrow_.of(range.rows, 1), range.first, count};
       kept += count;
-      if (ended_) break;
     }
     std::erase_if(out.ranges, [](const RowRange& range) { return range.count == 0; });
     return kept > 0 ? Pull::item : Pull::end;

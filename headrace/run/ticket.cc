@@ -13,11 +13,13 @@ size_t Item::num_samples() const {
 
 void Item::append(Item&& other) {
   if (!samples.empty() || !other.samples.empty()) part(), other.part();
+  is_alone = is_alone && other.is_alone;
   std::ranges::move(other.samples, std::back_inserter(samples));
   std::ranges::move(other.ranges, std::back_inserter(ranges));
 }
 
 void Item::part() {
+  if (!ranges.empty()) is_alone = false;
   for (const RowRange& range : ranges)
     for (size_t i = 0; i < range.count; ++i) samples.push_back(range.rows->sample(range.first + i));
   ranges.clear();

@@ -26,6 +26,7 @@ struct Item {
   uint64_t handed_out = 0;       //   whose first outputs were handed out before states were merged
   std::vector<Sample> samples;   // samples of the stage before: one, or the rows of a batch,
   std::vector<RowRange> ranges;  // or all of these instead
+  bool is_alone = true;          // no bytes of the samples lie beside those of others
   std::shared_ptr<void> turn;    // of a body that takes its items one by one: what it goes on from
 
   size_t num_samples() const;

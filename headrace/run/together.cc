@@ -45,7 +45,7 @@ void unbatch(int64_t rows, Rows& all, std::vector<uint64_t>& ends) {
 }
 
 // The rows whose byte in `keep` is not zero.
-Result<Tensor> kept_rows(const Tensor& column, std::span<const bool> keep, size_t count,
+Result<Tensor> kept_rows(const Tensor& column, std::span<const uint8_t> keep, size_t count,
                          Evaluator& evaluator) {
   const Shape row = column.shape.without_front();
   const size_t stride = row.size_bytes(column.dtype);
@@ -71,8 +71,9 @@ Result<std::vector<Tensor>> run_over(const Program& program, const Rows& rows, E
 
 Status keep_some(const Program& predicate, Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator) {
   HEADRACE_ASSIGN(const std::vector<Tensor> verdict, run_over(predicate, rows, evaluator));
-  const std::span<const bool> keep(verdict[0].view().as<bool>(), rows.size());
-  const auto count = static_cast<size_t>(std::ranges::count(keep, true));
+  // Bytes, not bools: what came from somebody's array may be neither 0 nor 1.
+  const std::span<const uint8_t> keep(verdict[0].view().as<uint8_t>(), rows.size());
+  const size_t count = keep.size() - static_cast<size_t>(std::ranges::count(keep, 0));
   if (count == keep.size()) return {};
   Rows kept;
   auto names = std::make_shared<std::vector<SampleName>>();
@@ -86,7 +87,7 @@ Status keep_some(const Program& predicate, Rows& rows, std::vector<uint64_t>& en
   kept.names = std::move(names);
   // Rows that were left out before end where the last one before them does.
   std::vector<uint64_t> before(keep.size() + 1, 0);
-  for (size_t i = 0; i < keep.size(); ++i) before[i + 1] = before[i] + keep[i];
+  for (size_t i = 0; i < keep.size(); ++i) before[i + 1] = before[i] + (keep[i] != 0);
   for (uint64_t& end : ends) end = before[end];
   rows = std::move(kept);
   return {};

@@ -161,6 +161,7 @@ class WindowShuffleStream final : public OneChild {
   static void give(Slot& slot, Item& out) {
     if (slot.row.rows && out.samples.empty()) return out.ranges.push_back(std::exchange(slot.row, {}));
     out.part();
+    if (slot.row.rows) out.is_alone = false;
     out.samples.push_back(slot.row.rows ? slot.row.rows->sample(slot.row.first) : std::move(slot.sample));
     slot.row = {};
   }

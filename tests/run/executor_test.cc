@@ -354,9 +354,8 @@ class Exhausted final : public Stream {
 TEST_F(ExecutorTest, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
   for (const bool threads : {false, true}) {
     const auto pool = Pool::make(1 << 20);
-    Executor executor(
-        std::make_unique<Stage>(std::make_unique<Exhausted>(), std::make_unique<SampleBody>(), true), pool, 3,
-        false);
+    Executor executor(std::make_unique<Stage>(std::make_unique<Exhausted>(), std::make_unique<SampleBody>()),
+                      pool, 3, false);
     Worker worker(pool.get(), 0, 0, true);
     const auto crew = threads ? threads_crew(executor, {&worker}, {&worker}, nullptr)
                               : virtual_crew(executor, {&worker}, {&worker}, 1);
