@@ -15,7 +15,11 @@ void hand_over(const Sample& sample, Pool& pool) {
 }
 
 Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible)
-    : root_(std::move(root)), pool_(std::move(pool)), ring_(ring), flexible_(flexible) {
+    : root_(std::move(root)),
+      pool_(std::move(pool)),
+      budget_(pool_->ledger().budget),
+      ring_(ring),
+      flexible_(flexible) {
   root_->stages(stages_);
 }
 
@@ -83,7 +87,7 @@ void Executor::pump() {
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
-      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_) : ring_, *pool_)) ==
+      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_, budget_) : ring_, *pool_)) ==
              Stage::Admitted::yes)
         if ((*it)->ended()) break;
       starved_ = admitted == Stage::Admitted::no_memory;

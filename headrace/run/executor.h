@@ -71,7 +71,7 @@ class Executor {
   std::vector<Stage*> open_;    // those of them that may take in work
   std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;
-  size_t ring_;
+  size_t budget_, ring_;
   bool flexible_;
   size_t running_ = 0;            // parts in workers' hands
   std::optional<Work> hungry_;    // a part that was given back for want of memory

@@ -8,7 +8,8 @@ namespace {
 
 constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
 constexpr uint64_t kTinyNs = 20'000;   // of work on a ticket, and
-constexpr size_t kTinyBytes = size_t{64} << 10;
+constexpr size_t kTinyBytes = size_t{64} << 10,
+                 kTinyShare = 32;  // of the budget, of which inputs take as much
 
 size_t bytes_of(const Tensor& tensor) {
   if (!tensor.is_ragged()) return tensor.view().size_bytes();
@@ -318,8 +319,16 @@ void Stage::part_done(const TicketPtr& ticket) {
 }
 
 void Stage::settle_size(const Ticket& ticket) {
-  const bool tiny = ticket.busy_ns < kTinyNs && bytes_of(ticket) < kTinyBytes;
+  const size_t bytes = bytes_of(ticket);
+  const bool tiny = ticket.busy_ns < kTinyNs && bytes < kTinyBytes;
   num_tiny_ = tiny ? num_tiny_ + 1 : 0;
+  tiny_bytes_ = tiny ? std::max(bytes, tiny_bytes_) : 1;
+}
+
+size_t Stage::ring_of(size_t ring, size_t budget) const {
+  if (!are_tiny()) return ring;
+  const size_t fit = budget / kTinyShare / tiny_bytes_;
+  return std::max(ring, std::min(fit, kTinyRing));
 }
 
 bool Stage::has_plenty() const {

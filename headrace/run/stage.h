@@ -59,8 +59,8 @@ class Stage final : public Stream {
   // undone.
   bool drop_younger(const Ticket* keep);
   // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
-  // cost more than the work.
-  size_t ring_of(size_t ring) const { return are_tiny() && ring < kTinyRing ? kTinyRing : ring; }
+  // cost more than the work, and all of them together take little of the budget.
+  size_t ring_of(size_t ring, size_t budget) const;
   bool has_plenty() const;  // of what is ready, so that nobody needs to be woken for more
 
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }
@@ -103,7 +103,8 @@ class Stage final : public Stream {
   static constexpr size_t kMaxGrain = 4096;
   size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
   size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
-  size_t num_tiny_ = 0;           // tickets one after the other that were tiny
+  size_t num_tiny_ = 0;           // tickets one after the other that were tiny,
+  size_t tiny_bytes_ = 1;         // and bytes of the largest of them
   std::map<uint64_t, uint64_t>
       resumed_;              // ticket after restore() -> outputs it had handed out when the state was taken
   Cursor after_;             // in order: the state after the last output that used up its ticket
