@@ -79,3 +79,41 @@ def test_a_loader_with_a_finished_state_stands_before_the_next_epoch():
     other = ds.numpy()
     other.load_state_dict(loader.state_dict())
     assert other.epoch == loader.epoch == 1
+
+
+@pytest.mark.parametrize("window", [2, 7, 300])
+def test_a_window_shuffle_is_resumed_more_than_once(window: int) -> None:
+    data = hr.range(1000).shuffle(seed=5, window=window)
+    got, state = [], None
+    for count in (3, 14, 0, 400, None):
+        loader = data.numpy()
+        if state:
+            loader.load_state_dict(state)
+        iteration = iter(loader)
+        got += [int(x) for x in itertools.islice(iteration, count)]
+        state = iteration.state_dict()
+    assert got == [int(x) for x in data]
+
+
+VERBS = {
+    "none": lambda data: data,
+    "map": lambda data: data.map(lambda x: x, python=True),
+    "window": lambda data: data.map(lambda x: x, python=True).shuffle(seed=1, window=300),
+    "unique": lambda data: data.map(lambda x: x, python=True).unique(),
+    "unbatch": lambda data: data.filter(lambda x: x >= 0).batch(16).unbatch(),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unordered_run_goes_on_with_other_settings_and_misses_nothing(verb: str) -> None:
+    data = VERBS[verb](hr.range(3000)).options(deterministic=False)
+    settings = ({"workers": 4}, {"workers": 1, "rewrites": False}, {"workers": 2, "io": 64})
+    got, state = [], None
+    for count, chosen in zip((100, 1000, None), settings, strict=True):
+        loader = data.options(**chosen).numpy()
+        if state:
+            loader.load_state_dict(state)
+        iteration = iter(loader)
+        got += [int(x) for x in itertools.islice(iteration, count)]
+        state = iteration.state_dict()
+    assert sorted(got) == list(range(3000))
