@@ -4,9 +4,10 @@
 #include <map>
 
 #include "cli/commands.h"
-#include "headrace/codecs/npy.h"
-#include "headrace/core/buffer.h"
+#include "cli/npz.h"
+#include "cli/slots.h"
 #include "headrace/formats/arrays/arrays.h"
+#include "headrace/formats/described.h"
 
 namespace headrace::cli {
 namespace {
@@ -18,36 +19,32 @@ struct Columns {
   std::vector<Tensor> columns;
 };
 
-Result<Tensor> read_array(std::span<const std::byte> file) {
-  HEADRACE_ASSIGN(const NpyHeader header, read_npy_header(file));
-  const TensorSpec spec{header.dtype, header.shape};
-  if (spec.size_bytes() != file.size() - header.data)
-    return invalid("wants " + std::to_string(spec.size_bytes()) + " bytes for " + spec.text() + ", got " +
-                   std::to_string(file.size() - header.data));
-  const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(spec.size_bytes(), 1));
-  HEADRACE_TRY(read_npy_data(file, header, out->mutable_data()));
-  return Tensor{out, 0, spec.dtype, spec.shape, nullptr};
-}
-
-Tensor lines_of(std::string_view text) {
+Tensor lines_of(std::string_view text, DType dtype) {
   auto rows = std::make_shared<std::vector<Tensor>>();
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    rows->push_back(text_tensor(text.substr(0, end)));
+    rows->push_back(text_tensor(text.substr(0, end), dtype));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   const auto count = static_cast<int64_t>(rows->size());
-  return Tensor{nullptr, 0, DType::str, {count}, std::move(rows)};
+  return Tensor{nullptr, 0, dtype, {count}, std::move(rows)};
 }
 
-Result<Tensor> read_column(const std::string& path) {
-  const bool is_text = path.ends_with(".txt");
-  if (!is_text && !path.ends_with(".npy"))
-    return invalid("wants an array as numpy.save() writes it (.npy) or lines of text (.txt)");
+using Fields = std::vector<std::pair<std::string, Tensor>>;
+
+// The columns of a file; one that holds a single column does not name it.
+Result<Fields> read_columns(const std::string& path, DType text) {
+  const bool is_text = path.ends_with(".txt"), are_several = path.ends_with(".npz");
+  if (!is_text && !are_several && !path.ends_with(".npy"))
+    return invalid(
+        "wants an array as numpy.save() writes it (.npy), several (.npz), or lines of text (.txt)");
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, file_store()->open(path));
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, ~uint64_t{0}, kLargestColumn));
-  if (!is_text) return read_array({bytes->data(), bytes->size()});
-  return lines_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  if (are_several) return read_npz({bytes->data(), bytes->size()});
+  if (is_text)
+    return Fields{{"", lines_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, text)}};
+  HEADRACE_ASSIGN(Tensor array, read_npy({bytes->data(), bytes->size()}));
+  return Fields{{"", std::move(array)}};
 }
 
 Status add_column(Columns& columns, std::string field, Tensor column) {
@@ -67,38 +64,48 @@ Status add_column(Columns& columns, std::string field, Tensor column) {
   return {};
 }
 
-// The slots of data, wherever they stand.
-void find_slots(const Value& value, std::vector<std::string>& out) {
-  if (const auto* list = value.list())
-    for (const Value& item : *list) find_slots(item, out);
-  if (!value.object()) return;
-  const Value* slot = value.find("slot");
-  if (slot && slot->text() && value.find("format")) out.push_back(*slot->text());
-  for (const auto& [key, item] : *value.object()) find_slots(item, out);
+std::string in_words(const std::vector<Slot>& slots) {
+  std::string out;
+  for (const Slot& slot : slots)
+    if (slot.kind == Slot::data) out += (out.empty() ? "'" : ", '") + slot.name + "'";
+  return out.empty() ? "nothing" : out;
 }
 
-std::string in_words(const std::vector<std::string>& slots) {
-  std::string out;
-  for (const std::string& slot : slots) out += (out.empty() ? "'" : ", '") + slot + "'";
-  return out.empty() ? "nothing" : out;
+// A column of texts is bytes where the slot wants them.
+DType text_type(const Slot& slot, const std::string& field) {
+  const auto wanted = described_schema(slot.described);
+  if (!wanted.ok() || !*wanted) return DType::str;
+  const int at = (*wanted)->find(field.empty() ? "value" : field);
+  return at >= 0 && (*wanted)->specs[static_cast<size_t>(at)].dtype == DType::bytes ? DType::bytes
+                                                                                    : DType::str;
+}
+
+Status add_file(Columns& columns, const Slot& slot, const std::string& field, const std::string& path) {
+  HEADRACE_ASSIGN(Fields fields, read_columns(path, text_type(slot, field)));
+  const auto wanted = described_schema(slot.described);
+  if (fields.size() == 1 && wanted.ok() && *wanted && (*wanted)->structure == "0") fields[0].first.clear();
+  for (auto& [name, column] : fields) {
+    const std::string sign = field.empty() || name.empty() ? "" : "/";
+    HEADRACE_TRY(add_column(columns, field + sign + name, std::move(column)));
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view plan) {
-  std::vector<std::string> slots;
-  if (const auto parsed = Value::parse(plan); parsed.ok()) find_slots(*parsed, slots);
+  const std::vector<Slot> slots = slots_of(plan);
   std::map<std::string, Columns> found;
   for (const std::string& one : bind) {
     const size_t sign = one.find('=');
     if (sign == std::string::npos || sign == 0) refuse("--bind wants NAME=FILE, got '" + one + "'");
     const std::string name = one.substr(0, sign), slot = name.substr(0, name.find('/'));
-    if (std::ranges::find(slots, slot) == slots.end())
+    const auto wanted = std::ranges::find_if(
+        slots, [&](const Slot& other) { return other.name == slot && other.kind == Slot::data; });
+    if (wanted == slots.end())
       refuse("--bind: the pipeline has no data in slot '" + slot + "'; it wants " + in_words(slots));
-    auto column = read_column(one.substr(sign + 1));
-    if (!column.ok()) return column.status().before("--bind " + one + ": ");
-    HEADRACE_TRY(add_column(found[slot], slot == name ? "" : name.substr(slot.size() + 1), *std::move(column))
-                     .before("--bind " + one + ": "));
+    const std::string field = slot == name ? "" : name.substr(slot.size() + 1);
+    HEADRACE_TRY(add_file(found[slot], *wanted, field, one.substr(sign + 1)).before("--bind " + one + ": "));
   }
   Bindings out;
   for (auto& [slot, columns] : found) {

@@ -8,8 +8,8 @@
 namespace headrace::cli {
 
 // Sources of what "NAME=FILE" says, for the slots of a plan: an .npy file is an array, a .txt file a column
-// of str, a line each. "NAME/FIELD=FILE" is a column of several. Calls refuse() for names that the plan has
-// not.
+// of texts, a line each, an .npz file several columns. "NAME/FIELD=FILE" is a column of several. Calls
+// refuse() for names that the plan has not.
 Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view plan);
 
 }  // namespace headrace::cli

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/slots.h"
 
 namespace headrace::cli {
 namespace {
@@ -15,7 +16,30 @@ struct Arguments {
   bool no_rewrites = false, json = false;
 };
 
+// Of a pipeline that waits for its data: how it is written, and what it wants.
+Result<int> explain_unbound(const Arguments& arguments, std::string_view plan) {
+  if (arguments.json) {
+    Value::List slots;
+    for (const Slot& slot : slots_of(plan))
+      slots.push_back(
+          Value::Object{{"slot", slot.name}, {"wants", wants_text(slot)}, {"bind", bind_text(slot)}});
+    Value out;
+    out.set("pipeline", arguments.input.path), out.set("steps", steps_text(plan));
+    out.set("slots", std::move(slots));
+    fmt::print("{}\n", out.dump(1));
+    return kOk;
+  }
+  fmt::print(
+      "{}\n\n{}\nIt wants data that it does not hold; with all of it bound, this says what will run.\n",
+      arguments.input.path, steps_text(plan));
+  for (const Slot& slot : slots_of(plan))
+    fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, wants_text(slot), "", bind_text(slot));
+  return kOk;
+}
+
 Result<int> explain(const Arguments& arguments) {
+  HEADRACE_ASSIGN(const std::string unbound, unbound_plan(arguments.input));
+  if (!unbound.empty()) return explain_unbound(arguments, unbound);
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
   LoaderOptions options;
   options.seed = opened.plan.seed;

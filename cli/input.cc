@@ -5,6 +5,7 @@
 
 #include "cli/bind.h"
 #include "cli/commands.h"
+#include "cli/slots.h"
 #include "headrace/codecs/image.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/patterns.h"
@@ -106,9 +107,10 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
       ->allow_extra_args(false);
   if (!plan) return;
   command
-      .add_option("--bind", arguments.bind,
-                  "Data that a saved pipeline names and does not hold: an .npy file, a .txt file of a text a "
-                  "line; NAME/FIELD=FILE for one of several columns; may be repeated")
+      .add_option(
+          "--bind", arguments.bind,
+          "Data that a saved pipeline names and does not hold: an .npy file, a .txt file of a text a "
+          "line, an .npz file of several columns; NAME/FIELD=FILE for one of several; may be repeated")
       ->option_text("NAME=FILE")
       ->allow_extra_args(false);
 }
@@ -165,6 +167,17 @@ Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
   if (!out.node().ok()) return out.node().status();
   const std::string what = image < 0 ? "shuffle and batch over " : "the ResNet-50 training pipeline over ";
   return Opened{LoadedPlan{out, 0}, what + arguments.path};
+}
+
+Result<std::string> unbound_plan(const InputArguments& arguments) {
+  HEADRACE_ASSIGN(std::string text, plan_text(arguments));
+  if (text.empty()) return text;
+  const auto is_bound = [&](const Slot& slot) {
+    return std::ranges::any_of(arguments.bind, [&](const std::string& one) {
+      return one.substr(0, one.find_first_of("/=")) == slot.name;
+    });
+  };
+  return std::ranges::all_of(slots_of(text), is_bound) ? std::string() : text;
 }
 
 std::vector<std::string> class_names(const Source& source) {

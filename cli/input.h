@@ -43,6 +43,9 @@ struct Opened {
 };
 Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch);
 
+// The text of a saved pipeline that has slots to which nothing is bound; "" of what can be opened.
+Result<std::string> unbound_plan(const InputArguments& arguments);
+
 // The names of the classes that the first read knows; empty when it has none.
 std::vector<std::string> class_names(const Node& plan);
 std::vector<std::string> class_names(const Source& source);

@@ -5,6 +5,8 @@
 
 #include "headrace/formats/open.h"
 #include "headrace/graph/order_kinds_json.h"
+#include "headrace/graph/plan_members.h"
+#include "headrace/graph/plan_slots.h"
 #include "headrace/graph/plan_values.h"
 
 namespace headrace {
@@ -221,17 +223,16 @@ Result<Kind> scan_from(const Value& v, Program program, std::vector<Tensor> init
 // A verb that runs a program on each element.
 Result<Kind> program_verb_from(const std::string& verb, const Value& v, const Schema& incoming,
                                const std::string& made_at, const Bindings& bindings) {
-  const Value* text = v.find("program");
-  if (!text) return invalid("plan: " + verb + " wants a 'program'");
   std::vector<Tensor> initial;
   if (const Value* list = v.find("initial"); list && list->list())
     for (const Value& leaf : *list->list()) {
       HEADRACE_ASSIGN(Tensor tensor, tensor_from(leaf));
       initial.push_back(std::move(tensor));
     }
-  HEADRACE_ASSIGN(Program program,
-                  program_from_value(*text, verb == "scan" ? scan_schema(initial, incoming) : incoming,
-                                     made_at.empty() ? verb : verb + " at " + made_at, bindings));
+  HEADRACE_ASSIGN(
+      Program program,
+      program_from_value(*v.find("program"), verb == "scan" ? scan_schema(initial, incoming) : incoming,
+                         made_at.empty() ? verb : verb + " at " + made_at, bindings));
   if (verb == "map") return Kind(Map{std::move(program)});
   if (verb == "filter") return Kind(Filter{std::move(program)});
   if (verb == "take_while") return Kind(TakeWhile{std::move(program)});
@@ -259,20 +260,15 @@ Result<Kind> shard_from(const Value& v) {
 }
 
 Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vector<NodePtr>& inputs,
-                       Store& store, const Bindings& bindings) {
+                       Store& store, const Bindings& bindings, std::optional<Beside> beside) {
   const std::string made_at = v.find("at") && v.find("at")->text() ? *v.find("at")->text() : "";
   if (verb == "read") {
-    const Value* source = v.find("source");
-    if (!source) return invalid("plan: read wants a 'source'");
-    const Value* slot = source->find("slot");
-    if (slot && slot->text()) {
-      const auto it = bindings.sources.find(*slot->text());
-      if (it == bindings.sources.end())
-        return invalid("plan: the data in slot '" + *slot->text() + "' is not bound; give it with bind={\"" +
-                       *slot->text() + "\": …}, or --bind " + *slot->text() + "=FILE on the command line");
-      return Kind(Read{it->second});
+    const Value& source = *v.find("source");
+    if (const Value* slot = source.find("slot"); slot && slot->text()) {
+      HEADRACE_ASSIGN(SourcePtr bound, bound_source(source, bindings, beside));
+      return Kind(Read{std::move(bound)});
     }
-    HEADRACE_ASSIGN(SourcePtr opened, open_described(store, *source));
+    HEADRACE_ASSIGN(SourcePtr opened, open_described(store, source));
     return Kind(Read{std::move(opened)});
   }
   if (verb == "from_generator") {
@@ -338,6 +334,38 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   return invalid("plan: no verb named '" + verb + "'");
 }
 
+// What a verb wants of its members, with its name; what is said of sources and operators names them already.
+Status of_verb(const std::string& verb, const Status& status) {
+  constexpr std::string_view kOfMember = "json: ";
+  const std::string_view text = status.text();
+  return text.starts_with(kOfMember)
+             ? invalid("plan: " + verb + ": " + std::string(text.substr(kOfMember.size())))
+             : status;
+}
+
+// `beside`: it is numbers beside the data of the verb above.
+Result<NodePtr> node_from(const Value& plan, Store& store, const Bindings& bindings,
+                          std::optional<Beside> beside) {
+  HEADRACE_ASSIGN(const std::string verb, plan.get_text("verb"));
+  HEADRACE_TRY(check_verb_members(verb, plan));
+  std::vector<NodePtr> inputs;
+  if (const Value* input = plan.find("input")) {
+    HEADRACE_ASSIGN(NodePtr node, node_from(*input, store, bindings, std::nullopt));
+    inputs.push_back(std::move(node));
+  }
+  if (const Value* many = plan.find("inputs"); many && many->list())
+    for (const Value& input : *many->list()) {
+      const bool is_last = &input == &many->list()->back();
+      HEADRACE_ASSIGN(NodePtr node,
+                      node_from(input, store, bindings, is_last ? beside_of(verb) : std::nullopt));
+      inputs.push_back(std::move(node));
+    }
+  auto kind = kind_from(verb, plan, inputs, store, bindings, beside);
+  if (!kind.ok()) return of_verb(verb, kind.status());
+  const Value* at = plan.find("at");
+  return make_node(*std::move(kind), std::move(inputs), at && at->text() ? *at->text() : "");
+}
+
 }  // namespace
 
 Value plan_to_value(const NodePtr& root) {
@@ -355,20 +383,7 @@ Value plan_to_value(const NodePtr& root) {
 }
 
 Result<NodePtr> plan_from_value(const Value& plan, Store& store, const Bindings& bindings) {
-  HEADRACE_ASSIGN(const std::string verb, plan.get_text("verb"));
-  std::vector<NodePtr> inputs;
-  if (const Value* input = plan.find("input")) {
-    HEADRACE_ASSIGN(NodePtr node, plan_from_value(*input, store, bindings));
-    inputs.push_back(std::move(node));
-  }
-  if (const Value* many = plan.find("inputs"); many && many->list())
-    for (const Value& input : *many->list()) {
-      HEADRACE_ASSIGN(NodePtr node, plan_from_value(input, store, bindings));
-      inputs.push_back(std::move(node));
-    }
-  HEADRACE_ASSIGN(Kind kind, kind_from(verb, plan, inputs, store, bindings));
-  const Value* at = plan.find("at");
-  return make_node(std::move(kind), std::move(inputs), at && at->text() ? *at->text() : "");
+  return node_from(plan, store, bindings, std::nullopt);
 }
 
 Value program_to_value(const Program& program) {
@@ -398,6 +413,9 @@ Value program_to_value(const Program& program) {
 
 Result<Program> program_from_value(const Value& value, const Schema& incoming, const std::string& made_at,
                                    const Bindings& bindings) {
+  constexpr std::string_view kMembers[] = {"inputs", "steps", "outputs", "names", "structure"};
+  constexpr std::string_view kRequired[] = {"op", "in"}, kOptional[] = {"params", "bound"};
+  HEADRACE_TRY(check_members(value, "a program", kMembers, {}));
   ProgramBuilder builder(incoming, made_at);
   HEADRACE_ASSIGN(const std::vector<int> fields, ints(value.find("inputs"), "inputs"));
   for (int f : fields) {
@@ -406,9 +424,10 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
     builder.field(f);
   }
   const Value* steps = value.find("steps");
-  if (!steps || !steps->list()) return invalid("plan: a program wants 'steps'");
+  if (!steps->list()) return invalid("plan: a program wants a list of 'steps', got " + steps->dump());
   for (const Value& step : *steps->list()) {
     HEADRACE_ASSIGN(const std::string op, step.get_text("op"));
+    HEADRACE_TRY(check_members(step, "the step " + op, kRequired, kOptional));
     HEADRACE_ASSIGN(std::vector<int> in, ints(step.find("in"), op + ".in"));
     const Value params = step.find("params") ? *step.find("params") : Value();
     if (const Value* slot = params.find("slot"); slot && slot->text() && !find_op(op)) {

@@ -58,6 +58,9 @@ def list_files(pattern: str) -> list[str]:
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists of one leaf a row."""
 
+def numbers_beside(source: Source, what: str) -> Source:
+    """Numbers as the verbs want them that take keys, weights or choices."""
+
 def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
     """Items that a function gives as lists of leaves."""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import inspect
+import sys
+import sysconfig
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,7 +106,10 @@ class _Identity:
 
     def __init__(self, digest: Any):
         self._digest = digest
-        self._seen: set[int] = set()
+        self._seen: set[object] = set()
+        self._words: set[str] = (
+            set()
+        )  # what the function that is looked at names: of modules and classes, only that counts
 
     def add(self, value: object, name: str) -> None:
         self._text(type(value).__name__)
@@ -123,11 +130,20 @@ class _Identity:
                 self.add(key, name)
                 self.add(item, name)
         elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)):
-            self._text(f"{getattr(value, '__module__', '')} {getattr(value, '__qualname__', repr(value))}")
+            self._text(
+                f"{getattr(value, '__module__', '')} {getattr(value, '__qualname__', _name_of(value))}"
+            )
+            if isinstance(value, types.ModuleType):
+                self._module(value, name)
+            elif isinstance(value, type):
+                self._class(value, name)
         elif isinstance(value, functools.partial):
             self.add((value.func, value.args, value.keywords), name)
         elif isinstance(value, types.MethodType):
-            self.add((value.__func__, value.__self__), name)
+            self.add(value.__func__, name)
+            if isinstance(value.__func__, types.FunctionType):
+                self._method(value.__func__, type(value.__self__), name)
+            self.add(value.__self__, name)
         elif isinstance(value, types.FunctionType):
             self._function(value, name)
         elif isinstance(value, types.CodeType):
@@ -160,23 +176,115 @@ class _Identity:
         if function.__module__.partition(".")[0] == __package__.partition(".")[0]:
             self._text(f"{function.__module__} {function.__qualname__}")  # our own: known by our arithmetic
             return
+        outer, self._words = self._words, _words(function.__code__)
         self._code(function.__code__, name)
         self.add((function.__defaults__, function.__kwdefaults__), name)
         for cell in function.__closure__ or ():
             self.add(cell.cell_contents, name)
-        for word in sorted(_words(function.__code__)):
+        for word in sorted(self._words):
             if word in function.__globals__:
                 self.add(function.__globals__[word], f"{name}, by {word},")
+        for module in _imported(function.__code__, function.__globals__):
+            self._module(module, name)
+        self._words = outer
+
+    def _method(self, function: types.FunctionType, owner: type, name: str) -> None:
+        """Add a function, and what it names of the class that it is of: `self.k` may be the class's."""
+        if ("method", id(function), id(owner)) in self._seen:
+            return
+        self._seen.add(("method", id(function), id(owner)))
+        self._function(function, name)
+        outer, self._words = self._words, _words(function.__code__)
+        self._class(owner, name)
+        self._words = outer
+
+    def _module(self, module: types.ModuleType, name: str) -> None:
+        if not _is_users(module.__name__):
+            return
+        for word in sorted(self._words & vars(module).keys()):
+            if (id(module), word) not in self._seen:
+                self._seen.add((id(module), word))
+                self._text(f"{module.__name__} {word}")
+                self.add(vars(module)[word], f"{name}, by {module.__name__}.{word},")
+
+    def _class(self, owner: type, name: str) -> None:
+        """Add what is named of a class and those below it, and what Python calls unnamed: `__init__`, `__call__`, operators."""
+        for below in owner.__mro__:
+            if not _is_users(below.__module__):
+                continue
+            for word, member in sorted(vars(below).items(), key=lambda item: item[0]):
+                function = _function_of(member)
+                called = word.startswith("__") and word.endswith("__") and function is not None
+                if (id(owner), id(below), word) in self._seen or not (called or word in self._words):
+                    continue
+                self._seen.add((id(owner), id(below), word))
+                self._text(f"{below.__qualname__} {word}")
+                if function is not None:
+                    self._method(function, owner, f"{name}, by {below.__qualname__}.{word},")
+                elif not isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+                    self.add(member, f"{name}, by {below.__qualname__}.{word},")
 
     def _object(self, value: object, name: str) -> None:
+        of_class = (id(value), frozenset(self._words))
+        if of_class not in self._seen:
+            self._seen.add(of_class)
+            self._class(type(value), name)
         if id(value) in self._seen:
             return
         self._seen.add(id(value))
         self._text(f"{type(value).__module__} {type(value).__qualname__}")
         call: object = vars(type(value)).get("__call__")
         if isinstance(call, types.FunctionType):
-            self._function(call, name)
+            self._method(call, type(value), name)
         self.add(vars(value), name)
+
+
+def _name_of(value: object) -> str:
+    """Return what a module is known by in any run: its path may be another."""
+    return value.__name__ if isinstance(value, types.ModuleType) else repr(value)
+
+
+def _function_of(member: object) -> types.FunctionType | None:
+    """Return the function that a member of a class calls."""
+    if isinstance(member, (staticmethod, classmethod)):
+        member = member.__func__
+    elif isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _is_users(module: str) -> bool:
+    """Whether the code of a module is the user's: what is installed and Python itself are known by their names."""
+    if module.partition(".")[0] == __package__.partition(".")[0]:
+        return False
+    if module == "__main__":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(file, str):
+        return False
+    path = Path(file).resolve()
+    if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
+        return False
+    return not path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve())
+
+
+def _imported(code: types.CodeType, scope: Mapping[str, Any]) -> Iterator[types.ModuleType]:
+    """Give the modules that code itself imports, and those that it names in them."""
+    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"}
+    package = str(scope.get("__package__") or "")
+    for name in sorted(names):
+        for full in sorted({name, f"{package}.{name}".strip(".")}):
+            if isinstance(module := sys.modules.get(full), types.ModuleType):
+                yield module
+                if "." in full and isinstance(
+                    top := sys.modules.get(full.partition(".")[0]), types.ModuleType
+                ):
+                    yield top
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _imported(constant, scope)
 
 
 def _words(code: types.CodeType) -> set[str]:

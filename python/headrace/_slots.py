@@ -36,7 +36,10 @@ def with_names(plan: str, names: Sequence[str]) -> str:
 
 
 def slots_in(tree: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give for each place the name of its slot, its kind ("source", "generator" or "function") and what is said of it."""
+    """Give for each place the name of its slot, its kind and what is said of it.
+
+    The kind is "source", "generator" or "function"; or "keys", "weights" or "choices": numbers beside data.
+    """
     for holder, kind in _places(tree):
         yield holder["slot"], kind, holder
 
@@ -46,18 +49,23 @@ def bound_in(tree: Any, bind: Mapping[str, Any]) -> Bound:
     return [(slot.partition("#")[0], bind[slot]) for slot, _, _ in slots_in(tree)]
 
 
-def _places(node: Any) -> Iterator[tuple[dict[str, Any], str]]:
+BESIDE = {"sort_by": "keys", "sample": "weights", "choose": "choices"}  # what the last input of a verb is
+
+
+def _places(node: Any, role: str = "source") -> Iterator[tuple[dict[str, Any], str]]:
     if not isinstance(node, dict):
         return
     inputs = node.get("inputs")
-    for below in [node.get("input"), *(inputs if isinstance(inputs, list) else [])]:
-        yield from _places(below)
+    below = [node.get("input"), *(inputs if isinstance(inputs, list) else [])]
+    for number, input_node in enumerate(below, 1):
+        is_last = number == len(below)
+        yield from _places(input_node, BESIDE.get(str(node.get("verb")), "source") if is_last else "source")
     program = node.get("program")
     steps = program.get("steps") if isinstance(program, dict) else None
     functions = (
         [step.get("params") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
     )
-    holders = [(node.get("source"), "source"), (node.get("generator"), "generator")]
+    holders = [(node.get("source"), role), (node.get("generator"), "generator")]
     for holder, kind in [*holders, *((params, "function") for params in functions)]:
         if isinstance(holder, dict) and isinstance(holder.get("slot"), str):
             yield holder, kind

@@ -108,7 +108,7 @@ def choose(
     array = np.asarray(choice)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
         raise TypeError(f"choose: wants whole numbers in one dimension, got {array.dtype} {array.shape}")
-    numbers, bound = _numbers("choices", array.astype(np.int64))
+    numbers, bound = _numbers("choices", array)
     node = _core.choose(
         [*(dataset._node for dataset in inputs), numbers], text("choose", "stop", stop), users_line()
     )
@@ -118,17 +118,13 @@ def choose(
 def beside(
     dataset: Dataset, verb: str, name: str, given: ArrayLike | str
 ) -> tuple[_core.Node, tuple[str, Any]]:
-    """Return a node of one f64 for each element of a dataset, and what it binds: numbers given, or a field's."""
+    """Return a node of one number for each element of a dataset, and what it binds: numbers given, or a field's."""
     values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
     if values.ndim != 1:
         raise ValueError(f"{verb}: wants {name} in one dimension, got a shape of {values.shape}")
-    if values.dtype.kind not in "biuf":
-        if name == "weights":
-            raise TypeError(f"{verb}: wants weights that are numbers, got {values.dtype}")
-        values = np.unique(values, return_inverse=True)[1]  # texts sort as their ranks do
-    elif values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > 2**53:
-        values = np.unique(values, return_inverse=True)[1]  # so do numbers that f64 does not hold
-    return _numbers(name, np.ascontiguousarray(values, dtype=np.float64))
+    if name == "weights" and values.dtype.kind not in "biuf":
+        raise TypeError(f"{verb}: wants weights that are numbers, got {values.dtype}")
+    return _numbers(name, values)
 
 
 def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
@@ -157,9 +153,22 @@ def _described(dataset: Dataset) -> str:
     return f"{dtype} ({', '.join('?' if dim is None else str(dim) for dim in shape)})"
 
 
-def _numbers(slot: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
-    source = _core.array_source(["value"], "0", [values], slot)
-    return _core.read(source, users_line()), (slot, values)
+def numbers_source(what: str, values: ArrayLike, slot: str) -> _core.Source:
+    """Return keys, weights or choices as the engine wants them, given as the verbs take them or bound to a plan."""
+    array = np.asarray(values)
+    if array.dtype.kind in "SU" and array.ndim == 1:
+        column: Any = array.tolist()
+    elif array.dtype.kind not in "biuf" and what == "keys":
+        column = np.unique(array, return_inverse=True)[1]  # what has no dtype of ours sorts as its ranks do
+    elif array.size == 0 or array.dtype.itemsize > 8:
+        column = array.astype(np.int64 if what == "choices" else np.float64)
+    else:
+        column = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    return _core.numbers_beside(_core.array_source(["value"], "0", [column], slot), what)
+
+
+def _numbers(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
+    return _core.read(numbers_source(what, values, what), users_line()), (what, values)
 
 
 def _datasets(verb: str, datasets: Iterable[Dataset]) -> list[Dataset]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,10 +17,11 @@ from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Pass, name_of, opener
 from ._line import users_line
 from ._ragged import Ragged, ragged
-from ._slots import bound_in, slots_in
+from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
 from ._trace import plain
 from .dataset import Dataset, FieldSpec
+from .joins import numbers_source
 
 
 class MapStyle(Protocol):
@@ -247,9 +249,11 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
     Args:
         path: The JSON file.
         bind: What the plan cannot hold, by slot name: functions, arrays, sequences. Nothing is imported by name.
+            Columns are known by their names, in any order; dtypes and the shapes of rows are those that the plan was written
+            with, and the number of rows may be another. Keys, weights and choices may be whatever their verbs take.
 
     Raises:
-        ValueError: it is no plan, or a slot is not bound; the message names it.
+        ValueError: it is no plan, a slot is not bound or wants other data, or the plan has no such slot; the message names it.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -266,15 +270,23 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         plan = _core.parse_json(text)
     except ValueError as error:
         raise ValueError(f"plan: wants what save_plan() wrote, got no JSON ({error})") from None
-    sources, generators = {}, {}
     tree = plan.get("plan") if isinstance(plan, dict) else None
-    for slot, kind, described in slots_in(tree):
-        if kind == "generator" and slot in bind and {"names", "specs", "structure"} <= described.keys():
+    places = list(slots_in(tree))
+    _check_names(bind, [slot for slot, _, _ in places])
+    sources, generators = {}, {}
+    for slot, kind, described in places:
+        if slot not in bind:
+            continue
+        if kind == "generator" and {"names", "specs", "structure"} <= described.keys():
             signature = described["names"], described["specs"], described["structure"]
             generators[slot] = _generator(bind[slot], slot, *signature)
-        elif kind == "source" and slot in bind:
-            is_sequence = described.get("format") == "sequence"
-            sources[slot] = (_sequence_source if is_sequence else _array_source)(bind[slot], slot)
+        elif kind in BESIDE.values():
+            sources[slot] = numbers_source(kind, bind[slot], slot)
+        elif kind == "source":
+            if described.get("format") == "sequence":
+                sources[slot] = _sequence_source(bind[slot], slot, described)
+            else:
+                sources[slot] = _array_source(bind[slot], slot)
 
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
@@ -286,6 +298,13 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
 
     node, seed = _core.load_plan(text, sources, generators, function)
     return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bound_in(tree, bind))
+
+
+def _check_names(bind: Mapping[str, Any], slots: Sequence[str]) -> None:
+    for name in bind:
+        if name not in slots:
+            wanted = ", ".join(repr(slot) for slot in dict.fromkeys(slots)) or "nothing"
+            raise ValueError(f"plan: has no slot {name!r} for what bind= gives; it wants {wanted}")
 
 
 def formats() -> list[dict[str, Any]]:
@@ -323,7 +342,8 @@ def _column(column: Any, name: str) -> Any:
     return to_leaf(array if column is not None else None, name)
 
 
-def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
+def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None) -> _core.Source:
+    """Return items as a source; their fields in the order of a plan's, if it wants those."""
     if isinstance(items, Mapping):
         raise TypeError(
             "from_dataset: wants items by position, got a dict; from_arrays() takes a dict of columns"
@@ -337,12 +357,16 @@ def _sequence_source(items: MapStyle, slot: str) -> _core.Source:
     if size == 0:
         raise ValueError("from_dataset: wants at least one item, to know what an item is")
     names, first, structure = flatten(items[0], is_function_leaf)
+    order: Sequence[int] = builtins.range(len(names))
+    nested = structure
+    if wanted is not None and sorted(wanted.get("names", ())) == sorted(names):
+        order, nested = [names.index(name) for name in wanted["names"]], wanted["structure"]
 
     def item(index: int) -> Leaves:
         names, leaves, nest = flatten(items[index], is_function_leaf)
         if nest != structure:
             raise ValueError(f"item {index} has the structure {nest}, and item 0 {structure}")
-        return [to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)]
+        return [to_leaf(leaves[at], names[at]) for at in order]
 
-    specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, first, strict=True)]
-    return _core.sequence_source(names, specs, structure, size, slot, item)
+    specs = [spec_of(to_leaf(first[at], names[at])) for at in order]
+    return _core.sequence_source([names[at] for at in order], specs, nested, size, slot, item)

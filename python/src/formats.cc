@@ -133,6 +133,16 @@ void bind_formats(nb::module_& m) {
       nb::arg("pattern"), "The files that a pattern names, sorted.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         "Columns in memory: arrays, or lists of one leaf a row.");
+  m.def(
+      "numbers_beside",
+      [](const SourceHandle& s, const std::string& what) {
+        const Beside kind = what == "keys"      ? Beside::keys
+                            : what == "weights" ? Beside::weights
+                                                : Beside::choices;
+        return SourceHandle{unwrap(numbers_beside(kind, s.source))};
+      },
+      nb::arg("source"), nb::arg("what"),
+      "Numbers as the verbs want them that take keys, weights or choices.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
         nb::arg("size"), nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
   nb::class_<GeneratorHandle>(m, "Generator", "Samples one after the other, as the engine sees them.");

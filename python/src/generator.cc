@@ -8,6 +8,7 @@
 
 #include "errors.h"
 #include "gil.h"
+#include "headrace/formats/described.h"
 #include "nest.h"
 #include "results.h"
 
@@ -152,16 +153,7 @@ class IterableGenerator final : public Generator {
   Value describe() const override {
     Value out{Value::Object()};
     out.set("slot", slot_);
-    Value::List names, specs;
-    for (const std::string& name : schema_.names) names.emplace_back(name);
-    for (const TensorSpec& spec : schema_.specs) {
-      Value::List dims;
-      for (const int64_t dim : spec.shape.dims()) dims.push_back(dim == kAny ? Value() : Value(dim));
-      specs.push_back(Value::List{dtype_name(spec.dtype), std::move(dims)});
-    }
-    out.set("names", std::move(names));
-    out.set("specs", std::move(specs));
-    out.set("structure", schema_.structure);
+    describe_schema(schema_, out);
     return out;
   }
   std::string fingerprint() const override {

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +18,8 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <thread>
 
 #include "errors.h"
 #include "headrace/ops/ragged_inputs.h"
@@ -196,11 +200,41 @@ Tensor take_rows(std::span<const Part> parts, size_t& at) {
   return {nullptr, 0, batch.view.dtype, {static_cast<int64_t>(rows->size())}, std::move(rows)};
 }
 
+// The processes that answer a call now.
+struct Calls {
+  std::mutex mutex;
+  std::multiset<pid_t> processes;  // guarded by mutex
+};
+Calls& calls() {
+  static auto* const made = new Calls;  // threads may outlive main()
+  return *made;
+}
+
+class CallUnderWay {
+ public:
+  explicit CallUnderWay(pid_t process) : process_(process) {
+    std::lock_guard lock(calls().mutex);
+    calls().processes.insert(process_);
+  }
+  ~CallUnderWay() {
+    std::lock_guard lock(calls().mutex);
+    calls().processes.erase(calls().processes.find(process_));
+  }
+  CallUnderWay(const CallUnderWay&) = delete;
+  CallUnderWay& operator=(const CallUnderWay&) = delete;
+
+ private:
+  pid_t process_;
+};
+
 // One process, and our ends of what leads to it.
 class Worker {
  public:
   Worker(nb::object process, int socket, int memory)
-      : process_(std::move(process)), socket_(socket), memory_(memory) {}
+      : process_(std::move(process)),
+        pid_(nb::cast<pid_t>(process_.attr("pid"))),
+        socket_(socket),
+        memory_(memory) {}
   ~Worker() {  // the GIL is held
     ::close(socket_);
     try {
@@ -217,9 +251,7 @@ class Worker {
     const std::vector<Part> parts = parts_of(in);
     HEADRACE_TRY(write_leaves(memory_, parts));
     Message message{Kind::call, parts.size(), key, 0};
-    bool there = send_all(socket_, message) && receive_all(socket_, message);
-    if (there && message.kind == Kind::ready) there = receive_all(socket_, message);  // its first call
-    if (!there) return gone(label);
+    if (!exchange(message)) return gone(label);
     add_cpu_elsewhere(message.cpu_ns);
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
@@ -234,6 +266,11 @@ class Worker {
   bool is_gone() const { return is_gone_; }
 
  private:
+  bool exchange(Message& message) {
+    const CallUnderWay under_way(pid_);
+    if (!send_all(socket_, message) || !receive_all(socket_, message)) return false;
+    return message.kind != Kind::ready || receive_all(socket_, message);  // its first call
+  }
   Status gone(const std::string& label) {
     is_gone_ = true;
     nb::gil_scoped_acquire gil;
@@ -258,6 +295,7 @@ class Worker {
   }
 
   nb::object process_;
+  pid_t pid_;
   int socket_;
   SharedMemory memory_;
   bool is_gone_ = false;
@@ -373,13 +411,36 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
   }
 }
 
+// Ends this process when the other side of the socket is gone, also while a function is stuck. The signal
+// that Linux sends at a parent's death is no help: it comes when the thread ends that began the process,
+// which an iteration's threads do long before their processes.
+void end_with(int socket) {
+  std::thread([socket] {
+    pollfd watched{socket, POLLRDHUP, 0};
+    while (::poll(&watched, 1, -1) <= 0) {
+    }
+    ::_exit(0);
+  }).detach();
+}
+
 }  // namespace
+
+bool has_calls_elsewhere() {
+  std::lock_guard lock(calls().mutex);
+  return !calls().processes.empty();
+}
+
+void end_calls_elsewhere() {
+  std::lock_guard lock(calls().mutex);
+  for (const pid_t process : calls().processes) ::kill(process, SIGKILL);
+}
 
 std::shared_ptr<Runner> in_processes(nb::object start) {
   return std::make_shared<InProcesses>(std::move(start));
 }
 
 void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe) {
+  end_with(socket);
   SharedMemory shared(memory);
   if (!send_all(socket, {Kind::ready, 0, {}, 0})) return;
   while (true) {

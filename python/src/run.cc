@@ -5,6 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "errors.h"
 #include "headrace/io/store.h"
 #include "headrace/run/index.h"
@@ -13,6 +17,7 @@
 #include "headrace/run/report.h"
 #include "loader_options.h"
 #include "module.h"
+#include "runner.h"
 #include "tensors.h"
 #include "value.h"
 
@@ -114,12 +119,15 @@ class LoaderHandle {
           unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheckMs); }));
       if (more && *more) return fields_to_python(std::move(sample));
       if (more) return std::nullopt;
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (PyErr_CheckSignals() == 0) continue;
+      is_interrupted_ = true;
+      throw nb::python_error();
     }
   }
 
   void stop() {
     if (getpid() != process_) return;
+    if (has_calls_elsewhere()) return stop_with_calls();
     nb::gil_scoped_release nogil;
     loader_->stop();
   }
@@ -156,6 +164,28 @@ class LoaderHandle {
   std::string fingerprint() { return loader_->fingerprint(); }
 
  private:
+  // A call in another process may never return. At Ctrl-C, before this or now, it has a moment for that.
+  void stop_with_calls() {
+    constexpr auto kMoment = std::chrono::milliseconds(100), kLook = std::chrono::milliseconds(10);
+    std::promise<void> promise;
+    const std::future<void> stopped = promise.get_future();
+    std::thread stopping([&] { loader_->stop(), promise.set_value(); });
+    std::optional<nb::python_error> signal;
+    auto since = std::chrono::steady_clock::now();
+    while (true) {
+      const bool is_over = quietly([&] { return stopped.wait_for(kLook) == std::future_status::ready; });
+      if (is_over) break;
+      if (!signal && PyErr_CheckSignals() != 0) {
+        signal.emplace();
+        if (!is_interrupted_) since = std::chrono::steady_clock::now();
+        is_interrupted_ = true;
+      }
+      if (is_interrupted_ && std::chrono::steady_clock::now() - since > kMoment) end_calls_elsewhere();
+    }
+    stopping.join();
+    is_interrupted_ = false;
+    if (signal) throw nb::python_error(std::move(*signal));
+  }
   void check_process() const {
     if (getpid() != process_)
       check(Status(Code::foreign,
@@ -167,6 +197,7 @@ class LoaderHandle {
 
   std::unique_ptr<Loader> loader_;
   pid_t process_ = getpid();
+  bool is_interrupted_ = false;
 };
 
 // A forked child makes others (dataset.py) and lets these be: another thread may have held a lock at the

@@ -37,6 +37,11 @@ std::shared_ptr<Runner> in_threads(std::shared_ptr<Callee> callee);
 // memory)` is headrace._processes.Starter; called with the GIL.
 std::shared_ptr<Runner> in_processes(nb::object start);
 
+// Of calls in other processes, whichever loader made them: whether there are any, and an end to them, with
+// their processes. Without the GIL; for a run that the user interrupts and that waits for them.
+bool has_calls_elsewhere();
+void end_calls_elsewhere();
+
 // What such a process does: answer calls until the socket ends. `describe(exception)` makes bytes of it.
 void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe);
 

@@ -2,6 +2,7 @@
 
 #include "errors.h"
 #include "gil.h"
+#include "headrace/formats/described.h"
 #include "tensors.h"
 
 namespace headrace::python {
@@ -73,6 +74,7 @@ class SequenceSource final : public Source {
     Value out;
     out.set("format", "sequence");
     out.set("slot", slot_);
+    describe_schema(schema_, out);
     return out;
   }
   // What the items hold is not known without reading them all.

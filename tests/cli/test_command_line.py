@@ -101,16 +101,67 @@ def test_a_pipeline_runs_with_the_data_it_names(tmp_path):
     assert run(*bound).stdout != done.stdout
     assert f"fingerprint {ds.fingerprint()[:16]}" in run(*bound, verb="explain").stdout
     for bind, wrong in (
-        (bound[:-1], "the data in slot 'keys#2' is not bound; give it with bind={\"keys#2\": …}, or --bind keys#2=FILE"),
+        (bound[1:], "wants x: f32 (), name: str a row, got name: str"),
+        (bound[2:], "give it with bind={\"arrays\": {\"x\": …, \"name\": …}}, or --bind arrays/x=FILE --bind arrays/name=FILE"),
+        (bound[:-1], "the data in slot 'keys#2' is not bound; it wants f64 () a row; give it with bind={\"keys#2\": …}, or --bind keys#2=FILE"),
         (["kes=keys.npy"], "no data in slot 'kes'; it wants 'arrays', 'keys', 'keys#2'"),
         (["keys"], "--bind wants NAME=FILE, got 'keys'"),
-        (["keys=plan.json"], "wants an array as numpy.save() writes it (.npy) or lines of text (.txt)"),
+        (["keys=plan.json"], "wants an array as numpy.save() writes it (.npy), several (.npz), or lines of text (.txt)"),
         (["keys=none.npy"], "none.npy"),
         ([*bound, "keys/x=keys.npy"], "wants NAME/FIELD=FILE for each column of several"),
     ):  # fmt: skip
         refused = run(*bind)
         assert refused.returncode in {1, 2} and wrong in refused.stderr, refused.stderr
     assert "is data" in headrace("run", tmp_path / "keys.npy", "--bind", "a=b.npy").stderr
+
+
+@pytest.mark.parametrize("save", ["savez", "savez_compressed"])
+def test_columns_are_bound_by_name(tmp_path, save):
+    hr = pytest.importorskip("headrace")
+    np = pytest.importorskip("numpy")
+    qty, price = np.arange(5), np.arange(5) * 0.5
+    ds = hr.from_arrays({"qty": qty, "price": price}, slot="t").sort_by(-qty).batch(2)
+    ds.save_plan(tmp_path / "plan.json")
+    np.save(tmp_path / "a.npy", price)
+    np.save(tmp_path / "b.npy", qty)
+    np.save(tmp_path / "k.npy", (-qty).astype(np.int32))
+    getattr(np, save)(tmp_path / "t.npz", price=price, qty=qty)
+
+    def run(*bind, verb="run"):
+        words = (word for one in bind for word in ("--bind", one))
+        return headrace(verb, "plan.json", *words, cwd=tmp_path)
+
+    done = run("t/price=a.npy", "t/qty=b.npy", "keys=k.npy", verb="explain")
+    assert f"fingerprint {ds.fingerprint()[:16]}" in done.stdout, done.stderr
+    first, again = run("t/price=a.npy", "t/qty=b.npy", "keys=k.npy"), run("t=t.npz", "keys=k.npy")
+    assert first.returncode == 0 and first.stdout.split("xxh3")[1:] == again.stdout.split("xxh3")[1:]
+    for bind in (
+        ["t/price=b.npy", "t/qty=a.npy"],
+        ["t/quantity=b.npy", "t/price=a.npy"],
+        ["t=b.npy"],
+        ["t/qty=b.npy"],
+    ):
+        refused = run(*bind, "keys=k.npy")
+        assert refused.returncode == 1
+        assert "slot 't': wants qty: i64 (), price: f64 () a row, got" in refused.stderr, refused.stderr
+    np.save(tmp_path / "b.npy", qty.reshape(5, 1))
+    assert "got price: f64 (), qty: i64 (1)" in run("t/price=a.npy", "t/qty=b.npy", "keys=k.npy").stderr
+    (tmp_path / "t.npz").write_bytes((tmp_path / "t.npz").read_bytes()[:-30])
+    assert ".npz" in run("t=t.npz", "keys=k.npy").stderr
+
+
+def test_explain_says_what_a_plan_wants(tmp_path):
+    hr = pytest.importorskip("headrace")
+    np = pytest.importorskip("numpy")
+    ds = hr.from_arrays({"qty": np.arange(5), "price": np.ones((5, 3))}, slot="t").sort_by(np.arange(5))
+    ds.map(lambda s: s, python=True).batch(2).save_plan(tmp_path / "plan.json")
+    said = headrace("explain", "plan.json", "--bind", "keys=k.npy", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    for words in ("read  slot t", "batch", "qty: i64 (), price: f64 (3) a row", "--bind t/qty=FILE --bind t/price=FILE",
+                  "--bind keys=FILE", "a Python function"):  # fmt: skip
+        assert words in said.stdout
+    slots = json.loads(headrace("explain", "plan.json", "--json", cwd=tmp_path).stdout)["slots"]
+    assert [slot["slot"] for slot in slots] == ["t", "keys", "map_0"]
 
 
 def test_inspect_says_what_it_is(photos):

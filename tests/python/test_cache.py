@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -366,6 +367,72 @@ def test_another_function_is_another_cache(tmp_path):
         assert kept(lambda x, stream=stream, k=k: x * k, version=str(k)) == [0, k, 2 * k]
     names = len(list((tmp_path / "kept").glob("*.data")))
     assert kept(with_closure(2)) == [0, 2, 4] and len(list((tmp_path / "kept").glob("*.data"))) == names
+
+
+CONF = """
+class Cfg:
+    k = {k}
+    def times(self, x):
+        return x * self.k
+    @classmethod
+    def of(cls, x):
+        return x * cls.k
+K = {k}
+unused = open(__file__)
+"""
+READERS = """
+import conf_of_cache
+import conf_of_cache as conf
+from conf_of_cache import Cfg
+cfg = Cfg()
+def by_import(x):
+    import conf_of_cache
+    return x * conf_of_cache.K
+def by_name(x):
+    from conf_of_cache import K
+    return x * K
+def by_instance(x):
+    return x * cfg.k
+def helper(x):
+    return conf.K * x
+class Own(Cfg):
+    def __call__(self, x):
+        return x * self.k
+functions = [lambda x: x * conf.K, lambda x: x * Cfg.k, lambda x: x * conf.Cfg.k, lambda x: Cfg().times(x),
+             lambda x: Cfg.of(x), lambda x: [x * conf.Cfg.k for _ in "a"][0], by_import, by_name, by_instance,
+             helper, Cfg().times, Own(), lambda x: Own()(x)]
+"""
+
+
+def test_what_a_module_or_a_class_says_is_part_of_the_code(tmp_path):
+    script = """
+        import sys, headrace as hr
+        sys.path.insert(0, sys.argv[1])
+        from readers_of_cache import functions
+        kept = lambda f: hr.range(3).map(f, python=True).cache(sys.argv[1] + "/kept")
+        print([int(list(kept(f))[2]) for f in functions])
+    """
+    (tmp_path / "readers_of_cache.py").write_text(READERS)
+
+    def run(k):
+        (tmp_path / "conf_of_cache.py").write_text(CONF.format(k=k))
+        command = [sys.executable, "-B", "-c", textwrap.dedent(script), tmp_path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return set(done.stdout.strip("[]\n").split(", "))
+
+    assert run(2) == {"4"}
+    kept = len(list((tmp_path / "kept").glob("*.data")))
+    assert run(2) == {"4"} and len(list((tmp_path / "kept").glob("*.data"))) == kept
+    assert run(35) == {"70"}
+
+
+def test_a_module_of_what_cannot_be_told_wants_a_version(tmp_path, monkeypatch):
+    module = types.ModuleType("opened_of_cache")
+    module.__file__, module.stream = str(tmp_path / "opened_of_cache.py"), iter([1])
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(ValueError, match=r"by opened_of_cache.stream, uses a list_iterator.*give version="):
+        hr.range(3).map(lambda x: (module.stream, x)[1], python=True).cache(tmp_path / "kept")
 
 
 def test_other_data_of_the_same_names_and_sizes_are_other_data(tmp_path):

@@ -122,6 +122,112 @@ def test_hostile_plans_are_errors(tmp_path):
             hr.load_plan(path)
 
 
+def refusal(call) -> str:
+    with pytest.raises(ValueError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("source", [hr.from_arrays, hr.from_dataset])
+def test_columns_are_bound_by_name(tmp_path, source):
+    def rows(data):
+        if source is hr.from_arrays:
+            return data
+        keys = list(data) if isinstance(data, dict) else None
+        columns = list(data.values()) if keys else data
+        return [dict(zip(keys, row, strict=True)) if keys else row for row in zip(*columns, strict=True)]
+
+    a, b = np.arange(4) * 0.5, np.arange(4)
+    ds = source(rows({"qty": b, "price": a}), slot="t")
+    ds.save_plan(tmp_path / "plan.json")
+    load = lambda data: hr.load_plan(tmp_path / "plan.json", bind={"t": rows(data)})  # noqa: E731
+    for data in ({"qty": b, "price": a}, {"price": a, "qty": b}):
+        again = load(data)
+        assert again.plan() == ds.plan() and [dict(x) for x in again] == [dict(x) for x in ds]
+        assert again.fingerprint() == ds.fingerprint()
+    assert len(load({"price": a[:2], "qty": b[:2]})) == 2
+    wanted = "'t': wants qty: i64 (), price: f64 () a row, got "
+    for data, got in (
+        ({"qty": a, "price": b}, "qty: f64 (), price: i64 ()"),
+        ({"qty": b, "cost": a}, "qty: i64 (), cost: f64 ()"),
+        ((b, a), "0: i64 (), 1: f64 ()"),
+        ({"qty": b.astype(np.int32), "price": a}, "qty: i32 (), price: f64 ()"),
+        ({"qty": b.reshape(4, 1), "price": a}, "qty: i64 ("),
+        ({"qty": b}, "qty: i64 ()"),
+    ):
+        assert wanted + got in refusal(lambda data=data: load(data))
+    said = refusal(lambda: hr.load_plan(tmp_path / "plan.json", bind={"s": 1}))
+    assert said == "plan: has no slot 's' for what bind= gives; it wants 't'"
+
+
+def test_plans_that_say_nothing_of_their_slots_are_bound_as_ever(tmp_path):
+    old = '{"headrace":1,"seed":0,"plan":{"verb":"read","source":{"format":"arrays","slot":"arrays"}}}'
+    (tmp_path / "plan.json").write_text(old)
+    assert plain(hr.load_plan(tmp_path / "plan.json", bind={"arrays": [1, 2]})) == [1, 2]
+    assert "'arrays' is not bound; give it with" in refusal(lambda: hr.load_plan(tmp_path / "plan.json"))
+
+
+def test_what_verbs_take_can_be_bound_to_them(tmp_path):
+    path = tmp_path / "plan.json"
+    hr.range(4).sort_by([3, 1, 2, 0]).save_plan(path)
+    big = 2**60 + np.array([3, 1, 2, 0])
+    days = np.array(["2024-01-04", "2024-01-02", "2024-01-03", "2024-01-01"], "datetime64[D]")
+    for keys in ([3, 1, 2, 0], np.array([3, 1, 2, 0], np.int8), np.array([3, 1, 2, 0], ">f2"), big, big.astype("u8"),
+                 ["d", "b", "c", "a"], [b"d", b"b", b"c", b"a"], np.array(["d", "b", "c", "a"]), days):  # fmt: skip
+        assert (
+            plain(hr.load_plan(path, bind={"keys": keys})) == plain(hr.range(4).sort_by(keys)) == [3, 1, 2, 0]
+        )
+    assert "wants keys in memory, one number each" in refusal(
+        lambda: hr.load_plan(path, bind={"keys": np.eye(4)})
+    )
+    hr.range(3).sample([1.0, 0, 2]).save_plan(path)
+    ints = hr.range(3).sample([1, 0, 2])
+    for weights in ([1, 0, 2], np.array([1, 0, 2], np.float32), np.array([2**60, 0, 2**61])):
+        again = hr.load_plan(path, bind={"weights": weights})
+        assert plain(again) == plain(ints) == plain(hr.range(3).sample(weights))
+    hr.choose([hr.range(3), hr.range(10, 13)], [0, 1, 1]).save_plan(path)
+    assert plain(hr.load_plan(path, bind={"choices": np.array([1, 0, 1], np.int32)})) == [10, 0, 11]
+    assert "one whole number each" in refusal(lambda: hr.load_plan(path, bind={"choices": [0.5, 1.0]}))
+
+
+READ = {"verb": "read", "source": {"format": "range", "start": 0, "stop": 4, "step": 1}}
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"verb": "batch", "size": 2, "drop_lst": True, "input": READ},
+         "plan: batch has no member 'drop_lst'; it knows size, drop_last, ragged, padding"),
+        ({"verb": "batch", "input": READ}, "plan: batch wants a 'size', got none"),
+        ({"verb": "batch", "size": "2", "input": READ}, "plan: batch: wants an integer 'size', got \"2\""),
+        ({"verb": "take", "count": -1, "input": READ}, "plan: take: wants a number of at least 0 for 'count', got -1"),
+        ({"verb": "unbatch", "size": 1, "input": READ}, "plan: unbatch has no member 'size'"),
+        ({"verb": "map", "program": {"inputs": [0], "steps": [{"op": "cast", "in": [0], "parameters": {}}], "outputs": [1],
+                                     "names": ["value"], "structure": "0"}, "input": READ},
+         "plan: the step cast has no member 'parameters'; it knows op, in, params, bound"),
+    ],
+)  # fmt: skip
+def test_slips_in_plans_are_named(tmp_path, plan, said):
+    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "plan": plan}))
+    assert said in refusal(lambda: hr.load_plan(tmp_path / "plan.json"))
+
+
+@pytest.mark.parametrize(
+    "wants",
+    [{"names": ["x"]}, {"names": ["x"], "specs": []}, {"names": [1], "specs": [["f32", []]]},
+     {"names": ["x"], "specs": [["f32", [-1]]], "structure": "0"}, {"names": ["x"], "specs": [["f32", [1] * 9]], "structure": "0"},
+     {"names": ["x"], "specs": [["f32", []]], "structure": "{}"}, {"names": ["x"], "specs": [["f32", []]], "structure": "[0,0]"},
+     {"names": ["x", "x"], "specs": [["f32", []], ["f32", []]], "structure": "[0,1]"}, {"names": ["x"], "specs": [["f99", []]]}],
+)  # fmt: skip
+def test_what_no_slot_can_want_is_refused(tmp_path, wants):
+    source = {"format": "arrays", "slot": "a", **wants}
+    (tmp_path / "plan.json").write_text(
+        json.dumps({"headrace": 1, "plan": {"verb": "read", "source": source}})
+    )
+    said = refusal(lambda: hr.load_plan(tmp_path / "plan.json", bind={"a": {"x": np.zeros(3, np.float32)}}))
+    assert "slot 'a'" not in said
+
+
 def plus_one(x):
     return x + 1
 

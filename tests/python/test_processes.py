@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import os
 import subprocess
 import sys
 import textwrap
@@ -241,3 +242,39 @@ def test_ctrl_c_and_the_end_of_the_main_process_end_the_others(tmp_path):
     while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert pids and not any(is_alive(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGKILL"])
+def test_processes_end_in_which_a_function_is_stuck(tmp_path, signal_name):
+    script = """
+        import os, signal, sys, threading, time
+        sys.path.insert(0, sys.argv[1])
+        import headrace as hr
+        from functions_of_processes import stuck
+        def interrupt():
+            while len(os.listdir(os.environ["STUCK"])) < 2:
+                time.sleep(0.01)
+            began.append(time.monotonic())
+            os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+        began = []
+        threading.Thread(target=interrupt).start()
+        ds = hr.range(1000)
+        try:
+            list(ds.map(stuck, python="processes").options(workers=2))
+        except KeyboardInterrupt:
+            print(time.monotonic() - began[0] < 2)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), IMPORTABLE, signal_name],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "STUCK": str(tmp_path)},
+    )
+    assert done.stdout == ("True\n" if signal_name == "SIGINT" else ""), done.stderr
+    pids = [int(file.name) for file in tmp_path.iterdir()]
+    deadline = time.monotonic() + 5
+    while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(pids) >= 2 and not any(is_alive(pid) for pid in pids)

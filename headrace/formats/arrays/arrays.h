@@ -21,4 +21,14 @@ Result<SourcePtr> random_source(uint64_t seed, const Shape& shape = {}, uint64_t
 // not hold it.
 Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::string slot = "arrays");
 
+// The same columns in the order, and nested as, `wanted` has them, which they are known from by their names.
+// An error when names, dtypes or the shapes of rows are others. Of other sources the order must be that of
+// `wanted`.
+Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted);
+
+// Numbers as the verbs that take them beside data want them: weights and sort keys f64, choices i64. Keys may
+// be texts, and numbers that f64 does not hold; they become ranks.
+enum class Beside : uint8_t { keys, weights, choices };
+Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given);
+
 }  // namespace headrace

@@ -151,7 +151,9 @@ TEST(Arrays, FingerprintIsOfTheContentAndPlansNameTheSlot) {
   };
   EXPECT_EQ(make({1, 2}, "s")->fingerprint(), make({1, 2}, "t")->fingerprint());
   EXPECT_NE(make({1, 2}, "s")->fingerprint(), make({1, 3}, "s")->fingerprint());
-  EXPECT_EQ(make({1, 2}, "mine")->describe().dump(), R"({"format":"arrays","slot":"mine"})");
+  EXPECT_EQ(
+      make({1, 2}, "mine")->describe().dump(),
+      R"({"format":"arrays","slot":"mine","names":["a"],"specs":[["i64",[]]],"structure":"{\"a\":0}"})");
   EXPECT_THAT(std::string(open_described(store, make({1, 2}, "mine")->describe()).status().text()),
               HasSubstr("slot 'mine'"));
 }

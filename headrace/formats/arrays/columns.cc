@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "headrace/formats/arrays/arrays.h"
+#include "headrace/formats/described.h"
 #include "headrace/formats/format.h"
 
 namespace headrace {
@@ -86,8 +87,11 @@ class ColumnsSource final : public Source {
     Value out;
     out.set("format", "arrays");
     out.set("slot", slot_);
+    describe_schema(schema_, out);
     return out;
   }
+  const ColumnsBlock& block() const { return *block_; }
+  const std::string& slot() const { return slot_; }
 
   // Of names, dtypes, shapes and contents; the data is read once each time this is asked.
   std::string fingerprint() const override {
@@ -176,7 +180,10 @@ Result<SourcePtr> unbound(const Value& options) {
 const FormatRegistration registered({
     .name = "arrays",
     .doc = "Columns in memory: row i of every array is sample i.",
-    .options = {{"slot", "str", "The name under which a saved plan wants the data bound.", Value()}},
+    .options = {{"slot", "str", "The name under which a saved plan wants the data bound.", Value()},
+                {"names", "list", "The fields that it wants.", Value()},
+                {"specs", "list", "Their dtypes and shapes: [dtype, [dimension or null, …]] each.", Value()},
+                {"structure", "str", "How they nest.", Value()}},
     .make = unbound,
 });
 
@@ -203,6 +210,19 @@ Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::
   auto block = std::make_shared<const ColumnsBlock>(std::move(checked), rows);
   return SourcePtr(
       std::make_shared<ColumnsSource>(std::move(schema), std::move(block), rows, std::move(slot)));
+}
+
+Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted) {
+  const Schema& schema = given->schema();
+  HEADRACE_TRY(check_fields(wanted, schema));
+  if (schema.names == wanted.names && schema.structure == wanted.structure) return given;
+  const auto* columns = dynamic_cast<const ColumnsSource*>(given.get());
+  if (!columns)
+    return invalid("wants samples that nest as " + wanted.structure + ", got " + schema.structure);
+  std::vector<Tensor> tensors;
+  for (const std::string& name : wanted.names)
+    tensors.push_back(columns->block().columns()[static_cast<size_t>(schema.find(name))].tensor);
+  return array_source(wanted, std::move(tensors), columns->slot());
 }
 
 }  // namespace headrace

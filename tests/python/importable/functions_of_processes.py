@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -107,3 +108,10 @@ def sums_and_names(pair):
 def measure_nested(batch):
     lengths = [len(name) for names in batch["name"] for name in names]
     return {"lengths": np.array(lengths), "x": np.concatenate(batch["x"])}
+
+
+def stuck(x):
+    if x > 0:  # the first is called when the graph is built
+        Path(os.environ["STUCK"], str(os.getpid())).touch()
+        time.sleep(1000)
+    return x

@@ -1,0 +1,18 @@
+// .npz files: the arrays that numpy.savez() and savez_compressed() put into one file.
+#pragma once
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/core/tensor.h"
+
+namespace headrace::cli {
+
+// An array as numpy.save() writes it. `file`: all of it.
+Result<Tensor> read_npy(std::span<const std::byte> file);
+
+// Names without ".npy", in the order of the file.
+Result<std::vector<std::pair<std::string, Tensor>>> read_npz(std::span<const std::byte> file);
+
+}  // namespace headrace::cli

@@ -1,0 +1,90 @@
+#include "headrace/formats/described.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+Result<TensorSpec> spec_from(const Value& value) {
+  const auto wrong = [&] {
+    return invalid("plan: wants a spec [dtype, [dimension, …]], got " + value.dump());
+  };
+  const auto* pair = value.list();
+  if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return wrong();
+  TensorSpec spec;
+  HEADRACE_ASSIGN(spec.dtype, parse_dtype(*(*pair)[0].text()));
+  const auto& dims = *(*pair)[1].list();
+  if (dims.size() > kMaxRank) return wrong();
+  std::vector<int64_t> sizes;
+  for (const Value& dim : dims) {
+    if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0)) return wrong();
+    sizes.push_back(dim.is_null() ? kAny : *dim.integer());
+  }
+  spec.shape = Shape(std::span<const int64_t>(sizes));
+  return spec;
+}
+
+// Whether the leaves are 0, 1, … in order.
+bool counts_leaves(const Value& nest, int64_t& seen) {
+  if (nest.integer()) return *nest.integer() == seen++;
+  if (const auto* list = nest.list())
+    return std::ranges::all_of(*list, [&](const Value& item) { return counts_leaves(item, seen); });
+  if (!nest.object()) return false;
+  return std::ranges::all_of(*nest.object(),
+                             [&](const auto& item) { return counts_leaves(item.second, seen); });
+}
+
+}  // namespace
+
+void describe_schema(const Schema& schema, Value& out) {
+  Value::List names, specs;
+  for (const std::string& name : schema.names) names.emplace_back(name);
+  for (const TensorSpec& spec : schema.specs) {
+    Value::List dims;
+    for (const int64_t dim : spec.shape.dims()) dims.push_back(dim == kAny ? Value() : Value(dim));
+    specs.push_back(Value::List{dtype_name(spec.dtype), std::move(dims)});
+  }
+  out.set("names", std::move(names));
+  out.set("specs", std::move(specs));
+  out.set("structure", schema.structure);
+}
+
+Result<std::optional<Schema>> described_schema(const Value& description) {
+  const Value *names = description.find("names"), *specs = description.find("specs");
+  if (!names && !specs) return std::optional<Schema>();
+  if (!names || !names->list() || !specs || !specs->list() || names->list()->size() != specs->list()->size())
+    return invalid("plan: wants lists 'names' and 'specs' of one length for data in a slot");
+  Schema out;
+  for (const Value& name : *names->list()) {
+    if (!name.text()) return invalid("plan: 'names' wants texts, got " + name.dump());
+    if (out.find(*name.text()) >= 0) return invalid("plan: 'names' has '" + *name.text() + "' twice");
+    out.names.push_back(*name.text());
+  }
+  for (const Value& value : *specs->list()) {
+    HEADRACE_ASSIGN(TensorSpec spec, spec_from(value));
+    out.specs.push_back(spec);
+  }
+  HEADRACE_ASSIGN(out.structure, description.get_text("structure"));
+  HEADRACE_ASSIGN(const Value nest, Value::parse(out.structure));
+  int64_t leaves = 0;
+  if (!counts_leaves(nest, leaves) || leaves != static_cast<int64_t>(out.size()))
+    return invalid("plan: 'structure' wants each of the " + std::to_string(out.size()) +
+                   " leaves once and in order, got " + out.structure);
+  return std::optional(std::move(out));
+}
+
+Status check_fields(const Schema& wanted, const Schema& given) {
+  bool fits = wanted.size() == given.size();
+  for (size_t i = 0; fits && i < wanted.size(); ++i) {
+    const int at = given.find(wanted.names[i]);
+    fits = at >= 0 && wanted.specs[i].admits(given.specs[static_cast<size_t>(at)]);
+  }
+  if (fits) return {};
+  return invalid("wants " + wanted.text() + " a row, got " + given.text());
+}
+
+std::string fields_text(const Schema& schema) {
+  return schema.size() == 1 && schema.structure == "0" ? schema.specs[0].text() : schema.text();
+}
+
+}  // namespace headrace
