@@ -195,7 +195,7 @@ bench: build  ## the micro-benchmarks and the pipelines beside other loaders
 	$(RELEASE)/bench/micro/headrace_micro
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
 	$(PYTHON) bench/pipelines/rn50.py $(DEMO_DATA)/train
-	$(PYTHON) bench/pipelines/elements.py
+	$(PYTHON) bench/pipelines/verbs.py
 
 .PHONY: clean
 clean:  ## remove what was built; the virtual environment and the demo data stay

@@ -23,6 +23,7 @@ VERBS: dict[str, Callable[[], grain.MapDataset]] = {
     "shard": lambda: integers[1::4],
     "repeat": few.repeat,
     "shuffle": lambda: integers.shuffle(seed=1),
+    "map, shuffle": lambda: integers.map(plus_one).shuffle(seed=1),
     "map in Python": lambda: integers.map(plus_one),
     "map in Python, with rng": lambda: integers.seed(1).random_map(plus_noise),
     "filter in Python": lambda: integers.filter(lambda x: x != 7),

@@ -20,6 +20,7 @@ VERBS: dict[str, Callable[[], hr.Dataset]] = {
     "range": lambda: integers,
     "from_arrays": lambda: hr.from_arrays(np.arange(FEW)).repeat(),
     "map": lambda: integers.map(lambda x: x + 1),
+    "map, shuffle": lambda: integers.map(lambda x: x + 1).shuffle(seed=1),
     "filter": lambda: integers.filter(lambda x: x != 7),
     "interleave": lambda: hr.interleave([integers] * 8, cycle_length=4, block_length=4),
     "concatenate": lambda: integers.concatenate(integers),

@@ -32,6 +32,7 @@ VERBS: dict[str, Callable[[], Data]] = {
     "range": lambda: integers,
     "from_arrays": lambda: Data.from_tensor_slices(np.arange(FEW)).repeat(),
     "map": lambda: integers.map(lambda x: x + 1),
+    "map, shuffle": lambda: integers.map(lambda x: x + 1).shuffle(1000),
     "filter": lambda: integers.filter(lambda x: x != 7),
     "interleave": lambda: Data.range(8).interleave(
         lambda _: Data.range(MANY), cycle_length=4, block_length=4

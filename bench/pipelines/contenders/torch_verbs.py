@@ -65,6 +65,7 @@ VERBS: dict[str, Callable[[], Any]] = {
     "filter": lambda: in_order(Stream(filter(lambda x: x != 7, integers))),
     "concatenate": lambda: in_order(ConcatDataset([Range(), Range()])),
     "shuffle": lambda: randomly(Range()),
+    "map, shuffle": lambda: randomly(Range(plus_one)),
     "sample": lambda: DataLoader(Range(size=FEW), 256, sampler=WeightedRandomSampler(weights, 1 << 20)),  # type: ignore[arg-type]
     "map in Python": lambda: in_order(Range(plus_one)),
     "map in Python, with rng": lambda: in_order(Range(noisy)),
