@@ -79,7 +79,7 @@ def build(hr, node: Node, read=None):
             return below.bucket_by_length(
                 lambda s: s["index"] % node.modulus,
                 boundaries=node.boundaries,
-                batch_sizes=node.sizes or None,
+                batch_sizes=(node.sizes[0] if len(node.sizes) == 1 else node.sizes) or None,
                 token_budget=node.token_budget or None,
                 drop_last=node.drop_last,
                 python=True,
