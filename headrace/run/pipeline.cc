@@ -130,7 +130,6 @@ class Lowering {
  public:
   Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher, uint64_t read_block)
       : pipeline_(pipeline),
-        ordered_(ordered),
         fetcher_(std::move(fetcher)),
         read_block_(ordered ? std::max(read_block, kReadBlock) : kReadBlock) {}
 
@@ -338,7 +337,6 @@ class Lowering {
   Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
 
   Pipeline& pipeline_;
-  bool ordered_;
   std::shared_ptr<Fetcher> fetcher_;
   uint64_t read_block_;
   Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
