@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/graph/walk.h"
 
 namespace headrace {
 
@@ -75,10 +76,12 @@ std::string of_leaf(std::string_view name) {
 
 // Of a user's sequence, whose items only a whole reading would tell.
 bool reads_objects(const Node& node) {
-  const auto* read = node.as<Read>();
-  const auto format = read ? read->source->describe().get_text("format") : Result<std::string>(std::string());
-  return (format.ok() && *format == "sequence") ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& in) { return reads_objects(*in); });
+  return find_node(node, [](const Node& one) {
+    const auto* read = one.as<Read>();
+    if (!read) return false;
+    const auto format = read->source->describe().get_text("format");
+    return format.ok() && *format == "sequence";
+  });
 }
 
 // Fills in what follows from kind and inputs: schema, sizes, random access; refuses what makes no sense.

@@ -4,6 +4,7 @@
 
 #include "headrace/formats/endings.h"
 #include "headrace/formats/shards.h"
+#include "headrace/graph/walk.h"
 
 namespace headrace {
 namespace {
@@ -58,21 +59,22 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
 }
 
 bool reads_a_generator(const Node& node) {
-  return node.as<Generate>() ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return reads_a_generator(*input); });
+  return find_node(node, [](const Node& one) { return one.as<Generate>() != nullptr; });
 }
 
 // Draws below a cache are made once.
 void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
-  for (const NodePtr& input : node.inputs) note_frozen_draws(*input, out);
-  const auto* map = node.as<Map>();
-  if (!map) return;
-  for (const Call& call : map->program.steps)
-    if (varies_by_epoch(call))
-      note(std::string(call.op->name()) +
-               " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache to "
-               "draw anew",
-           out);
+  each_node(node, [&](const Node& one) {
+    const auto* map = one.as<Map>();
+    if (!map) return;
+    for (const Call& call : map->program.steps)
+      if (varies_by_epoch(call))
+        note(std::string(call.op->name()) +
+                 " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache "
+                 "to "
+                 "draw anew",
+             out);
+  });
 }
 
 // So is the order of what is joined below a cache.

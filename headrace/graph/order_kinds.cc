@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "headrace/graph/node.h"
+#include "headrace/graph/walk.h"
 
 namespace headrace {
 namespace {
@@ -77,8 +78,7 @@ Status check_weights_count(const Mix& mix, size_t inputs) {
 }
 
 bool order_varies(const Node& node) {
-  return node.as<Shuffle>() || node.as<Draw>() ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return order_varies(*input); });
+  return find_node(node, [](const Node& one) { return one.as<Shuffle>() || one.as<Draw>(); });
 }
 
 // For numbers that belong to elements by position: as many as there are, in an order that stays.

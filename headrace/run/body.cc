@@ -26,9 +26,9 @@ Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
   if (ticket.rows_made) return {};
-  for (auto& row : ticket.row_outputs) {
-    for (Sample& sample : row) ticket.outputs.push_back(std::move(sample));
-    ticket.ends.push_back(ticket.outputs.size());
+  for (size_t row = 0; row < ticket.row_outputs.size() && row <= ticket.error_row; ++row) {
+    for (Sample& sample : ticket.row_outputs[row]) ticket.outputs.push_back(std::move(sample));
+    if (row < ticket.error_row) ticket.ends.push_back(ticket.outputs.size());
   }
   ticket.row_outputs.clear();
   return {};
@@ -153,6 +153,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
 }
 
 Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
+  ticket.item.part();
   ticket.num_rows = 1;
   ticket.row_outputs.resize(1);
   ticket.parts.push_back({.count = 1});

@@ -34,7 +34,7 @@ class Body {
   // would have to be woken, and find them in no cache.
   virtual Status fetch(Ticket& ticket, Part& part, Counters& counters) const;
   virtual RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const = 0;
-  // After the last part: `outputs` from what the parts made.
+  // After the last part: `outputs` from what the parts made; where a row failed, from what came before.
   virtual Status finish(Ticket& ticket, Evaluator& evaluator) const;
   // The same where it is no work; false where it is. Called under the executor's mutex.
   virtual bool finish_at_once(Ticket& ticket) const {
@@ -156,6 +156,7 @@ class LevelBody final : public Body {
   Status run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                  std::span<Tensor> out, const Identity& who) const;
   Result<std::vector<Tensor>> zipped_fields(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
+  Result<std::vector<Tensor>> source_fields(const LeafPlan& leaf, const Row& row, Evaluator& evaluator) const;
   // What reaches the first program of a leaf whose elements are kept.
   Result<std::vector<Tensor>> incoming_fields(const LeafPlan& leaf, const Row& row,
                                               Evaluator& evaluator) const;

@@ -4,23 +4,10 @@
 
 #include "headrace/core/text.h"
 #include "headrace/graph/plan_json.h"
+#include "headrace/graph/walk.h"
 
 namespace headrace {
 namespace {
-
-const Shard* find_shard(const Node& node) {
-  if (const auto* shard = node.as<Shard>()) return shard;
-  for (const NodePtr& input : node.inputs)
-    if (const Shard* found = find_shard(*input)) return found;
-  return nullptr;
-}
-
-void add_draws(const Node& node, std::string& out) {
-  for (const NodePtr& input : node.inputs) add_draws(*input, out);
-  if (const Program* program = program_of(node.kind))
-    for (const Call& call : program->steps)
-      if (call.op->random()) out += " " + std::to_string(call.ordinal);
-}
 
 // Batches of a rank's own samples are its own.
 const Shard* shard_below_batch(const Node& node) {
@@ -34,16 +21,16 @@ const Shard* shard_below_batch(const Node& node) {
 std::string cache_key(const NodePtr& below, uint64_t seed) {
   constexpr std::string_view kArithmetic = "arithmetic 1";  // another one when an operator makes other bytes
   std::string out = fingerprint(below, 0) + std::string(kArithmetic), draws;
-  add_draws(*below, draws);
+  each_call(*below, [&](const Call& call) {
+    if (call.op->random()) draws += " " + std::to_string(call.ordinal);
+  });
   if (const Shard* dealt = shard_below_batch(*below))
     out += " rank " + std::to_string(dealt->rank) + " of " + std::to_string(dealt->world) + " " +
            std::to_string(static_cast<int>(dealt->even));
   if (draws.empty()) return hash_text(out);
-  const auto add_reads = [&](const Node& node, const auto& self) -> void {
+  each_node(*below, [&](const Node& node) {
     if (const auto* read = node.as<Read>()) draws += " " + std::to_string(read->ordinal);
-    for (const NodePtr& input : node.inputs) self(*input, self);
-  };
-  add_reads(*below, add_reads);
+  });
   return hash_text(out + " seed " + std::to_string(seed) + draws);
 }
 

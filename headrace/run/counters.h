@@ -68,5 +68,7 @@ class Counters {
 
 // CPU time of the calling thread, ns.
 uint64_t thread_cpu_ns();
+// Time that goes on, ns since some moment.
+uint64_t now_ns();
 
 }  // namespace headrace

@@ -12,11 +12,6 @@
 namespace headrace {
 namespace {
 
-uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
-}
-
 constexpr uint64_t kLookAtCoresNs = 50'000'000;   // a look is a system call
 constexpr size_t kKeepScratch = size_t{8} << 20;  // bytes a worker keeps between samples
 

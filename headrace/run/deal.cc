@@ -64,7 +64,7 @@ class DealStream final : public Stream {
   DealStream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard)
       : level_(std::move(level)), block_(block), shard_(shard) {}
 
-  Pull pull(Item& out, Status&) override {
+  Pull pull(Item& out, Status&, uint64_t) override {
     uint64_t& next = place_.round.taken;
     out.first = position(next), out.step = shard_.world;
     if (out.first >= level_->total) return Pull::end;

@@ -259,7 +259,7 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
 Pull Executor::poll_any(Sample& out, Status& failure) {
   pump();
   Item item;
-  const Pull pulled = root_->pull(item, failure);
+  const Pull pulled = root_->pull_one(item, failure);
   if (pulled == Pull::item) {
     if (item.samples.empty()) {
       failure = internal_error("an element without a sample");

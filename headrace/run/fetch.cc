@@ -1,7 +1,6 @@
 #include "headrace/run/fetch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <set>
 
@@ -21,11 +20,6 @@ constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
 constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
 constexpr size_t kAlign = 64;               // where a read begins, as if it had a buffer of its own
 constexpr uint64_t kMostBetween = 512;      // bytes between neighbours: cheaper to read than to leave out
-
-uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
-}
 
 // One file per sample or more: neither its block nor its descriptor is worth keeping.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }

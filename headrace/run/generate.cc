@@ -28,7 +28,7 @@ struct GenerateTurn {
 
 class GenerateFeeder final : public Stream {
  public:
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     if (turn_->busy.load(std::memory_order_acquire)) return Pull::wait;
     if (!turn_->failure.ok()) {
       failure = turn_->failure;

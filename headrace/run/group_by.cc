@@ -23,7 +23,7 @@ class GroupByStream final : public OneChild {
  public:
   GroupByStream(StreamPtr child, const GroupBy& group) : OneChild(std::move(child)), rule_(group) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     if (const Pull ready = replay(failure); ready != Pull::item) return ready;
     while (true) {
       if (full_) return give(groups_.find(*full_), out);
@@ -131,7 +131,7 @@ class GroupByStream final : public OneChild {
     next_ = {};
     child_->save(next_.before);
     Item item;
-    const Pull pulled = child_->pull(item, failure);
+    const Pull pulled = child_->pull_one(item, failure);
     if (pulled != Pull::item) return pulled;
     next_.sample = std::move(item.samples[0]);
     if (next_.sample.failure) {

@@ -5,6 +5,7 @@
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/formats/open.h"
+#include "headrace/graph/walk.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/points.h"
 
@@ -73,9 +74,10 @@ Status keep_records_beside(const Node& node, Store& store) {
 }
 
 bool reads_files(const Node& node) {
-  const auto* read = node.as<Read>();
-  return (read && read->source->num_files() > 0) ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return reads_files(*input); });
+  return find_node(node, [](const Node& one) {
+    const auto* read = one.as<Read>();
+    return read && read->source->num_files() > 0;
+  });
 }
 
 uint64_t count_in(const Value& report, std::string_view name) {

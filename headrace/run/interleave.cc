@@ -14,7 +14,7 @@ class InterleaveStream final : public Stream {
         slots_(std::min<uint64_t>(cycle, children_.size()), kEmpty),
         block_(block) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     while (next_ < children_.size() || open_ > 0) {
       uint64_t& slot = slots_[at_];
       if (slot == kEmpty && next_ < children_.size()) slot = next_++, ++open_;
@@ -22,7 +22,7 @@ class InterleaveStream final : public Stream {
         end_turn();
         continue;
       }
-      const Pull pulled = children_[slot]->pull(out, failure);
+      const Pull pulled = children_[slot]->pull_one(out, failure);
       if (pulled != Pull::end) {
         if (pulled == Pull::item && ++taken_ == block_) end_turn();
         return pulled;

@@ -34,11 +34,11 @@ class ZipStream final : public Children {
   ZipStream(std::vector<StreamPtr> children, uint32_t ids)
       : Children(std::move(children)), ids_(ids), held_(children_.size()) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     for (size_t k = 0; k < children_.size(); ++k) {
       if (!held_[k].samples.empty()) continue;
       Item item;  // of what answers otherwise, nothing is kept
-      if (const Pull pulled = children_[k]->pull(item, failure); pulled != Pull::item) return pulled;
+      if (const Pull pulled = children_[k]->pull_one(item, failure); pulled != Pull::item) return pulled;
       held_[k] = std::move(item);
     }
     out = {};
@@ -93,9 +93,9 @@ template <class Route> class RoutedStream final : public Children {
     begin(0, 0);
   }
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     while (const auto source = next()) {
-      const Pull pulled = children_[*source]->pull(out, failure);
+      const Pull pulled = children_[*source]->pull_one(out, failure);
       if (pulled == Pull::item) {
         ++position_, empty_[*source] = false;
         return pulled;
@@ -201,10 +201,10 @@ class WindowStream final : public Stream {
  public:
   WindowStream(StreamPtr child, const Window& window) : child_(std::move(child)), window_(window) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     for (; to_skip_ > 0 && !ended_; --to_skip_) {
       Item passed;
-      const Pull pulled = child_->pull(passed, failure);
+      const Pull pulled = child_->pull_one(passed, failure);
       if (pulled == Pull::end)
         end();
       else if (pulled != Pull::item)
@@ -215,7 +215,7 @@ class WindowStream final : public Stream {
       Held next;
       child_->save(next.before);
       Item item;
-      const Pull pulled = child_->pull(item, failure);
+      const Pull pulled = child_->pull_one(item, failure);
       if (pulled == Pull::end) {
         end();
         break;

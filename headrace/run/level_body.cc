@@ -7,8 +7,6 @@
 namespace headrace {
 namespace {
 
-constexpr int kReplaceTries = 100;
-
 uint64_t shown(const LeafPlan& leaf, uint64_t index) {
   return index | static_cast<uint64_t>(leaf.read) << 48;
 }
@@ -21,12 +19,6 @@ SampleId id_of(const LeafPlan& leaf, const Position& at) {
 std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
   const std::string failed_at = evaluator.failed_at();
   return failed_at.empty() ? leaf.made_at : failed_at;
-}
-
-// Whether the on_error("replace") of a mark stands above what failed in this leaf. Branches differ in that.
-bool covers(const LeafPlan& leaf, uint32_t mark, size_t failed) {
-  if (failed == Evaluator::kBeforePrograms) return true;
-  return failed < std::ranges::find(leaf.replaces, mark, &LeafPlan::Replace::mark)->covered;
 }
 
 }  // namespace
@@ -317,46 +309,6 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   return replace(here, row, failed_in, evaluator, slots, out, who, std::move(status));
 }
 
-// What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good
-// position in the order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each
-// try may fail and be replaced further in; a failure that only an outer one covers is that one's to answer.
-Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
-                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
-                          Status first) const {
-  const std::span<const LeafPlan::Replace> replaces = leaf->replaces;
-  for (const LeafPlan::Replace& inner : replaces) {
-    if (inner.mark == here.below) break;
-    if (!covers(*leaf, inner.mark, evaluator.failed())) continue;
-    Mark mark{inner.mark, 0, 0};
-    Position slot{here.index, here.epoch, 0, 0, true, &mark};
-    here.order->locate({&slot, 1});
-    Status last;
-    uint64_t tries = 1;
-    for (; tries <= kReplaceTries; ++tries) {
-      last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, inner.mark}, row, leaf,
-                     evaluator, slots, out, who);
-      if (last.ok()) evaluator.counters().replaced.add(1);
-      if (last.ok() || !is_data_error(last)) return last;
-      if (!covers(*leaf, inner.mark, evaluator.failed())) break;  // not ours to answer
-    }
-    if (tries > kReplaceTries)
-      return std::move(first).after("; and the next 100 samples in order failed too, the last: " +
-                                    std::string(last.text()));
-  }
-  return first;
-}
-
-Status LevelBody::attempt(const Attempt& there, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
-                          std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const {
-  Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, true, nullptr}};
-  there.order->locate({&other.at, 1});
-  leaf = &row.level->leaves[other.at.leaf];
-  who.shown = identity_of(*leaf, other.at).shown;
-  Status status = run_leaf(*leaf, other, evaluator, slots, out, who);
-  if (status.ok() || leaf->replaces[0].mark == there.below || !is_data_error(status)) return status;
-  return replace(there, row, leaf, evaluator, slots, out, who, std::move(status));
-}
-
 // And where in it the row is.
 Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                                      uint64_t* in_block) const {
@@ -368,42 +320,45 @@ Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evalu
   return fetcher_->block(*leaf.source, place.block, evaluator.counters());
 }
 
+// Of the row of a source.
+Result<std::vector<Tensor>> LevelBody::source_fields(const LeafPlan& leaf, const Row& row,
+                                                     Evaluator& evaluator) const {
+  std::vector<Tensor> fields;
+  if (leaf.source->resident()) {
+    HEADRACE_TRY(resident_[leaf.ordinal]->get(row.at.index, fields));
+    return fields;
+  }
+  uint64_t index = 0;
+  HEADRACE_ASSIGN(const BlockPtr block, block_of(leaf, row, evaluator, &index));
+  HEADRACE_TRY(block->get(index, fields));
+  return fields;
+}
+
 Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                            std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const {
   evaluator.begin();
   if (!leaf.caches.empty()) return run_cached(leaf, row, evaluator, slots, out, who);
+  if (leaf.rows) {
+    HEADRACE_ASSIGN(const Sample batch, batch_of(*row.level, leaf, row.at, evaluator));
+    return evaluator.run_or_pass({}, leaf.schema(), operands_of(batch.fields), who, slots, out);
+  }
+  if (!leaf.zipped.empty()) return run_zip(leaf, row, evaluator, slots, out, who);
   std::vector<Tensor> fields;
   std::vector<Operand> operands;
   const auto mark = evaluator.scratch().mark();
-  if (leaf.rows) {
-    HEADRACE_ASSIGN(Sample batch, batch_of(*row.level, leaf, row.at, evaluator));
-    fields = std::move(batch.fields);
-    for (const Tensor& field : fields) operands.push_back({field.view(), &field});
-    return evaluator.run_or_pass({}, leaf.schema(), operands, who, slots, out);
-  }
-  if (!leaf.zipped.empty()) return run_zip(leaf, row, evaluator, slots, out, who);
-  const bool resident = leaf.source->resident();
-  BlockPtr held;
-  uint64_t index = 0;
-  if (resident) {
-    index = row.at.index;
-  } else {
-    HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
-  }
-  const Block& block = resident ? *resident_[leaf.ordinal] : *held;
-  bool gathered = resident && leaf.incoming.size() > 0;
+  bool gathered = leaf.source->resident() && leaf.incoming.size() > 0;
   for (size_t f = 0; gathered && f < leaf.incoming.size(); ++f) {
     const TensorSpec& spec = leaf.incoming.specs[f];
     gathered = spec.is_static();
     if (!gathered) break;
     auto bytes = evaluator.scratch().take(std::max<size_t>(spec.size_bytes(), 1));
-    gathered = !bytes.empty() && block.gather({&index, 1}, static_cast<int>(f), bytes.data());
+    gathered = !bytes.empty() &&
+               resident_[leaf.ordinal]->gather({&row.at.index, 1}, static_cast<int>(f), bytes.data());
     operands.push_back({{spec.dtype, spec.shape, bytes.data()}, nullptr});
   }
   if (!gathered) {
-    operands.clear();
-    HEADRACE_TRY(block.get(index, fields));
-    for (const Tensor& field : fields) operands.push_back({field.view(), &field});
+    HEADRACE_ASSIGN(fields, source_fields(leaf, row, evaluator));
+    operands = operands_of(fields);
   }
   Status status = evaluator.run_or_pass(leaf.programs, leaf.incoming, operands, who, slots, out);
   evaluator.scratch().reset(mark);

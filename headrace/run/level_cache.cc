@@ -22,16 +22,7 @@ bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
 // Of what is joined, in epoch 0: which samples stand in a batch that is kept does not say when it was made.
 Result<std::vector<Tensor>> LevelBody::incoming_fields(const LeafPlan& leaf, const Row& row,
                                                        Evaluator& evaluator) const {
-  std::vector<Tensor> fields;
-  if (leaf.source) {
-    uint64_t index = leaf.source->place(row.at.index).row;
-    BlockPtr held = leaf.source->resident() ? resident_[leaf.ordinal] : nullptr;
-    if (!held) {
-      HEADRACE_ASSIGN(held, block_of(leaf, row, evaluator, &index));
-    }
-    HEADRACE_TRY(held->get(index, fields));
-    return fields;
-  }
+  if (leaf.source) return source_fields(leaf, row, evaluator);
   Row first = row;
   first.at.epoch = 0, first.at.occurrence = 0, first.at.valid = true;
   if (leaf.rows) return gathered(*row.level, leaf, first.at, evaluator);

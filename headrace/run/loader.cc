@@ -1,7 +1,6 @@
 #include "headrace/run/loader.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -19,11 +18,6 @@
 
 namespace headrace {
 namespace {
-
-uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
-}
 
 constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most

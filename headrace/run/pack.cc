@@ -19,7 +19,7 @@ Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure
   out.before.clear();
   child.save(out.before);
   Item item;
-  const Pull pulled = child.pull(item, failure);
+  const Pull pulled = child.pull_one(item, failure);
   if (pulled != Pull::item) return pulled;
   out.sample = std::move(item.samples[0]);
   if (out.sample.failure) {
@@ -42,7 +42,7 @@ class BinsStream final : public OneChild {
  public:
   BinsStream(StreamPtr child, const Pack& pack) : OneChild(std::move(child)), pack_(pack) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     if (next_row_ == rows_.size())
       if (const Pull filled = fill(failure); filled != Pull::item) return filled;
     out = {};
@@ -164,7 +164,7 @@ class SplitStream final : public OneChild {
  public:
   SplitStream(StreamPtr child, const Pack& pack) : OneChild(std::move(child)), pack_(pack) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     while (used_ < pack_.lengths[0] && !ended_ && (pack_.most == 0 || row_.size() < pack_.most)) {
       if (!waiting_) {
         const Pull pulled = pull_sequence(*child_, pack_, next_, failure);

@@ -7,6 +7,7 @@
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
+#include "headrace/graph/walk.h"
 #include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
@@ -20,11 +21,6 @@ namespace {
 // each is a file. More of them where more reads are wanted in flight.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 constexpr size_t kHeldInWindow = 16;
-
-template <class F> void each_call(const Node& node, const F& f) {
-  for (const NodePtr& input : node.inputs) each_call(*input, f);
-  if (const Program* program = program_of(node.kind)) std::ranges::for_each(program->steps, f);
-}
 
 // Those of the plan as the user wrote it, and what became of them in the one that runs.
 std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritten) {
@@ -71,13 +67,6 @@ NodePtr place_shard(const NodePtr& node) {
   const NodePtr below = with_inputs(*out, {shard->input()});
   const NodePtr made = below ? with_inputs(*shard, {below}) : nullptr;
   return made ? made : out;
-}
-
-const Shard* find_shard(const Node& node) {
-  if (const auto* shard = node.as<Shard>()) return shard;
-  for (const NodePtr& input : node.inputs)
-    if (const Shard* found = find_shard(*input)) return found;
-  return nullptr;
 }
 
 void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {

@@ -23,7 +23,7 @@ class ScanFeeder final : public OneChild {
   ScanFeeder(StreamPtr child, std::vector<Tensor> initial)
       : OneChild(std::move(child)), initial_(std::move(initial)) {}
 
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     if (turn_->busy.load(std::memory_order_acquire)) return Pull::wait;
     if (!turn_->failure.ok()) {
       failure = turn_->failure;
@@ -32,7 +32,7 @@ class ScanFeeder final : public OneChild {
     std::vector<Sample> samples;
     while (samples.size() < kMostSamples) {
       Item next;
-      const Pull pulled = child_->pull(next, failure);
+      const Pull pulled = child_->pull_one(next, failure);
       if (pulled != Pull::item && samples.empty()) return pulled;
       if (pulled != Pull::item) break;
       samples.push_back(std::move(next.samples[0]));

@@ -1,7 +1,6 @@
 #include "headrace/run/stage.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace headrace {
 namespace {
@@ -33,25 +32,20 @@ constexpr uint64_t kReadingNs = 2'000'000;
 
 constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
 
-uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
-}
-
 }  // namespace
 
-Pull Stage::pull_many(Item& out, Status& failure, uint64_t most) {
+Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
   drop_used_up();
   for (const TicketPtr& ticket : ring_) {
-    if (ticket->done && !ticket->error.ok()) {
-      failure = ticket->error;
-      return Pull::error;
-    }
     if (ticket->done && ticket->emitted < ticket->num_outputs()) {
       out = {};
       ticket->emit(out, most);
       if (ordered_ && ticket->used_up()) mark_after(*ticket);
       return Pull::item;
+    }
+    if (ticket->done && !ticket->error.ok()) {  // its turn: what the rows before it became was handed out
+      failure = ticket->error;
+      return Pull::error;
     }
     if (ordered_) return Pull::wait;  // unordered: whoever is done may go first
   }
@@ -111,7 +105,7 @@ std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
   if (!body_->counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
   const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
   const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
-  if (*row == ticket.emitted) return {rows + 1, 0};
+  if (row != ticket.ends.end() && *row == ticket.emitted) return {rows + 1, 0};
   return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
 }
 
@@ -200,7 +194,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);
   Status failure;
-  const Pull pulled = feeder_->pull(ticket->item, failure);
+  const Pull pulled = feeder_->pull(ticket->item, failure, 1);
   if (pulled == Pull::wait) return Admitted::no;
   if (pulled == Pull::end) {
     ended_ = true;
@@ -298,7 +292,8 @@ void Stage::finish(Work& work) {
   }
   Part& part = ticket->parts[work.part];
   if (work.io) settle_reads(work);
-  if (work.io && ticket->error.ok() && !part.has_passed) {
+  const bool counts = ticket->error.ok() || (!ticket->batch && part.first < ticket->error_row);
+  if (work.io && counts && !part.has_passed) {
     part.state = Part::State::ready;
     make_runnable(ticket, work.part);
     return;
@@ -312,7 +307,8 @@ void Stage::finish(Work& work) {
 void Stage::part_done(const TicketPtr& ticket) {
   if (ticket->parts_left > 0) --ticket->parts_left;
   if (ticket->parts_left > 0) return;
-  if (ticket->error.ok() && !body_->finish_at_once(*ticket)) return make_runnable(ticket, Work::kFinish);
+  const bool has_outputs = ticket->error.ok() || !ticket->batch;
+  if (has_outputs && !body_->finish_at_once(*ticket)) return make_runnable(ticket, Work::kFinish);
   ticket->done = true;
   if (ticket->error.ok()) ticket->parts.clear();
   settle_size(*ticket);

@@ -31,8 +31,7 @@ class Stage final : public Stream {
   void give_what_is_ready() { ordered_ = false; }
 
   // Stream.
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override;
+  Pull pull(Item& out, Status& failure, uint64_t most) override;
   void start(uint64_t epoch, uint32_t occurrence) override;
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;

@@ -12,7 +12,7 @@ class PositionStream final : public Stream {
  public:
   PositionStream(std::shared_ptr<const Level> level, const uint64_t* block, const Level::Start* start)
       : level_(std::move(level)), block_(block), start_(start) {}
-  Pull pull(Item& out, Status&) override {
+  Pull pull(Item& out, Status&, uint64_t) override {
     const uint64_t size = level_->size(epoch_, *start_);
     if (next_ >= size) return Pull::end;
     out.first = next_, out.count = std::min(*block_, size - next_);
@@ -56,10 +56,9 @@ class PositionStream final : public Stream {
 class TakeStream final : public OneChild {
  public:
   TakeStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     if (taken_ == count_) return Pull::end;
-    const Pull pulled = child_->pull_many(out, failure, std::min(most, count_ - taken_));
+    const Pull pulled = child_->pull(out, failure, std::min(most, count_ - taken_));
     if (pulled == Pull::item) taken_ += out.num_samples();
     return pulled;
   }
@@ -80,15 +79,14 @@ class TakeStream final : public OneChild {
 class SkipStream final : public OneChild {
  public:
   SkipStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     while (skipped_ < count_) {
       Item passed;
-      if (const Pull pulled = child_->pull_many(passed, failure, count_ - skipped_); pulled != Pull::item)
+      if (const Pull pulled = child_->pull(passed, failure, count_ - skipped_); pulled != Pull::item)
         return pulled;
       skipped_ += passed.num_samples();
     }
-    return child_->pull_many(out, failure, most);
+    return child_->pull(out, failure, most);
   }
   void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
   void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
@@ -107,10 +105,9 @@ class SkipStream final : public OneChild {
 class RepeatStream final : public OneChild {
  public:
   RepeatStream(StreamPtr child, uint64_t times) : OneChild(std::move(child)), times_(times) {}
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     while (true) {
-      const Pull pulled = child_->pull_many(out, failure, most);
+      const Pull pulled = child_->pull(out, failure, most);
       if (pulled == Pull::item) empty_ = false;
       if (pulled != Pull::end) return pulled;
       if (pass_ + 1 == times_ || (times_ == 0 && empty_)) return Pull::end;
@@ -147,10 +144,9 @@ class RepeatStream final : public OneChild {
 class ConcatenateStream final : public Stream {
  public:
   explicit ConcatenateStream(std::vector<StreamPtr> children) : children_(std::move(children)) {}
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     for (; current_ < children_.size(); ++current_)
-      if (const Pull pulled = children_[current_]->pull_many(out, failure, most); pulled != Pull::end)
+      if (const Pull pulled = children_[current_]->pull(out, failure, most); pulled != Pull::end)
         return pulled;
     return Pull::end;
   }
@@ -191,10 +187,10 @@ class RoundStream final : public OneChild {
  public:
   RoundStream(StreamPtr child, const Shard& shard, bool exact)
       : OneChild(std::move(child)), shard_(shard), exact_(exact) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     while (!ended_ && pulled_ < shard_.world) {
       Item next;
-      const Pull pulled = child_->pull(next, failure);
+      const Pull pulled = child_->pull_one(next, failure);
       if (pulled == Pull::end)
         end_within_round();
       else if (pulled != Pull::item)
@@ -250,7 +246,7 @@ class RoundStream final : public OneChild {
   }
   Pull pull_wrapped(Item& out, Status& failure) {
     for (;; --*wrap_to_) {
-      if (const Pull pulled = child_->pull(out, failure); pulled != Pull::item) return pulled;
+      if (const Pull pulled = child_->pull_one(out, failure); pulled != Pull::item) return pulled;
       if (*wrap_to_ == 0) break;
     }
     wrap_to_.reset();
@@ -273,9 +269,9 @@ class RoundStream final : public OneChild {
 class StepsStream final : public OneChild {
  public:
   StepsStream(StreamPtr child, uint64_t steps) : OneChild(std::move(child)), steps_(steps) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     while (given_ < steps_) {
-      const Pull pulled = child_->pull(out, failure);
+      const Pull pulled = child_->pull_one(out, failure);
       if (pulled == Pull::end) {
         if (round_ > 0 && !any_) {
           failure = invalid("shard: this rank has no elements to take steps= of");
@@ -320,11 +316,11 @@ class GroupStream final : public OneChild {
  public:
   GroupStream(StreamPtr child, uint64_t size, bool drop_last)
       : OneChild(std::move(child)), size_(size), drop_last_(drop_last) {}
-  Pull pull(Item& out, Status& failure) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
     if (gathered_ == 0) mark();
     while (gathered_ < size_) {
       Item next;
-      const Pull pulled = child_->pull_many(next, failure, size_ - gathered_);
+      const Pull pulled = child_->pull(next, failure, size_ - gathered_);
       if (pulled == Pull::end) break;
       if (pulled != Pull::item) return pulled;
       gathered_ += next.num_samples();

@@ -38,12 +38,14 @@ struct Gap {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // The next item; `wait` until work that is under way is done. After `error`, `failure` holds it.
-  virtual Pull pull(Item& out, Status& failure) = 0;
-  // The same, and up to `most` samples at once where they lie side by side.
-  virtual Pull pull_many(Item& out, Status& failure, uint64_t most) {
-    (void)most;
-    return pull(out, failure);
+  // The next item; `wait` until work that is under way is done. After `error`, `failure` holds it. Where
+  // samples lie side by side, up to `most` of them are one item.
+  virtual Pull pull(Item& out, Status& failure, uint64_t most) = 0;
+  // One sample, which lies by itself.
+  Pull pull_one(Item& out, Status& failure) {
+    const Pull pulled = pull(out, failure, 1);
+    if (pulled == Pull::item) out.part();
+    return pulled;
   }
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
   virtual void save(Cursor& cursor) const = 0;
@@ -63,14 +65,6 @@ class Stream {
   // The last stage, where nothing above it does more than count; null: there is none.
   virtual Stage* outermost() { return nullptr; }
   virtual bool has_taken_all() const { return false; }  // nothing is left to take in
-
- protected:
-  // pull() for those that have a pull_many() of their own.
-  Pull pull_one(Item& out, Status& failure) {
-    const Pull pulled = pull_many(out, failure, 1);
-    if (pulled == Pull::item) out.part();
-    return pulled;
-  }
 };
 using StreamPtr = std::unique_ptr<Stream>;
 

@@ -10,10 +10,9 @@ class TakeWhileStream final : public OneChild {
  public:
   using OneChild::OneChild;
 
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     if (ended_) return Pull::end;
-    const Pull pulled = child_->pull_many(out, failure, most);
+    const Pull pulled = child_->pull(out, failure, most);
     if (pulled != Pull::item) return pulled;
     if (!out.ranges.empty()) return cut(out);
     Sample& sample = out.samples[0];

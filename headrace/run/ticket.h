@@ -70,10 +70,10 @@ struct Ticket {
   Position batch_at;                                       // where it stands
   std::vector<Sample> outputs;
   std::shared_ptr<const Rows> rows_made;  // or these instead
-  std::vector<uint64_t> ends;             // per row: outputs of it and the rows before; empty for a batch
+  std::vector<uint64_t> ends;  // per row before one that failed: outputs up to its own; empty for a batch
   static constexpr uint64_t kAll = ~uint64_t{0};
-  uint64_t emitted = 0;  // outputs handed out; kAll before a resumed ticket has any
-  Status error;
+  uint64_t emitted = 0;           // outputs handed out; kAll before a resumed ticket has any
+  Status error;                   // told after the outputs
   size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
   uint64_t busy_ns = 0;           // that workers spent on it
   bool done = false, dropped = false;

@@ -27,10 +27,9 @@ class UniqueStream final : public OneChild {
  public:
   UniqueStream(StreamPtr child, size_t values) : OneChild(std::move(child)), values_(values) {}
 
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     while (true) {
-      const Pull pulled = child_->pull_many(out, failure, most);
+      const Pull pulled = child_->pull(out, failure, most);
       if (pulled != Pull::item) return pulled;
       if (!out.ranges.empty()) {
         if (leave_new(out)) return pulled;

@@ -19,8 +19,7 @@ class WindowShuffleStream final : public OneChild {
   WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
       : OneChild(std::move(child)), seed_(seed), window_(window) {}
 
-  Pull pull(Item& out, Status& failure) override { return pull_one(out, failure); }
-  Pull pull_many(Item& out, Status& failure, uint64_t most) override {
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
     out = {};
     for (uint64_t n = 0; n < most; ++n) {
       Pull ready = replay(failure);
@@ -141,8 +140,7 @@ class WindowShuffleStream final : public OneChild {
       child_->save(from->before);
       from->ordinal = ordinal;
       pending_ = {};
-      if (const Pull pulled = child_->pull_many(pending_, failure, kAtOnce); pulled != Pull::item)
-        return pulled;
+      if (const Pull pulled = child_->pull(pending_, failure, kAtOnce); pulled != Pull::item) return pulled;
       pending_from_ = std::move(from);
       left_ = pending_.num_samples(), range_ = at_ = 0;
     }

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "function.h"
 #include "headrace/graph/plan_json.h"
+#include "headrace/graph/walk.h"
 #include "headrace/headrace.h"
 #include "module.h"
 #include "tensors.h"
@@ -167,17 +168,19 @@ NodePtr without_order(const NodePtr& node) {
 
 // Whether another epoch has other elements or another order.
 bool varies_by_epoch(const Node& node) {
-  if (node.as<Shuffle>() || node.as<Draw>()) return true;
-  const auto call_varies = [](const Call& call) { return headrace::varies_by_epoch(call); };
-  const Program* program = program_of(node.kind);
-  return (program && std::ranges::any_of(program->steps, call_varies)) ||
-         std::ranges::any_of(node.inputs, [](const NodePtr& input) { return varies_by_epoch(*input); });
+  return find_node(node, [](const Node& one) {
+    const Program* program = program_of(one.kind);
+    const auto call_varies = [](const Call& call) { return headrace::varies_by_epoch(call); };
+    return one.as<Shuffle>() || one.as<Draw>() ||
+           (program && std::ranges::any_of(program->steps, call_varies));
+  });
 }
 
 // What the formats say of the data, one object a read, in the order of the reads.
 void list_metadata(const Node& node, nb::list& out) {
-  for (const NodePtr& input : node.inputs) list_metadata(*input, out);
-  if (const auto* read = node.as<Read>()) out.append(to_python(read->source->metadata()));
+  each_node(node, [&](const Node& one) {
+    if (const auto* read = one.as<Read>()) out.append(to_python(read->source->metadata()));
+  });
 }
 
 std::string plan_text(const NodeHandle& node, uint64_t seed) {

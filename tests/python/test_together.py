@@ -61,3 +61,48 @@ def test_what_is_unbatched_twice_draws_as_alone() -> None:
     cropped = data.map(lambda s: ops.random_crop(s.x, size=1))
     both = [[int(x[0, 0, 0]) for x in cropped.options(rewrites=on)] for on in (True, False)]
     assert both[0] == both[1]
+
+
+def refuse_seven(x: int) -> int:
+    if x == 1007:
+        raise ValueError("no")
+    return x
+
+
+FAILING = {
+    "in Python": lambda data: data.map(refuse_seven, python=True),
+    "native": lambda _: hr.from_list([np.zeros(2 + (i == 1007)) for i in range(3000)]).map(
+        lambda x: ops.reshape(x, shape=(1, 2))
+    ),
+    "behind others": lambda data: data.filter(lambda x: x != 3).map(refuse_seven, python=True),
+    "within a row": lambda data: data.batch(19).unbatch().map(refuse_seven, python=True),
+    "within a group": lambda data: (
+        data.filter(lambda x: x >= 0).batch(19).unbatch().map(refuse_seven, python=True)
+    ),
+    "in a window": lambda data: data.map(refuse_seven, python=True).window(10).flat_map(lambda x: x),
+}
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", FAILING)
+def test_what_comes_before_a_failure_is_given(kind: str, workers: int, rewrites: bool) -> None:
+    data = FAILING[kind](hr.range(3000)).options(workers=workers, rewrites=rewrites)
+    before = 1006 if kind == "behind others" else 1007
+    if kind == "in a window":
+        before = 1000
+    assert len(list(data.take(before))) == before
+    loader = data.numpy()
+    elements = iter(loader)
+    for _ in range(before):
+        state = elements.state_dict()
+        next(elements)
+    with pytest.raises(hr.HeadraceError):
+        next(elements)
+    for going_on, left in ((state, 1), (elements.state_dict(), 0)):
+        loader.load_state_dict(going_on)
+        elements = iter(loader)
+        for _ in range(left):
+            next(elements)
+        with pytest.raises(hr.HeadraceError):
+            next(elements)

@@ -344,7 +344,7 @@ TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
 // A feeder that fails as only the machine can.
 class Exhausted final : public Stream {
  public:
-  Pull pull(Item&, Status&) override { throw std::bad_alloc(); }
+  Pull pull(Item&, Status&, uint64_t) override { throw std::bad_alloc(); }
   void start(uint64_t, uint32_t) override {}
   void save(Cursor&) const override {}
   void restore(CursorReader&) override {}

@@ -1,0 +1,33 @@
+// All nodes of a plan, for who looks for something in it.
+#pragma once
+#include "headrace/graph/node.h"
+
+namespace headrace {
+
+// Inputs before who stands on them.
+template <class F> void each_node(const Node& node, const F& f) {
+  for (const NodePtr& input : node.inputs) each_node(*input, f);
+  f(node);
+}
+
+template <class F> void each_call(const Node& node, const F& f) {
+  each_node(node, [&](const Node& one) {
+    if (const Program* program = program_of(one.kind))
+      for (const Call& call : program->steps) f(call);
+  });
+}
+
+// The first that is wanted, from the top down; null when none is.
+template <class F> const Node* find_node(const Node& node, const F& is_wanted) {
+  if (is_wanted(node)) return &node;
+  for (const NodePtr& input : node.inputs)
+    if (const Node* found = find_node(*input, is_wanted)) return found;
+  return nullptr;
+}
+
+inline const Shard* find_shard(const Node& node) {
+  const Node* found = find_node(node, [](const Node& one) { return one.as<Shard>() != nullptr; });
+  return found ? found->as<Shard>() : nullptr;
+}
+
+}  // namespace headrace
