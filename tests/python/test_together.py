@@ -97,12 +97,12 @@ def test_what_comes_before_a_failure_is_given(kind: str, workers: int, rewrites:
     for _ in range(before):
         state = elements.state_dict()
         next(elements)
-    with pytest.raises(hr.HeadraceError):
+    with pytest.raises((hr.HeadraceError, ValueError)):
         next(elements)
     for going_on, left in ((state, 1), (elements.state_dict(), 0)):
         loader.load_state_dict(going_on)
         elements = iter(loader)
         for _ in range(left):
             next(elements)
-        with pytest.raises(hr.HeadraceError):
+        with pytest.raises((hr.HeadraceError, ValueError)):
             next(elements)
