@@ -23,7 +23,9 @@ class AliasTable {
   uint64_t draw(uint64_t word0, uint64_t word1) const {
     __extension__ using Wide = unsigned __int128;
     const auto column = static_cast<size_t>(static_cast<Wide>(word0) * columns_.size() >> 64);
-    return word1 < columns_[column].threshold ? column : columns_[column].alias;
+    // Without a branch, which could not be foreseen.
+    const uint64_t kept = uint64_t{0} - (word1 < columns_[column].threshold);
+    return (column & kept) | (columns_[column].alias & ~kept);
   }
   uint64_t size() const { return columns_.size(); }
 

@@ -1,5 +1,6 @@
 #include "headrace/core/element_cache.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -47,38 +48,149 @@ class CacheRoom {
 
 namespace {
 
-// Fields by key, those of neighbours side by side: elements are mostly asked for in order.
+// Fields by key, those of neighbours side by side: elements are mostly asked for in order. Small ones of one
+// form lie in one block of memory, field by field; others have one each.
 class ElementTable {
  public:
-  // Null when it is not there.
-  const std::vector<Tensor>* find(const CacheKey& key) {
-    const CacheKey page = page_of(key);
-    if (!last_ || !(last_key_ == page)) {
-      const auto it = pages_.find(page);
-      if (it == pages_.end()) return nullptr;
-      last_ = it->second.get(), last_key_ = page;
-    }
-    const auto& fields = (*last_)[key.index % kPage];
-    return fields ? &*fields : nullptr;
+  bool has(const CacheKey& key) {
+    const Page* page = find_page(key);
+    return page && ((page->small | page->apart) & bit(key));
   }
-  // False when it is there.
-  bool add(const CacheKey& key, std::vector<Tensor> fields) {
-    std::unique_ptr<Page>& page = pages_[page_of(key)];
-    if (!page) page = std::make_unique<Page>();
-    std::optional<std::vector<Tensor>>& place = (*page)[key.index % kPage];
-    if (place) return false;
-    place = std::move(fields);
-    ++size_;
+  bool get(const CacheKey& key, std::vector<Tensor>& fields) {
+    const Page* page = find_page(key);
+    if (page && (page->apart & bit(key))) {
+      fields = (*page->others)[key.index % kPage];
+      return true;
+    }
+    if (!page || !(page->small & bit(key))) return false;
+    fields.clear();
+    size_t column = 0;
+    for (const TensorSpec& spec : page->specs) {
+      const size_t bytes = spec.size_bytes();
+      fields.push_back({page->block, column + key.index % kPage * bytes, spec.dtype, spec.shape, nullptr});
+      column += kPage * bytes;
+    }
     return true;
   }
+  // As ElementCache::gather().
+  bool gather(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
+    for (size_t i = 0; i < indices.size();) {
+      const Page* page = find_page({leaf, indices[i]});
+      if (!page) return false;
+      if (page->apart & bit({leaf, indices[i]})) {
+        if (!copy((*page->others)[indices[i] % kPage], i, indices.size(), out)) return false;
+        ++i;
+        continue;
+      }
+      size_t end = i;  // of those that lie one after the other
+      const auto is_next = [&] {
+        return end < indices.size() && indices[end] == indices[i] + (end - i) &&
+               indices[end] / kPage == indices[i] / kPage && (page->small & bit({leaf, indices[end]}));
+      };
+      while (is_next()) ++end;
+      if (end == i || !copy(*page, indices[i] % kPage, {i, end - i}, indices.size(), out)) return false;
+      i = end;
+    }
+    return true;
+  }
+  // Keeps a copy of small fields, and `apart` of others. REQUIRES: it is not there.
+  void add(const CacheKey& key, std::span<const Tensor> fields, std::vector<Tensor> apart) {
+    std::unique_ptr<Page>& page = pages_[page_of(key)];
+    if (!page) page = std::make_unique<Page>();
+    ++size_;
+    if (!apart.empty() || fields.empty()) {
+      if (!page->others) page->others = std::make_unique<std::array<std::vector<Tensor>, kPage>>();
+      (*page->others)[key.index % kPage] = std::move(apart);
+      page->apart |= bit(key);
+      return;
+    }
+    if (!page->block) {
+      for (const Tensor& field : fields) page->specs.push_back({field.dtype, field.shape});
+      page->block = HeapBuffer::make(std::max<size_t>(1, kPage * bytes_of(fields)));
+    }
+    std::byte* column = page->block->mutable_data();
+    for (const Tensor& field : fields) {
+      const View view = field.view();
+      std::memcpy(column + key.index % kPage * view.size_bytes(), view.data, view.size_bytes());
+      column += kPage * view.size_bytes();
+    }
+    page->small |= bit(key);
+  }
   size_t size() const { return size_; }
-  // That one more element takes beside its own bytes.
-  size_t bytes_for(const CacheKey& key) const { return pages_.contains(page_of(key)) ? 0 : sizeof(Page); }
+  // Whether these would lie with those of their neighbours.
+  bool is_small(const CacheKey& key, std::span<const Tensor> fields) {
+    constexpr size_t kSmall = 64;
+    for (const Tensor& field : fields)
+      if (field.is_ragged() || is_text(field.dtype)) return false;
+    if (fields.empty() || bytes_of(fields) > kSmall) return false;
+    const Page* page = find_page(key);
+    if (!page || !page->block) return true;
+    const auto is_form = [](const Tensor& field, const TensorSpec& spec) {
+      return field.dtype == spec.dtype && field.shape == spec.shape;
+    };
+    return std::ranges::equal(fields, page->specs, is_form);
+  }
+  // That one more element takes beside its own bytes, if those lie apart.
+  size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) {
+    const Page* page = find_page(key);
+    size_t bytes = page ? 0 : sizeof(Page);
+    if (is_small && (!page || !page->block))
+      bytes += kPage * bytes_of(fields) + fields.size() * sizeof(TensorSpec);
+    if (!is_small && (!page || !page->others)) bytes += sizeof(*page->others);
+    return bytes;
+  }
 
  private:
   static constexpr uint64_t kPage = 16;
-  using Page = std::array<std::optional<std::vector<Tensor>>, kPage>;
+  struct Page {
+    uint32_t small = 0, apart = 0;  // which are there
+    std::vector<TensorSpec> specs;  // of small ones
+    MutableBufferPtr block;         //   and where they lie; null: none came
+    std::unique_ptr<std::array<std::vector<Tensor>, kPage>> others;
+  };
+  struct Run {
+    size_t first, count;
+  };
   static CacheKey page_of(const CacheKey& key) { return {key.leaf, key.index / kPage}; }
+  static uint32_t bit(const CacheKey& key) { return uint32_t{1} << key.index % kPage; }
+  static size_t bytes_of(std::span<const Tensor> fields) {
+    size_t bytes = 0;
+    for (const Tensor& field : fields) bytes += field.view().size_bytes();
+    return bytes;
+  }
+
+  const Page* find_page(const CacheKey& key) {
+    const CacheKey page = page_of(key);
+    if (last_ && last_key_ == page) return last_;
+    const auto it = pages_.find(page);
+    if (it == pages_.end()) return nullptr;
+    last_ = it->second.get(), last_key_ = page;
+    return last_;
+  }
+  // An element as row `row` of `rows`.
+  static bool copy(const std::vector<Tensor>& fields, size_t row, size_t rows, std::span<const MutView> out) {
+    if (fields.size() != out.size()) return false;
+    for (size_t f = 0; f < out.size(); ++f) {
+      const View from = fields[f].view();
+      if (!(from.shape == out[f].shape.without_front()) || from.dtype != out[f].dtype) return false;
+      const size_t bytes = out[f].size_bytes() / rows;
+      std::memcpy(out[f].data + row * bytes, from.data, bytes);
+    }
+    return true;
+  }
+  // Small ones from `first` on as the rows `to` of `rows`.
+  static bool copy(const Page& page, size_t first, Run to, size_t rows, std::span<const MutView> out) {
+    if (page.specs.size() != out.size()) return false;
+    const std::byte* column = page.block->data();
+    for (size_t f = 0; f < out.size(); ++f) {
+      const TensorSpec& spec = page.specs[f];
+      if (!(spec.shape == out[f].shape.without_front()) || spec.dtype != out[f].dtype) return false;
+      const size_t bytes = out[f].size_bytes() / rows;
+      std::memcpy(out[f].data + to.first * bytes, column + first * bytes, to.count * bytes);
+      column += kPage * bytes;
+    }
+    return true;
+  }
 
   std::unordered_map<CacheKey, std::unique_ptr<Page>, CacheKeyHash> pages_;
   const Page* last_ = nullptr;  // that was found
@@ -93,22 +205,32 @@ class MemoryCache final : public ElementCache {
 
   bool has(const CacheKey& key) override {
     std::lock_guard lock(mutex_);
-    return elements_.find(key) != nullptr;
+    return elements_.has(key);
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
-    if (has(key)) return {};
-    // One block of memory an element, outside the run's budget: it stays when the run has ended.
-    const std::vector<std::byte> packed = pack_fields(fields);
-    MutableBufferPtr block = HeapBuffer::make(packed.size());
-    std::copy(packed.begin(), packed.end(), block->mutable_data());
-    std::vector<Tensor> kept;
-    HEADRACE_TRY(unpack_fields(std::move(block), kept));
-    const size_t size = packed.size() + place_for(key);
+    bool is_small = false;
+    size_t size = 0;
+    {
+      std::lock_guard lock(mutex_);
+      if (elements_.has(key)) return {};
+      is_small = elements_.is_small(key, fields);
+      size = elements_.bytes_for(key, fields, is_small);
+    }
+    std::vector<Tensor> apart;
+    if (!is_small) {
+      // One block of memory an element, outside the run's budget: it stays when the run has ended.
+      const std::vector<std::byte> packed = pack_fields(fields);
+      MutableBufferPtr block = HeapBuffer::make(packed.size());
+      std::copy(packed.begin(), packed.end(), block->mutable_data());
+      HEADRACE_TRY(unpack_fields(std::move(block), apart));
+      size += packed.size();
+    }
     size_t wanted = 0;
     if (!room_->take(size, most_, wanted)) return too_many(size, wanted);
-    if (!add(key, std::move(kept), size)) room_->give_back(size);
-    return {};
+    if (add(key, fields, std::move(apart), size)) return {};
+    room_->give_back(size);
+    return put(key, fields);  // it is there, or its neighbours are not like it
   }
 
   size_t size() override {
@@ -124,38 +246,21 @@ class MemoryCache final : public ElementCache {
  private:
   bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
     std::lock_guard lock(mutex_);
-    const std::vector<Tensor>* found = elements_.find(key);
-    if (found) fields = *found;
-    return found;
+    return elements_.get(key, fields);
   }
 
   bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) override {
-    if (indices.empty()) return true;
     std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const std::vector<Tensor>* fields = elements_.find({leaf, indices[i]});
-      if (!fields || fields->size() != out.size()) return false;
-      for (size_t f = 0; f < out.size(); ++f) {
-        const View from = (*fields)[f].view();
-        const size_t bytes = out[f].size_bytes() / indices.size();
-        if (!((*fields)[f].shape == out[f].shape.without_front()) || from.dtype != out[f].dtype) return false;
-        std::memcpy(out[f].data + i * bytes, from.data, bytes);
-      }
-    }
+    return elements_.gather(leaf, indices, out);
+  }
+
+  // False when another thread was faster, with this element or with one that its neighbours are not like.
+  bool add(const CacheKey& key, std::span<const Tensor> fields, std::vector<Tensor> apart, size_t size) {
+    std::lock_guard lock(mutex_);
+    if (elements_.has(key) || (apart.empty() && !elements_.is_small(key, fields))) return false;
+    elements_.add(key, fields, std::move(apart));
+    used_ += size;
     return true;
-  }
-
-  size_t place_for(const CacheKey& key) {
-    std::lock_guard lock(mutex_);
-    return elements_.bytes_for(key);
-  }
-
-  // False when another thread was faster.
-  bool add(const CacheKey& key, std::vector<Tensor> fields, size_t size) {
-    std::lock_guard lock(mutex_);
-    const bool is_new = elements_.add(key, std::move(fields));
-    if (is_new) used_ += size;
-    return is_new;
   }
 
   Status too_many(size_t size, size_t wanted) {

@@ -51,17 +51,48 @@ TEST(ElementCache, BytesCutShortAreRefusedAndSoAreMore) {
 }
 
 TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
-  const auto cache = memory_cache(1200);  // two, with the places of their neighbours
+  const auto cache = memory_cache(600);  // two, with the places of their neighbours
   const std::vector<Tensor> fields{scalar(int64_t{1})};
   EXPECT_TRUE(cache->put({0, 1}, fields).ok());
   EXPECT_TRUE(cache->put({0, 1}, fields).ok()) << "it is there";
   EXPECT_TRUE(cache->put({1, 1}, fields).ok());
-  const Status full = cache->put({0, 2}, fields);
+  EXPECT_TRUE(cache->put({0, 2}, fields).ok()) << "its place is there";
+  const Status full = cache->put({0, 16}, fields);
   EXPECT_EQ(full.code(), Code::exhausted);
   EXPECT_THAT(std::string(full.text()),
-              testing::HasSubstr("wants at least 1240 bytes for 3 elements, it may have 1200"));
+              testing::HasSubstr("wants at least 792 bytes for 4 elements, it may have 600"));
   EXPECT_TRUE(cache->has({1, 1}));
-  EXPECT_FALSE(cache->has({0, 2}));
+  EXPECT_FALSE(cache->has({0, 16}));
+}
+
+TEST(ElementCache, NeighboursOfOneFormAndOthersComeBackTogether) {
+  const auto cache = memory_cache(size_t{1} << 20);
+  const auto pair = [](int64_t i) { return std::vector<Tensor>{scalar(i), scalar(0.5 * double(i))}; };
+  for (const int64_t i : {1, 2, 3, 17, 40, 0}) EXPECT_TRUE(cache->put({0, uint64_t(i)}, pair(i)).ok());
+  EXPECT_TRUE(cache->put({0, 4}, std::vector<Tensor>{scalar(int64_t{9})}).ok()) << "of another form";
+  EXPECT_TRUE(cache->put({0, 5}, some_fields()).ok()) << "too large, and ragged";
+  EXPECT_EQ(cache->size(), 8u);
+
+  std::vector<int64_t> whole(6);
+  std::vector<double> half(6);
+  const std::vector<MutView> out{{DType::i64, {6}, reinterpret_cast<std::byte*>(whole.data())},
+                                 {DType::f64, {6}, reinterpret_cast<std::byte*>(half.data())}};
+  EXPECT_TRUE(cache->gather(0, std::vector<uint64_t>{2, 3, 40, 0, 1, 17}, out));
+  EXPECT_EQ(whole, (std::vector<int64_t>{2, 3, 40, 0, 1, 17}));
+  EXPECT_EQ(half, (std::vector<double>{1, 1.5, 20, 0, 0.5, 8.5}));
+  for (const uint64_t missing : {4, 5, 6, 41, 1000})
+    EXPECT_FALSE(cache->gather(0, std::vector<uint64_t>{2, 3, missing, 0, 1, 17}, out)) << missing;
+
+  std::vector<Tensor> fields;
+  ASSERT_TRUE(cache->get({0, 3}, fields));
+  ASSERT_EQ(fields.size(), 2u);
+  EXPECT_EQ(*fields[1].view().as<double>(), 1.5);
+  ASSERT_TRUE(cache->get({0, 4}, fields));
+  ASSERT_EQ(fields.size(), 1u);
+  EXPECT_EQ(*fields[0].view().as<int64_t>(), 9);
+  ASSERT_TRUE(cache->get({0, 5}, fields));
+  EXPECT_EQ(pack_fields(fields), pack_fields(some_fields()));
+  EXPECT_FALSE(cache->get({0, 6}, fields));
 }
 
 TEST(ElementCache, ThreadsShareIt) {

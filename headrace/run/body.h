@@ -129,6 +129,15 @@ class LevelBody final : public Body {
     const Part* part = nullptr;  // in which the inputs of a zip were fetched, or null
     size_t in_part = 0;
   };
+  // Where the rows of a ticket stand: row n at position first + n * step.
+  struct Stretch {
+    const Level* level;
+    uint64_t first, step, epoch;
+    uint32_t occurrence;
+  };
+  Stretch stretch_of(const Ticket& ticket) const;
+  void locate(const Ticket& ticket, const Stretch& rows, Part& part) const;
+  bool gather_in_blocks(const Ticket& ticket, const Stretch& rows, const Part& part) const;
   static Row row_of(const Level& level, const Part& part, size_t i, uint64_t position, uint64_t epoch);
   const Level::Start& start_of(const Level& level) const;
   std::shared_ptr<const void> hold(const Level& level, const Part& part) const;

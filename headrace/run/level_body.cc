@@ -69,44 +69,55 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
 }
 
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
-  const Level* rows = level_.get();
-  uint64_t first = ticket.item.first, step = ticket.item.step, epoch = ticket.item.epoch;
-  uint32_t occurrence = ticket.item.occurrence;
   ticket.num_rows = ticket.item.count;
   if (makes_batches_) {
     Position& at = ticket.batch_at;
-    level_->locate(first, epoch, occurrence, outer_, {&at, 1});
+    level_->locate(ticket.item.first, ticket.item.epoch, ticket.item.occurrence, outer_, {&at, 1});
     const LeafPlan& leaf = level_->leaves[at.leaf];
     if (leaf.rows && leaf.caches.empty()) {
       ticket.batch = &leaf;
-      rows = leaf.rows.get();
-      first = first_row(*level_, leaf, at), step = leaf.stride, epoch = at.epoch, occurrence = at.occurrence;
-      ticket.num_rows = leaf.rows_from(first, rows->size(epoch, rows_));
+      ticket.num_rows = leaf.rows_from(first_row(*level_, leaf, at), leaf.rows->size(at.epoch, rows_));
       HEADRACE_TRY(check_fits(ticket, pool));
       if (!admit_batch(ticket, pool)) return false;
     }
   }
+  const Stretch rows = stretch_of(ticket);
   const uint64_t bookkeeping = saturating_mul(ticket.num_rows, sizeof(Position) + sizeof(Part) / grain);
   if (bookkeeping > pool.ledger().budget)
     return over_budget(bookkeeping, pool,
                        ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
   if (!ticket.batch && together_) grain = std::max<size_t>(1, ticket.num_rows);
   if (!ticket.batch) ticket.row_outputs.resize(together_ ? 0 : ticket.num_rows);
+  const auto is_read = [&](const Position& p) {
+    const LeafPlan& leaf = rows.level->leaves[p.leaf];
+    return !leaf.rows && !leaf.resident();
+  };
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
-    part.at.resize(part.count);
-    rows->locate(first + i * step, epoch, occurrence, start_of(*rows), part.at, step);
-    for (Position& p : part.at) p.valid = p.valid && ticket.batch_at.valid;
-    const auto is_read = [&](const Position& p) {
-      const LeafPlan& leaf = rows->leaves[p.leaf];
-      return !leaf.rows && !leaf.resident();
-    };
-    if (rows->reads && std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
-    locate_zipped(*rows, part);
+    if (rows.level->reads) {  // else whoever runs it locates it, without the executor's mutex
+      locate(ticket, rows, part);
+      if (std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
+    }
     ticket.parts.push_back(std::move(part));
   }
   return true;
+}
+
+LevelBody::Stretch LevelBody::stretch_of(const Ticket& ticket) const {
+  const Item& item = ticket.item;
+  if (!ticket.batch) return {level_.get(), item.first, item.step, item.epoch, item.occurrence};
+  const LeafPlan& leaf = *ticket.batch;
+  const Position& at = ticket.batch_at;
+  return {leaf.rows.get(), first_row(*level_, leaf, at), leaf.stride, at.epoch, at.occurrence};
+}
+
+void LevelBody::locate(const Ticket& ticket, const Stretch& rows, Part& part) const {
+  part.at.resize(part.count);
+  rows.level->locate(rows.first + part.first * rows.step, rows.epoch, rows.occurrence, start_of(*rows.level),
+                     part.at, rows.step);
+  for (size_t i = 0; !ticket.batch_at.valid && i < part.count; ++i) part.at[i].valid = false;
+  locate_zipped(*rows.level, part);
 }
 
 // What is known of the batch's size before its rows are made: the columns of fixed shapes.
@@ -138,6 +149,23 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
     if (!buffer) return false;
     ticket.slots[f] = {spec.dtype, column.shape, buffer->mutable_data()};
     ticket.columns[f] = {std::move(buffer), 0, spec.dtype, column.shape, nullptr};
+  }
+  return true;
+}
+
+// All rows of the part, if that is all there is to do. Where they stand is written down for a few of them at
+// a time, which stay in the caches.
+bool LevelBody::gather_in_blocks(const Ticket& ticket, const Stretch& rows, const Part& part) const {
+  const auto gathered = [&](const Part& some) {
+    return gather(*rows.level, some, ticket.slots) || gather_cached(*rows.level, some, ticket.slots);
+  };
+  if (!part.at.empty()) return gathered(part);
+  constexpr size_t kBlock = 256;
+  Part block;
+  for (size_t done = 0; done < part.count; done += block.count) {
+    block.first = part.first + done, block.count = std::min(kBlock, part.count - done);
+    locate(ticket, rows, block);
+    if (!gathered(block)) return false;
   }
   return true;
 }
@@ -237,19 +265,15 @@ bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evalua
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  const Stretch rows = stretch_of(ticket);
+  if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
+  if (part.at.empty()) locate(ticket, rows, part);
   if (!ticket.batch && together_) {
     if (run_together(ticket, part, evaluator)) return {};
     ticket.row_outputs.resize(ticket.num_rows);
   }
-  if (ticket.batch && (gather(*ticket.batch->rows, part, ticket.slots) ||
-                       gather_cached(*ticket.batch->rows, part, ticket.slots)))
-    return {};
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  const Level& level = *rows.level;
   const std::shared_ptr<const void> held = hold(level, part);
-  const uint64_t epoch = ticket.batch ? ticket.batch_at.epoch : ticket.item.epoch;
-  const uint64_t first =
-      ticket.batch ? first_row(*level_, *ticket.batch, ticket.batch_at) : ticket.item.first;
-  const uint64_t step = ticket.batch ? ticket.batch->stride : ticket.item.step;
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
   for (size_t i = 0; i < part.count; ++i) {
@@ -258,7 +282,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       continue;
     }
     const size_t n = part.first + i;
-    const Row row = row_of(level, part, i, first + n * step, epoch);
+    const Row row = row_of(level, part, i, rows.first + n * rows.step, rows.epoch);
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];
       slots[f] = {spec.dtype, spec.shape, nullptr};

@@ -10,8 +10,10 @@ namespace headrace {
 // as they are run.
 void LevelBody::locate_zipped(const Level& level, Part& part) const {
   if (level.leaves.size() != 1 || !level.leaves[0].caches.empty()) return;
-  for (const auto& input : level.leaves[0].zipped) {
-    Part& made = part.zipped.emplace_back();
+  part.zipped.resize(level.leaves[0].zipped.size());
+  for (size_t k = 0; k < part.zipped.size(); ++k) {
+    const std::unique_ptr<Level>& input = level.leaves[0].zipped[k];
+    Part& made = part.zipped[k];
     made.first = part.first, made.count = part.count;
     made.at.resize(part.count);
     for (size_t i = 0; i < part.count;) {  // runs of positions that follow one another

@@ -210,7 +210,7 @@ class Lowering {
   }
   Made lower(const Node& node, const Unique& unique) {
     HEADRACE_ASSIGN(StreamPtr child, keyed(node, unique.program));
-    return unique_stream(std::move(child), unique.program.outputs.size());
+    return unique_stream(std::move(child), unique.program.schema);
   }
   Made lower(const Node& node, const GroupBy& group) {
     HEADRACE_ASSIGN(StreamPtr child, keyed(node, group.program));

@@ -91,7 +91,7 @@ StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uin
 
 // These take samples that a KeyLink gave values more: what decides. They take those values off.
 StreamPtr take_while_stream(StreamPtr child);
-StreamPtr unique_stream(StreamPtr child, size_t key_values);
+StreamPtr unique_stream(StreamPtr child, const Schema& keys);
 StreamPtr group_by_stream(StreamPtr child, const GroupBy& group);
 // Rows of sequences, as samples of the packed fields alone.
 StreamPtr pack_stream(StreamPtr child, const Pack& pack);

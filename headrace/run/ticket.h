@@ -38,7 +38,7 @@ struct Part {
   enum class State : uint8_t { io, ready, running, done };
   State state = State::ready;
   size_t first = 0, count = 0;   // rows of the ticket
-  std::vector<Position> at;      // located rows of a level
+  std::vector<Position> at;      // rows of a level, located by whoever needs them first
   std::vector<BlockPtr> blocks;  // one per row, once fetched; empty for what needs no reading
   std::vector<uint64_t> rows;    // where in its block each row is
   std::vector<Status> failures;  // of fetching, one per row; empty when all went well

@@ -106,3 +106,16 @@ def test_what_comes_before_a_failure_is_given(kind: str, workers: int, rewrites:
             next(elements)
         with pytest.raises((hr.HeadraceError, ValueError)):
             next(elements)
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+@pytest.mark.parametrize("dtype", ["u1", "i4", "i8", "f8"])
+def test_unique_is_that_of_python(dtype: str, rewrites: bool) -> None:
+    numbers = np.random.default_rng(3).integers(0, 200, 5000).astype(dtype)
+    numbers[::7] = 0
+    first = list(dict.fromkeys(numbers.tolist()))
+    data = hr.from_arrays({"n": numbers, "i": np.arange(5000)}).options(rewrites=rewrites)
+    assert [x["n"] for x in data.unique(lambda s: s.n)] == first
+    assert [x["n"] for x in data.filter(lambda s: s.i >= 0).unique(lambda s: s.n)] == first
+    wide = data.map(lambda s: (s.n, s.i >= 0)).unique()  # more than eight bytes for some
+    assert [x[0] for x in wide] == first
