@@ -22,11 +22,15 @@ PhiloxBlock philox4x32(PhiloxBlock c, std::array<uint32_t, 2> key) {
   return c;
 }
 
-Key::Key(uint64_t seed, uint32_t ordinal, const SampleId& id) {
-  const auto epoch = halves(id.epoch), index = halves(id.index);
-  const uint64_t k1 = first64(philox4x32({ordinal, id.read, epoch[0], epoch[1]}, halves(seed)));
-  stream_ = first64(philox4x32({index[0], index[1], id.occurrence, id.child}, halves(k1)));
+uint64_t Key::k1(uint64_t seed, uint32_t ordinal, uint32_t read, uint64_t epoch) {
+  return first64(philox4x32({ordinal, read, halves(epoch)[0], halves(epoch)[1]}, halves(seed)));
 }
+
+Key::Key(uint64_t k1, uint64_t index, uint32_t occurrence, uint32_t child)
+    : stream_(first64(philox4x32({halves(index)[0], halves(index)[1], occurrence, child}, halves(k1)))) {}
+
+Key::Key(uint64_t seed, uint32_t ordinal, const SampleId& id)
+    : Key(k1(seed, ordinal, id.read, id.epoch), id.index, id.occurrence, id.child) {}
 
 uint32_t Key::bits(uint32_t draw) const { return philox4x32({draw / 4, 0, 0, 0}, halves(stream_))[draw % 4]; }
 

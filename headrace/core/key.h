@@ -22,6 +22,9 @@ class Key {
  public:
   Key() = default;
   Key(uint64_t seed, uint32_t ordinal, const SampleId& id);
+  // The same where k1 is known.
+  Key(uint64_t k1, uint64_t index, uint32_t occurrence, uint32_t child);
+  static uint64_t k1(uint64_t seed, uint32_t ordinal, uint32_t read, uint64_t epoch);
 
   uint32_t bits(uint32_t draw) const;  // word `draw` of this key's stream
   float uniform(uint32_t draw) const {

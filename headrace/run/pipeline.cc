@@ -5,6 +5,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/dead_fields.h"
+#include "headrace/graph/filters_first.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/planar.h"
 #include "headrace/graph/walk.h"
@@ -424,7 +425,7 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
                        uint64_t read_block) {
   Pipeline out;
   const NodePtr placed =
-      with_cache_keys(without_dead_fields(place_shard(place_on_error(number(root)))), seed);
+      with_cache_keys(without_dead_fields(filters_first(place_shard(place_on_error(number(root))))), seed);
   out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);

@@ -34,8 +34,8 @@ class WindowShuffleStream final : public OneChild {
   }
 
   void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch;
-    slots_.clear(), pending_ = {}, left_ = 0;
+    k1_ = Key::k1(seed_, 0, 0, epoch);
+    slots_.clear(), left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
     child_->start(epoch, occurrence);
   }
@@ -46,7 +46,7 @@ class WindowShuffleStream final : public OneChild {
       return;
     }
     const Slot* oldest = find_oldest();
-    const Pulled* from = oldest ? oldest->pulled.get() : left_ > 0 ? pending_from_.get() : nullptr;
+    const Pulled* from = oldest ? oldest->pulled.get() : left_ > 0 ? pending_.get() : nullptr;
     cursor.insert(cursor.end(), {emitted_, pulled_, ended_, from ? from->ordinal : pulled_});
     if (from)
       cursor.insert(cursor.end(), from->before.begin(), from->before.end());
@@ -58,7 +58,7 @@ class WindowShuffleStream final : public OneChild {
     emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0,
     replay_next_ = cursor.next();
     child_->restore(cursor);
-    pending_ = {}, left_ = 0;
+    left_ = 0;
     if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ ||
         emitted_ > (uint64_t{1} << 40)) {
       cursor.refuse();
@@ -72,22 +72,21 @@ class WindowShuffleStream final : public OneChild {
   }
 
  private:
-  // What the child gave at once: where it stood before, and which element came first.
+  // What the child gave at once, where it stood before, and which element came first.
   struct Pulled {
+    Item item;
     Cursor before;
     uint64_t ordinal = 0;
   };
-  // A sample, alone or one of many.
+  // A sample of those: row `at` of a range, or where there are none, one that is alone.
   struct Slot {
-    RowRange row;
-    Sample sample;
-    std::shared_ptr<const Pulled> pulled;
+    std::shared_ptr<Pulled> pulled;
     uint64_t ordinal = 0;
+    uint32_t range = 0, at = 0;
   };
 
   uint64_t draw(uint64_t emitted, uint64_t n) const {
-    return static_cast<uint64_t>(
-        Key(seed_, 0, {.index = emitted, .epoch = epoch_}).below(0, static_cast<int64_t>(n)));
+    return static_cast<uint64_t>(Key(k1_, emitted, 0, 0).below(0, static_cast<int64_t>(n)));
   }
 
   // The draws so far, over ordinals only.
@@ -97,7 +96,7 @@ class WindowShuffleStream final : public OneChild {
     slots_.clear();
     for (uint64_t e = 0; e <= emitted_; ++e) {
       for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
-        slots_.push_back({.ordinal = next});
+        slots_.push_back({nullptr, next});
       if (hole_ != kNone && next < pulled_)
         slots_[hole_].ordinal = next++, hole_ = kNone;
       else if (hole_ != kNone && e < emitted_)
@@ -136,32 +135,33 @@ class WindowShuffleStream final : public OneChild {
   // The element of this ordinal, which is the next.
   Pull next_input(uint64_t ordinal, Slot& out, Status& failure) {
     if (left_ == 0) {
-      auto from = std::make_shared<Pulled>();
-      child_->save(from->before);
-      from->ordinal = ordinal;
-      pending_ = {};
-      if (const Pull pulled = child_->pull(pending_, failure, kAtOnce); pulled != Pull::item) return pulled;
-      pending_from_ = std::move(from);
-      left_ = pending_.num_samples(), range_ = at_ = 0;
+      auto made = std::make_shared<Pulled>();
+      child_->save(made->before);
+      made->ordinal = ordinal;
+      if (const Pull pulled = child_->pull(made->item, failure, kAtOnce); pulled != Pull::item) return pulled;
+      left_ = made->item.num_samples(), range_ = at_ = 0;
+      pending_ = std::move(made);
     }
-    out.pulled = pending_from_, out.ordinal = ordinal;
+    out = {pending_, ordinal, range_, at_++};
     --left_;
-    if (pending_.ranges.empty()) {
-      out.sample = std::move(pending_.samples[at_++]);
-      return Pull::item;
-    }
-    const RowRange& range = pending_.ranges[range_];
-    out.row = {range.rows, range.first + at_, 1};
-    if (++at_ == range.count) ++range_, at_ = 0;
+    const std::vector<RowRange>& ranges = pending_->item.ranges;
+    if (!ranges.empty() && at_ == ranges[range_].count) ++range_, at_ = 0;
+    if (left_ == 0) out.pulled = std::move(pending_);
     return Pull::item;
   }
 
   static void give(Slot& slot, Item& out) {
-    if (slot.row.rows && out.samples.empty()) return out.ranges.push_back(std::exchange(slot.row, {}));
+    const std::shared_ptr<Pulled> pulled = std::move(slot.pulled);
+    const bool is_row = !pulled->item.ranges.empty();
+    if (is_row && out.samples.empty()) {
+      const RowRange& range = pulled->item.ranges[slot.range];
+      return out.ranges.push_back({range.rows, range.first + slot.at, 1});
+    }
     out.part();
-    if (slot.row.rows) out.is_alone = false;
-    out.samples.push_back(slot.row.rows ? slot.row.rows->sample(slot.row.first) : std::move(slot.sample));
-    slot.row = {};
+    if (is_row) out.is_alone = false;
+    const RowRange* range = is_row ? &pulled->item.ranges[slot.range] : nullptr;
+    out.samples.push_back(range ? range->rows->sample(range->first + slot.at)
+                                : std::move(pulled->item.samples[slot.at]));
   }
 
   // Looked for only when the last one was handed out, which is one time in `window`. Null: none is held.
@@ -208,15 +208,14 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
-  uint64_t seed_, window_, epoch_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
+  uint64_t seed_, window_, k1_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
   uint64_t hole_ = kNone;            // the slot handed out last, not filled again yet
   mutable uint64_t oldest_ = kNone;  // the slot that came in first, where it is known
   bool ended_ = false;
   std::vector<Slot> slots_;
-  Item pending_;               // what came at once,
-  size_t range_ = 0, at_ = 0;  // and where the next of it lies
-  uint64_t left_ = 0;          // of it
-  std::shared_ptr<const Pulled> pending_from_;
+  std::shared_ptr<Pulled> pending_;  // what came at once,
+  uint32_t range_ = 0, at_ = 0;      //   where the next of it lies,
+  uint64_t left_ = 0;                //   and how many are left
   Cursor restored_;
   std::vector<std::pair<uint64_t, size_t>> to_replay_;  // ordinals that are held, rising, and their slots
   size_t replayed_ = 0;

@@ -1,0 +1,111 @@
+"""What a filter drops is made no further than the filter looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+
+# Rows 0, 3, 6 … have a third number, which reshape refuses.
+ROWS = [{"x": np.arange(3.0 - (i % 3 > 0)) + i, "n": i} for i in range(60)]
+GOOD = [i for i in range(60) if i % 3 > 0]
+
+REWRITES: list[Any] = [True, False]
+
+
+def pair(s: Any) -> dict[str, Any]:
+    return {"pair": ops.reshape(s.x, shape=(1, 2)), "n": s.n, "m": s.n * 2}
+
+
+def thirds(s: Any) -> Any:
+    return s.third
+
+
+DATA = hr.from_list([row | {"third": row["n"] % 3 == 0} for row in ROWS])
+KEPT: dict[str, Callable[[], hr.Dataset]] = {
+    "a field that the map passes on": lambda: DATA.map(lambda s: pair(s) | {"third": s.third}).filter(
+        lambda s: ~s.third
+    ),
+    "a step of the map": lambda: DATA.map(lambda s: pair(s) | {"third": ~s.third}).filter(thirds),
+    "two maps": lambda: (
+        DATA.map(lambda s: pair(s) | {"third": ~s.third})
+        .map(lambda s: {"q": s.pair + 1, "n": s.n, "third": s.third})
+        .filter(thirds)
+    ),
+    "names alone change": lambda: (
+        DATA.map(lambda s: pair(s) | {"good": ~s.third})
+        .map(lambda s: {"n": s.n, "third": s.good, "pair": s.pair})
+        .filter(thirds)
+    ),
+    "behind take, skip and repeat": lambda: (
+        DATA.map(lambda s: pair(s) | {"third": ~s.third}).repeat(2).skip(0).take(60).filter(thirds)
+    ),
+    "two filters": lambda: (
+        DATA.map(lambda s: pair(s) | {"third": ~s.third}).filter(lambda s: s.n >= 0).filter(thirds)
+    ),
+    "of a stream": lambda: (
+        DATA.filter(lambda s: s.n >= 0).map(lambda s: pair(s) | {"third": ~s.third}).filter(thirds)
+    ),
+}
+
+
+@pytest.mark.parametrize("rewrites", REWRITES)
+@pytest.mark.parametrize("kind", KEPT)
+def test_a_map_does_not_fail_for_what_is_dropped(kind: str, rewrites: bool) -> None:
+    data = KEPT[kind]().options(rewrites=rewrites)
+    assert [int(s["n"]) for s in data] == GOOD
+    assert [int(n) for batch in data.batch(7) for n in batch["n"]] == GOOD
+    assert len(list(data.shuffle(seed=1, window=5))) == len(GOOD)
+
+
+@pytest.mark.parametrize("rewrites", REWRITES)
+def test_it_fails_where_the_filter_looks(rewrites: bool) -> None:
+    for data in (
+        DATA.map(pair).filter(lambda s: ops.length(s.pair) > 0),
+        DATA.map(pair).filter(lambda s: s.n % 3 > 0, python=True),  # a function is given the whole sample
+        DATA.map(pair).cache().filter(lambda s: s.n < 0),  # to be kept, it is made
+    ):
+        with pytest.raises(ValueError, match="reshape: wants as many elements"):
+            list(data.options(rewrites=rewrites))
+
+
+@pytest.mark.parametrize("rewrites", REWRITES)
+def test_what_is_kept_draws_as_without_the_filter(rewrites: bool) -> None:
+    images = np.random.default_rng(1).integers(0, 255, (40, 12, 12, 3)).astype("u1")
+    data = (
+        hr.from_arrays({"image": images, "label": np.arange(40)})
+        .with_ids()
+        .options(seed=3, rewrites=rewrites)
+    )
+
+    def crop(s: Any) -> dict[str, Any]:
+        return {"image": ops.random_crop(s.image, size=(4, 4)), "late": s.label + 1, "id": s.id}
+
+    made = data.shuffle(seed=2).map(crop)
+    wanted = [s for s in made if s["late"] > 25]
+    got = list(made.filter(lambda s: s.late > 25))
+    assert len(got) == 15
+    for a, b in zip(got, wanted, strict=True):
+        assert a["id"] == b["id"]
+        np.testing.assert_array_equal(a["image"], b["image"])
+
+
+@pytest.mark.parametrize("rewrites", REWRITES)
+def test_images_that_are_dropped_are_not_decoded(rewrites: bool) -> None:
+    pictures = [ops_png(i) for i in range(30)]
+    data = hr.from_list([{"image": picture, "label": i} for i, picture in enumerate(pictures)])
+    data = data.map(lambda s: {"image": ops.decode_image(s.image), "label": s.label})
+    loader = data.filter(lambda s: s.label >= 27).options(rewrites=rewrites).numpy()
+    assert len(list(loader)) == 3
+    calls = {one["name"]: one["calls"] for one in loader.report()["operators"]}
+    assert calls["decode_image"] == 3
+
+
+def ops_png(i: int) -> bytes:
+    image = hr.from_arrays(np.full((1, 4, 5, 3), i, "u1")).map(lambda x: ops.encode_image(x, format="png"))
+    return bytes(image[0])
