@@ -8,6 +8,9 @@ from typing import overload
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
 
+def bf16_dtype() -> object:
+    """The numpy.dtype of bf16: that of ml_dtypes, or without it uint16."""
+
 class BytesColumn(Sequence[bytes]):
     """
     A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.

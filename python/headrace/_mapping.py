@@ -172,8 +172,20 @@ def _as_python(
         )
     made, output_names, nest = make_function(function, slot, given.structure, returned, processes=processes)
     tracer = given.tracer(at)
+    _warn_of_bits(tracer, function, at, len(given.names))
     values = tracer.add_function(made, list(range(len(given.names))))
     return tracer.finish(output_names, values, nest)
+
+
+def _warn_of_bits(tracer: _core.Tracer, function: Callable[..., Any], at: str, fields: int) -> None:
+    has_bf16 = any(tracer.spec(value)[0] == "bf16" for value in range(fields))
+    if has_bf16 and numpy_dtype("bf16") == np.uint16:
+        warnings.warn(
+            f"{at}: {label_of(function)} gets a field of bf16, for which NumPy has no dtype, as uint16, its bits; install ml_dtypes, "
+            "or cast to f32 before",
+            PythonFunctionWarning,
+            stacklevel=_stacklevel(),
+        )
 
 
 def _first_result(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:

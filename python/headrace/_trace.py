@@ -50,7 +50,7 @@ class Symbol:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype that a Python function gets: bf16 is uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
+        """The dtype that a Python function gets: bf16 is `ml_dtypes.bfloat16`, or without that package uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
         return numpy_dtype(self._tracer.spec(self._value)[0])
 
     @property
@@ -205,7 +205,6 @@ _NUMPY_NAMES = {
     "i32": "int32",
     "i64": "int64",
     "f16": "float16",
-    "bf16": "uint16",
     "f32": "float32",
     "f64": "float64",
     "bytes": "bytes",
@@ -214,8 +213,9 @@ _NUMPY_NAMES = {
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype that NumPy holds the engine's in; NumPy has no bf16, so it is uint16, its bits."""
-    return np.dtype(_NUMPY_NAMES[name])
+    """Return the dtype that NumPy holds the engine's in; of bf16 that of ml_dtypes, or without it uint16, its bits."""
+    dtype: np.dtype[Any] = _core.bf16_dtype() if name == "bf16" else np.dtype(_NUMPY_NAMES[name])  # type: ignore[assignment]
+    return dtype
 
 
 Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
