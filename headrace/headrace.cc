@@ -65,6 +65,31 @@ Dataset zipped(const std::vector<Dataset>& datasets, const Value& structure) {
                      : Dataset(inputs.status());
 }
 
+Result<std::vector<int>> add_c_function(ProgramBuilder& builder, const CFunction& function,
+                                        const std::vector<Symbol>& inputs) {
+  HEADRACE_ASSIGN(OpPtr op, c_function_op(function));
+  std::vector<int> values;
+  for (const Symbol& symbol : inputs) values.push_back(symbol.value());
+  return builder.add_op(std::move(op), values);
+}
+
+// The program that gives all fields to a C function and passes on what it makes.
+Result<Program> program_of(const CFunction& function, const NodePtr& node, std::string_view verb) {
+  ProgramBuilder builder(node->schema, std::string(verb));
+  std::vector<int> fields;
+  for (size_t i = 0; i < node->schema.size(); ++i) fields.push_back(builder.field(static_cast<int>(i)));
+  HEADRACE_ASSIGN(OpPtr op, c_function_op(function));
+  HEADRACE_ASSIGN(std::vector<int> made, builder.add_op(std::move(op), fields));
+  if (made.size() == 1) return builder.finish({"value"}, std::move(made), "0");
+  std::vector<std::string> names;
+  Value::List structure;
+  for (size_t i = 0; i < made.size(); ++i) {
+    names.push_back(std::to_string(i));
+    structure.emplace_back(static_cast<int64_t>(i));
+  }
+  return builder.finish(std::move(names), std::move(made), Value(std::move(structure)).dump());
+}
+
 }  // namespace
 
 Dataset zip(const std::vector<Dataset>& datasets) {
@@ -120,6 +145,20 @@ std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Param
   return out;
 }
 
+std::vector<Symbol> apply(const CFunction& function, const std::vector<Symbol>& inputs) {
+  ProgramBuilder* const builder = inputs.empty() ? nullptr : inputs[0].builder();
+  std::vector<Symbol> out;
+  if (builder && trace_failure.ok()) {
+    auto made = add_c_function(*builder, function, inputs);
+    if (!made.ok())
+      fail(made.status());
+    else
+      for (const int value : *made) out.emplace_back(builder, value);
+  }
+  while (out.size() < function.outputs.size()) out.emplace_back(builder, -1);  // as above
+  return out;
+}
+
 Symbol Symbol::apply(std::string_view op, Params params) const {
   return headrace::apply(op, {*this}, params)[0];
 }
@@ -148,6 +187,18 @@ Dataset Dataset::map(const Mapping& f) const {
 Dataset Dataset::filter(const Choice& f) const {
   if (!node_.ok()) return *this;
   auto program = trace_choice(*node_, "filter", f);
+  return program.ok() ? then(Filter{*program}) : Dataset(program.status());
+}
+
+Dataset Dataset::map(const CFunction& f) const {
+  if (!node_.ok()) return *this;
+  auto program = program_of(f, *node_, "map");
+  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+}
+
+Dataset Dataset::filter(const CFunction& f) const {
+  if (!node_.ok()) return *this;
+  auto program = program_of(f, *node_, "filter");
   return program.ok() ? then(Filter{*program}) : Dataset(program.status());
 }
 

@@ -19,6 +19,7 @@
 
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan_json.h"
+#include "headrace/ops/c_function.h"
 #include "headrace/run/index.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
@@ -42,6 +43,8 @@ class Symbol {
 };
 // Operators of several inputs: apply("random_crop", {image, mask}, {{"size", 224}}).
 std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Params params = {});
+// A C function: apply(c_function("hypot", &hypot), {s["x"], s["y"]}); one symbol an output.
+std::vector<Symbol> apply(const CFunction& function, const std::vector<Symbol>& inputs);
 
 class Fields {
  public:
@@ -129,6 +132,9 @@ class Dataset {
 
   Dataset map(const Mapping& f) const;
   Dataset filter(const Choice& f) const;
+  // A C function of all fields, in their order; several outputs become a tuple.
+  Dataset map(const CFunction& f) const;
+  Dataset filter(const CFunction& f) const;
   Dataset take_while(const Choice& f) const;
   Dataset unique(const Mapping& key) const;
   // The length stays; random access ends.

@@ -37,7 +37,7 @@ WARN_LINES, MAX_LINES = {".cc": 400, ".h": 250}, {".cc": 500, ".h": 300}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Standard C++ headers have neither a folder nor a suffix in their names; the system's C headers are listed.
 STANDARD = re.compile(r"[a-z_0-9]+")
-SYSTEM = re.compile(r"(sys/\w+|fcntl|unistd|pthread|sched)\.h")
+SYSTEM = re.compile(r"(sys/\w+|fcntl|unistd|pthread|sched|stdint)\.h")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/walk.h"
+#include "headrace/ops/c_function.h"
 
 namespace headrace {
 
@@ -82,6 +83,19 @@ bool reads_objects(const Node& node) {
     const auto format = read->source->describe().get_text("format");
     return format.ok() && *format == "sequence";
   });
+}
+
+// C functions are addresses: nobody can tell whether they are those of another run.
+Status check_versions(const Node& below) {
+  Status status;
+  each_call(below, [&](const Call& call) {
+    const CFunction* const function = c_function_of(*call.op);
+    if (function && function->version.empty() && status.ok())
+      status =
+          invalid("cache: nobody can tell whether the C function " + function->name +
+                  " is that of another run; give it, or the cache, a version, another one when it changes");
+  });
+  return status;
 }
 
 // Fills in what follows from kind and inputs: schema, sizes, random access; refuses what makes no sense.
@@ -258,6 +272,7 @@ struct Infer {
       return invalid(
           "cache: nobody can tell whether the items of a Python sequence are those of another run; give "
           "version=, another one for other items");
+    if (!cache.path.empty() && cache.version.empty()) HEADRACE_TRY(check_versions(*in()));
     if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
     return {};
   }

@@ -8,6 +8,7 @@
 #include "headrace/graph/plan_members.h"
 #include "headrace/graph/plan_slots.h"
 #include "headrace/graph/plan_values.h"
+#include "headrace/ops/c_function.h"
 
 namespace headrace {
 namespace {
@@ -432,9 +433,12 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
     const Value params = step.find("params") ? *step.find("params") : Value();
     if (const Value* slot = params.find("slot"); slot && slot->text() && !find_op(op)) {
       if (!bindings.function)
-        return invalid("plan: the Python function in slot '" + *slot->text() +
+        return invalid("plan: the " + std::string(op == kCFunctionOp ? "C" : "Python") +
+                       " function in slot '" + *slot->text() +
                        "' is not bound; open the plan in Python with bind={\"" + *slot->text() + "\": f}");
       HEADRACE_ASSIGN(OpPtr made, bindings.function(*slot->text(), params));
+      if (op == kCFunctionOp)
+        HEADRACE_TRY(check_c_function(*made, params).before("plan: slot '" + *slot->text() + "' "));
       HEADRACE_TRY(builder.add_op(std::move(made), in).status());
       continue;
     }

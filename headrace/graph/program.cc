@@ -76,7 +76,7 @@ Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& p
   auto values = add_checked(op, params, inputs, bound);
   if (values.ok() || made_at_.empty()) return values;
   const std::string at = " (" + made_at_ + ")";
-  if (values.status().text().ends_with(at)) return values;  // what a composite adds has said it
+  if (values.status().text().ends_with(at)) return values;  // what add_op() answered
   return values.status().after(at);
 }
 
@@ -111,7 +111,10 @@ Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> i
     specs.push_back(spec(v));
   }
   auto inferred = op->infer(specs);
-  if (!inferred.ok()) return inferred.status().after(hint_for(*op, specs));
+  if (!inferred.ok()) {
+    const std::string at = made_at_.empty() ? "" : " (" + made_at_ + ")";
+    return inferred.status().after(hint_for(*op, specs)).after(at);
+  }
   std::vector<TensorSpec> outputs = *std::move(inferred);
   Call step{std::move(op),
             {inputs.begin(), inputs.end()},

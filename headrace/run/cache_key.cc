@@ -5,6 +5,7 @@
 #include "headrace/core/text.h"
 #include "headrace/graph/plan_json.h"
 #include "headrace/graph/walk.h"
+#include "headrace/ops/c_function.h"
 
 namespace headrace {
 namespace {
@@ -34,6 +35,16 @@ std::string cache_key(const NodePtr& below, uint64_t seed) {
   return hash_text(out + " seed " + std::to_string(seed) + draws);
 }
 
+// Those of the C functions, whose code nobody can look at.
+std::string versions_of_c(const Node& below) {
+  std::string out;
+  each_call(below, [&](const Call& call) {
+    if (const CFunction* function = c_function_of(*call.op))
+      out += " " + std::to_string(function->version.size()) + ":" + function->version;
+  });
+  return out;
+}
+
 }  // namespace
 
 NodePtr with_cache_keys(const NodePtr& node, uint64_t seed) {
@@ -43,7 +54,8 @@ NodePtr with_cache_keys(const NodePtr& node, uint64_t seed) {
   out->inputs = std::move(inputs);
   if (auto* cache = std::get_if<Cache>(&out->kind)) {
     cache->key = cache_key(node->input(), seed);
-    if (!cache->version.empty()) cache->key = hash_text(cache->key + cache->version);
+    const std::string version = cache->version.empty() ? versions_of_c(*node->input()) : cache->version;
+    if (!version.empty()) cache->key = hash_text(cache->key + version);
   }
   return out;
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import ops
 from ._arguments import verb_meant
+from ._c_function import CFunction, c_function
 from ._core import BytesColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
@@ -62,6 +63,7 @@ __all__ = [
     "IMAGENET_MEAN",
     "IMAGENET_STD",
     "BytesColumn",
+    "CFunction",
     "CorruptSample",
     "Dataset",
     "EpochView",
@@ -74,6 +76,7 @@ __all__ = [
     "VarLenFeature",
     "Writer",
     "__version__",
+    "c_function",
     "choose",
     "counter",
     "formats",

@@ -13,6 +13,7 @@ from ._function import is_function_leaf, to_leaf
 from ._line import users_line
 from ._mapping import Given, Where, elements_of, program
 from ._structure import flatten, packer
+from ._trace import Tracer
 from ._verbs import Verbs, field_of
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ class CarryingVerbs(Verbs):
         """Return what `scan` does for a verb, which messages name."""
         at, slot = users_line(), self._next_slot("scan")
         given, leaves, nest = _with_state(self._node, initial)
-        made, is_python = program(given, verb, of_pair(function), at, python, slot)
+        stepped = of_pair(function)
+        made, bound = program(given, verb, stepped, at, python, slot)
         names, structure = _new_element(made, nest)
         node = _core.scan(self._node, made, leaves, names, structure, at)
-        return self._then(node, *([(slot, function)] if is_python else []))
+        return self._then(node, *((slot, function if thing is stepped else thing) for slot, thing in bound))
 
     @names_checked
     def reduce(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Any:
@@ -145,7 +147,7 @@ def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
     given = Given(
         [*names, *elements.names],
         both,
-        lambda at: _core.Tracer(node, at, leaves),
+        lambda at, slot: Tracer(slot, node, at, leaves),
         samples,
         lambda: [*leaves, *elements.zeros()],
     )

@@ -8,6 +8,9 @@ from typing import overload
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
 
+def bf16_dtype() -> object:
+    """The numpy.dtype of bf16: that of ml_dtypes, or without it uint16."""
+
 class BytesColumn(Sequence[bytes]):
     """
     A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.
@@ -81,13 +84,16 @@ def op_table() -> list:
 def compute(op: str, params: object, data: list) -> list:
     """Run one operator on arrays, bytes or str, now."""
 
+def compute_function(function: Function, data: list) -> list:
+    """Run a C function on arrays, bytes or str, now."""
+
 def output_structure(op: str, params: object) -> str:
     """
     How the outputs of an operator that names them nest: JSON in which each is its ordinal.
     """
 
 class Function:
-    """A Python function as an operator."""
+    """A Python or C function as an operator."""
 
 def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, function: object, convert: object, start: object | None) -> Function:
     """
@@ -231,6 +237,14 @@ def parse_json(text: str) -> object:
 
 def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) answers a Function."""
+
+def dtype_name(name: str) -> str:
+    """The engine's name of a dtype: "f64" of "float64"."""
+
+def make_c_function(slot: str, name: str, version: str, address: int, calls: str, inputs: list, outputs: list, random: bool, user: int, owner: object) -> Function:
+    """
+    An operator from the address of a C function of numbers (calls="elements") or of arrays; owner lives as long as it.
+    """
 
 def zip(inputs: Sequence[Node], structure: str, ids: int, at: str) -> Node: ...
 

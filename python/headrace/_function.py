@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._c_function import CTYPES_FUNCTION, CFunction, as_c_function
 from ._processes import Starter
 from ._structure import Fields, flatten, packer
 
@@ -93,11 +94,17 @@ def code_version(slots: Mapping[str, Any]) -> str:
     Raises:
         ValueError: Nobody can tell whether something they use is the same in another run.
     """
-    functions = {slot: bound for slot, bound in slots.items() if slot.startswith(("map_", "filter_"))}
+    functions = {
+        slot: bound
+        for slot, bound in slots.items()
+        if slot.startswith(("map_", "filter_")) or isinstance(bound, CFunction)
+    }
     digest = hashlib.sha256()
     for slot, function in sorted(functions.items()):
         digest.update(slot.encode())
-        _Identity(digest).add(function, label_of(function))
+        _Identity(digest).add(
+            function, function.name if isinstance(function, CFunction) else label_of(function)
+        )
     return digest.hexdigest()[:32] if functions else ""
 
 
@@ -137,6 +144,16 @@ class _Identity:
                 self._module(value, name)
             elif isinstance(value, type):
                 self._class(value, name)
+        elif isinstance(value, (CFunction, CTYPES_FUNCTION)):
+            known = value.known_by() if isinstance(value, CFunction) else None
+            if known is None:
+                raise ValueError(
+                    f"cache: {name} is or uses a C function, and nobody can tell whether it is the same in another run; "
+                    "give version=, another one when it changes"
+                )
+            self.add(known, name)
+        elif isinstance(getattr(value, "py_func", None), types.FunctionType):  # compiled by numba
+            self.add(value.py_func, name)  # type: ignore[attr-defined]
         elif isinstance(value, functools.partial):
             self.add((value.func, value.args, value.keywords), name)
         elif isinstance(value, types.MethodType):
@@ -373,6 +390,11 @@ def make_function(
 
 def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any]) -> Any:
     """Return the engine's function from what a plan says of it: what it takes and returns, and where it runs."""
+    if "calls" in params:
+        native = as_c_function(function)
+        if native is None:
+            raise ValueError(f"plan: slot {slot!r} wants a C function, got {label_of(function)}")
+        return native.bind(slot)
     job = {key: params[key] for key in ("input", "output", "random")}
     processes = params.get("python") == "processes"
     return _core.make_function(

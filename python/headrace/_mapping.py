@@ -14,8 +14,9 @@ import numpy as np
 
 from . import _core
 from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
+from ._slots import Bound
 from ._structure import Fields, flatten, packer
-from ._trace import NeedsData, Symbol, constant, numpy_dtype
+from ._trace import NeedsData, Symbol, Tracer, constant, numpy_dtype
 
 # Whether a function runs as Python for each sample, and where: True is "threads".
 Where = bool | Literal["threads", "processes"]
@@ -33,7 +34,7 @@ class Given:
 
     names: list[str]
     structure: str
-    tracer: Callable[[str], _core.Tracer]
+    tracer: Callable[[str, str], Tracer]  # of the user's line, and the slot of what a plan cannot hold
     samples: Callable[[], Iterator[list[Any] | Exception]]
     zeros: Callable[[], list[Any]]  # a sample that is made up
 
@@ -44,7 +45,7 @@ def elements_of(node: _core.Node) -> Given:
     return Given(
         names,
         structure,
-        lambda at: _core.Tracer(node, at),
+        lambda at, slot: Tracer(slot, node, at),
         lambda: _first_samples(node.without_order()),
         lambda: [_zero(*spec) for spec in specs],
     )
@@ -52,16 +53,16 @@ def elements_of(node: _core.Node) -> Given:
 
 def program(
     given: Given, verb: str, function: Callable[..., Any], made_at: str, python: Where, slot: str
-) -> tuple[_core.Program, bool]:
-    """Return the function as a program over what it gets, and whether it runs as Python."""
+) -> tuple[_core.Program, Bound]:
+    """Return the function as a program over what it gets, and what to bind in a saved plan."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
         raise ValueError(f'{verb}: python wants True, False, "threads" or "processes", got {python!r}')
     at = f"{verb} at {made_at}" if made_at else verb
     why = None if python else "it has a parameter rng" if wants_generator(function) else ""
     if why == "":
-        traced, why = _trace_twice(given, function, at)
+        traced, why = _trace_twice(given, function, at, slot)
         if traced is not None:
-            return traced, False
+            return traced
     made = _as_python(given, function, at, slot, processes=python == "processes")
     if why is not None and not wants_generator(function):
         warnings.warn(
@@ -70,7 +71,7 @@ def program(
             PythonFunctionWarning,
             stacklevel=_stacklevel(),
         )
-    return made, True
+    return made, [(slot, function)]
 
 
 def _stacklevel() -> int:
@@ -83,12 +84,14 @@ def _stacklevel() -> int:
 # ---- tracing
 
 
-def _trace_twice(given: Given, function: Callable[..., Any], at: str) -> tuple[_core.Program | None, str]:
-    """Return the program, or None and the reason why there is none."""
+def _trace_twice(
+    given: Given, function: Callable[..., Any], at: str, slot: str
+) -> tuple[tuple[_core.Program, Bound] | None, str]:
+    """Return the program and what it binds, or None and the reason why there is none."""
     try:
         with _random_states_kept() as were_drawn:
-            first = _trace(given, function, at)
-            second = _trace(given, function, at)
+            first, bound = _trace(given, function, at, slot)
+            second, bound_again = _trace(given, function, at, slot)
     except NeedsData as reason:
         return None, str(reason)
     if were_drawn():
@@ -98,13 +101,15 @@ def _trace_twice(given: Given, function: Callable[..., Any], at: str) -> tuple[_
             "numpy.random.Generator that is the same for the same sample and epoch, and the operators of headrace.ops draw "
             "their own",
         )
-    if first.json() != second.json():
+    if first.json() != second.json() or any(
+        not one.is_like(other) for (_, one), (_, other) in zip(bound, bound_again, strict=True)
+    ):
         return None, "two calls gave two different graphs"
-    return first, ""
+    return (first, bound), ""
 
 
-def _trace(given: Given, function: Callable[..., Any], at: str) -> _core.Program:
-    tracer = given.tracer(at)
+def _trace(given: Given, function: Callable[..., Any], at: str, slot: str) -> tuple[_core.Program, Bound]:
+    tracer = given.tracer(at, slot)
     sample = packer(given.structure, Fields)([Symbol(tracer, value) for value in range(len(given.names))])
     try:
         returned = function(sample)
@@ -114,10 +119,11 @@ def _trace(given: Given, function: Callable[..., Any], at: str) -> _core.Program
         raise
     names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol or is_function_leaf(node))
     values = [_value_of(tracer, name, leaf) for name, leaf in zip(names, leaves, strict=True)]
-    return tracer.finish(names, values, nest)
+    made = tracer.finish(names, values, nest)
+    return made, tracer.bound(made)
 
 
-def _value_of(tracer: _core.Tracer, name: str, leaf: Any) -> int:
+def _value_of(tracer: Tracer, name: str, leaf: Any) -> int:
     if type(leaf) is Symbol:
         if leaf._tracer is not tracer:
             raise NeedsData(f"it returns {name} of another map")
@@ -171,9 +177,21 @@ def _as_python(
             f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
         )
     made, output_names, nest = make_function(function, slot, given.structure, returned, processes=processes)
-    tracer = given.tracer(at)
+    tracer = given.tracer(at, slot)
+    _warn_of_bits(tracer, function, at, len(given.names))
     values = tracer.add_function(made, list(range(len(given.names))))
     return tracer.finish(output_names, values, nest)
+
+
+def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields: int) -> None:
+    has_bf16 = any(tracer.spec(value)[0] == "bf16" for value in range(fields))
+    if has_bf16 and numpy_dtype("bf16") == np.uint16:
+        warnings.warn(
+            f"{at}: {label_of(function)} gets a field of bf16, for which NumPy has no dtype, as uint16, its bits; install ml_dtypes, "
+            "or cast to f32 before",
+            PythonFunctionWarning,
+            stacklevel=_stacklevel(),
+        )
 
 
 def _first_result(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:

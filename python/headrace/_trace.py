@@ -6,6 +6,7 @@ raises `NeedsData`, and the function then runs as Python on every sample. So doe
 
 from __future__ import annotations
 
+import json
 import math
 import numbers
 import sys
@@ -31,13 +32,36 @@ def _asked_by_us() -> bool:
     return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("headrace.")
 
 
+class Tracer(_core.Tracer):
+    """A graph under trace, and the C functions that it calls."""
+
+    def __init__(self, slot: str, *arguments: Any):
+        super().__init__(*arguments)
+        self._slot = slot
+        self._functions: list[Any] = []
+
+    def slot_of(self, function: Any) -> str:
+        """Return what saved plans call a C function: the map's slot, followed by a number for the second and so on."""
+        at = next((at for at, known in enumerate(self._functions) if known is function), None)
+        if at is None:
+            at = len(self._functions)
+            self._functions.append(function)
+        return self._slot if at == 0 else f"{self._slot}#{at + 1}"
+
+    def bound(self, program: _core.Program) -> list[tuple[str, Any]]:
+        """Return what to bind at each place of a program that it finished: some calls may have been dropped."""
+        by_slot = {self.slot_of(function): function for function in self._functions}
+        steps = json.loads(program.json())["steps"] if by_slot else []
+        return [(self._slot, by_slot[step["params"]["slot"]]) for step in steps if "slot" in step["params"]]
+
+
 class Symbol:
     """A value of a sample that is not known yet: a field, or an operator's result."""
 
     __slots__ = ("_tracer", "_value")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, tracer: _core.Tracer, value: int):
+    def __init__(self, tracer: Tracer, value: int):
         self._tracer = tracer
         self._value = value
 
@@ -50,7 +74,7 @@ class Symbol:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype that a Python function gets: bf16 is uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
+        """The dtype that a Python function gets: bf16 is `ml_dtypes.bfloat16`, or without that package uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
         return numpy_dtype(self._tracer.spec(self._value)[0])
 
     @property
@@ -205,7 +229,6 @@ _NUMPY_NAMES = {
     "i32": "int32",
     "i64": "int64",
     "f16": "float16",
-    "bf16": "uint16",
     "f32": "float32",
     "f64": "float64",
     "bytes": "bytes",
@@ -214,8 +237,9 @@ _NUMPY_NAMES = {
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype that NumPy holds the engine's in; NumPy has no bf16, so it is uint16, its bits."""
-    return np.dtype(_NUMPY_NAMES[name])
+    """Return the dtype that NumPy holds the engine's in; of bf16 that of ml_dtypes, or without it uint16, its bits."""
+    dtype: np.dtype[Any] = _core.bf16_dtype() if name == "bf16" else np.dtype(_NUMPY_NAMES[name])  # type: ignore[assignment]
+    return dtype
 
 
 Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
@@ -229,7 +253,7 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:
         return _core.compute(
-            name, {key: plain(value) for key, value in params.items()}, list(map(_leaf, data))
+            name, {key: plain(value) for key, value in params.items()}, list(map(leaf_of, data))
         )
     tracer = symbols[0]._tracer
     if any(symbol._tracer is not tracer for symbol in symbols):
@@ -248,7 +272,7 @@ def apply_named(name: str, data: Sequence[Data], params: dict[str, Any]) -> Any:
     return packer(_core.output_structure(name, plain(params)), Fields)(results)
 
 
-def constant(tracer: _core.Tracer, value: object) -> int | None:
+def constant(tracer: Tracer, value: object) -> int | None:
     """Add a number or bool that is no field to the graph, in the dtype that NumPy gives it; None for anything else."""
     if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         return None
@@ -287,7 +311,8 @@ def plain(value: Any) -> Any:
         raise TypeError(f"wants a number, a str, a list of them or a dtype, got {value!r}") from None
 
 
-def _leaf(value: Any) -> Any:
+def leaf_of(value: Any) -> Any:
+    """Return a value as what operators compute on: bytes, str, or an array in C order."""
     return value if isinstance(value, (bytes, str)) else np.ascontiguousarray(value).reshape(np.shape(value))
 
 

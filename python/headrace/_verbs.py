@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._c_function import as_c_function
 from ._function import label_of, wants_generator
 from ._line import users_line
 from ._mapping import Where, elements_of, program
@@ -64,7 +65,14 @@ class Verbs:
         """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
         if not callable(function):
             raise TypeError(f"{verb}: wants a function, got {function!r}")
-        _check_takes_one(verb, function, self._node.schema[2])
+        if (native := as_c_function(function)) is not None:
+            if python:
+                raise ValueError(
+                    f"{verb}: {native.name} is a C function, which runs without Python; leave out python="
+                )
+            function = native.of_element
+        else:
+            _check_takes_one(verb, function, self._node.schema[2])
         at, slot = users_line(), self._next_slot(verb)
-        made, is_python = program(elements_of(self._node), verb, function, at, python, slot)
-        return made, [(slot, function)] if is_python else [], at
+        made, bound = program(elements_of(self._node), verb, function, at, python, slot)
+        return made, bound, at

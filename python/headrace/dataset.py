@@ -78,7 +78,8 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         the same for the same sample and epoch.
 
         Args:
-            function: From element to element.
+            function: From element to element. Or a C function of ctypes, numba or cffi, or what `headrace.c_function` made of one: its
+                arguments are the element's fields in their order, and no Python runs.
             python: Run it as Python without trying to trace it: `True` or `"threads"` in the threads of this process, where
                 one of them at a time holds the GIL; `"processes"` in other processes, one a worker, begun when they are
                 first needed: what keeps the GIL for long then uses all cores. The function must be known by name in a

@@ -291,7 +291,7 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
             raise ValueError(
-                f'plan: the Python function in slot {slot!r} is not bound; give it with bind={{"{slot}": f}}'
+                f'plan: the {"C" if "calls" in params else "Python"} function in slot {slot!r} is not bound; give it with bind={{"{slot}": f}}'
             )
         is_step = slot.rpartition("_")[0] == "scan"
         return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)

@@ -19,10 +19,6 @@
 namespace headrace::python {
 namespace {
 
-struct FunctionHandle {
-  OpPtr op;
-};
-
 std::vector<Tensor> tensors_of(const nb::list& leaves) {
   std::vector<Tensor> out;
   for (nb::handle leaf : leaves) {
@@ -386,7 +382,7 @@ void bind_verbs(nb::module_& m) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
-  nb::class_<FunctionHandle>(m, "Function", "A Python function as an operator.");
+  nb::class_<FunctionHandle>(m, "Function", "A Python or C function as an operator.");
   m.def(
       "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
       nb::arg("outputs"), nb::arg("random"), nb::arg("function"), nb::arg("convert"), nb::arg("start").none(),

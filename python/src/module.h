@@ -22,6 +22,9 @@ struct GeneratorHandle {
 struct NodeHandle {
   NodePtr node;
 };
+struct FunctionHandle {
+  OpPtr op;
+};
 
 nb::list options_to_python(std::span<const OptionInfo> options);  // what may be given, as dicts
 
@@ -29,6 +32,7 @@ void bind_tensors(nb::module_& m);
 void bind_formats(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_c_functions(nb::module_& m);
 void bind_joins(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_write(nb::module_& m);

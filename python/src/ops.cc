@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <functional>
+
 #include "errors.h"
 #include "function.h"
 #include "headrace/graph/program.h"
@@ -66,8 +68,10 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
 // What a call leaves for the next one of its thread: fresh memory costs as much as resizing a small image.
 constexpr size_t kKeptScratch = 8 << 20;
 
-Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
-                                    const std::vector<Tensor>& inputs) {
+// Adds what is computed to a builder whose values are the inputs.
+using Add = std::function<Result<std::vector<int>>(ProgramBuilder&, std::span<const int> inputs)>;
+
+Result<std::vector<Tensor>> compute(const Add& add, const std::vector<Tensor>& inputs) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
   for (const Tensor& input : inputs)
@@ -75,7 +79,7 @@ Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
   ProgramBuilder builder(Schema::of(names, specs), "");
   std::vector<int> fields;
   for (size_t i = 0; i < inputs.size(); ++i) fields.push_back(builder.field(static_cast<int>(i)));
-  HEADRACE_ASSIGN(const std::vector<int> outputs, builder.add(op, params, fields));
+  HEADRACE_ASSIGN(const std::vector<int> outputs, add(builder, fields));
   names.clear();
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(std::to_string(i));
   HEADRACE_ASSIGN(const Program program, builder.finish(names, outputs));
@@ -90,18 +94,28 @@ Result<std::vector<Tensor>> compute(const std::string& op, const Value& params,
   return out;
 }
 
-nb::list compute_now(const std::string& op, nb::handle params, const nb::list& data) {
-  const Value wanted = to_value(params);
+nb::list compute_now(const Add& add, const nb::list& data) {
   std::vector<Tensor> inputs;
   for (nb::handle leaf : data) inputs.push_back(to_tensor(leaf));
   Result<std::vector<Tensor>> results = internal_error("");
   {
     nb::gil_scoped_release nogil;
-    results = compute(op, wanted, inputs);
+    results = compute(add, inputs);
   }
   nb::list out;
   for (Tensor& tensor : unwrap(std::move(results))) out.append(to_python(std::exchange(tensor, {})));
   return out;
+}
+
+nb::list compute_op(const std::string& op, nb::handle params, const nb::list& data) {
+  const Value wanted = to_value(params);
+  return compute_now([&](ProgramBuilder& builder, auto inputs) { return builder.add(op, wanted, inputs); },
+                     data);
+}
+
+nb::list compute_function(const FunctionHandle& function, const nb::list& data) {
+  return compute_now(
+      [&](ProgramBuilder& builder, auto inputs) { return builder.add_op(function.op, inputs); }, data);
 }
 
 std::string output_structure(const std::string& op, nb::handle params) {
@@ -115,8 +129,10 @@ std::string output_structure(const std::string& op, nb::handle params) {
 void bind_ops(nb::module_& m) {
   m.def("op_table", &op_table,
         "The operators, their inputs and parameters, as the C++ sources describe them.");
-  m.def("compute", &compute_now, nb::arg("op"), nb::arg("params"), nb::arg("data"),
+  m.def("compute", &compute_op, nb::arg("op"), nb::arg("params"), nb::arg("data"),
         "Run one operator on arrays, bytes or str, now.");
+  m.def("compute_function", &compute_function, nb::arg("function"), nb::arg("data"),
+        "Run a C function on arrays, bytes or str, now.");
   m.def("output_structure", &output_structure, nb::arg("op"), nb::arg("params"),
         "How the outputs of an operator that names them nest: JSON in which each is its ordinal.");
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "bfloat16.h"
 #include "bytes_column.h"
 #include "errors.h"
 #include "module.h"
@@ -73,8 +74,8 @@ bool has_value_after_head(const nb::object& type, DType value) {
   return answer;
 }
 
-// What makes arrays: looked up once, and never dropped, since Python may be gone by then. bf16 is shown as
-// its bits.
+// What makes arrays: looked up once, and never dropped, since Python may be gone by then. For bf16 see
+// bfloat16.h.
 struct NumpyTypes {
   nb::object array;
   std::array<nb::object, kDTypes> dtypes, scalars;
@@ -102,6 +103,7 @@ const NumpyTypes& numpy() {
 nb::object scalar(const View& view) {
   const NumpyTypes& types = numpy();
   const auto number = static_cast<size_t>(view.dtype);
+  if (view.dtype == DType::bf16) return {};
   if (view.dtype == DType::boolean) return types.scalars[number](*view.as<bool>());
   if (!types.after_head[number]) return {};
   auto* const type = reinterpret_cast<PyTypeObject*>(types.scalars[number].ptr());
@@ -116,7 +118,8 @@ nb::object array(DType type, const Shape& shape, Memory memory) {
   const NumpyTypes& types = numpy();
   nb::object dims = nb::steal(PyTuple_New(shape.rank()));
   for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(dims.ptr(), i, PyLong_FromLongLong(shape[i]));
-  nb::object made = types.array(dims, types.dtypes[static_cast<size_t>(type)], nb::cast(std::move(memory)));
+  const nb::object& dtype = type == DType::bf16 ? bf16_dtype() : types.dtypes[static_cast<size_t>(type)];
+  nb::object made = types.array(dims, dtype, nb::cast(std::move(memory)));
   return shape.rank() == 0 ? nb::object(made[nb::make_tuple()]) : made;
 }
 
@@ -218,7 +221,14 @@ std::optional<View> view_of_scalar(nb::handle object) {
 Tensor to_tensor(nb::handle leaf) {
   if (is_text_object(leaf))
     return text_tensor(text_of(leaf), nb::isinstance<nb::bytes>(leaf) ? DType::bytes : DType::str);
-  const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(leaf);
+  nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array;
+  if (!nb::try_cast(leaf, array)) {
+    const nb::object bits = bits_of_bf16(leaf);
+    if (!bits.is_valid()) throw nb::cast_error();
+    Tensor out = to_tensor(bits);
+    out.dtype = DType::bf16;
+    return out;
+  }
   if (array.ndim() > kMaxRank) throw nb::type_error("wants an array of at most 8 dimensions");
   Tensor out;
   out.dtype = dtype_of(array.dtype());
@@ -280,6 +290,7 @@ Tensor to_ragged(nb::handle flat, nb::handle shapes) {
 void bind_tensors(nb::module_& m) {
   nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
                      "Bytes of a tensor; NumPy arrays are made of it.");
+  m.def("bf16_dtype", &bf16_dtype, "The numpy.dtype of bf16: that of ml_dtypes, or without it uint16.");
   bind_bytes_column(m);
 }
 

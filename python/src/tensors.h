@@ -19,7 +19,7 @@ SharedObject share(nb::object object);
 
 // A leaf of a sample: bytes, str, a NumPy scalar (rank 0), an array that shares the tensor's memory, or a
 // list of those for ragged rows; a column for rows of bytes. The array is writable when nobody else holds the
-// memory. bf16 comes as u16.
+// memory. bf16 comes as bfloat16.h says.
 nb::object to_python(const Tensor& tensor);
 // The tensor's bytes for Python's buffer protocol, read-only and shared.
 nb::object memory_of(const Tensor& tensor);

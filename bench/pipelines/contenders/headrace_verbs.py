@@ -1,5 +1,6 @@
 """Headrace: one verb on small elements, as batches of 256. The argument names the verb."""
 
+import ctypes
 import sys
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ from .verb_data import FEW, MANY, SIZES, plus_noise, plus_one, sequences
 
 integers = hr.range(MANY)
 few = hr.range(FEW)
+labs = ctypes.CDLL("libc.so.6").labs
+labs.argtypes, labs.restype = [ctypes.c_long], ctypes.c_long
 uneven = hr.from_list(sequences()).repeat()
 
 # Those that end with a batch of batches give 256 integers too.
@@ -40,6 +43,7 @@ VERBS: dict[str, Callable[[], hr.Dataset]] = {
     "unique": lambda: few.unique().repeat(),
     "cache": lambda: few.map(lambda x: x + 1).cache().repeat(),
     "unbatch": lambda: hr.from_arrays(np.arange(FEW).reshape(-1, 16)).repeat().unbatch(),
+    "map of a C function": lambda: integers.map(labs),
     "map in Python": lambda: integers.map(plus_one, python="threads"),
     "map in Python, with rng": lambda: integers.map(plus_noise, python="threads"),
     "filter in Python": lambda: integers.filter(lambda x: x != 7, python="threads"),

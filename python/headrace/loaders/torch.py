@@ -43,7 +43,7 @@ class TorchLoader(Loader[Any]):
             return leaf
         if isinstance(leaf, list):
             return [self._tensor(row, bf16) for row in leaf]
-        array = np.asarray(leaf)
+        array = np.asarray(leaf).view(np.uint16) if bf16 else np.asarray(leaf)
         tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
         if bf16:
             tensor = tensor.view(torch.bfloat16)

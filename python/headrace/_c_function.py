@@ -1,0 +1,355 @@
+"""C functions: what ctypes, numba and cffi tell of one, and what stands for it in a pipeline."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from . import _core
+from ._structure import Fields, flatten, packer
+from ._trace import DTypeLike, NeedsData, Symbol, leaf_of, plain
+
+Layout: TypeAlias = "DTypeLike | tuple[DTypeLike, Sequence[int | str | None]]"
+CTYPES_FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
+_NEEDS_GIL = 4  # FUNCFLAG_PYTHONAPI of ctypes
+_FORM_OF_ARRAYS = "int32(void** inputs, int64** shapes, void** outputs, uint64* key, void* user)"
+
+
+class CFunction:
+    """A C function that maps and filters call from their workers, without Python; `headrace.c_function` makes it.
+
+    `map(f)` gives it the element's fields in their order. In a function given to `map`, `f(s.x, s.y)` is traced as an operator is;
+    on arrays it computes at once, where it draws nothing.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        *,
+        name: str,
+        address: int,
+        calls: str,
+        inputs: list[Any],
+        outputs: Any,
+        random: bool,
+        user: Any,
+        version: str | None,
+    ):
+        names, layouts, self._nest = flatten(outputs, _is_layout)
+        self._output_names = names
+        self.name = name
+        self.version = version
+        self._function, self._user = function, user
+        self._described = calls, inputs, [_layout(layout) for layout in layouts], random
+        self._address = address
+        self._now = self.bind(name)  # what is wrong with it is said here
+
+    def __repr__(self) -> str:
+        return f"<C function {self.name}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{self.name}: a C function is an address in this process, which no other can be sent; "
+            'python="threads" calls it here'
+        )
+
+    def __call__(self, *fields: Any) -> Any:
+        """Apply it to fields under trace, or to arrays now."""
+        if any(not isinstance(value, Symbol) and isinstance(value, Mapping) for value in fields):
+            raise TypeError(f"{self.name}: wants fields, got the whole sample; give it s.x, s.y, …")
+        symbols = [value for value in fields if isinstance(value, Symbol)]
+        if not symbols:
+            leaves = [leaf_of(value) for value in fields]
+            return packer(self._nest, Fields)(_core.compute_function(self._now, leaves))
+        tracer = symbols[0]._tracer
+        if len(symbols) < len(fields) or any(symbol._tracer is not tracer for symbol in symbols):
+            raise NeedsData(f"it gave {self.name} something beside the fields of this map")
+        made = self.bind(tracer.slot_of(self))
+        values = tracer.add_function(made, [symbol._value for symbol in symbols])
+        return packer(self._nest, Fields)([Symbol(tracer, value) for value in values])
+
+    def of_element(self, element: Any) -> Any:
+        """Apply it to the fields of an element, in their order."""
+        _, leaves, _ = flatten(element, lambda node: isinstance(node, Symbol))
+        return self(*leaves)
+
+    def bind(self, slot: str) -> Any:
+        """Return the engine's function, which a saved plan names by `slot`."""
+        calls, inputs, outputs, random = self._described
+        return _core.make_c_function(
+            slot,
+            self.name,
+            self.version or "",
+            self._address,
+            calls,
+            inputs,
+            outputs,
+            random,
+            _user_address(self._user),
+            (self._function, self._user),
+        )
+
+    def is_like(self, other: CFunction) -> bool:
+        """Whether both call the same code with the same user data, in the same way."""
+        same_call = (self._address, self._described) == (other._address, other._described)
+        return same_call and self._user is other._user
+
+    def known_by(self) -> tuple[Any, ...] | None:
+        """Return what tells in another run whether it is the same; None when nothing does."""
+        if self.version is not None:
+            return (self.version,)
+        source = getattr(self._function, "_pyfunc", None)  # of numba
+        if source is None or not (self._user is None or isinstance(self._user, np.ndarray)):
+            return None
+        return source, repr(self._described), self._user
+
+
+def c_function(
+    function: Any,
+    *,
+    inputs: Sequence[Layout] | None = None,
+    outputs: Any = None,
+    signature: str | None = None,
+    name: str | None = None,
+    random: bool = False,
+    user: Any = None,
+    version: str | None = None,
+) -> CFunction:
+    """Make a C function something that pipelines call from their workers, without Python and its lock.
+
+    A function of numbers, such as `double f(double, double)`, is applied to every element of as many fields of one shape, or of
+    single numbers: `map(f)` itself takes what ctypes or numba know the types of. With `inputs` and `outputs` it is one of arrays:
+
+        int f(const void* const* inputs, const int64_t* const* shapes, void* const* outputs, const uint64_t* key, void* user)
+
+    (headrace/core/c_function.h). It answers 0, or a number for an error, which names the number and the sample.
+
+    Args:
+        function: A function of a `ctypes` library or a `CFUNCTYPE`, what `@numba.cfunc` makes, a function pointer of cffi, or an
+            address. It is called by several threads at once, and wants to depend on its arguments alone.
+        inputs: Layouts of the arrays that it gets, in order: a dtype for one number, or (dtype, dimensions). A dimension is a
+            size, None for any, or a name, which stands for one size in all fields of a call: `("f32", ("n", 3))`.
+        outputs: The layout of what it makes, a list of layouts for a tuple, or a dict of them. Dimensions are sizes, or names
+            of dimensions of `inputs`. The memory is zero before the call.
+        signature: Types of a function of numbers whose types nobody tells: `"f64(f64, i32)"`, the result first. At most 6 arguments.
+        name: For messages. The function's own when not given.
+        random: It draws random numbers from `key`, two u64 that are the same for the same sample and epoch: those that a
+            Python function's `rng` has for its key. For functions of arrays.
+        user: What `user` points to: a NumPy array in C order, an object of ctypes, or an address. None for a null pointer.
+        version: What tells files of `cache(path)` which function it was, another one when it changes. Functions of numba
+            are known by their code.
+
+    Raises:
+        TypeError: It is no C function, or one that needs Python's lock.
+        ValueError: Its types are not known, or cannot be called; the address is null.
+    """
+    if isinstance(function, CFunction):
+        raise TypeError("c_function: wants a C function, got one that c_function made")
+    known = _known(function)
+    own_name = known.name if name is None else name
+    where = f"c_function: {own_name}: "
+    if not known.address:
+        raise ValueError(f"{where}wants the address of a function, got null")
+    if (inputs is None) != (outputs is None):
+        raise ValueError(f"{where}a function of arrays wants both inputs and outputs; one of numbers neither")
+    if inputs is None:
+        arguments, result = _types(known, signature, where)
+        layouts: list[Any] = [(dtype, []) for dtype in arguments]
+        outputs = result
+    else:
+        if signature is not None:
+            raise ValueError(f"{where}wants a signature, or inputs and outputs, and not both")
+        if isinstance(inputs, (str, tuple)) or not isinstance(inputs, Sequence):
+            raise TypeError(f"{where}inputs wants a list of layouts, got {inputs!r}")
+        _check_form_of_arrays(known, where)
+        layouts = [_layout(layout) for layout in inputs]
+    return CFunction(
+        function,
+        name=own_name,
+        address=known.address,
+        calls="elements" if signature is not None or inputs is None else "arrays",
+        inputs=layouts,
+        outputs=outputs,
+        random=random,
+        user=user,
+        version=version,
+    )
+
+
+def as_c_function(function: object) -> CFunction | None:
+    """Return what stands for a C function in a pipeline; None for what is none."""
+    if isinstance(function, CFunction):
+        return function
+    is_one = isinstance(function, CTYPES_FUNCTION) or _is_numba(function) or _is_cffi(function)
+    return c_function(function) if is_one else None
+
+
+def _is_numba(function: object) -> bool:
+    return type(function).__module__.startswith("numba.") and hasattr(function, "address")
+
+
+def _is_cffi(function: object) -> bool:
+    return type(function).__module__ == "_cffi_backend"
+
+
+# ---- what is known of a function
+
+
+class _Known:
+    """An address, and what whoever made it says of its types: dtypes, None for what is no number."""
+
+    def __init__(self, name: str, address: int, arguments: list[str | None] | None, result: str | None):
+        self.name, self.address, self.arguments, self.result = name, address, arguments, result
+
+
+def _known(function: Any) -> _Known:
+    if isinstance(function, int) and not isinstance(function, bool):
+        return _Known("c_function", function, None, None)
+    if _is_numba(function):
+        of = _known(function.ctypes)
+        return _Known(
+            str(getattr(function, "__qualname__", "c_function")), function.address, of.arguments, of.result
+        )
+    if isinstance(function, CTYPES_FUNCTION):
+        return _known_to_ctypes(function)
+    if _is_cffi(function):
+        return _known_to_cffi(function)
+    raise TypeError(
+        "c_function: wants a function of ctypes, numba.cfunc or cffi, or an address, got "
+        f"{type(function).__name__}"
+    )
+
+
+def _known_to_ctypes(function: Any) -> _Known:
+    name = getattr(function, "__name__", "c_function")
+    if type(function)._flags_ & _NEEDS_GIL:
+        raise TypeError(
+            f"c_function: {name} is of the Python C API, which wants Python's lock; workers call without it"
+        )
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    if function.argtypes is None:  # the result is c_int then because nobody said otherwise
+        return _Known(name, address, None, None)
+    arguments = [_ctypes_dtype(argument) for argument in function.argtypes]
+    return _Known(name, address, arguments, _ctypes_dtype(function.restype))
+
+
+def _ctypes_dtype(type_: Any) -> str | None:
+    code = getattr(type_, "_type_", None) if isinstance(type_, type) else None
+    if not isinstance(code, str) or not issubclass(type_, ctypes._SimpleCData):
+        return None
+    bits = 8 * ctypes.sizeof(type_)
+    for codes, kind in (("bhilq", "i"), ("BHILQ", "u"), ("fd", "f")):
+        if code in codes:
+            return f"{kind}{bits}"
+    return "bool" if code == "?" else None
+
+
+def _known_to_cffi(function: Any) -> _Known:
+    import cffi  # type: ignore[import-untyped,import-not-found,unused-ignore] # noqa: PLC0415 -- who has such a pointer has it
+
+    ffi = cffi.FFI()
+    type_ = ffi.typeof(function)
+    if type_.kind != "function":
+        raise TypeError(f"c_function: wants a function pointer, got {type_.cname}")
+    arguments = [_cffi_dtype(ffi, argument) for argument in type_.args]
+    return _Known(
+        "c_function", int(ffi.cast("uintptr_t", function)), arguments, _cffi_dtype(ffi, type_.result)
+    )
+
+
+def _cffi_dtype(ffi: Any, type_: Any) -> str | None:
+    if type_.kind != "primitive" or type_.cname in {"char", "wchar_t", "long double"}:
+        return None
+    if type_.cname == "_Bool":
+        return "bool"
+    if type_.cname in {"float", "double"}:
+        return f"f{8 * ffi.sizeof(type_)}"
+    is_signed = int(ffi.cast(type_, -1)) < 0
+    return f"{'i' if is_signed else 'u'}{8 * ffi.sizeof(type_)}"
+
+
+def _types(known: _Known, signature: str | None, where: str) -> tuple[list[str], str]:
+    """Return the dtypes of the arguments and the result of a function of numbers."""
+    if signature is not None:
+        match = re.fullmatch(r"\s*(\w+)\s*\(([^()]*)\)\s*", signature)
+        if match is None:
+            raise ValueError(f'{where}signature wants text such as "f64(f64, i32)", got {signature!r}')
+        arguments = [argument.strip() for argument in match[2].split(",") if argument.strip()]
+        wanted: list[str] = [_core.dtype_name(dtype) for dtype in [*arguments, match[1]]]
+        told = [*(known.arguments or []), known.result]
+        if known.arguments is not None and told != wanted:
+            raise ValueError(f"{where}signature says {signature}, and the function itself {_spelled(known)}")
+        return wanted[:-1], wanted[-1]
+    if known.arguments is None:
+        raise ValueError(
+            f'{where}nobody says what its types are: set argtypes and restype, or give signature="f64(f64)"; '
+            "one of arrays wants inputs and outputs"
+        )
+    numbers = [argument for argument in known.arguments if argument is not None]
+    if known.result is None or len(numbers) < len(known.arguments):
+        raise ValueError(
+            f"{where}wants numbers, got {_spelled(known)}; one of arrays, {_FORM_OF_ARRAYS}, wants inputs and outputs"
+        )
+    return numbers, known.result
+
+
+def _check_form_of_arrays(known: _Known, where: str) -> None:
+    if known.arguments is None:
+        return
+    is_form = len(known.arguments) == 5 and not any(known.arguments) and known.result == "i32"
+    if not is_form:
+        raise ValueError(f"{where}a function of arrays wants {_FORM_OF_ARRAYS}, got {_spelled(known)}")
+
+
+def _spelled(known: _Known) -> str:
+    arguments = ", ".join(argument or "?" for argument in known.arguments or [])
+    spelled = f"{known.result or '?'}({arguments})"
+    return f"{spelled}, where ? is no number" if "?" in spelled else spelled
+
+
+# ---- layouts
+
+
+def _is_layout(node: object) -> bool:
+    """Lists and dicts nest; a tuple is a dtype with dimensions."""
+    return not isinstance(node, (list, Mapping))
+
+
+def _layout(layout: Any) -> tuple[str, list[int | str | None]]:
+    if hasattr(layout, "shape") and isinstance(getattr(layout, "dtype", None), str):  # a FieldSpec
+        layout = (layout.dtype, layout.shape)
+    dtype, dims = layout if isinstance(layout, tuple) and len(layout) == 2 else (layout, ())
+    if isinstance(dims, (str, int)) or dims is None:
+        raise TypeError(f'c_function: a layout wants dimensions in a tuple, as ("f32", (3,)), got {layout!r}')
+    checked: list[int | str | None] = []
+    for dim in dims:
+        is_size = isinstance(dim, (int, np.integer)) and not isinstance(dim, bool) and dim >= 0
+        if not (is_size or dim is None or (isinstance(dim, str) and dim)):
+            raise TypeError(
+                f"c_function: a dimension wants a size, a name or None, got {dim!r} in {layout!r}"
+            )
+        checked.append(int(dim) if is_size else dim)
+    return str(plain(dtype)), checked
+
+
+def _user_address(user: Any) -> int:
+    if user is None:
+        return 0
+    if isinstance(user, int) and not isinstance(user, bool):
+        return user
+    if isinstance(user, np.ndarray):
+        if not user.flags.c_contiguous or user.dtype.hasobject:
+            raise ValueError("c_function: user wants an array of numbers in C order")
+        return int(user.ctypes.data)
+    if isinstance(user, ctypes.c_void_p):
+        return user.value or 0
+    try:
+        return ctypes.addressof(user)
+    except TypeError:
+        raise TypeError(
+            f"c_function: user wants a NumPy array, an object of ctypes or an address, got {type(user).__name__}"
+        ) from None
