@@ -28,6 +28,16 @@ SLOTS = {
         "@overload",
         "def __getitem__(self, index: slice) -> list[bytes]: ...",
     ],
+    r"\.RaggedColumn\.__repr__$": [],
+    r"\.RaggedColumn\.__len__$": ["def __len__(self) -> int: ..."],
+    r"\.RaggedColumn\.__getitem__$": [
+        r"\from numpy.typing import NDArray",
+        r"\from typing import Any, overload",
+        "@overload",
+        "def __getitem__(self, index: int) -> NDArray[Any]: ...",
+        "@overload",
+        "def __getitem__(self, index: slice) -> list[NDArray[Any]]: ...",
+    ],
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import ops
 from ._arguments import verb_meant
 from ._c_function import CFunction, c_function
-from ._core import BytesColumn
+from ._core import BytesColumn, RaggedColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
@@ -72,6 +72,7 @@ __all__ = [
     "FixedLenSequenceFeature",
     "HeadraceError",
     "PythonFunctionWarning",
+    "RaggedColumn",
     "ReplayWarning",
     "VarLenFeature",
     "Writer",

@@ -2,7 +2,10 @@
 """The compiled half of Headrace. Use the package headrace."""
 
 from collections.abc import Sequence, Set
-from typing import overload
+from typing import Any, overload
+
+import numpy.typing
+from numpy.typing import NDArray
 
 
 class Memory:
@@ -31,6 +34,42 @@ class BytesColumn(Sequence[bytes]):
         """
 
     def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]: ...
+
+class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
+    """
+    A field of a ragged batch: a sequence with one array for each row, made when it is asked for.
+
+    The arrays share the batch's memory, which stays as long as the column or one of them does. `values` and
+    `row_splits` are all rows at once. It prints and pickles as the list of its rows.
+    """
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[NDArray[Any]]: ...
+    @property
+    def values(self) -> numpy.typing.NDArray[Any]:
+        """
+        All rows in one array, one after the other along axis 0: shape (row_splits[-1], *shape of a value).
+
+        It shares the batch's memory where the rows lie side by side there, else it is a copy. Row i is
+        values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each.
+
+        Raises:
+            ValueError: rows differ along another axis than the first.
+        """
+
+    @property
+    def row_splits(self) -> numpy.typing.NDArray[Any]:
+        """
+        Where in `values` each row begins, and where the last one ends: i64 (rows + 1).
+
+        Raises:
+            ValueError: rows differ along another axis than the first.
+        """
+
+    def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
 
 class Source:
     """Data with random access, as the engine sees it."""

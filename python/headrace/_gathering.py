@@ -78,7 +78,7 @@ class GatheringVerbs(Verbs):
             shapes: As in `padded_batch`.
             fill: As in `padded_batch`.
             pad_to_boundary: Pad to the longest length that the bucket may hold; lengths from the last boundary on are an error.
-            ragged: Do not pad: each field is a list of arrays, as in `batch(ragged=True)`.
+            ragged: Do not pad: each field is a `RaggedColumn`, as in `batch(ragged=True)`.
             drop_last: Leave out what is no full batch at the end.
             python: Run the function as Python without trying to trace it.
         """

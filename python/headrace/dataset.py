@@ -117,8 +117,8 @@ class Dataset(CarryingVerbs, GatheringVerbs):
         Args:
             size: Rows of a batch, at least 1.
             drop_last: Leave out a last batch that is not full.
-            ragged: Allow rows of different shapes; each field is then a list of arrays. Fields of str always are lists, of bytes a
-                `BytesColumn`.
+            ragged: Allow rows of different shapes; each field is then a `RaggedColumn`: a sequence of arrays, with all of them in its
+                `values` and `row_splits`. Functions get a list of arrays. Fields of str always are lists, of bytes a `BytesColumn`.
         """
         rows = whole_number("batch", "size", size)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)

@@ -334,6 +334,9 @@ def _column(column: Any, name: str) -> Any:
         return column.flat, column.shapes
     if isinstance(column, _core.BytesColumn):
         return list(column)
+    if isinstance(column, _core.RaggedColumn):
+        column = ragged(column)
+        return column.flat, column.shapes
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
     array = np.asanyarray(column)

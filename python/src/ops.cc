@@ -103,7 +103,7 @@ nb::list compute_now(const Add& add, const nb::list& data) {
     results = compute(add, inputs);
   }
   nb::list out;
-  for (Tensor& tensor : unwrap(std::move(results))) out.append(to_python(std::exchange(tensor, {})));
+  for (Tensor& tensor : unwrap(std::move(results))) out.append(to_python(std::move(tensor)));
   return out;
 }
 

@@ -3,8 +3,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -60,9 +62,16 @@ constexpr uint64_t kSignalCheckMs = 20;  // how late Ctrl-C may be seen
 
 nb::list fields_to_python(Sample sample) {
   nb::list out;
-  for (Tensor& field : sample.fields) out.append(to_python(std::exchange(field, {})));
+  for (Tensor& field : sample.fields) out.append(to_python(std::move(field)));
   return out;
 }
+
+// A system call asks for it, and each element does: so a fork tells.
+std::atomic<pid_t> process_now = [] {
+  pthread_atfork(nullptr, nullptr, [] { process_now.store(getpid(), std::memory_order_relaxed); });
+  return getpid();
+}();
+pid_t this_process() { return process_now.load(std::memory_order_relaxed); }
 
 // Without the GIL, since engine locks are waited for.
 template <class F> auto quietly(F&& f) {
@@ -98,7 +107,7 @@ class LoaderHandle {
     loader_ = unwrap(quietly([&] { return Loader::make(node.node, std::move(wanted), file_store()); }));
   }
   ~LoaderHandle() {
-    if (getpid() != process_) {
+    if (this_process() != process_) {
       (void)loader_.release();
       return;
     }
@@ -126,7 +135,7 @@ class LoaderHandle {
   }
 
   void stop() {
-    if (getpid() != process_) return;
+    if (this_process() != process_) return;
     if (has_calls_elsewhere()) return stop_with_calls();
     nb::gil_scoped_release nogil;
     loader_->stop();
@@ -187,16 +196,16 @@ class LoaderHandle {
     if (signal) throw nb::python_error(std::move(*signal));
   }
   void check_process() const {
-    if (getpid() != process_)
+    if (this_process() != process_)
       check(Status(Code::foreign,
                    "this loader belongs to process " + std::to_string(process_) +
-                       " and cannot be used in process " + std::to_string(getpid()) +
+                       " and cannot be used in process " + std::to_string(this_process()) +
                        ", which was forked from it: threads do not survive a fork; "
                        "make the loader in the child, or start children with the method 'spawn'"));
   }
 
   std::unique_ptr<Loader> loader_;
-  pid_t process_ = getpid();
+  pid_t process_ = this_process();
   bool is_interrupted_ = false;
 };
 
@@ -208,7 +217,7 @@ class ElementsHandle {
     elements_ = unwrap(quietly([&] { return Elements::make(node.node, seed, memory_budget, file_store()); }));
   }
   ~ElementsHandle() {
-    if (getpid() != process_) {
+    if (this_process() != process_) {
       (void)elements_.release();
       return;
     }
@@ -221,7 +230,7 @@ class ElementsHandle {
 
  private:
   std::unique_ptr<Elements> elements_;
-  pid_t process_ = getpid();
+  pid_t process_ = this_process();
 };
 
 nb::dict merge(const nb::list& states) {

@@ -11,6 +11,7 @@
 #include "bytes_column.h"
 #include "errors.h"
 #include "module.h"
+#include "ragged_column.h"
 
 namespace headrace::python {
 namespace {
@@ -161,12 +162,13 @@ SharedObject share(nb::object object) {
   });
 }
 
-nb::object to_python(const Tensor& tensor) {
+nb::object to_python(Tensor&& tensor) {
   if (tensor.is_ragged()) {
     const bool of_batches = !tensor.rows->empty() && tensor.rows->front().is_ragged();
     if (tensor.dtype == DType::bytes && !of_batches) return bytes_column(tensor);
+    if (!is_text(tensor.dtype) && !of_batches) return ragged_column(std::move(tensor));
     nb::list out;
-    for (const Tensor& row : *tensor.rows) out.append(to_python(row));
+    for (const Tensor& row : *tensor.rows) out.append(to_python(Tensor(row)));
     return out;
   }
   const View view = tensor.view();
@@ -175,6 +177,14 @@ nb::object to_python(const Tensor& tensor) {
   const bool writable = is_mine_alone(tensor);  // before one more holds the memory
   Memory memory{tensor.buffer, const_cast<std::byte*>(view.data), view.size_bytes(), writable};
   return array(view.dtype, view.shape, std::move(memory));
+}
+
+nb::object row_to_python(const Tensor& row, std::shared_ptr<const void> owner, bool mine) {
+  const View view = row.view();
+  if (view.shape.rank() == 0) return copy_to_python(view);
+  const bool writable = mine && is_mine_alone(row);
+  return array(view.dtype, view.shape,
+               {std::move(owner), const_cast<std::byte*>(view.data), view.size_bytes(), writable});
 }
 
 nb::object memory_of(const Tensor& tensor) {
@@ -192,7 +202,7 @@ nb::object copy_to_python(const View& view) {
 }
 
 nb::object rows_to_python(const Tensor& batch) {
-  if (is_text(batch.dtype)) return to_python(batch);
+  if (is_text(batch.dtype)) return to_python(Tensor(batch));
   nb::list out;
   for (const Tensor& row : *batch.rows)
     out.append(row.is_ragged() ? rows_to_python(row) : copy_to_python(row.view()));
@@ -292,6 +302,7 @@ void bind_tensors(nb::module_& m) {
                      "Bytes of a tensor; NumPy arrays are made of it.");
   m.def("bf16_dtype", &bf16_dtype, "The numpy.dtype of bf16: that of ml_dtypes, or without it uint16.");
   bind_bytes_column(m);
+  bind_ragged_column(m);
 }
 
 nb::tuple spec_to_python(const TensorSpec& spec) {

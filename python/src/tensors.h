@@ -18,9 +18,12 @@ using SharedObject = std::shared_ptr<nb::object>;
 SharedObject share(nb::object object);
 
 // A leaf of a sample: bytes, str, a NumPy scalar (rank 0), an array that shares the tensor's memory, or a
-// list of those for ragged rows; a column for rows of bytes. The array is writable when nobody else holds the
-// memory. bf16 comes as bfloat16.h says.
-nb::object to_python(const Tensor& tensor);
+// column of ragged rows; a list for rows of str or of columns. The array is writable when nobody else holds
+// the memory. bf16 comes as bfloat16.h says.
+nb::object to_python(Tensor&& tensor);
+// A row of those that `owner` keeps, as to_python() gives it; writable when they are `mine` and nobody holds
+// its memory but they.
+nb::object row_to_python(const Tensor& row, std::shared_ptr<const void> owner, bool mine);
 // The tensor's bytes for Python's buffer protocol, read-only and shared.
 nb::object memory_of(const Tensor& tensor);
 // The same as a copy of borrowed bytes, always writable.

@@ -227,7 +227,7 @@ def delivered(data: Any) -> list[Any]:
 
 
 def frozen(leaf: Any) -> Any:
-    if isinstance(leaf, list):
+    if not isinstance(leaf, (np.ndarray, np.generic)):
         return [frozen(row) for row in leaf]
     return leaf.dtype.str, leaf.shape, leaf.tobytes()
 

@@ -209,7 +209,7 @@ def plain_text(element):
     """An element as text that says all of it, arrays and lists of rows too."""
     if isinstance(element, dict):
         return {name: plain_text(part) for name, part in element.items()}
-    if isinstance(element, (tuple, list)) or type(element).__name__ == "Ragged":
+    if isinstance(element, (tuple, list, hr.RaggedColumn)) or type(element).__name__ == "Ragged":
         return [plain_text(part) for part in element]
     array = np.asarray(element)
     return str((array.dtype, array.shape, array.tolist()))

@@ -159,10 +159,9 @@ class Loader(Generic[Element]):
             _begun.add(begins)
         self._knows_epoch = True
 
-    def _convert(self, leaves: list[Any]) -> Element:
-        """Make an element of a list of leaves as the engine hands them over."""
-        element: Element = self._pack(leaves)
-        return element
+    def _converter(self) -> Callable[[list[Any]], Element]:
+        """Return what makes an element of a list of leaves as the engine hands them over."""
+        return self._pack
 
     def __iter__(self) -> Iteration[Element]:
         if (last := self._current()) is not None:
@@ -248,6 +247,7 @@ class Iteration(Iterator[Element]):
     def __init__(self, loader: Loader[Element]):
         self._loader: Loader[Element] | None = loader
         self._next: Callable[[], list[Any] | None] = loader._core.next
+        self._convert = loader._converter()
         self._state: State | None = None  # of an iteration that is over
         self._ended_by_another = False
 
@@ -271,7 +271,7 @@ class Iteration(Iterator[Element]):
             loader._warn_at_the_end()
             self.close()
             raise StopIteration
-        return loader._convert(leaves)
+        return self._convert(leaves)
 
     def state_dict(self) -> State:
         """Return where this iteration stands; see `Loader.state_dict`."""

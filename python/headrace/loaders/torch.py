@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,13 +36,18 @@ class TorchLoader(Loader[Any]):
     def _target(self) -> str:
         return f" to {self.device}{', page-locked' if self.pin_memory else ''}"
 
+    def _converter(self) -> Callable[[list[Any]], Any]:
+        return self._convert
+
     def _convert(self, leaves: list[Any]) -> Any:
         return self._pack([self._tensor(leaf, i in self._bf16) for i, leaf in enumerate(leaves)])
 
     def _tensor(self, leaf: Any, bf16: bool) -> Any:
         if isinstance(leaf, (bytes, str, _core.BytesColumn)):
             return leaf
-        if isinstance(leaf, list):
+        if isinstance(leaf, _core.RaggedColumn) and (rows := self._together(leaf, bf16)) is not None:
+            return rows
+        if isinstance(leaf, (list, _core.RaggedColumn)):
             return [self._tensor(row, bf16) for row in leaf]
         array = np.asarray(leaf).view(np.uint16) if bf16 else np.asarray(leaf)
         tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
@@ -50,6 +56,19 @@ class TorchLoader(Loader[Any]):
         if self.pin_memory:
             tensor = tensor.pin_memory()
         return tensor if self._stream is None else tensor.to(self.device, non_blocking=True)
+
+    def _together(self, column: _core.RaggedColumn, bf16: bool) -> list[Any] | None:
+        """Return rows that were copied as one; nothing where they need no copy, or are no values of one shape."""
+        if self._stream is None and not self.pin_memory:
+            return None
+        try:
+            values, splits = column.values, column.row_splits
+        except ValueError:
+            return None
+        rows = self._tensor(values, bf16)
+        if column[0].ndim == 0:
+            return list(rows.unbind())
+        return list(rows.split(np.diff(splits).tolist()))
 
     def _make_iteration(self) -> Iteration[Any]:
         return Iteration(self) if self._stream is None else _AheadIteration(self, self._stream)

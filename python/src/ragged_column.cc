@@ -1,0 +1,160 @@
+#include "ragged_column.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/core/buffer.h"
+#include "tensors.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr const char* kDoc =
+    "A field of a ragged batch: a sequence with one array for each row, made when it is asked for.\n\n"
+    "The arrays share the batch's memory, which stays as long as the column or one of them does. `values` "
+    "and\n"
+    "`row_splits` are all rows at once. It prints and pickles as the list of its rows.";
+
+struct RaggedColumn {
+  Tensor rows;
+  bool is_mine = false;  // nobody else holds the rows
+};
+
+const RaggedColumn& column_of(PyObject* self) { return *nb::inst_ptr<RaggedColumn>(self); }
+const std::vector<Tensor>& rows_of(PyObject* self) { return *column_of(self).rows.rows; }
+
+// What a function gives, or its error as Python's.
+template <class F> PyObject* guarded(F&& make) {
+  try {
+    return make().release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(rows_of(self).size()); }
+
+PyObject* item(PyObject* self, Py_ssize_t index) {
+  const RaggedColumn& column = column_of(self);
+  const std::vector<Tensor>& rows = *column.rows.rows;
+  if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
+    PyErr_SetString(PyExc_IndexError, "the batch has no such row");
+    return nullptr;
+  }
+  const Tensor& row = rows[static_cast<size_t>(index)];
+  return guarded([&] { return row_to_python(row, column.rows.rows, column.is_mine); });
+}
+
+// An index from either end, or a slice: a list.
+PyObject* subscript(PyObject* self, PyObject* key) {
+  if (!PyIndex_Check(key)) {
+    const nb::object all = nb::steal(PySequence_List(self));
+    return all.is_valid() ? PyObject_GetItem(all.ptr(), key) : nullptr;
+  }
+  const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+  if (index == -1 && PyErr_Occurred()) return nullptr;
+  return item(self, index < 0 ? index + length(self) : index);
+}
+
+PyObject* represent(PyObject* self) {
+  const nb::object all = nb::steal(PySequence_List(self));
+  return all.is_valid() ? PyObject_Repr(all.ptr()) : nullptr;
+}
+
+// Slots and not methods: a loop over a batch asks once for each row.
+PyType_Slot slots[] = {
+    {Py_sq_length, reinterpret_cast<void*>(length)},  {Py_sq_item, reinterpret_cast<void*>(item)},
+    {Py_mp_length, reinterpret_cast<void*>(length)},  {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent)}, {0, nullptr}};
+
+// Rows of one shape behind axis 0; of no dimension: values.
+Shape shape_of_a_value(const std::vector<Tensor>& rows) {
+  if (rows.empty() || rows[0].shape.rank() == 0) return {};
+  const Shape one = rows[0].shape.without_front();
+  for (const Tensor& row : rows)
+    if (row.shape.rank() == 0 || !(row.shape.without_front() == one))
+      throw nb::value_error(("values: wants rows that differ along axis 0 only, got " + rows[0].shape.text() +
+                             " and " + row.shape.text())
+                                .c_str());
+  return one;
+}
+
+int64_t values_of(const Tensor& row) { return row.shape.rank() == 0 ? 1 : row.shape[0]; }
+
+bool lie_side_by_side(const std::vector<Tensor>& rows) {
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (rows[i].buffer != rows[0].buffer ||
+        rows[i].offset != rows[i - 1].offset + rows[i - 1].view().size_bytes())
+      return false;
+  return !rows.empty();
+}
+
+nb::object values(const RaggedColumn& column) {
+  const std::vector<Tensor>& rows = *column.rows.rows;
+  const Shape one = shape_of_a_value(rows);
+  int64_t count = 0;
+  for (const Tensor& row : rows) count += values_of(row);
+  Tensor out{nullptr, 0, column.rows.dtype, one.with_front(count), nullptr};
+  if (lie_side_by_side(rows)) {
+    out.buffer = rows[0].buffer, out.offset = rows[0].offset;
+    return row_to_python(out, column.rows.rows, column.is_mine);
+  }
+  MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(out.shape.size_bytes(out.dtype), 1));
+  std::byte* to = buffer->mutable_data();
+  for (const Tensor& row : rows) {
+    const View view = row.view();
+    if (view.size_bytes() > 0) std::memcpy(to, view.data, view.size_bytes());
+    to += view.size_bytes();
+  }
+  out.buffer = std::move(buffer);
+  return to_python(std::move(out));
+}
+
+nb::object row_splits(const RaggedColumn& column) {
+  const std::vector<Tensor>& rows = *column.rows.rows;
+  shape_of_a_value(rows);
+  const auto count = static_cast<int64_t>(rows.size()) + 1;
+  MutableBufferPtr buffer = HeapBuffer::make(static_cast<size_t>(count) * sizeof(int64_t));
+  auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
+  *to = 0;
+  for (const Tensor& row : rows) to[1] = *to + values_of(row), ++to;
+  return to_python(Tensor{std::move(buffer), 0, DType::i64, {count}, nullptr});
+}
+
+}  // namespace
+
+nb::object ragged_column(Tensor&& tensor) {
+  const bool is_mine = tensor.rows.use_count() == 1;
+  return nb::cast(RaggedColumn{std::move(tensor), is_mine});
+}
+
+void bind_ragged_column(nb::module_& m) {
+  nb::class_<RaggedColumn>(
+      m, "RaggedColumn", nb::type_slots(slots),
+      nb::sig("class RaggedColumn(collections.abc.Sequence[numpy.typing.NDArray[typing.Any]])"), kDoc)
+      .def_prop_ro(
+          "values", values, nb::sig("def values(self) -> numpy.typing.NDArray[typing.Any]"),
+          "All rows in one array, one after the other along axis 0: shape (row_splits[-1], *shape of a "
+          "value).\n\n"
+          "It shares the batch's memory where the rows lie side by side there, else it is a copy. Row i is\n"
+          "values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each.\n\n"
+          "Raises:\n    ValueError: rows differ along another axis than the first.")
+      .def_prop_ro("row_splits", row_splits,
+                   nb::sig("def row_splits(self) -> numpy.typing.NDArray[typing.Any]"),
+                   "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).\n\n"
+                   "Raises:\n    ValueError: rows differ along another axis than the first.")
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const nb::object list = nb::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
+            return nb::make_tuple(list, nb::make_tuple(list(self)));
+          },
+          nb::sig("def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[typing.Any]]], "
+                  "tuple[list[numpy.typing.NDArray[typing.Any]]]]"));
+  nb::module_::import_("collections.abc").attr("Sequence").attr("register")(m.attr("RaggedColumn"));
+}
+
+}  // namespace headrace::python

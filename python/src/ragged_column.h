@@ -1,0 +1,15 @@
+// Rows of a ragged batch for Python: `headrace.RaggedColumn`.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "headrace/core/tensor.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+// Of a ragged tensor whose rows are arrays, not texts and not ragged themselves.
+nb::object ragged_column(Tensor&& tensor);
+void bind_ragged_column(nb::module_& m);
+
+}  // namespace headrace::python
