@@ -81,9 +81,11 @@ class Body {
                      const Where& where, std::vector<Sample>& out) const;
   // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
   bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
+  // What the rows of an unbatch that stands first go through together; null: they do not.
+  const Together* rows_together() const { return together_.get(); }
 
  private:
-  std::unique_ptr<const Together> together_;  // for the rows of an unbatch that stands first
+  std::unique_ptr<const Together> together_;
 };
 
 class LevelBody final : public Body {
@@ -156,6 +158,16 @@ class LevelBody final : public Body {
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
   bool run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
+  void allow_many_batches();
+  RowStatus run_batches(Ticket& ticket, Evaluator& evaluator) const;
+  RowStatus run_each_batch(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
+  // False, or a failure: not this way.
+  Result<bool> make_batches(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
+  Result<bool> make_rows(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
+  Result<bool> make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator, Sample& out) const;
+  Part rows_of(const LeafPlan& leaf, const Position& at) const;
+  bool take_rows(const Level& rows, const Part& part, std::span<const MutView> slots,
+                 std::span<std::vector<Tensor>> apart) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;
   Status run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
@@ -205,6 +217,7 @@ class LevelBody final : public Body {
   std::unique_ptr<const Together> together_;  // for elements
   uint64_t block_ = 1;
   bool makes_batches_ = false, maps_ = false;
+  bool many_batches_ = false;  // in a ticket
 };
 
 class SampleBody final : public Body {

@@ -12,23 +12,26 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kLookAtCoresNs = 50'000'000;   // a look is a system call
-constexpr size_t kKeepScratch = size_t{8} << 20;  // bytes a worker keeps between samples
+constexpr uint64_t kLookAtCoresNs = 50'000'000;             // a look is a system call
+constexpr auto kPatience = std::chrono::microseconds(500);  // of a consumer, before any news will do
+constexpr size_t kKeepScratch = size_t{8} << 20;            // bytes a worker keeps between samples
 
 // Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
 // called. One of a kind is enough, for it looks again in its turn, and who is awake sees it without a call.
 struct Asleep {
   size_t cpu = 0, io = 0;
-  bool consumer = false;
+  bool consumer = false, is_patient = false;
   size_t& of(Duty duty) { return duty == Duty::io ? io : cpu; }
 
   template <class Call> void wake_workers(const Executor& executor, Call call) {
     for (const Duty duty : {Duty::cpu, Duty::io})
       if (of(duty) > 0 && executor.has_work(duty)) --of(duty), call(duty);
   }
-  // Not for the consumer itself: it has just looked, and would call nobody.
-  template <class Call> void wake_consumer(const Executor& executor, Call call) {
-    if (consumer && executor.has_news()) consumer = false, call();
+  // Not for the consumer itself: it has just looked, and would call nobody. Who is busy calls a patient one
+  // for many news only: to be woken costs more than a tiny batch does.
+  template <class Call> void wake_consumer(const Executor& executor, bool is_busy, Call call) {
+    if (!consumer) return;
+    if (is_busy && is_patient ? executor.has_many_news() : executor.has_news()) consumer = false, call();
   }
 };
 
@@ -44,10 +47,10 @@ class ThreadsCrew final : public Crew {
   ~ThreadsCrew() override { stop(); }
 
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
+    std::chrono::steady_clock::time_point deadline;
     std::unique_lock lock(executor_.mutex());
     uint64_t begin = 0;
+    asleep_.is_patient = true;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       asleep_.consumer = pulled == Pull::wait;
@@ -56,8 +59,13 @@ class ThreadsCrew final : public Crew {
         count_wait(begin);
         return pulled;
       }
-      if (!begin) begin = now_ns();
-      if (!milliseconds) {
+      if (!begin) {
+        begin = now_ns();
+        deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
+      }
+      if (asleep_.is_patient) {
+        asleep_.is_patient = consumer_.wait_for(lock, kPatience) == std::cv_status::no_timeout;
+      } else if (!milliseconds) {
         consumer_.wait(lock);
       } else if (consumer_.wait_until(lock, deadline) == std::cv_status::timeout) {
         count_wait(begin);
@@ -91,11 +99,11 @@ class ThreadsCrew final : public Crew {
     while (true) {
       while (!stopping_ && !executor_.take_locked(duty, work)) {
         ++asleep_.of(duty);
-        wake();
+        wake(false);
         of(duty).wait(lock);
       }
       if (stopping_) break;
-      wake();
+      wake(true);
       lock.unlock();
       const uint64_t begin = now_ns();
       if (begin - looked > kLookAtCoresNs) {
@@ -120,9 +128,9 @@ class ThreadsCrew final : public Crew {
   void wake_workers() {
     asleep_.wake_workers(executor_, [&](Duty duty) { of(duty).notify_one(); });
   }
-  void wake() {
+  void wake(bool is_busy) {
     wake_workers();
-    asleep_.wake_consumer(executor_, [&] { consumer_.notify_one(); });
+    asleep_.wake_consumer(executor_, is_busy, [&] { consumer_.notify_one(); });
   }
   std::condition_variable& of(Duty duty) { return duty == Duty::io ? io_ : cpu_; }
 
@@ -157,12 +165,17 @@ class VirtualCrew final : public Crew {
       return Pull::error;
     }
     for (uint64_t ahead = random() % 8; ahead > 0; --ahead) step();  // workers run ahead of the consumer
+    asleep_.is_patient = true;
     while (true) {
       const Pull pulled = executor_.poll(out, failure);
       asleep_.consumer = pulled == Pull::wait;
       if (asleep_.consumer || !executor_.has_plenty()) wake_workers();
       if (pulled != Pull::wait) return pulled;
       while (asleep_.consumer) {
+        if (asleep_.is_patient && random() % 8 == 0) {
+          asleep_.is_patient = asleep_.consumer = false;
+          break;
+        }
         if (step()) continue;
         failure = internal_error("deadlock: the consumer waits and no worker can move");
         return Pull::error;
@@ -212,7 +225,7 @@ class VirtualCrew final : public Crew {
     const bool took = executor_.take(actor.duty, actor.work);
     actor.state = took ? State::holds_work : State::asleep;
     if (!took) ++asleep_.of(actor.duty);
-    wake();
+    wake(took);
   }
 
   void run(Actor& actor) {
@@ -222,9 +235,9 @@ class VirtualCrew final : public Crew {
     actor.state = State::has_run;
   }
 
-  void wake() {
+  void wake(bool is_busy) {
     wake_workers();
-    asleep_.wake_consumer(executor_, [] {});
+    asleep_.wake_consumer(executor_, is_busy, [] {});
   }
   void wake_workers() {
     asleep_.wake_workers(executor_, [&](Duty duty) {

@@ -9,8 +9,9 @@ void hand_over(const Sample& sample, Pool& pool) {
   for (const Tensor& field : sample.fields) {
     if (field.buffer) pool.hand_over(*field.buffer);
     if (!field.rows) continue;
+    const Buffer* last = nullptr;  // rows often share one
     for (const Tensor& row : *field.rows)
-      if (row.buffer) pool.hand_over(*row.buffer);
+      if (row.buffer && row.buffer.get() != last) pool.hand_over(*(last = row.buffer.get()));
   }
 }
 
@@ -175,6 +176,11 @@ bool Executor::has_news() const {
   Stage* giving = root_->giving();
   if (!giving || giving->has_output()) return true;
   return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
+}
+
+bool Executor::has_many_news() const {
+  Stage* giving = root_->giving();
+  return !broken_.ok() || !giving || giving->has_some();
 }
 
 bool Executor::has_plenty() const {

@@ -48,6 +48,9 @@ class Executor {
   // Whether a sleeper should look: a worker of this duty, or the consumer.
   bool has_work(Duty duty) const;
   bool has_news() const;
+  // Whether a patient consumer should: it looks again soon in any case, and whoever has no more work calls
+  // it.
+  bool has_many_news() const;
   // Whether the consumer has so much left that workers may sleep on.
   bool has_plenty() const;
 

@@ -70,6 +70,10 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
 
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   ticket.num_rows = ticket.item.count;
+  if (many_batches_) {
+    ticket.parts.push_back({.count = ticket.num_rows});
+    return true;
+  }
   if (makes_batches_) {
     Position& at = ticket.batch_at;
     level_->locate(ticket.item.first, ticket.item.epoch, ticket.item.occurrence, outer_, {&at, 1});
@@ -218,6 +222,7 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
 
 void LevelBody::allow_together() {
   Body::allow_together();
+  allow_many_batches();
   const std::vector<LeafPlan>& leaves = level_->leaves;
   const auto is_plain = [](const Level& level) {
     return std::ranges::all_of(level.leaves, [&](const LeafPlan& leaf) {
@@ -265,6 +270,7 @@ bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evalua
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  if (many_batches_) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
   if (part.at.empty()) locate(ticket, rows, part);
@@ -416,7 +422,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
 // What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
 // rows.
 bool LevelBody::finish_at_once(Ticket& ticket) const {
-  if (ticket.rows_made) return true;
+  if (ticket.rows_made || (many_batches_ && !ticket.outputs.empty())) return true;
   if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;

@@ -288,8 +288,7 @@ Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
 
 void LoaderImpl::count(Pull pulled, const Sample& element) {
   std::lock_guard lock(counts_);
-  --consumers_;
-  counted_.notify_all();
+  if (--consumers_ == 0) counted_.notify_all();
   ended_ = ended_ || pulled == Pull::end;
   if (pulled != Pull::item) return;
   ++delivered_, ++totals_.elements;

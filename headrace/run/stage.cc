@@ -94,7 +94,10 @@ void Stage::save(Cursor& cursor) const {
     return;
   }
   const auto [rows, outputs] = handed_out(**front);
-  cursor.insert(cursor.end(), {1, 0, outputs});
+  if (outputs > 0)
+    cursor.insert(cursor.end(), {1, 0, outputs});
+  else
+    cursor.push_back(0);  // between two rows: as if each had had a ticket of its own
   cursor.insert(cursor.end(), (*front)->before.begin(), (*front)->before.end());
   if (rows > 0) *(cursor.end() - static_cast<std::ptrdiff_t>((*front)->before.size())) += rows;
 }
@@ -315,8 +318,8 @@ void Stage::part_done(const TicketPtr& ticket) {
 }
 
 void Stage::settle_size(const Ticket& ticket) {
-  const size_t bytes = bytes_of(ticket);
-  const bool tiny = ticket.busy_ns < kTinyNs && bytes < kTinyBytes;
+  const size_t bytes = ticket.busy_ns < kTinyNs ? bytes_of(ticket) : kTinyBytes;
+  const bool tiny = bytes < kTinyBytes;
   num_tiny_ = tiny ? num_tiny_ + 1 : 0;
   tiny_bytes_ = tiny ? std::max(bytes, tiny_bytes_) : 1;
 }
@@ -327,11 +330,13 @@ size_t Stage::ring_of(size_t ring, size_t budget) const {
   return std::max(ring, std::min(fit, kTinyRing));
 }
 
-bool Stage::has_plenty() const {
-  if (!are_tiny()) return false;
-  const auto done = std::ranges::count_if(ring_, [](const TicketPtr& ticket) { return ticket->done; });
-  return static_cast<size_t>(done) > kTinyRing / 2;
+size_t Stage::num_done() const {
+  return static_cast<size_t>(std::ranges::count_if(ring_, [](const TicketPtr& t) { return t->done; }));
 }
+
+bool Stage::has_plenty() const { return are_tiny() && num_done() > kTinyRing / 2; }
+
+bool Stage::has_some() const { return are_tiny() ? num_done() >= kTinyRing / 4 : has_output(); }
 
 void Stage::settle_grain(const Work& work) {
   const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);

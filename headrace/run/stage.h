@@ -61,6 +61,8 @@ class Stage final : public Stream {
   // cost more than the work, and all of them together take little of the budget.
   size_t ring_of(size_t ring, size_t budget) const;
   bool has_plenty() const;  // of what is ready, so that nobody needs to be woken for more
+  // Whether what is ready is worth waking somebody for: not one of many tiny ones that come at once.
+  bool has_some() const;
 
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }
   bool has_ready(uint64_t serial) const {
@@ -89,6 +91,7 @@ class Stage final : public Stream {
   TicketPtr find(uint64_t serial) const;
   void settle_grain(const Work& work);
   void settle_size(const Ticket& ticket);
+  size_t num_done() const;
   static constexpr size_t kTinyRing = 32;
   bool are_tiny() const { return num_tiny_ >= kTinyRing; }
   void settle_reads(const Work& work);

@@ -1,0 +1,225 @@
+// Small batches of rows that lie in memory: many in a ticket, for a ticket costs more than such a batch.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "headrace/core/saturate.h"
+#include "headrace/run/body.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kBytes = 64 << 10, kMostBatches = 32, kMostRows = 512;  // of a ticket
+constexpr size_t kShareOfBudget = 64;
+
+// Its elements are rows of sources in memory.
+bool is_plain(const Level& level) {
+  return std::ranges::all_of(level.leaves, [](const LeafPlan& leaf) {
+    return leaf.resident() && leaf.source && leaf.programs.empty() && leaf.caches.empty() &&
+           leaf.replaces.empty();
+  });
+}
+
+bool is_plain_or_zip(const Level& level) {
+  if (is_plain(level)) return true;
+  const LeafPlan& leaf = level.leaves[0];
+  return level.leaves.size() == 1 && !leaf.zipped.empty() && leaf.programs.empty() && leaf.caches.empty() &&
+         leaf.replaces.empty() &&
+         std::ranges::all_of(leaf.zipped, [](const auto& input) { return is_plain(*input); });
+}
+
+// In memory that they share with others, `by` rows further on.
+void move_rows(Part& part, size_t by) {
+  part.first += by;
+  for (Part& input : part.zipped) move_rows(input, by);
+}
+
+bool all_in_slots(const LeafPlan& leaf) {
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (!has_slots(leaf.batch, schema, f)) return false;
+  return true;
+}
+
+// Of a batch; nothing when they are not known before.
+std::optional<uint64_t> bytes_of(const LeafPlan& leaf) {
+  const Schema& schema = leaf.rows->schema;
+  uint64_t row_bytes = 0;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    TensorSpec row = schema.specs[f];
+    if (!has_slots(leaf.batch, schema, f)) {
+      row_bytes += sizeof(Tensor);
+      if (leaf.batch.ragged || is_text(row.dtype)) continue;
+      if (!leaf.batch.padding) return std::nullopt;
+      auto padded = padded_spec(*leaf.batch.padding, schema, f, "padded_batch");
+      if (!padded.ok() || !padded->is_static()) return std::nullopt;
+      row = *std::move(padded);
+    }
+    row_bytes += row.size_bytes();
+  }
+  return std::max<uint64_t>(1, saturating_mul(row_bytes, leaf.batch.size));
+}
+
+}  // namespace
+
+void LevelBody::allow_many_batches() {
+  const Together* rows = rows_together();
+  if (!makes_batches_ || (!chain.empty() && !rows)) return;
+  uint64_t most = std::min<uint64_t>(kBytes, fetcher_->budget() / kShareOfBudget), batches = kMostBatches;
+  for (const LeafPlan& leaf : level_->leaves) {
+    if (!leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || !leaf.replaces.empty() ||
+        !is_plain_or_zip(*leaf.rows))
+      return;
+    const auto bytes = bytes_of(leaf);
+    if (!bytes || (rows && !all_in_slots(leaf))) return;
+    batches = std::min(batches, most / *bytes);
+    if (rows) batches = std::min(batches, kMostRows / leaf.batch.size);
+  }
+  block_ = std::max<uint64_t>(1, batches);
+  many_batches_ = block_ > 1;
+}
+
+// Its rows, found.
+Part LevelBody::rows_of(const LeafPlan& leaf, const Position& at) const {
+  const Level& rows = *leaf.rows;
+  const uint64_t first = first_row(*level_, leaf, at);
+  Part out;
+  out.count = leaf.rows_from(first, rows.size(at.epoch, rows_));
+  out.at.resize(out.count);
+  rows.locate(first, at.epoch, at.occurrence, rows_, out.at, leaf.stride);
+  for (Position& row : out.at) row.valid = row.valid && at.valid;
+  locate_zipped(rows, out);
+  return out;
+}
+
+// Those that lie in no slot, and any that do not come in one copy.
+bool LevelBody::take_rows(const Level& rows, const Part& part, std::span<const MutView> slots,
+                          std::span<std::vector<Tensor>> apart) const {
+  if (!part.zipped.empty()) return false;
+  std::vector<Tensor> fields;
+  for (auto& tensors : apart) tensors.reserve(part.count);
+  for (size_t i = 0; i < part.count; ++i) {
+    const Position& at = part.at[i];
+    if (!resident_[rows.leaves[at.leaf].ordinal]->get(at.index, fields).ok()) return false;
+    for (size_t f = 0; f < slots.size(); ++f) {
+      if (!slots[f].data) {
+        apart[f].push_back(std::move(fields[f]));
+        continue;
+      }
+      const View view = fields[f].view();
+      if (!(view.shape == slots[f].shape.without_front()) || view.dtype != slots[f].dtype) return false;
+      if (view.size_bytes() > 0)
+        std::memcpy(slots[f].data + i * view.size_bytes(), view.data, view.size_bytes());
+    }
+  }
+  return true;
+}
+
+// False: not this way.
+Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator,
+                                   Sample& out) const {
+  const Level& rows = *leaf.rows;
+  const Schema& schema = rows.schema;
+  const Part part = rows_of(leaf, at);
+  std::vector<MutView> slots(schema.size());
+  std::vector<std::vector<Tensor>> apart(schema.size());
+  out.fields.resize(schema.size());
+  bool in_slots = true;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    if (!has_slots(leaf.batch, schema, f)) {
+      in_slots = false;
+      continue;
+    }
+    const TensorSpec& row = schema.specs[f];
+    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(part.count))};
+    HEADRACE_ASSIGN(out.fields[f], evaluator.allocate(column, Use::slot));
+    slots[f] = {column.dtype, column.shape, const_cast<Buffer*>(out.fields[f].buffer.get())->mutable_data()};
+  }
+  if (in_slots && gather(rows, part, slots)) return true;
+  if (!take_rows(rows, part, slots, apart)) return false;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    if (slots[f].data) continue;
+    const DType dtype = schema.specs[f].dtype;
+    if (leaf.batch.ragged || is_text(dtype)) {
+      out.fields[f] = ragged_column(std::make_shared<const std::vector<Tensor>>(std::move(apart[f])), dtype);
+      continue;
+    }
+    HEADRACE_ASSIGN(out.fields[f], collate(apart[f], leaf.batch, schema, f, evaluator));
+  }
+  return true;
+}
+
+Result<bool> LevelBody::make_batches(Ticket& ticket, std::span<const Position> at,
+                                     Evaluator& evaluator) const {
+  ticket.outputs.reserve(at.size());
+  for (size_t n = 0; n < at.size(); ++n) {
+    const LeafPlan& leaf = level_->leaves[at[n].leaf];
+    const Identity who = identity_of(leaf, at[n]);
+    Sample& made = ticket.outputs.emplace_back(Sample{who.id, who.shown, {}, nullptr});
+    HEADRACE_ASSIGN(const bool is_made, make_batch(leaf, at[n], evaluator, made));
+    if (!is_made) return false;
+    ticket.ends.push_back(n + 1);
+  }
+  return true;
+}
+
+// The rows of all the batches, which an unbatch takes apart again.
+Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const {
+  const Together& together = *rows_together();
+  const Schema& schema = together.incoming();
+  std::vector<Part> parts;
+  auto names = std::make_shared<std::vector<SampleName>>();
+  std::vector<uint64_t> ends;
+  for (const Position& batch : at) {
+    const LeafPlan& leaf = level_->leaves[batch.leaf];
+    const Identity who = identity_of(leaf, batch);
+    parts.push_back(rows_of(leaf, batch));
+    move_rows(parts.back(), names->size());
+    name_rows({who.id, who.shown}, static_cast<int64_t>(parts.back().count), *names);
+    ends.push_back(names->size());
+  }
+  Rows rows;
+  std::vector<MutView> slots;
+  for (const TensorSpec& row : schema.specs) {
+    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(names->size()))};
+    HEADRACE_ASSIGN(Tensor made, evaluator.allocate(column, Use::ragged));
+    slots.push_back({column.dtype, column.shape, const_cast<Buffer*>(made.buffer.get())->mutable_data()});
+    rows.columns.push_back(std::move(made));
+  }
+  for (size_t n = 0; n < at.size(); ++n)
+    if (!gather(*level_->leaves[at[n].leaf].rows, parts[n], slots)) return false;
+  rows.names = std::move(names);
+  HEADRACE_TRY(together.run(rows, ends, evaluator));
+  ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
+  ticket.ends = std::move(ends);
+  return true;
+}
+
+// One after the other: what fails finds its batch, and those before it are given.
+RowStatus LevelBody::run_each_batch(Ticket& ticket, std::span<const Position> at,
+                                    Evaluator& evaluator) const {
+  ticket.row_outputs.assign(at.size(), {});
+  for (size_t n = 0; n < at.size(); ++n) {
+    const LeafPlan& leaf = level_->leaves[at[n].leaf];
+    auto batch = batch_of(*level_, leaf, at[n], evaluator);
+    if (!batch.ok()) return {batch.status(), n};
+    Status status =
+        follow(*std::move(batch), 0, evaluator, [&] { return where(leaf, at[n]); }, ticket.row_outputs[n]);
+    if (!status.ok()) return {std::move(status), n};
+  }
+  return {};
+}
+
+RowStatus LevelBody::run_batches(Ticket& ticket, Evaluator& evaluator) const {
+  evaluator.begin();
+  const Item& item = ticket.item;
+  std::vector<Position> at(item.count);
+  level_->locate(item.first, item.epoch, item.occurrence, outer_, at, item.step);
+  const auto made = chain.empty() ? make_batches(ticket, at, evaluator) : make_rows(ticket, at, evaluator);
+  if (made.ok() && *made) return {};
+  ticket.outputs.clear(), ticket.ends.clear();
+  if (!made.ok() && made.status().code() == Code::exhausted) return {made.status(), 0};
+  return run_each_batch(ticket, at, evaluator);
+}
+
+}  // namespace headrace
