@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/run/hold.h"
@@ -25,13 +26,21 @@ bool is_data_error(const Status& status) {
 Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
-  if (ticket.rows_made) return {};
+  join_outputs(ticket);
+  return {};
+}
+
+void Body::join_outputs(Ticket& ticket) {
+  if (ticket.rows_made) return;
   for (size_t row = 0; row < ticket.row_outputs.size() && row <= ticket.error_row; ++row) {
-    for (Sample& sample : ticket.row_outputs[row]) ticket.outputs.push_back(std::move(sample));
+    std::vector<Sample>& made = ticket.row_outputs[row];
+    if (ticket.outputs.empty())
+      ticket.outputs = std::move(made);
+    else
+      std::ranges::move(made, std::back_inserter(ticket.outputs));
     if (row < ticket.error_row) ticket.ends.push_back(ticket.outputs.size());
   }
   ticket.row_outputs.clear();
-  return {};
 }
 
 void Body::allow_together() {
@@ -169,6 +178,11 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
 
+bool SampleBody::finish_at_once(Ticket& ticket) const {
+  join_outputs(ticket);
+  return true;
+}
+
 Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
   ticket.num_rows = 1;
   ticket.row_outputs.resize(1);
@@ -186,6 +200,11 @@ RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   if (!batch.ok()) return {batch.status(), 0};
   if (unbatch_together(*batch, ticket, evaluator)) return {};
   return {follow(*std::move(batch), 0, evaluator, [] { return "a batch"; }, ticket.row_outputs[0]), 0};
+}
+
+bool GroupBody::finish_at_once(Ticket& ticket) const {
+  join_outputs(ticket);
+  return true;
 }
 
 Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) const {

@@ -81,6 +81,8 @@ class Body {
                      const Where& where, std::vector<Sample>& out) const;
   // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
   bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
+  // The outputs of the rows, up to one that failed, become the ticket's.
+  static void join_outputs(Ticket& ticket);
   // What the rows of an unbatch that stands first go through together; null: they do not.
   const Together* rows_together() const { return together_.get(); }
 
@@ -164,10 +166,11 @@ class LevelBody final : public Body {
   // False, or a failure: not this way.
   Result<bool> make_batches(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
   Result<bool> make_rows(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
-  Result<bool> make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator, Sample& out) const;
-  Part rows_of(const LeafPlan& leaf, const Position& at) const;
-  bool take_rows(const Level& rows, const Part& part, std::span<const MutView> slots,
-                 std::span<std::vector<Tensor>> apart) const;
+  struct Making;
+  Result<bool> make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator, Making& making,
+                          Sample& out) const;
+  void locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const;
+  bool take_rows(const Level& rows, Making& making) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;
   Status run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
@@ -224,6 +227,7 @@ class SampleBody final : public Body {
  public:
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+  bool finish_at_once(Ticket& ticket) const override;
 };
 
 class GroupBody final : public Body {
@@ -231,6 +235,7 @@ class GroupBody final : public Body {
   GroupBody(Batch batch, Schema row_schema) : batch_(std::move(batch)), row_schema_(std::move(row_schema)) {}
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+  bool finish_at_once(Ticket& ticket) const override;
 
  private:
   Result<Sample> of_samples(const Item& item, Evaluator& evaluator) const;

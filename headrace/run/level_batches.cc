@@ -79,37 +79,41 @@ void LevelBody::allow_many_batches() {
   many_batches_ = block_ > 1;
 }
 
-// Its rows, found.
-Part LevelBody::rows_of(const LeafPlan& leaf, const Position& at) const {
+// What batches are made with, one after the other.
+struct LevelBody::Making {
+  Part part;
+  std::vector<Tensor> fields;  // of a row
+  std::vector<MutView> slots;
+  std::vector<std::vector<Tensor>> apart;  // rows that lie in no slot
+};
+
+void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const {
   const Level& rows = *leaf.rows;
   const uint64_t first = first_row(*level_, leaf, at);
-  Part out;
-  out.count = leaf.rows_from(first, rows.size(at.epoch, rows_));
-  out.at.resize(out.count);
-  rows.locate(first, at.epoch, at.occurrence, rows_, out.at, leaf.stride);
-  for (Position& row : out.at) row.valid = row.valid && at.valid;
-  locate_zipped(rows, out);
-  return out;
+  part.count = leaf.rows_from(first, rows.size(at.epoch, rows_));
+  part.at.resize(part.count);
+  rows.locate(first, at.epoch, at.occurrence, rows_, part.at, leaf.stride);
+  for (size_t i = 0; !at.valid && i < part.count; ++i) part.at[i].valid = false;
+  locate_zipped(rows, part);
 }
 
 // Those that lie in no slot, and any that do not come in one copy.
-bool LevelBody::take_rows(const Level& rows, const Part& part, std::span<const MutView> slots,
-                          std::span<std::vector<Tensor>> apart) const {
+bool LevelBody::take_rows(const Level& rows, Making& making) const {
+  const Part& part = making.part;
   if (!part.zipped.empty()) return false;
-  std::vector<Tensor> fields;
-  for (auto& tensors : apart) tensors.reserve(part.count);
+  for (auto& tensors : making.apart) tensors.reserve(part.count);
   for (size_t i = 0; i < part.count; ++i) {
     const Position& at = part.at[i];
-    if (!resident_[rows.leaves[at.leaf].ordinal]->get(at.index, fields).ok()) return false;
-    for (size_t f = 0; f < slots.size(); ++f) {
-      if (!slots[f].data) {
-        apart[f].push_back(std::move(fields[f]));
+    if (!resident_[rows.leaves[at.leaf].ordinal]->get(at.index, making.fields).ok()) return false;
+    for (size_t f = 0; f < making.slots.size(); ++f) {
+      const MutView& slot = making.slots[f];
+      if (!slot.data) {
+        making.apart[f].push_back(std::move(making.fields[f]));
         continue;
       }
-      const View view = fields[f].view();
-      if (!(view.shape == slots[f].shape.without_front()) || view.dtype != slots[f].dtype) return false;
-      if (view.size_bytes() > 0)
-        std::memcpy(slots[f].data + i * view.size_bytes(), view.data, view.size_bytes());
+      const View view = making.fields[f].view();
+      if (!(view.shape == slot.shape.without_front()) || view.dtype != slot.dtype) return false;
+      if (view.size_bytes() > 0) std::memcpy(slot.data + i * view.size_bytes(), view.data, view.size_bytes());
     }
   }
   return true;
@@ -117,34 +121,36 @@ bool LevelBody::take_rows(const Level& rows, const Part& part, std::span<const M
 
 // False: not this way.
 Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator,
-                                   Sample& out) const {
+                                   Making& making, Sample& out) const {
   const Level& rows = *leaf.rows;
   const Schema& schema = rows.schema;
-  const Part part = rows_of(leaf, at);
-  std::vector<MutView> slots(schema.size());
-  std::vector<std::vector<Tensor>> apart(schema.size());
+  locate_rows(leaf, at, making.part);
+  making.slots.assign(schema.size(), {});
+  making.apart.resize(schema.size());
   out.fields.resize(schema.size());
   bool in_slots = true;
   for (size_t f = 0; f < schema.size(); ++f) {
     if (!has_slots(leaf.batch, schema, f)) {
-      in_slots = false;
+      in_slots = false, making.apart[f].clear();
       continue;
     }
     const TensorSpec& row = schema.specs[f];
-    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(part.count))};
+    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(making.part.count))};
     HEADRACE_ASSIGN(out.fields[f], evaluator.allocate(column, Use::slot));
-    slots[f] = {column.dtype, column.shape, const_cast<Buffer*>(out.fields[f].buffer.get())->mutable_data()};
+    making.slots[f] = {column.dtype, column.shape,
+                       const_cast<Buffer*>(out.fields[f].buffer.get())->mutable_data()};
   }
-  if (in_slots && gather(rows, part, slots)) return true;
-  if (!take_rows(rows, part, slots, apart)) return false;
+  if (in_slots && gather(rows, making.part, making.slots)) return true;
+  if (!take_rows(rows, making)) return false;
   for (size_t f = 0; f < schema.size(); ++f) {
-    if (slots[f].data) continue;
+    if (making.slots[f].data) continue;
     const DType dtype = schema.specs[f].dtype;
+    std::vector<Tensor>& apart = making.apart[f];
     if (leaf.batch.ragged || is_text(dtype)) {
-      out.fields[f] = ragged_column(std::make_shared<const std::vector<Tensor>>(std::move(apart[f])), dtype);
+      out.fields[f] = ragged_column(std::make_shared<const std::vector<Tensor>>(std::move(apart)), dtype);
       continue;
     }
-    HEADRACE_ASSIGN(out.fields[f], collate(apart[f], leaf.batch, schema, f, evaluator));
+    HEADRACE_ASSIGN(out.fields[f], collate(apart, leaf.batch, schema, f, evaluator));
   }
   return true;
 }
@@ -152,11 +158,12 @@ Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Eva
 Result<bool> LevelBody::make_batches(Ticket& ticket, std::span<const Position> at,
                                      Evaluator& evaluator) const {
   ticket.outputs.reserve(at.size());
+  Making making;
   for (size_t n = 0; n < at.size(); ++n) {
     const LeafPlan& leaf = level_->leaves[at[n].leaf];
     const Identity who = identity_of(leaf, at[n]);
     Sample& made = ticket.outputs.emplace_back(Sample{who.id, who.shown, {}, nullptr});
-    HEADRACE_ASSIGN(const bool is_made, make_batch(leaf, at[n], evaluator, made));
+    HEADRACE_ASSIGN(const bool is_made, make_batch(leaf, at[n], evaluator, making, made));
     if (!is_made) return false;
     ticket.ends.push_back(n + 1);
   }
@@ -173,7 +180,7 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
   for (const Position& batch : at) {
     const LeafPlan& leaf = level_->leaves[batch.leaf];
     const Identity who = identity_of(leaf, batch);
-    parts.push_back(rows_of(leaf, batch));
+    locate_rows(leaf, batch, parts.emplace_back());
     move_rows(parts.back(), names->size());
     name_rows({who.id, who.shown}, static_cast<int64_t>(parts.back().count), *names);
     ends.push_back(names->size());
