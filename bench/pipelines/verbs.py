@@ -38,16 +38,17 @@ def main() -> None:
     everything = [*headrace_verbs.VERBS, *headrace_verbs.BATCHES]
     parser.add_argument("--verbs", nargs="*", default=everything)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--batches", type=int, default=1000)  # many times what anybody makes ahead
     parser.add_argument("--tensorflow", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--torch", default=sys.executable, metavar="PYTHON")
     given = parser.parse_args()
+    small = headrace_verbs.BATCHES
     pythons = {"tf.data": given.tensorflow, "Grain": given.tensorflow, "torch": given.torch}
     print("| CPU ns an element | Headrace | " + " | ".join(PEERS) + " | best peer / Headrace |")
     print("|---|" + "---:|" * (len(PEERS) + 2))
     for verb in given.verbs:
         with contextlib.redirect_stderr(io.StringIO()):  # names the peers that have not this verb
-            times = race(entries(verb, pythons), given.rounds, given.batches)
+            times = race(entries(verb, pythons), given.rounds, given.batches * (4 if verb in small else 1))
         medians = {name: statistics.median(one.cpu) * 1e9 for name, one in times.items()}
         peers = {name: value for name, value in medians.items() if name not in ("Headrace", "bare Python")}
         best = min(peers, key=lambda name: peers[name], default=None)
