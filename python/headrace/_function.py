@@ -7,7 +7,6 @@ import functools
 import hashlib
 import inspect
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -284,7 +283,14 @@ def _is_users(module: str) -> bool:
     path = Path(file).resolve()
     if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
         return False
-    return not path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve())
+    return not path.is_relative_to(_standard_library())
+
+
+@functools.cache
+def _standard_library() -> Path:
+    import sysconfig  # noqa: PLC0415 -- it is slow to import, and few ask
+
+    return Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def _imported(code: types.CodeType, scope: Mapping[str, Any]) -> Iterator[types.ModuleType]:
