@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import names_checked
-from ._function import is_function_leaf, to_leaf
+from ._function import leaves_of
 from ._line import users_line
 from ._mapping import Given, Where, elements_of, program
-from ._structure import flatten, packer
+from ._structure import packer
 from ._trace import Tracer
 from ._verbs import Verbs, field_of
 
@@ -89,8 +89,8 @@ class CarryingVerbs(Verbs):
             new = function(state, element, **rng)
             return new, new
 
-        names, values, nest = flatten(initial, is_function_leaf)
-        result = packer(nest)([to_leaf(value, name) for name, value in zip(names, values, strict=True)])
+        _, leaves, nest = leaves_of(initial)
+        result = packer(nest)(leaves)
         try:
             states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
@@ -135,8 +135,7 @@ def _shifted(nest: Any, by: int) -> Any:
 
 def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
     """Return what the function of a scan gets, the leaves of the state, and how they nest."""
-    names, values, structure = flatten(initial, is_function_leaf)
-    leaves = [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
+    names, leaves, structure = leaves_of(initial)
     elements, nest = elements_of(node), json.loads(structure)
     both = json.dumps([nest, _shifted(json.loads(elements.structure), len(leaves))], separators=(",", ":"))
 

@@ -71,6 +71,12 @@ def is_function_leaf(node: object) -> bool:
     return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
 
 
+def leaves_of(value: Any) -> tuple[list[str], Leaves, str]:
+    """Return the names, the leaves as the engine holds them, and the structure of what a function gets or returns."""
+    names, values, structure = flatten(value, is_function_leaf)
+    return names, [to_leaf(leaf, name) for name, leaf in zip(names, values, strict=True)], structure
+
+
 def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tuple[int, int]], Any]:
     """Return the function over leaves and a key for its generator, which gives what it returned as it is."""
     pack = packer(structure, Fields)
@@ -382,12 +388,11 @@ def make_function(
     function: Callable[..., Any], slot: str, structure: str, returned: object, *, processes: bool
 ) -> tuple[Any, list[str], str]:
     """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
-    names, values, nest = flatten(returned, is_function_leaf)
-    specs = [spec_of(to_leaf(value, name)) for name, value in zip(names, values, strict=True)]
+    names, leaves, nest = leaves_of(returned)
     params = {
         "input": structure,
         "output": nest,
-        "outputs": specs,
+        "outputs": [spec_of(leaf) for leaf in leaves],
         "random": wants_generator(function),
         "python": "processes" if processes else "threads",
     }
