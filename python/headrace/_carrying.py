@@ -14,7 +14,7 @@ from ._line import users_line
 from ._mapping import Given, Where, elements_of, program
 from ._structure import packer
 from ._trace import Tracer
-from ._verbs import Verbs, field_of
+from ._verbs import Verbs, check_takes, field_of
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -83,6 +83,7 @@ class CarryingVerbs(Verbs):
         """
         if not callable(function):
             raise TypeError(f"reduce: wants a function, got {function!r}")
+        check_takes("reduce", function, ("state", "element"))
 
         @functools.wraps(function)
         def step(state: Any, element: Any, **rng: Any) -> tuple[Any, Any]:
@@ -94,7 +95,9 @@ class CarryingVerbs(Verbs):
         try:
             states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
-            raise type(error)(str(error).replace("scan: ", "reduce: ", 1)) from error.__cause__
+            if not str(error).startswith("scan: "):
+                raise
+            raise type(error)("reduce: " + str(error).removeprefix("scan: ")) from error.__cause__
         for state in states:
             result = state
         return result
@@ -116,6 +119,7 @@ def of_pair(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function as one of a single argument, as functions of elements are."""
     if not callable(function):
         raise TypeError(f"scan: wants a function, got {function!r}")
+    check_takes("scan", function, ("state", "element"))
 
     @functools.wraps(function)
     def stepped(pair: Any, **rng: Any) -> Any:

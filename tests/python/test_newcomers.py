@@ -477,6 +477,8 @@ TUPLES = hr.from_arrays((np.array([2, 1, 3]), np.arange(3)))
         (lambda: RANGE.map(lambda a, b: a), "map: .*gets one argument, the element: missing .*'b'$"),
         (lambda: RANGE.map(lambda: 1), "map: .*gets one argument, the element: too many positional arguments$"),
         (lambda: RANGE.reduce(0, 3), "reduce: wants a function, got 3"),
+        (lambda: RANGE.reduce(0, lambda s: s), "reduce: .*gets 2 arguments, the state and the element: too many positional arguments$"),
+        (lambda: RANGE.scan(0, lambda s, e, x: (s, e)), "scan: .*gets 2 arguments, the state and the element: missing .*'x'$"),
     ],
 )  # fmt: skip
 def test_a_function_gets_one_argument(call: Callable[[], Any], words: str) -> None:
