@@ -94,6 +94,7 @@ Status add_file(Columns& columns, const Slot& slot, const std::string& field, co
 }  // namespace
 
 Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view plan) {
+  if (bind.empty()) return Bindings();
   const std::vector<Slot> slots = slots_of(plan);
   std::map<std::string, Columns> found;
   for (const std::string& one : bind) {

@@ -56,8 +56,7 @@ Result<Part> load_state(const std::string& path, Loader& loader) {
   HEADRACE_ASSIGN(const Value state, Value::parse(text));
   HEADRACE_TRY(loader.load(state));
   const Value* saved = state.find("so_far");
-  const Value* finished = state.find("finished");
-  if (!saved || (finished && finished->boolean() && *finished->boolean())) return Part{};
+  if (!saved || state.is_true("finished")) return Part{};
   return part_from(*saved);
 }
 
@@ -103,8 +102,7 @@ Status run_part(const Arguments& arguments, bool batched, uint64_t limit, Loader
   loader.stop();
   part.broken = OnErrorCounts::from_report(loader.report()).since(before);
   const Result<Value> state = loader.save();
-  const Value* finished = state.ok() ? state->find("finished") : nullptr;
-  part.finished = part.finished || (finished && finished->boolean() && *finished->boolean());
+  part.finished = part.finished || (state.ok() && state->is_true("finished"));
   return {};
 }
 

@@ -83,8 +83,7 @@ Result<Where> read_state(const Value& state) {
   HEADRACE_TRY(read_number(state, "round", round));
   if (!epoch) return invalid("state: wants 'epoch', got " + state.dump());
   out.epoch = *epoch;
-  const Value* finished = state.find("finished");
-  out.finished = finished && finished->boolean() && *finished->boolean();
+  out.finished = state.is_true("finished");
   if (out.finished) return out;
   if (!consumed && !delivered) return invalid("state: wants 'consumed' or 'delivered', got " + state.dump());
   out.elastic = !delivered;

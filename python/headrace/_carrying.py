@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import names_checked
-from ._function import is_function_leaf, to_leaf
+from ._function import leaves_of
 from ._line import users_line
 from ._mapping import Given, Where, elements_of, program
-from ._structure import flatten, packer
+from ._structure import packer
 from ._trace import Tracer
-from ._verbs import Verbs, field_of
+from ._verbs import Verbs, check_takes, field_of
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -83,18 +83,21 @@ class CarryingVerbs(Verbs):
         """
         if not callable(function):
             raise TypeError(f"reduce: wants a function, got {function!r}")
+        check_takes("reduce", function, ("state", "element"))
 
         @functools.wraps(function)
         def step(state: Any, element: Any, **rng: Any) -> tuple[Any, Any]:
             new = function(state, element, **rng)
             return new, new
 
-        names, values, nest = flatten(initial, is_function_leaf)
-        result = packer(nest)([to_leaf(value, name) for name, value in zip(names, values, strict=True)])
+        _, leaves, nest = leaves_of(initial)
+        result = packer(nest)(leaves)
         try:
             states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
-            raise type(error)(str(error).replace("scan: ", "reduce: ", 1)) from error.__cause__
+            if not str(error).startswith("scan: "):
+                raise
+            raise type(error)("reduce: " + str(error).removeprefix("scan: ")) from error.__cause__
         for state in states:
             result = state
         return result
@@ -116,6 +119,7 @@ def of_pair(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function as one of a single argument, as functions of elements are."""
     if not callable(function):
         raise TypeError(f"scan: wants a function, got {function!r}")
+    check_takes("scan", function, ("state", "element"))
 
     @functools.wraps(function)
     def stepped(pair: Any, **rng: Any) -> Any:
@@ -135,8 +139,7 @@ def _shifted(nest: Any, by: int) -> Any:
 
 def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
     """Return what the function of a scan gets, the leaves of the state, and how they nest."""
-    names, values, structure = flatten(initial, is_function_leaf)
-    leaves = [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
+    names, leaves, structure = leaves_of(initial)
     elements, nest = elements_of(node), json.loads(structure)
     both = json.dumps([nest, _shifted(json.loads(elements.structure), len(leaves))], separators=(",", ":"))
 

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import inspect
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -70,6 +69,12 @@ def _spelled(value: Any, array: np.ndarray[Any, Any]) -> str:
 def is_function_leaf(node: object) -> bool:
     """Lists of Python's own numbers are arrays; other lists, tuples and mappings nest, as they do in a traced function."""
     return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
+
+
+def leaves_of(value: Any) -> tuple[list[str], Leaves, str]:
+    """Return the names, the leaves as the engine holds them, and the structure of what a function gets or returns."""
+    names, values, structure = flatten(value, is_function_leaf)
+    return names, [to_leaf(leaf, name) for name, leaf in zip(names, values, strict=True)], structure
 
 
 def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tuple[int, int]], Any]:
@@ -284,7 +289,14 @@ def _is_users(module: str) -> bool:
     path = Path(file).resolve()
     if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
         return False
-    return not path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve())
+    return not path.is_relative_to(_standard_library())
+
+
+@functools.cache
+def _standard_library() -> Path:
+    import sysconfig  # noqa: PLC0415 -- it is slow to import, and few ask
+
+    return Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def _imported(code: types.CodeType, scope: Mapping[str, Any]) -> Iterator[types.ModuleType]:
@@ -376,12 +388,11 @@ def make_function(
     function: Callable[..., Any], slot: str, structure: str, returned: object, *, processes: bool
 ) -> tuple[Any, list[str], str]:
     """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
-    names, values, nest = flatten(returned, is_function_leaf)
-    specs = [spec_of(to_leaf(value, name)) for name, value in zip(names, values, strict=True)]
+    names, leaves, nest = leaves_of(returned)
     params = {
         "input": structure,
         "output": nest,
-        "outputs": specs,
+        "outputs": [spec_of(leaf) for leaf in leaves],
         "random": wants_generator(function),
         "python": "processes" if processes else "threads",
     }

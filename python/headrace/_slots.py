@@ -16,13 +16,11 @@ Bound = list[tuple[str, Any]]  # name and thing of each place in a plan that has
 
 def names_of(bound: Sequence[tuple[str, Any]]) -> list[str]:
     """Return a name for each place: one thing has one name, and different things have different ones."""
-    known: dict[str, list[Any]] = {}
+    known: dict[str, dict[int, int]] = {}  # for each name, what has it and which in a row that is
     names = []
     for name, thing in bound:
-        things = known.setdefault(name, [])
-        at = next((at for at, other in enumerate(things) if other is thing), len(things))
-        if at == len(things):
-            things.append(thing)
+        things = known.setdefault(name, {})
+        at = things.setdefault(id(thing), len(things))
         names.append(name if at == 0 else f"{name}#{at + 1}")
     return names
 

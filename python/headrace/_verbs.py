@@ -29,20 +29,32 @@ def field_of(element: Any, name: str) -> Any:
     return element
 
 
-def _check_takes_one(verb: str, function: Callable[..., Any], structure: str) -> None:
-    """Raise a TypeError that says how to take an element apart, when the function cannot be called with one argument."""
+def _refusal(function: Callable[..., Any], count: int) -> str | None:
+    """Return why the function cannot be called with this many arguments, and its generator when it wants one."""
     try:  # not what a wrapper wraps: it may take one argument for a function of several
         own = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):
-        return
+        return None
     try:
-        own.bind(None, **({"rng": None} if wants_generator(function) else {}))
+        own.bind(*[None] * count, **({"rng": None} if wants_generator(function) else {}))
     except TypeError as error:
+        return str(error)
+    return None
+
+
+def check_takes(verb: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:
+    """Raise a TypeError that names what the function gets when it cannot be called with these arguments."""
+    if error := _refusal(function, len(arguments)):
+        names = " and ".join(f"the {name}" for name in arguments)
+        raise TypeError(f"{verb}: {label_of(function)} gets {len(arguments)} arguments, {names}: {error}")
+
+
+def _check_takes_one(verb: str, function: Callable[..., Any], structure: str) -> None:
+    """Raise a TypeError that says how to take an element apart, when the function cannot be called with one argument."""
+    if error := _refusal(function, 1):
         what, apart = {"[": (", a tuple", "*s"), "{": (", a dict", "**s")}.get(structure[0], ("", ""))
-        hint = f"; write lambda s: f({apart})" if apart and "missing" in str(error) else ""
-        raise TypeError(
-            f"{verb}: {label_of(function)} gets one argument, the element{what}: {error}{hint}"
-        ) from None
+        hint = f"; write lambda s: f({apart})" if apart and "missing" in error else ""
+        raise TypeError(f"{verb}: {label_of(function)} gets one argument, the element{what}: {error}{hint}")
 
 
 class Verbs:

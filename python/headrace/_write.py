@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import flag, names_checked, text, whole_number
-from ._function import is_function_leaf, spec_of, to_leaf
+from ._function import leaves_of, spec_of
 from ._structure import flatten
 from ._trace import plain
 
@@ -90,8 +90,7 @@ class Writer:
         """
         if self._over:
             raise ValueError("write: the writer is closed")
-        names, values, structure = flatten(sample, is_function_leaf)
-        leaves = [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
+        names, leaves, structure = leaves_of(sample)
         with self._opening:
             if self._writer is None:
                 self._structure = structure

@@ -38,7 +38,20 @@ class FieldSpec:
     shape: tuple[int | None, ...]
 
 
-class Dataset(CarryingVerbs, GatheringVerbs):
+class _Sources(type):
+    """Says what was meant by `Dataset.from_tensor_slices` and its like: here what makes datasets stands in the module."""
+
+    if not TYPE_CHECKING:  # with it every name would have a type
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            import headrace  # noqa: PLC0415 -- it imports this module
+
+            is_elsewhere = name in headrace.__all__
+            meant = f"; here it is headrace.{name}" if is_elsewhere else verb_meant(name, _verbs())
+            raise AttributeError(f"Dataset has no attribute {name!r}{meant}", name=name, obj=None)
+
+
+class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     """A pipeline from data to elements, made by `headrace.read` and its like, and by the verbs below."""
 
     def __init__(
@@ -60,9 +73,8 @@ class Dataset(CarryingVerbs, GatheringVerbs):
     if not TYPE_CHECKING:  # with it every name would have a type
 
         def __getattr__(self, name: str) -> NoReturn:
-            known = [verb for verb in dir(Dataset) if not verb.startswith("_")]
             raise AttributeError(
-                f"a dataset has no verb {name!r}{verb_meant(name, known)}", name=name, obj=None
+                f"a dataset has no verb {name!r}{verb_meant(name, _verbs())}", name=name, obj=None
             )
 
     # ---- verbs on samples
@@ -735,6 +747,10 @@ class EpochView(Sequence[Any]):
 
     def __getitem__(self, position: Any) -> Any:
         return self.dataset._item(position, self.epoch)
+
+
+def _verbs() -> list[str]:
+    return [name for name in dir(Dataset) if not name.startswith("_")]
 
 
 def _from_plan(plan: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:

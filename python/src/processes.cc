@@ -203,7 +203,7 @@ Tensor take_rows(std::span<const Part> parts, size_t& at) {
 // The processes that answer a call now.
 struct Calls {
   std::mutex mutex;
-  std::multiset<pid_t> processes;  // guarded by mutex
+  std::set<pid_t> processes;  // guarded by mutex
 };
 Calls& calls() {
   static auto* const made = new Calls;  // threads may outlive main()
@@ -218,7 +218,7 @@ class CallUnderWay {
   }
   ~CallUnderWay() {
     std::lock_guard lock(calls().mutex);
-    calls().processes.erase(calls().processes.find(process_));
+    calls().processes.erase(process_);
   }
   CallUnderWay(const CallUnderWay&) = delete;
   CallUnderWay& operator=(const CallUnderWay&) = delete;

@@ -447,6 +447,9 @@ def test_none_is_named_by_its_field(call: Callable[[], Any], words: str) -> None
         (lambda: PAIRS._bacth, "a dataset has no verb '_bacth'"),
         (lambda: PAIRS.map(lambda s: s[0]), "the sample is a dict with the fields image, label; wants one of their names, got 0"),
         (lambda: hr.from_tensor_slices, "no attribute 'from_tensor_slices'; here it is headrace.from_arrays(data)"),
+        (lambda: hr.Dataset.from_tensor_slices, "no attribute 'from_tensor_slices'; here it is headrace.from_arrays(data)"),
+        (lambda: hr.Dataset.range, "no attribute 'range'; here it is headrace.range"),
+        (lambda: hr.Dataset.bacth, "no attribute 'bacth'; did you mean 'batch'?"),
         (lambda: hr.AUTOTUNE, "no attribute 'AUTOTUNE'; here it is nothing: threads and reads under way are chosen"),
         (lambda: hr.sample_from_datasets, "here it is headrace.mix(datasets, weights=…)"),
         (lambda: hr.choose_from_datasets, "here it is headrace.choose(datasets, choice)"),
@@ -477,6 +480,8 @@ TUPLES = hr.from_arrays((np.array([2, 1, 3]), np.arange(3)))
         (lambda: RANGE.map(lambda a, b: a), "map: .*gets one argument, the element: missing .*'b'$"),
         (lambda: RANGE.map(lambda: 1), "map: .*gets one argument, the element: too many positional arguments$"),
         (lambda: RANGE.reduce(0, 3), "reduce: wants a function, got 3"),
+        (lambda: RANGE.reduce(0, lambda s: s), "reduce: .*gets 2 arguments, the state and the element: too many positional arguments$"),
+        (lambda: RANGE.scan(0, lambda s, e, x: (s, e)), "scan: .*gets 2 arguments, the state and the element: missing .*'x'$"),
     ],
 )  # fmt: skip
 def test_a_function_gets_one_argument(call: Callable[[], Any], words: str) -> None:

@@ -28,6 +28,19 @@ def taken(elements, count=None):
     return [int(element["x"]) for element in itertools.islice(elements, count)]
 
 
+def in_parts(counts, datasets):
+    """So many elements of the first dataset, then of the next one from the state that it came to, and so on."""
+    got, state = [], None
+    for count, data in zip(counts, datasets):
+        loader = data.numpy()
+        if state:
+            loader.load_state_dict(state)
+        iteration = iter(loader)
+        got += [int(x) for x in itertools.islice(iteration, count)]
+        state = iteration.state_dict()
+    return got
+
+
 @pytest.mark.parametrize(("stop", "workers"), [(1, 2), (5003, 1), (9000, 3), (SIZE - 10, 2)])
 def test_it_reads_no_sample_again_that_it_does_not_hold(stop, workers):
     source = Counted()
@@ -84,14 +97,7 @@ def test_a_loader_with_a_finished_state_stands_before_the_next_epoch():
 @pytest.mark.parametrize("window", [2, 7, 300])
 def test_a_window_shuffle_is_resumed_more_than_once(window: int) -> None:
     data = hr.range(1000).shuffle(seed=5, window=window)
-    got, state = [], None
-    for count in (3, 14, 0, 400, None):
-        loader = data.numpy()
-        if state:
-            loader.load_state_dict(state)
-        iteration = iter(loader)
-        got += [int(x) for x in itertools.islice(iteration, count)]
-        state = iteration.state_dict()
+    got = in_parts((3, 14, 0, 400, None), itertools.repeat(data))
     assert got == [int(x) for x in data]
 
 
@@ -108,12 +114,5 @@ VERBS = {
 def test_an_unordered_run_goes_on_with_other_settings_and_misses_nothing(verb: str) -> None:
     data = VERBS[verb](hr.range(3000)).options(deterministic=False)
     settings = ({"workers": 4}, {"workers": 1, "rewrites": False}, {"workers": 2, "io": 64})
-    got, state = [], None
-    for count, chosen in zip((100, 1000, None), settings, strict=True):
-        loader = data.options(**chosen).numpy()
-        if state:
-            loader.load_state_dict(state)
-        iteration = iter(loader)
-        got += [int(x) for x in itertools.islice(iteration, count)]
-        state = iteration.state_dict()
+    got = in_parts((100, 1000, None), (data.options(**chosen) for chosen in settings))
     assert sorted(got) == list(range(3000))

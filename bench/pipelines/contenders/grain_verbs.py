@@ -35,7 +35,7 @@ BATCHES: dict[str, Callable[[], grain.MapDataset]] = {
 
 if __name__ == "__main__":
     verb = sys.argv[1]
-    made = VERBS[verb]().to_iter_dataset(grain.ReadOptions(num_threads=0))
+    made = (VERBS | BATCHES)[verb]().to_iter_dataset(grain.ReadOptions(num_threads=0))
     if verb in VERBS:
         serve(iter(made.batch(256)), 256)
     else:

@@ -60,7 +60,7 @@ integers = itertools.count()
 weights = torch.arange(1, FEW + 1, dtype=torch.float64)
 VERBS: dict[str, Callable[[], Any]] = {
     "range": lambda: in_order(Range()),
-    "from_arrays": lambda: in_order(Range(np.arange(MANY % FEW + FEW).__getitem__, FEW)),
+    "from_arrays": lambda: in_order(Range(np.arange(FEW).__getitem__, FEW)),
     "map": lambda: in_order(Range(plus_one)),
     "filter": lambda: in_order(Stream(filter(lambda x: x != 7, integers))),
     "concatenate": lambda: in_order(ConcatDataset([Range(), Range()])),

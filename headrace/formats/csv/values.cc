@@ -66,17 +66,11 @@ void ColumnKind::see(std::string_view field) {
   has_values = true;
   if (!is_integer && !is_float) return;
   const std::string_view text = without_blanks(field);
-  if (is_integer) {
-    int64_t value = 0;
-    const std::errc error = parse_all(text, value);
-    if (error == std::errc()) return;
-    is_integer = false;
-  }
-  // A whole number that no i64 holds is kept as text: a float would round it.
-  double value = 0;
   int64_t whole = 0;
-  if (!parse_float(text, value) || (is_whole_number(text) && parse_all(text, whole) != std::errc()))
-    is_float = false;
+  if (parse_all(text, whole) == std::errc()) return;
+  is_integer = false;
+  double value = 0;  // a whole number that no i64 holds is kept as text: a float would round it
+  if (is_whole_number(text) || !parse_float(text, value)) is_float = false;
 }
 
 void ColumnKind::merge(const ColumnKind& other) {
