@@ -67,6 +67,12 @@ class Block {
     (void)rows, (void)field, (void)out;
     return false;
   }
+  // The same of rows of any shape, each shared as get() gives it and added to `out`. REQUIRES: rows below the
+  // source's size.
+  virtual bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const {
+    (void)rows, (void)field, (void)out;
+    return false;
+  }
 };
 using BlockPtr = std::shared_ptr<const Block>;
 

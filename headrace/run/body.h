@@ -170,6 +170,7 @@ class LevelBody final : public Body {
   Result<bool> make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator, Making& making,
                           Sample& out) const;
   void locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const;
+  bool take_columns(const Level& rows, Making& making) const;
   bool take_rows(const Level& rows, Making& making) const;
   Status run_row(const Row& row, Evaluator& evaluator, std::span<const MutView> slots, std::span<Tensor> out,
                  Identity& who) const;

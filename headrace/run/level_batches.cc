@@ -85,6 +85,7 @@ struct LevelBody::Making {
   std::vector<Tensor> fields;  // of a row
   std::vector<MutView> slots;
   std::vector<std::vector<Tensor>> apart;  // rows that lie in no slot
+  std::vector<uint64_t> indices;           // of rows
 };
 
 void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const {
@@ -97,11 +98,33 @@ void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part
   locate_zipped(rows, part);
 }
 
+// Field by field, where all are of one source.
+bool LevelBody::take_columns(const Level& rows, Making& making) const {
+  const Part& part = making.part;
+  const uint32_t leaf = part.count > 0 ? part.at[0].leaf : 0;
+  making.indices.clear();
+  for (const Position& at : part.at) {
+    if (at.leaf != leaf) return false;
+    making.indices.push_back(at.index);
+  }
+  const Block& block = *resident_[rows.leaves[leaf].ordinal];
+  for (size_t f = 0; f < making.slots.size(); ++f) {
+    const MutView& slot = making.slots[f];
+    const auto field = static_cast<int>(f);
+    const bool taken = slot.data ? block.gather(making.indices, field, slot.data)
+                                 : block.append(making.indices, field, making.apart[f]);
+    if (!taken) return false;
+  }
+  return true;
+}
+
 // Those that lie in no slot, and any that do not come in one copy.
 bool LevelBody::take_rows(const Level& rows, Making& making) const {
   const Part& part = making.part;
   if (!part.zipped.empty()) return false;
   for (auto& tensors : making.apart) tensors.reserve(part.count);
+  if (take_columns(rows, making)) return true;
+  for (auto& tensors : making.apart) tensors.clear();
   for (size_t i = 0; i < part.count; ++i) {
     const Position& at = part.at[i];
     if (!resident_[rows.leaves[at.leaf].ordinal]->get(at.index, making.fields).ok()) return false;

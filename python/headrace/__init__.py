@@ -23,7 +23,7 @@ from ._ragged import ragged
 from ._version import __version__
 from ._write import Writer, writer
 from .dataset import Dataset, EpochView, FieldSpec, interleave
-from .joins import choose, mix, zip
+from .joins import choose, concatenate, mix, zip
 from .loaders.loader import merge_states
 from .readers import (
     read_arrow,
@@ -79,6 +79,7 @@ __all__ = [
     "__version__",
     "c_function",
     "choose",
+    "concatenate",
     "counter",
     "formats",
     "from_arrays",

@@ -30,6 +30,7 @@ _OTHERS_NAMES = {
     "index": "shard(rank, world)",
     "initial": "shuffle(window=…)",
     "memory_budget": "options(memory_budget=…)",
+    "num_parallel": "options(workers=…)",
     "num_parallel_calls": "options(workers=…)",
     "num_replicas": "shard(world=…)",
     "num_shards": "shard(world=…)",

@@ -47,6 +47,20 @@ def zip(*datasets: Any) -> Dataset:  # noqa: A001
     return inputs[0]._then(node, others=inputs[1:])
 
 
+def concatenate(datasets: Iterable[Dataset]) -> Dataset:
+    """One dataset after the other, each in its own order: with random access in all of them it has random access.
+
+    Args:
+        datasets: At least one, of the same fields.
+
+    Raises:
+        ValueError: fields differ, or an endless dataset stands before another.
+    """
+    inputs = _datasets("concatenate", datasets)
+    node = _core.concatenate([dataset._node for dataset in inputs], users_line())
+    return inputs[0]._then(node, others=inputs[1:])
+
+
 @names_checked
 def mix(
     datasets: Iterable[Dataset],

@@ -443,3 +443,18 @@ def test_a_zip_keeps_nothing_of_what_a_skip_passed_over():
     skipped = hr.range(3).filter(lambda x: x >= 0).skip(3)
     for ready in (1, 2):
         assert list(skipped.zip(hr.range(5)).options(workers=1, ready=ready)) == []
+
+
+def test_many_are_concatenated_as_one_after_the_other() -> None:
+    parts = [hr.range(n) for n in (3, 0, 2)]
+    joined = hr.concatenate(parts)
+    assert [int(x) for x in joined] == [0, 1, 2, 0, 1]
+    assert len(joined) == 5
+    assert joined.fingerprint() == hr.concatenate(iter(parts)).fingerprint()
+    assert [int(x) for x in joined.shuffle(seed=1)] == [
+        int(x) for x in parts[0].concatenate(parts[1]).concatenate(parts[2]).shuffle(seed=1)
+    ]
+    with pytest.raises(ValueError, match="concatenate"):
+        hr.concatenate([])
+    with pytest.raises(TypeError, match="concatenate"):
+        hr.concatenate([1])  # type: ignore[list-item]

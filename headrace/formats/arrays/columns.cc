@@ -65,6 +65,13 @@ class ColumnsBlock final : public Block {
     return true;
   }
 
+  bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const override {
+    const Column& column = columns_[static_cast<size_t>(field)];
+    if (!column.tensor.is_ragged()) return false;
+    for (const uint64_t row : rows) out.push_back((*column.tensor.rows)[row]);
+    return true;
+  }
+
   const std::vector<Column>& columns() const { return columns_; }
 
  private:
