@@ -28,6 +28,8 @@ ORACLE_READY := .oracle/.ready
 # A cache hit in one checkout serves another: paths below the checkout are hashed as relative ones.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# Without this it does not serve what is built with precompiled headers.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
@@ -139,7 +141,7 @@ format: $(CHECKERS_READY)  ## format C++ and Python in place
 
 # ---- sanitizers, fuzzing, benchmarks
 
-# -O1 and line tables only: half the time to build, and reports still name the line.
+# -O1 and line tables only (a -g after it would undo that): half the time to build, and reports still name the line.
 SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
   -DHEADRACE_CLI=OFF
 
@@ -153,8 +155,8 @@ build/asan:
 .PHONY: asan
 asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build build/asan -j $(JOBS) --target headrace_tests
-	ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  build/asan/tests/headrace_tests --gtest_brief=1
+	seq 0 $$(($(JOBS) - 1)) | ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={} build/asan/tests/headrace_tests --gtest_brief=1
 
 # Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid
 # to ask for less, and then often need none.
