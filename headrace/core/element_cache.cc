@@ -130,10 +130,14 @@ class ElementTable {
     };
     return std::ranges::equal(fields, page->specs, is_form);
   }
-  // That one more element takes beside its own bytes, if those lie apart.
+  // That one more element takes beside its own bytes, if those lie apart. What the allocator and the table
+  // keep for a block or a page is about as much as kBeside.
   size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) {
+    constexpr size_t kBeside = 128;
     const Page* page = find_page(key);
-    size_t bytes = page ? 0 : sizeof(Page);
+    size_t bytes = page ? 0 : sizeof(Page) + kBeside;
+    if (is_small ? !page || !page->block : true) bytes += kBeside;
+    if (!is_small) bytes += fields.size() * sizeof(Tensor);
     if (is_small && (!page || !page->block))
       bytes += kPage * bytes_of(fields) + fields.size() * sizeof(TensorSpec);
     if (!is_small && (!page || !page->others)) bytes += sizeof(*page->others);

@@ -51,7 +51,7 @@ TEST(ElementCache, BytesCutShortAreRefusedAndSoAreMore) {
 }
 
 TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
-  const auto cache = memory_cache(600);  // two, with the places of their neighbours
+  const auto cache = memory_cache(1200);  // two, with the places of their neighbours
   const std::vector<Tensor> fields{scalar(int64_t{1})};
   EXPECT_TRUE(cache->put({0, 1}, fields).ok());
   EXPECT_TRUE(cache->put({0, 1}, fields).ok()) << "it is there";
@@ -60,7 +60,7 @@ TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
   const Status full = cache->put({0, 16}, fields);
   EXPECT_EQ(full.code(), Code::exhausted);
   EXPECT_THAT(std::string(full.text()),
-              testing::HasSubstr("wants at least 792 bytes for 4 elements, it may have 600"));
+              testing::HasSubstr("wants at least 1560 bytes for 4 elements, it may have 1200"));
   EXPECT_TRUE(cache->has({1, 1}));
   EXPECT_FALSE(cache->has({0, 16}));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/graph/walk.h"
+
 namespace headrace {
 namespace {
 
@@ -33,9 +35,7 @@ NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
     const auto made = make_node(Map{narrowed(map->program, kept)}, node.inputs, node.made_at);
     return made.ok() ? *made : nullptr;
   }
-  std::vector<NodePtr> inputs = node.inputs;  // the data, and numbers beside it
-  inputs[0] = narrowed(*node.input(), kept);
-  return inputs[0] ? with_inputs(node, std::move(inputs)) : nullptr;
+  return with_data(node, narrowed(*node.input(), kept));
 }
 
 const Map* map_below(const Node& node) {

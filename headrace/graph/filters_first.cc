@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/graph/walk.h"
+
 namespace headrace {
 namespace {
 
@@ -18,16 +20,9 @@ class Cut {
     const size_t values = program.specs.size();
     early_.assign(values, false), given_.assign(values, -1);
     std::fill_n(early_.begin(), program.input_fields.size(), true);
-    std::vector<bool> needed(values, false);
-    for (const int v : wanted) needed[index(v)] = true;
     steps_.assign(program.steps.size(), false);
-    for (size_t s = program.steps.size(); s-- > 0;) {
-      const Call& step = program.steps[s];
-      for (int i = 0; i < step.outputs; ++i) steps_[s] = steps_[s] || needed[index(step.first_output + i)];
-      if (!steps_[s]) continue;
-      for (const int v : step.inputs) needed[index(v)] = true;
-      for (int i = 0; i < step.outputs; ++i) early_[index(step.first_output + i)] = true;
-    }
+    for (const int v : wanted) early_[index(v)] = true;
+    while (add_what_is_read() || add_what_reads_images()) continue;
     for (const int v : wanted) give(v);
     for (size_t s = 0; s < steps_.size(); ++s)
       if (!steps_[s]) std::ranges::for_each(program.steps[s].inputs, [&](int v) { give(v); });
@@ -87,6 +82,40 @@ class Cut {
   }
 
  private:
+  bool add(size_t step) {
+    const Call& call = program_.steps[step];
+    for (int i = 0; i < call.outputs; ++i) early_[index(call.first_output + i)] = true;
+    const bool is_new = !steps_[step];
+    steps_[step] = true;
+    return is_new;
+  }
+  // The steps behind the values that are wanted early.
+  bool add_what_is_read() {
+    bool changed = false;
+    for (size_t s = program_.steps.size(); s-- > 0;) {
+      const Call& call = program_.steps[s];
+      bool is_early = steps_[s];
+      for (int i = 0; i < call.outputs; ++i) is_early = is_early || early_[index(call.first_output + i)];
+      if (!is_early) continue;
+      changed = add(s) || changed;
+      for (const int v : call.inputs) early_[index(v)] = true;
+    }
+    return changed;
+  }
+  // What follows a decode stays beside it: how much is decoded, and whether it is resampled as it is stored,
+  // depends on all of its readers (parts.h, planar.h).
+  bool add_what_reads_images() {
+    std::vector<bool> is_image(program_.specs.size(), false);
+    bool changed = false;
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      const Call& call = program_.steps[s];
+      const bool reads = std::ranges::any_of(call.inputs, [&](int v) { return is_image[index(v)]; });
+      if (!reads && !(steps_[s] && call.op->makes_part())) continue;
+      for (int i = 0; i < call.outputs; ++i) is_image[index(call.first_output + i)] = true;
+      changed = add(s) || changed;
+    }
+    return changed;
+  }
   static size_t index(int value) { return static_cast<size_t>(value); }
   void give(int value) {
     if (!early_[index(value)] || given_[index(value)] >= 0 || is_engine_field(program_, value)) return;
@@ -101,27 +130,36 @@ class Cut {
   std::vector<int> fields_;  // those values
 };
 
-// `node`, whose verbs move indices down to a map, with `below` in the place of that map.
-NodePtr with_below(const Node& node, const NodePtr& below) {
-  if (node.as<Map>()) return below;
-  std::vector<NodePtr> inputs = node.inputs;  // the data, and numbers beside it
-  inputs[0] = with_below(*node.input(), below);
-  return inputs[0] ? with_inputs(node, std::move(inputs)) : nullptr;
-}
-
 NodePtr map_of(Program program, const NodePtr& input, const std::string& made_at) {
   const auto made = make_node(Map{std::move(program)}, {input}, made_at);
   return made.ok() ? *made : nullptr;
 }
 
+const Map* map_below(const Node& node) {
+  const Node* below = &node;
+  while (moves_indices(*below)) below = below->input().get();
+  return below->as<Map>();
+}
+
 // Null where the filter stays where it is.
 NodePtr cut_below(const Node& node) {
-  const Node* below = node.input().get();
-  while (moves_indices(*below)) below = below->input().get();
-  if (!below->as<Map>()) return nullptr;
-  Program program = below->as<Map>()->program;
-  NodePtr source = below->input();
-  for (; source->as<Map>(); source = source->input()) program = compose(source->as<Map>()->program, program);
+  const Map* const top = map_below(*node.input());
+  if (!top) return nullptr;
+  // All maps below as one, and under it the verbs between them that move indices: which sample stands where
+  // does not depend on what is done to it.
+  Program program;
+  std::vector<const Node*> verbs;
+  std::string made_at;
+  NodePtr source = node.input();
+  for (; source->as<Map>() || moves_indices(*source); source = source->input()) {
+    const auto* map = source->as<Map>();
+    if (!map) {
+      verbs.push_back(source.get());
+      continue;
+    }
+    program = map == top ? map->program : compose(map->program, program);
+    made_at = source->made_at;
+  }
   // Whether a sample counts is known to what stands in a level, not after it.
   if (std::ranges::find(program.input_fields, kValidField) != program.input_fields.end()) return nullptr;
   Program predicate = node.as<Filter>()->predicate;
@@ -132,11 +170,11 @@ NodePtr cut_below(const Node& node) {
   if (cut.is_all()) return nullptr;
   for (int& field : predicate.input_fields)
     if (field >= 0) field = cut.field_of(program.outputs[static_cast<size_t>(field)]);
-  const NodePtr first = cut.is_none() ? source : map_of(cut.first(), source, below->made_at);
-  const NodePtr data = first ? with_below(*node.input(), first) : nullptr;
+  NodePtr data = cut.is_none() ? source : map_of(cut.first(), source, made_at);
+  for (auto verb = verbs.rbegin(); verb != verbs.rend(); ++verb) data = with_data(**verb, data);
   if (!data) return nullptr;
   const auto filter = make_node(Filter{std::move(predicate)}, {data}, node.made_at);
-  return filter.ok() ? map_of(cut.second(), *filter, below->made_at) : nullptr;
+  return filter.ok() ? map_of(cut.second(), *filter, made_at) : nullptr;
 }
 
 }  // namespace

@@ -437,6 +437,9 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
                        " function in slot '" + *slot->text() +
                        "' is not bound; open the plan in Python with bind={\"" + *slot->text() + "\": f}");
       HEADRACE_ASSIGN(OpPtr made, bindings.function(*slot->text(), params));
+      if ((op == kCFunctionOp) != (made->name() == kCFunctionOp))
+        return invalid("plan: slot '" + *slot->text() + "' wants a function of " +
+                       (op == kCFunctionOp ? "C, got one of Python" : "Python, got one of C"));
       if (op == kCFunctionOp)
         HEADRACE_TRY(check_c_function(*made, params).before("plan: slot '" + *slot->text() + "' "));
       HEADRACE_TRY(builder.add_op(std::move(made), in).status());

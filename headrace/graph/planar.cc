@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/graph/walk.h"
 #include "headrace/ops/decode_resampled.h"
 #include "headrace/ops/geometry.h"
 
@@ -269,7 +270,7 @@ Run run_below(const Node& top) {
 // The run as one map above its verbs.
 NodePtr joined(const Run& run, Program program, NodePtr below) {
   for (auto node = run.nodes.rbegin(); node != run.nodes.rend() && below; ++node)
-    if (!(*node)->as<Map>()) below = with_inputs(**node, {below});
+    if (!(*node)->as<Map>()) below = with_data(**node, below);
   if (!below) return nullptr;
   const auto made = make_node(Map{std::move(program)}, {below}, run.nodes.front()->made_at);
   return made.ok() ? *made : nullptr;
@@ -281,7 +282,7 @@ NodePtr separate(const Run& run, NodePtr below, std::set<std::string>& notes) {
   for (auto node = run.nodes.rbegin(); node != run.nodes.rend() && below; ++node) {
     const auto* map = (*node)->as<Map>();
     if (!map) {
-      below = with_inputs(**node, {below});
+      below = with_data(**node, below);
       continue;
     }
     const auto made =

@@ -30,4 +30,12 @@ inline const Shard* find_shard(const Node& node) {
   return found ? found->as<Shard>() : nullptr;
 }
 
+// The same verb over other data, and what stands beside it: numbers, other datasets. Null where it cannot be.
+inline NodePtr with_data(const Node& node, const NodePtr& data) {
+  if (!data) return nullptr;
+  std::vector<NodePtr> inputs = node.inputs;
+  inputs[0] = data;
+  return with_inputs(node, std::move(inputs));
+}
+
 }  // namespace headrace

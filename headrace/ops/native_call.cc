@@ -22,8 +22,7 @@ constexpr bool kKnownConvention = true;
 constexpr bool kKnownConvention = false;
 #endif
 
-constexpr size_t kChunk =
-    256;  // elements whose arguments are laid out at a time; they stay in the first cache
+constexpr size_t kChunk = 256;  // elements laid out at a time: their arguments stay in the first cache
 
 bool is_float_argument(DType type) { return type == DType::f32 || type == DType::f64; }
 

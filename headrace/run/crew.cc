@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint64_t kLookAtCoresNs = 50'000'000;             // a look is a system call
 constexpr auto kPatience = std::chrono::microseconds(500);  // of a consumer, before any news will do
-constexpr size_t kKeepScratch = size_t{8} << 20;            // bytes a worker keeps between samples
 
 // Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
 // called. One of a kind is enough, for it looks again in its turn, and who is awake sees it without a call.
@@ -39,7 +38,7 @@ class ThreadsCrew final : public Crew {
  public:
   ThreadsCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
               Trace* trace)
-      : executor_(executor), trace_(trace) {
+      : executor_(executor), trace_(trace), keep_scratch_(executor.scratch_to_keep(io.size() + cpu.size())) {
     size_t track = 0;
     for (Worker* w : cpu) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::cpu, t); });
     for (Worker* w : io) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::io, t); });
@@ -116,7 +115,7 @@ class ThreadsCrew final : public Crew {
         work.result.status = internal_error(std::string("a worker stopped: ") + e.what());
       }
       worker.evaluator.scratch().clear();
-      worker.evaluator.scratch().trim(kKeepScratch);
+      worker.evaluator.scratch().trim(keep_scratch_);
       if (trace_) trace_->add(track, begin, now_ns(), work);
       lock.lock();
       executor_.finish_locked(work);
@@ -140,6 +139,7 @@ class ThreadsCrew final : public Crew {
 
   Executor& executor_;
   Trace* trace_;
+  const size_t keep_scratch_;
   std::condition_variable io_, cpu_, consumer_;
   Asleep asleep_;          // guarded by the executor's mutex
   bool stopping_ = false;  // guarded by it too

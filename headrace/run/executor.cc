@@ -178,6 +178,11 @@ bool Executor::has_news() const {
   return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
 }
 
+size_t Executor::scratch_to_keep(size_t workers) const {
+  constexpr size_t kMost = size_t{8} << 20, kShare = 16;  // of the budget, at most, for all of them
+  return std::min(kMost, pool_->ledger().budget / kShare / std::max<size_t>(1, workers));
+}
+
 bool Executor::has_many_news() const {
   Stage* giving = root_->giving();
   return !broken_.ok() || !giving || giving->has_some();

@@ -48,6 +48,8 @@ class Executor {
   // Whether a sleeper should look: a worker of this duty, or the consumer.
   bool has_work(Duty duty) const;
   bool has_news() const;
+  // Bytes that each of so many workers may keep between samples, in case it wants them again.
+  size_t scratch_to_keep(size_t workers) const;
   // Whether a patient consumer should: it looks again soon in any case, and whoever has no more work calls
   // it.
   bool has_many_news() const;

@@ -71,7 +71,8 @@ void LevelBody::allow_many_batches() {
         !is_plain_or_zip(*leaf.rows))
       return;
     const auto bytes = bytes_of(leaf);
-    if (!bytes || (rows && !all_in_slots(leaf))) return;
+    const bool is_zip = !leaf.rows->leaves[0].zipped.empty();  // whose rows come in one copy or one by one
+    if (!bytes || ((rows || is_zip) && !all_in_slots(leaf))) return;
     batches = std::min(batches, most / *bytes);
     if (rows) batches = std::min(batches, kMostRows / leaf.batch.size);
   }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <random>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -27,9 +29,10 @@ void append(const Tensor& value, std::string& out) {
 struct Number {
   uint64_t value = 0;
   size_t size = 0;
-  void append(std::span<const std::byte> bytes) {
-    std::memcpy(reinterpret_cast<std::byte*>(&value) + size, bytes.data(), bytes.size());
-    size += bytes.size();
+  void append(std::span<const std::byte> bytes) {  // REQUIRES: room for them
+    const size_t count = std::min(bytes.size(), sizeof value - size);
+    std::memcpy(reinterpret_cast<std::byte*>(&value) + size, bytes.data(), count);
+    size += count;
   }
 };
 
@@ -62,8 +65,8 @@ class NumberSet {
  private:
   // Where it is, or may be.
   size_t place_of(uint64_t number) const {
-    uint64_t hash = number ^ (number >> 32);
-    hash *= 0x9E3779B97F4A7C15u;
+    uint64_t hash = (number ^ seed_) * 0xBF58476D1CE4E5B9u;
+    hash = (hash ^ (hash >> 31)) * 0x9E3779B97F4A7C15u;
     size_t at = hash >> std::countl_zero(places_.size() - 1);
     while (places_[at] != 0 && places_[at] != number) at = (at + 1) & (places_.size() - 1);
     return at;
@@ -76,6 +79,8 @@ class NumberSet {
   }
 
   std::vector<uint64_t> places_;  // a power of two of them; 0: free
+  // Nobody makes numbers that all want one place; what comes out does not depend on it.
+  const uint64_t seed_ = uint64_t{std::random_device()()} << 32 | std::random_device()();
   size_t size_ = 0;
   bool has_zero_ = false;
 };

@@ -95,8 +95,8 @@ class CFunction:
 
     def is_like(self, other: CFunction) -> bool:
         """Whether both call the same code with the same user data, in the same way."""
-        same_call = (self._address, self._described) == (other._address, other._described)
-        return same_call and self._user is other._user
+        mine = (self._address, self._described, self.version)
+        return mine == (other._address, other._described, other.version) and self._user is other._user
 
     def known_by(self) -> tuple[Any, ...] | None:
         """Return what tells in another run whether it is the same; None when nothing does."""
@@ -230,11 +230,21 @@ def _known_to_ctypes(function: Any) -> _Known:
         raise TypeError(
             f"c_function: {name} is of the Python C API, which wants Python's lock; workers call without it"
         )
+    kept = (getattr(function, "_objects", None) or {}).values()
+    if any(type(one).__name__ == "CThunkObject" for one in kept):
+        raise TypeError(
+            f"c_function: {name} is a Python function behind a pointer, whose exceptions nobody would see; give map the function itself"
+        )
+    if getattr(function, "errcheck", None) is not None:
+        raise TypeError(f"c_function: {name} has an errcheck, which is Python and would not be called")
     address = ctypes.cast(function, ctypes.c_void_p).value or 0
     if function.argtypes is None:  # the result is c_int then because nobody said otherwise
         return _Known(name, address, None, None)
     arguments = [_ctypes_dtype(argument) for argument in function.argtypes]
-    return _Known(name, address, arguments, _ctypes_dtype(function.restype))
+    result = _ctypes_dtype(function.restype)
+    # c_int is also what a result is of which nobody said anything: beside fractions that is rather forgotten.
+    is_said = function.restype is not ctypes.c_int or not {"f32", "f64"} & set(arguments)
+    return _Known(name, address, arguments if is_said else None, result if is_said else None)
 
 
 def _ctypes_dtype(type_: Any) -> str | None:

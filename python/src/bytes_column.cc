@@ -20,7 +20,11 @@ struct BytesColumn {
   std::shared_ptr<const std::vector<Tensor>> rows;
 };
 
-const std::vector<Tensor>& rows_of(PyObject* self) { return *nb::inst_ptr<BytesColumn>(self)->rows; }
+// Of one that a batch made: Python can make one without, which is empty.
+const std::vector<Tensor>& rows_of(PyObject* self) {
+  static const std::vector<Tensor> empty;
+  return nb::inst_ready(self) ? *nb::inst_ptr<BytesColumn>(self)->rows : empty;
+}
 
 // That what was copied or is going to be seen is what the file had.
 void check_row(const Tensor& row) {

@@ -11,16 +11,20 @@ namespace {
 
 constexpr const char* kDoc =
     "A field of a ragged batch: a sequence with one array for each row, made when it is asked for.\n\n"
-    "The arrays share the batch's memory, which stays as long as the column or one of them does. `values` "
-    "and\n"
-    "`row_splits` are all rows at once. It prints and pickles as the list of its rows.";
+    "The arrays share the batch's memory, which stays as long as the column or one of them does.\n"
+    "`values` and `row_splits` are all rows at once. It prints and pickles as the list of its rows.";
 
 struct RaggedColumn {
   Tensor rows;
   bool is_mine = false;  // nobody else holds the rows
 };
 
-const RaggedColumn& column_of(PyObject* self) { return *nb::inst_ptr<RaggedColumn>(self); }
+// One that a batch made: Python can make one without, which is empty.
+const RaggedColumn& column_of(PyObject* self) {
+  static const RaggedColumn empty{
+      {nullptr, 0, DType::u8, {0}, std::make_shared<const std::vector<Tensor>>()}};
+  return nb::inst_ready(self) ? *nb::inst_ptr<RaggedColumn>(self) : empty;
+}
 const std::vector<Tensor>& rows_of(PyObject* self) { return *column_of(self).rows.rows; }
 
 // What a function gives, or its error as Python's.

@@ -43,7 +43,10 @@ KEPT: dict[str, Callable[[], hr.Dataset]] = {
         .filter(thirds)
     ),
     "behind take, skip and repeat": lambda: (
-        DATA.map(lambda s: pair(s) | {"third": ~s.third}).repeat(2).skip(0).take(60).filter(thirds)
+        DATA.map(lambda s: pair(s) | {"third": ~s.third}).repeat(2).skip(60).take(60).filter(thirds)
+    ),
+    "behind sort_by": lambda: (
+        DATA.map(lambda s: pair(s) | {"third": ~s.third}).sort_by([r["n"] for r in ROWS]).filter(thirds)
     ),
     "two filters": lambda: (
         DATA.map(lambda s: pair(s) | {"third": ~s.third}).filter(lambda s: s.n >= 0).filter(thirds)
@@ -104,6 +107,46 @@ def test_images_that_are_dropped_are_not_decoded(rewrites: bool) -> None:
     assert len(list(loader)) == 3
     calls = {one["name"]: one["calls"] for one in loader.report()["operators"]}
     assert calls["decode_image"] == 3
+
+
+def both(s: Any) -> dict[str, Any]:
+    image = ops.decode_image(s.image, match="fast")
+    pixels = ops.length(ops.reshape(image, shape=(-1,)))
+    return {"small": ops.resize(image, size=(9, 7)), "pixels": pixels, "n": s.n}
+
+
+def crops(s: Any) -> dict[str, Any]:
+    crop = ops.random_resized_crop(ops.decode_image(s.image), size=8)
+    return {"small": crop, "pixels": ops.length(ops.reshape(crop, shape=(-1,))), "n": s.n}
+
+
+@pytest.mark.parametrize("rewrites", REWRITES)
+@pytest.mark.parametrize("make", [both, crops])
+def test_pixels_are_those_without_the_filter(make: Callable[[Any], Any], rewrites: bool) -> None:
+    rows = np.add.outer(np.arange(40) * 5, np.arange(50) * 3)
+    waves = [np.stack([rows + 20 * i, rows // 2, 255 - rows], -1).astype("u1") for i in range(6)]
+    images = hr.from_list([{"image": jpeg(wave), "n": i} for i, wave in enumerate(waves)])
+    made = images.options(seed=1, rewrites=rewrites).map(make)
+    wanted = list(made)
+    for data in (
+        made.filter(lambda s: s.pixels > 0),  # the filter looks at what is decoded
+        made.filter(lambda s: s.n >= 0),  # and does not
+        made.sort_by(np.arange(6)).filter(lambda s: s.pixels > 0),
+        images.options(seed=1, rewrites=rewrites)
+        .map(lambda s: {"image": ops.decode_image(s.image), "n": s.n, "pixels": s.n})
+        .sort_by(np.arange(6))
+        .map(lambda s: {"image": ops.resize(s.image, size=(9, 7)), "n": s.n})
+        .filter(lambda s: s.n >= 0)
+        .map(lambda s: {"small": s.image})
+        if make is both
+        else made,
+    ):
+        for got, one in zip(data, wanted, strict=True):
+            np.testing.assert_array_equal(got["small"], one["small"])
+
+
+def jpeg(image: np.ndarray[Any, Any]) -> bytes:
+    return bytes(hr.from_arrays(image[None]).map(lambda x: ops.encode_image(x, format="jpeg"))[0])
 
 
 def ops_png(i: int) -> bytes:

@@ -1,4 +1,5 @@
 #include "headrace/graph/rewrites/rewrites.h"
+#include "headrace/graph/walk.h"
 
 namespace headrace {
 
@@ -8,10 +9,7 @@ NodePtr sink_order_verbs(const NodePtr& node) {
   if (!moves_indices(*node)) return node;
   const NodePtr& map = node->input();
   if (!map->as<Map>()) return node;
-  std::vector<NodePtr> inputs = node->inputs;  // the data, and numbers beside it
-  inputs[0] = map->input();
-  const NodePtr below = with_inputs(*node, std::move(inputs));
-  const NodePtr made = below ? with_inputs(*map, {below}) : nullptr;
+  const NodePtr made = with_data(*map, with_data(*node, map->input()));
   return made ? made : node;
 }
 
