@@ -39,7 +39,7 @@ help:  ## list the targets
 # ---- what people meet first
 
 .PHONY: demo
-demo: build  ## write a sample data set, inspect it, run one epoch and ten steps of training on it
+demo: package  ## write a sample data set, inspect it, run one epoch and ten steps of training on it
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
 	@$(PYTHON) tools/demo.py $(DEMO_DATA)
 
@@ -68,8 +68,15 @@ $(ORACLE_READY): tools/requirements-oracle.txt
 .PHONY: build
 build: $(EDITABLE_READY)  ## build everything and install the Python package into .venv
 	@cmake --build $(RELEASE) -j $(JOBS)
-	@cmake --install $(RELEASE) --component python \
-	  --prefix "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
+	@$(INSTALL_PACKAGE)
+
+.PHONY: package
+package: $(EDITABLE_READY)  ## the Python package in .venv and the command line, without the tests
+	@cmake --build $(RELEASE) -j $(JOBS) --target _core headrace_cli
+	@$(INSTALL_PACKAGE)
+
+INSTALL_PACKAGE = cmake --install $(RELEASE) --component python \
+  --prefix "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
 
 $(PACKAGES_READY): tools/install_system_packages.sh
 	@if [ "$(SYSTEM_PACKAGES)" = yes ]; then tools/install_system_packages.sh; fi

@@ -39,8 +39,8 @@ class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
     """
     A field of a ragged batch: a sequence with one array for each row, made when it is asked for.
 
-    The arrays share the batch's memory, which stays as long as the column or one of them does. `values` and
-    `row_splits` are all rows at once. It prints and pickles as the list of its rows.
+    The arrays share the batch's memory, which stays as long as the column or one of them does.
+    `values` and `row_splits` are all rows at once. It prints and pickles as the list of its rows.
     """
 
     def __len__(self) -> int: ...

@@ -45,7 +45,12 @@ def to_leaf(value: Any, name: str) -> Any:
         raise TypeError(
             f"wants arrays of all their values, got a masked array in field {name!r}; give .filled(…), or data and mask as two fields"
         )
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"wants an array in field {name!r}, got {type(value).__name__} of rows of several shapes; give values and row_splits as two fields, or pad the rows"
+        ) from None
     if array.dtype.kind in "SU" and array.ndim == 0:
         return array.item()
     is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8

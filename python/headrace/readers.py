@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal
 
 from ._trace import DTypeLike
@@ -147,11 +148,21 @@ def read_csv(
         header=header,
         names=names,
         dtypes=dtypes,
-        defaults=defaults,
+        defaults=_spelled(defaults),
         delimiter=delimiter,
         quote=quote,
         compression=compression,
     )
+
+
+def _spelled(defaults: Mapping[str, int | float | str] | None) -> Any:
+    """Write NaN and infinity as a file does: options are JSON, which has neither."""
+    if not isinstance(defaults, Mapping):
+        return defaults
+    return {
+        column: str(value) if isinstance(value, float) and not isfinite(value) else value
+        for column, value in defaults.items()
+    }
 
 
 def read_fixed(

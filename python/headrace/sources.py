@@ -139,6 +139,9 @@ def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
         raise TypeError(f"from_list: wants a list of elements, got {type(items).__name__}")
     if len(items) == 0:
         raise ValueError("from_list: wants at least one element, to know what an element is")
+    columns = _plain_columns(items)
+    if columns is not None:
+        return from_arrays(columns, slot=slot)
     names, _, structure = flatten(items[0], is_function_leaf)
     rows = []
     for number, item in enumerate(items):
@@ -148,10 +151,33 @@ def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
                 f"from_list: element {number} has the structure {nest}, and element 0 {structure}"
             )
         rows.append([to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)])
-    columns = [_stacked(list(column)) for column in zip(*rows, strict=True)]
-    if any(column is None for column in columns):
+    stacked = [_stacked(list(column)) for column in zip(*rows, strict=True)]
+    if any(column is None for column in stacked):
         return from_dataset(list(items), slot=slot)
-    return from_arrays(packer(structure)(columns), slot=slot)
+    return from_arrays(packer(structure)(stacked), slot=slot)
+
+
+def _plain_columns(items: Sequence[Any]) -> Any:
+    """Return Python's own values, or flat dicts of such, as columns: what most lists are, without a look at each nest. None: it is something else."""
+    first = items[0]
+    if type(first) is not dict:
+        return _plain_column(items)
+    keys = list(first)
+    if not keys or any(type(item) is not dict or list(item) != keys for item in items):
+        return None
+    columns = {key: _plain_column([item[key] for item in items]) for key in keys}
+    has_all = all(isinstance(key, str) and columns[key] is not None for key in keys)
+    return columns if has_all else None
+
+
+def _plain_column(values: Sequence[Any]) -> Any:
+    kind = type(values[0])
+    if kind not in {bool, int, float, str, bytes} or any(type(value) is not kind for value in values):
+        return None
+    if kind in {str, bytes}:
+        return list(values)
+    array = np.array(values)
+    return array if array.dtype == np.asarray(values[0]).dtype else None
 
 
 def _stacked(leaves: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -681,3 +682,45 @@ def test_what_a_generator_raises_ends_the_run_and_explain_says_so():
     assert "what the generator itself raises" not in data.map(lambda x: x + 1).explain()
     with pytest.raises(hr.HeadraceError, match="broken: ValueError: no more"):
         list(skipping)
+
+
+def test_nan_may_stand_for_an_empty_field(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("a,b\n1,0.5\n2,\n")
+    for value in (math.nan, math.inf, -math.inf, 2.5):
+        rows = list(hr.read_csv(str(table), defaults={"b": value}))
+        np.testing.assert_array_equal([row["b"] for row in rows], [0.5, value])
+
+
+def test_lists_of_pythons_own_values_are_what_they_are_one_by_one() -> None:
+    lists: list[list[Any]] = [
+        [1, 2],
+        [True, False],
+        [0.5, 2.0],
+        ["a", "bc"],
+        [b"a", b""],
+        [2**63, 2**63 + 1],
+        [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}],
+        [{"a": 1, "b": {"c": 1}}, {"a": 2, "b": {"c": 3}}],
+        [{"a": [1], "b": 0.5}, {"a": [2], "b": 1.5}],
+    ]
+    for items in lists:
+        slow = hr.from_list([Own(item) if isinstance(item, dict) else np.asarray(item) for item in items])
+        fast = hr.from_list(items)
+        assert str(fast.schema) == str(slow.schema)
+        assert [str(x) for x in fast] == [str(x) for x in slow]
+    for mixed in ([1, 2.5], [{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}]):
+        with pytest.raises((ValueError, hr.HeadraceError)):
+            list(hr.from_list(mixed))
+
+
+class Own(dict[str, Any]):
+    """A dict that is none of Python's own."""
+
+
+def test_rows_of_several_shapes_are_said_to_be_that() -> None:
+    data = hr.from_list([np.arange(n) for n in (1, 2, 3)]).batch(3, ragged=True)
+    with pytest.raises(
+        (ValueError, hr.HeadraceError), match="rows of several shapes; give values and row_splits"
+    ):
+        list(data.map(lambda b: b, python=True))

@@ -103,6 +103,24 @@ def test_a_loader_says_where_its_tensors_go():
     assert repr(hr.range(4).torch()).startswith("<TorchLoader to cpu at epoch 0 of\n<Dataset of length 4")
 
 
+def test_a_ragged_batch_has_its_values_and_splits():
+    rows = [np.arange(n, dtype=np.float32) for n in (1, 0, 3)]
+    (column,) = hr.from_list(rows).batch(3, ragged=True).torch()
+    assert isinstance(column, list)
+    assert [row.tolist() for row in column] == [row.tolist() for row in rows]
+    assert column.values.tolist() == [0.0, 0.0, 1.0, 2.0]
+    assert column.row_splits.tolist() == [0, 1, 1, 4]
+    nested = torch.nested.nested_tensor_from_jagged(column.values, column.row_splits)
+    assert [row.tolist() for row in nested.unbind()] == [row.tolist() for row in rows]
+    column.values += 1  # it is the receiver's alone
+    assert column[2].tolist() == [1.0, 2.0, 3.0]
+    assert rows[2].tolist() == [0.0, 1.0, 2.0]
+    (numbers,) = hr.range(3).batch(3, ragged=True).torch()
+    assert numbers.values.tolist() == [0, 1, 2]
+    (images,) = hr.from_list([np.ones((2, n)) for n in (3, 4)]).batch(2, ragged=True).torch()
+    assert [tuple(image.shape) for image in images] == [(2, 3), (2, 4)]
+
+
 def test_rows_of_a_ragged_batch_go_to_a_device_as_one():
     ragged = [np.arange(n, dtype=np.float32) for n in (1, 0, 3)]
     loader = hr.from_list(ragged).batch(3, ragged=True).torch()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,22 @@ if TYPE_CHECKING:
     from ..dataset import Dataset
 
 
+class RaggedTensors(list[Any]):
+    """A field of a ragged batch: a list with one tensor for each row, all of them parts of `values`.
+
+    Row i is values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each. The two are what
+    `torch.nested.nested_tensor_from_jagged(values, offsets)` takes.
+    """
+
+    def __init__(self, rows: Iterable[Any], values: Any, row_splits: Any):
+        super().__init__(rows)
+        self.values = values
+        self.row_splits = row_splits
+
+
 class TorchLoader(Loader[Any]):
-    """Gives elements nested as the dataset says, with tensors at the leaves; bytes and str stay as they are.
+    """Gives elements nested as the dataset says, with tensors at the leaves; bytes and str stay as they are. A ragged field is a list of
+    tensors with `values` and `row_splits` (`RaggedTensors`), or a plain list where rows differ along another axis than the first.
 
     On the CPU tensors share the batch's memory. For a CUDA device each element is copied through page-locked memory on a
     stream of its own while the element before it is in use.
@@ -57,18 +71,16 @@ class TorchLoader(Loader[Any]):
             tensor = tensor.pin_memory()
         return tensor if self._stream is None else tensor.to(self.device, non_blocking=True)
 
-    def _together(self, column: _core.RaggedColumn, bf16: bool) -> list[Any] | None:
-        """Return rows that were copied as one; nothing where they need no copy, or are no values of one shape."""
-        if self._stream is None and not self.pin_memory:
-            return None
+    def _together(self, column: _core.RaggedColumn, bf16: bool) -> RaggedTensors | None:
+        """Return rows that lie in one tensor; nothing where they are no values of one shape."""
         try:
             values, splits = column.values, column.row_splits
         except ValueError:
             return None
-        rows = self._tensor(values, bf16)
-        if column[0].ndim == 0:
-            return list(rows.unbind())
-        return list(rows.split(np.diff(splits).tolist()))
+        together = self._tensor(values, bf16)
+        is_flat = len(column) > 0 and column[0].ndim == 0
+        rows = together.unbind() if is_flat else together.split(np.diff(splits).tolist())
+        return RaggedTensors(rows, together, self._tensor(splits, False))
 
     def _make_iteration(self) -> Iteration[Any]:
         return Iteration(self) if self._stream is None else _AheadIteration(self, self._stream)
