@@ -6,7 +6,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
-constexpr uint64_t kTinyNs = 20'000;   // of work on a ticket, and
+constexpr uint64_t kTinyNs = 100'000;  // of work on a ticket, and
 constexpr size_t kTinyBytes = size_t{64} << 10,
                  kTinyShare = 32;  // of the budget, of which inputs take as much
 
