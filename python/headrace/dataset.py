@@ -163,9 +163,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         return self._then(_core.window(self._node, rows, further, apart, drop_last, ragged, users_line()))
 
     @names_checked
-    def rebatch(self, size: int, *, drop_last: bool = False) -> Dataset:
-        """Make batches of another size of the rows of batches: `unbatch` and `batch`."""
-        return self.unbatch().batch(size, drop_last=drop_last)
+    def rebatch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
+        """Make batches of another size of the rows of batches: `unbatch` and `batch`, with what `batch` takes."""
+        return self.unbatch().batch(size, drop_last=drop_last, ragged=ragged)
 
     @names_checked
     def with_ids(self, field: str = "id") -> Dataset:

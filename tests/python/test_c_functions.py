@@ -167,12 +167,20 @@ def test_an_address_wants_a_signature(library: ctypes.CDLL) -> None:
     )
 
 
-def test_a_callback_of_ctypes_and_a_pointer_of_cffi(library: ctypes.CDLL) -> None:
-    half = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x / 2)
-    data = numbers(3).map(half)
-    del half
+def test_a_prototype_of_ctypes_and_a_pointer_of_cffi(library: ctypes.CDLL) -> None:
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    twice = kind(ctypes.cast(library.twice, ctypes.c_void_p).value)
+    data = numbers(3).map(twice)
+    del twice
     gc.collect()
-    assert [float(x) for x in data.options(workers=2)] == [0, 0.5, 1]
+    assert [float(x) for x in data.options(workers=2)] == [0, 2, 4]
+    # Nobody would see it raise.
+    assert "is a Python function behind a pointer" in refusal(lambda: numbers(3).map(kind(lambda x: x / 2)))
+    library.twice.errcheck = lambda result, function, arguments: result
+    assert "has an errcheck" in refusal(lambda: numbers(3).map(library.twice))
+    silent = ctypes.CDLL("libm.so.6").hypot
+    silent.argtypes = [ctypes.c_double] * 2  # and no restype, which is int then
+    assert "nobody says what its types are" in refusal(lambda: hr.c_function(silent))
     cffi = pytest.importorskip("cffi", reason="cffi is not installed")
     ffi = cffi.FFI()
     ffi.cdef("double twice(double); float blend(unsigned char, float, short);")

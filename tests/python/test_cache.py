@@ -63,7 +63,7 @@ def test_the_report_says_how_much_is_kept(where):
     assert [(one["elements"], one["bytes"]) for one in loader.report()["caches"]] == [(0, 0)]
     list(loader)
     (one,) = loader.report()["caches"]
-    assert one["elements"] == 10 and 80_000 < one["bytes"] < 82_000
+    assert one["elements"] == 10 and 80_000 < one["bytes"] < 86_000  # with what stands beside them
 
 
 def test_what_is_kept_is_what_epoch_0_makes(counted, where):

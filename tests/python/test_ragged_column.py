@@ -157,3 +157,11 @@ def test_a_batch_of_ragged_batches_holds_one_column_each() -> None:
     data = hr.from_list([np.array(row, np.int64) for row in ROWS])
     (whole,) = data.batch(2, ragged=True).batch(2, ragged=True)
     assert [lists(column) for column in whole] == [ROWS[:2], ROWS[2:]]
+
+
+def test_ragged_batches_become_others() -> None:
+    rows = [np.arange(n % 4 + 1) for n in range(10)]
+    for size in (2, 5):
+        batches = list(hr.from_list(rows).batch(3, ragged=True).rebatch(size, ragged=True))
+        assert [len(batch) for batch in batches] == [size] * (10 // size)
+        assert [row.tolist() for batch in batches for row in batch] == [row.tolist() for row in rows]
