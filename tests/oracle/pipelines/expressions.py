@@ -177,19 +177,14 @@ def length(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expression:
     return Expression(f"np.int32({count})", f"tf.strings.length({x})", Leaf("int32"))
 
 
-def bits(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expression:
-    """A Python function sees bf16 as its bits, and what it returns is uint16."""
-    return Expression(x, f"tf.bitcast({x}, tf.uint16)", Leaf("uint16", leaf.shape))
-
-
 def in_numpy(leaf: Leaf) -> bool:
+    """NumPy has no bf16 of its own: a function gets that of ml_dtypes, and gives it back."""
     return leaf.dtype != "bfloat16"
 
 
 # What NumPy can and our operators cannot: for functions that run as Python.
 PYTHON_FORMS = (
-    Form(in_numpy, same),
-    Form(lambda leaf: not in_numpy(leaf), bits),
+    Form(lambda _: True, same),
     Form(lambda leaf: bool(leaf.shape) and not leaf.is_text and in_numpy(leaf), backwards),
     Form(lambda leaf: len(leaf.shape) == 1 and leaf.dtype in NUMBERS and in_numpy(leaf), positive),
     Form(lambda leaf: leaf.is_text and not leaf.shape, longer),
