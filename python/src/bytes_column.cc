@@ -1,5 +1,6 @@
 #include "bytes_column.h"
 
+#include "column.h"
 #include "errors.h"
 #include "headrace/io/file_map.h"
 #include "headrace/run/maps.h"
@@ -20,10 +21,10 @@ struct BytesColumn {
   std::shared_ptr<const std::vector<Tensor>> rows;
 };
 
-// Of one that a batch made: Python can make one without, which is empty.
 const std::vector<Tensor>& rows_of(PyObject* self) {
   static const std::vector<Tensor> empty;
-  return nb::inst_ready(self) ? *nb::inst_ptr<BytesColumn>(self)->rows : empty;
+  const auto* column = column_behind<BytesColumn>(self);
+  return column ? *column->rows : empty;
 }
 
 // That what was copied or is going to be seen is what the file had.
@@ -53,22 +54,6 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   return made.release().ptr();
 }
 
-// An index from either end, or a slice: a list.
-PyObject* subscript(PyObject* self, PyObject* key) {
-  if (!PyIndex_Check(key)) {
-    const nb::object all = nb::steal(PySequence_List(self));
-    return all.is_valid() ? PyObject_GetItem(all.ptr(), key) : nullptr;
-  }
-  const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-  if (index == -1 && PyErr_Occurred()) return nullptr;
-  return item(self, index < 0 ? index + length(self) : index);
-}
-
-PyObject* represent(PyObject* self) {
-  const nb::object all = nb::steal(PySequence_List(self));
-  return all.is_valid() ? PyObject_Repr(all.ptr()) : nullptr;
-}
-
 PyObject* compare(PyObject* self, PyObject* other, int operation) {
   const bool is_column = is_bytes_column(other);
   if (!is_column && !PyList_Check(other)) return Py_NewRef(Py_NotImplemented);
@@ -78,12 +63,11 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   return PyObject_RichCompare(mine.ptr(), theirs.ptr(), operation);
 }
 
-// Slots and not methods: a loop over a batch asks once for each row.
 PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
                        {Py_sq_item, reinterpret_cast<void*>(item)},
                        {Py_mp_length, reinterpret_cast<void*>(length)},
-                       {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-                       {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                       {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
+                       {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
                        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
                        {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
                        {0, nullptr}};
@@ -110,14 +94,9 @@ void bind_bytes_column(nb::module_& m) {
                           nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kDoc)
       .def("views", views, nb::sig("def views(self) -> list[memoryview]"),
            "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory.")
-      .def(
-          "__reduce__",
-          [](nb::handle self) {
-            const nb::object list = nb::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
-            return nb::make_tuple(list, nb::make_tuple(list(self)));
-          },
-          nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
-  nb::module_::import_("collections.abc").attr("Sequence").attr("register")(m.attr("BytesColumn"));
+      .def("__reduce__", column_reduce,
+           nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
+  register_as_sequence(m.attr("BytesColumn"));
 }
 
 }  // namespace headrace::python

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "column.h"
 #include "headrace/core/buffer.h"
 #include "tensors.h"
 
@@ -19,11 +20,11 @@ struct RaggedColumn {
   bool is_mine = false;  // nobody else holds the rows
 };
 
-// One that a batch made: Python can make one without, which is empty.
 const RaggedColumn& column_of(PyObject* self) {
   static const RaggedColumn empty{
       {nullptr, 0, DType::u8, {0}, std::make_shared<const std::vector<Tensor>>()}};
-  return nb::inst_ready(self) ? *nb::inst_ptr<RaggedColumn>(self) : empty;
+  const auto* column = column_behind<RaggedColumn>(self);
+  return column ? *column : empty;
 }
 const std::vector<Tensor>& rows_of(PyObject* self) { return *column_of(self).rows.rows; }
 
@@ -52,27 +53,12 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   return guarded([&] { return row_to_python(row, column.rows.rows, column.is_mine); });
 }
 
-// An index from either end, or a slice: a list.
-PyObject* subscript(PyObject* self, PyObject* key) {
-  if (!PyIndex_Check(key)) {
-    const nb::object all = nb::steal(PySequence_List(self));
-    return all.is_valid() ? PyObject_GetItem(all.ptr(), key) : nullptr;
-  }
-  const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-  if (index == -1 && PyErr_Occurred()) return nullptr;
-  return item(self, index < 0 ? index + length(self) : index);
-}
-
-PyObject* represent(PyObject* self) {
-  const nb::object all = nb::steal(PySequence_List(self));
-  return all.is_valid() ? PyObject_Repr(all.ptr()) : nullptr;
-}
-
-// Slots and not methods: a loop over a batch asks once for each row.
-PyType_Slot slots[] = {
-    {Py_sq_length, reinterpret_cast<void*>(length)},  {Py_sq_item, reinterpret_cast<void*>(item)},
-    {Py_mp_length, reinterpret_cast<void*>(length)},  {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-    {Py_tp_repr, reinterpret_cast<void*>(represent)}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
+                       {Py_sq_item, reinterpret_cast<void*>(item)},
+                       {Py_mp_length, reinterpret_cast<void*>(length)},
+                       {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
+                       {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
+                       {0, nullptr}};
 
 // Rows of one shape behind axis 0; of no dimension: values.
 Shape shape_of_a_value(const std::vector<Tensor>& rows) {
@@ -150,15 +136,10 @@ void bind_ragged_column(nb::module_& m) {
                    nb::sig("def row_splits(self) -> numpy.typing.NDArray[typing.Any]"),
                    "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).\n\n"
                    "Raises:\n    ValueError: rows differ along another axis than the first.")
-      .def(
-          "__reduce__",
-          [](nb::handle self) {
-            const nb::object list = nb::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
-            return nb::make_tuple(list, nb::make_tuple(list(self)));
-          },
-          nb::sig("def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[typing.Any]]], "
-                  "tuple[list[numpy.typing.NDArray[typing.Any]]]]"));
-  nb::module_::import_("collections.abc").attr("Sequence").attr("register")(m.attr("RaggedColumn"));
+      .def("__reduce__", column_reduce,
+           nb::sig("def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[typing.Any]]], "
+                   "tuple[list[numpy.typing.NDArray[typing.Any]]]]"));
+  register_as_sequence(m.attr("RaggedColumn"));
 }
 
 }  // namespace headrace::python
