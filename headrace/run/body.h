@@ -133,14 +133,16 @@ class LevelBody final : public Body {
     const Part* part = nullptr;  // in which the inputs of a zip were fetched, or null
     size_t in_part = 0;
   };
-  // Where the rows of a ticket stand: row n at position first + n * step.
+  // Where the rows of a ticket or batch stand: row n at position first + n * step.
   struct Stretch {
     const Level* level;
     uint64_t first, step, epoch;
     uint32_t occurrence;
+    bool valid;
   };
   Stretch stretch_of(const Ticket& ticket) const;
-  void locate(const Ticket& ticket, const Stretch& rows, Part& part) const;
+  Stretch rows_of(const LeafPlan& leaf, const Position& at) const;
+  void locate(const Stretch& rows, Part& part) const;
   bool gather_in_blocks(const Ticket& ticket, const Stretch& rows, const Part& part) const;
   static Row row_of(const Level& level, const Part& part, size_t i, uint64_t position, uint64_t epoch);
   const Level::Start& start_of(const Level& level) const;
@@ -158,6 +160,9 @@ class LevelBody final : public Body {
   bool gather_incoming(const Level& level, const Schema& schema, const Part& part,
                        std::span<const MutView> slots) const;
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
+  // Columns of so many rows, to be written, and the places in them.
+  static Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
+                                                  std::vector<Tensor>& columns);
   bool run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   void allow_many_batches();

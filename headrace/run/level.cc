@@ -19,6 +19,8 @@ uint64_t LeafPlan::rows_from(uint64_t first, uint64_t total) const {
   return std::min(batch.size, (total - first - 1) / stride + 1);
 }
 
+bool Level::is_plain() const { return std::ranges::all_of(leaves, &LeafPlan::is_plain); }
+
 uint64_t Level::size(uint64_t epoch, const Start& start) const {
   const uint64_t base = start.base_in(epoch);
   if (shard) return shard_size(*shard, total, base);

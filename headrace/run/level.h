@@ -47,7 +47,10 @@ struct LeafPlan {
   std::vector<Cached> caches;  // innermost first
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
-  bool resident() const;  // nothing is read for its elements
+  bool resident() const;   // nothing is read for its elements
+  bool is_plain() const {  // they are rows of a source in memory
+    return source && resident() && programs.empty() && caches.empty();
+  }
   // Rows of the batch or window whose first one is `first`.
   uint64_t rows_from(uint64_t first, uint64_t total) const;
 };
@@ -67,6 +70,7 @@ struct Level {
     uint64_t base_in(uint64_t e) const { return e == epoch ? base : 0; }
     uint64_t shift_in(uint64_t e) const { return e == epoch ? shift : 0; }
   };
+  bool is_plain() const;
   // Elements of an epoch on this rank.
   uint64_t size(uint64_t epoch, const Start& start) const;
   // Positions first, first + step … of this rank in `epoch`.

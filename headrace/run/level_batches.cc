@@ -12,20 +12,12 @@ namespace {
 constexpr uint64_t kBytes = 64 << 10, kMostBatches = 32, kMostRows = 512;  // of a ticket
 constexpr size_t kShareOfBudget = 64;
 
-// Its elements are rows of sources in memory.
-bool is_plain(const Level& level) {
-  return std::ranges::all_of(level.leaves, [](const LeafPlan& leaf) {
-    return leaf.resident() && leaf.source && leaf.programs.empty() && leaf.caches.empty() &&
-           leaf.replaces.empty();
-  });
-}
-
 bool is_plain_or_zip(const Level& level) {
-  if (is_plain(level)) return true;
+  if (level.is_plain()) return true;
   const LeafPlan& leaf = level.leaves[0];
   return level.leaves.size() == 1 && !leaf.zipped.empty() && leaf.programs.empty() && leaf.caches.empty() &&
          leaf.replaces.empty() &&
-         std::ranges::all_of(leaf.zipped, [](const auto& input) { return is_plain(*input); });
+         std::ranges::all_of(leaf.zipped, [](const auto& input) { return input->is_plain(); });
 }
 
 // In memory that they share with others, `by` rows further on.
@@ -90,13 +82,9 @@ struct LevelBody::Making {
 };
 
 void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const {
-  const Level& rows = *leaf.rows;
-  const uint64_t first = first_row(*level_, leaf, at);
-  part.count = leaf.rows_from(first, rows.size(at.epoch, rows_));
-  part.at.resize(part.count);
-  rows.locate(first, at.epoch, at.occurrence, rows_, part.at, leaf.stride);
-  for (size_t i = 0; !at.valid && i < part.count; ++i) part.at[i].valid = false;
-  locate_zipped(rows, part);
+  const Stretch rows = rows_of(leaf, at);
+  part.count = leaf.rows_from(rows.first, rows.level->size(at.epoch, rows_));
+  locate(rows, part);
 }
 
 // Field by field, where all are of one source.
@@ -197,7 +185,6 @@ Result<bool> LevelBody::make_batches(Ticket& ticket, std::span<const Position> a
 // The rows of all the batches, which an unbatch takes apart again.
 Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const {
   const Together& together = *rows_together();
-  const Schema& schema = together.incoming();
   std::vector<Part> parts;
   auto names = std::make_shared<std::vector<SampleName>>();
   std::vector<uint64_t> ends;
@@ -210,13 +197,8 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
     ends.push_back(names->size());
   }
   Rows rows;
-  std::vector<MutView> slots;
-  for (const TensorSpec& row : schema.specs) {
-    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(names->size()))};
-    HEADRACE_ASSIGN(Tensor made, evaluator.allocate(column, Use::ragged));
-    slots.push_back({column.dtype, column.shape, const_cast<Buffer*>(made.buffer.get())->mutable_data()});
-    rows.columns.push_back(std::move(made));
-  }
+  HEADRACE_ASSIGN(const std::vector<MutView> slots,
+                  add_columns(together.incoming(), names->size(), evaluator, rows.columns));
   for (size_t n = 0; n < at.size(); ++n)
     if (!gather(*level_->leaves[at[n].leaf].rows, parts[n], slots)) return false;
   rows.names = std::move(names);

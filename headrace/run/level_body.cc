@@ -100,7 +100,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     if (rows.level->reads) {  // else whoever runs it locates it, without the executor's mutex
-      locate(ticket, rows, part);
+      locate(rows, part);
       if (std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
     }
     ticket.parts.push_back(std::move(part));
@@ -110,17 +110,19 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
 
 LevelBody::Stretch LevelBody::stretch_of(const Ticket& ticket) const {
   const Item& item = ticket.item;
-  if (!ticket.batch) return {level_.get(), item.first, item.step, item.epoch, item.occurrence};
-  const LeafPlan& leaf = *ticket.batch;
-  const Position& at = ticket.batch_at;
-  return {leaf.rows.get(), first_row(*level_, leaf, at), leaf.stride, at.epoch, at.occurrence};
+  if (ticket.batch) return rows_of(*ticket.batch, ticket.batch_at);
+  return {level_.get(), item.first, item.step, item.epoch, item.occurrence, true};
 }
 
-void LevelBody::locate(const Ticket& ticket, const Stretch& rows, Part& part) const {
+LevelBody::Stretch LevelBody::rows_of(const LeafPlan& leaf, const Position& at) const {
+  return {leaf.rows.get(), first_row(*level_, leaf, at), leaf.stride, at.epoch, at.occurrence, at.valid};
+}
+
+void LevelBody::locate(const Stretch& rows, Part& part) const {
   part.at.resize(part.count);
   rows.level->locate(rows.first + part.first * rows.step, rows.epoch, rows.occurrence, start_of(*rows.level),
                      part.at, rows.step);
-  for (size_t i = 0; !ticket.batch_at.valid && i < part.count; ++i) part.at[i].valid = false;
+  for (size_t i = 0; !rows.valid && i < part.count; ++i) part.at[i].valid = false;
   locate_zipped(*rows.level, part);
 }
 
@@ -168,7 +170,7 @@ bool LevelBody::gather_in_blocks(const Ticket& ticket, const Stretch& rows, cons
   Part block;
   for (size_t done = 0; done < part.count; done += block.count) {
     block.first = part.first + done, block.count = std::min(kBlock, part.count - done);
-    locate(ticket, rows, block);
+    locate(rows, block);
     if (!gathered(block)) return false;
   }
   return true;
@@ -224,16 +226,11 @@ void LevelBody::allow_together() {
   Body::allow_together();
   allow_many_batches();
   const std::vector<LeafPlan>& leaves = level_->leaves;
-  const auto is_plain = [](const Level& level) {
-    return std::ranges::all_of(level.leaves, [&](const LeafPlan& leaf) {
-      return leaf.resident() && leaf.source && leaf.programs.empty() && leaf.caches.empty();
-    });
-  };
-  if (leaves.size() != 1 && !is_plain(*level_)) return;
+  if (leaves.size() != 1 && !level_->is_plain()) return;
   const LeafPlan& leaf = leaves[0];
   if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
   for (const auto& input : leaf.zipped)
-    if (!is_plain(*input)) return;
+    if (!input->is_plain()) return;
   together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together);
   constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
   if (together_)
@@ -241,19 +238,24 @@ void LevelBody::allow_together() {
         std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
 }
 
+Result<std::vector<MutView>> LevelBody::add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
+                                                    std::vector<Tensor>& columns) {
+  std::vector<MutView> slots;
+  for (const TensorSpec& row : rows.specs) {
+    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(count))};
+    HEADRACE_ASSIGN(Tensor made, evaluator.allocate(column, Use::ragged));
+    slots.push_back({column.dtype, column.shape, const_cast<Buffer*>(made.buffer.get())->mutable_data()});
+    columns.push_back(std::move(made));
+  }
+  return slots;
+}
+
 bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const {
   evaluator.begin();
   const Schema& schema = together_->incoming();
   Rows rows;
-  std::vector<MutView> slots;
-  for (const TensorSpec& spec : schema.specs) {
-    const Shape shape = spec.shape.with_front(static_cast<int64_t>(part.count));
-    auto column = evaluator.allocate({spec.dtype, shape}, Use::ragged);
-    if (!column.ok()) return false;
-    slots.push_back({spec.dtype, shape, const_cast<Buffer*>(column->buffer.get())->mutable_data()});
-    rows.columns.push_back(*std::move(column));
-  }
-  if (!gather_incoming(*level_, schema, part, slots)) return false;
+  const auto slots = add_columns(schema, part.count, evaluator, rows.columns);
+  if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return false;
   auto names = std::make_shared<std::vector<SampleName>>();
   names->reserve(part.count);
   std::vector<uint64_t> ends(part.count);
@@ -273,7 +275,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (many_batches_) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
-  if (part.at.empty()) locate(ticket, rows, part);
+  if (part.at.empty()) locate(rows, part);
   if (!ticket.batch && together_) {
     if (run_together(ticket, part, evaluator)) return {};
     ticket.row_outputs.resize(ticket.num_rows);
