@@ -136,11 +136,12 @@ class ElementTable {
     constexpr size_t kBeside = 128;
     const Page* page = find_page(key);
     size_t bytes = page ? 0 : sizeof(Page) + kBeside;
-    if (is_small ? !page || !page->block : true) bytes += kBeside;
-    if (!is_small) bytes += fields.size() * sizeof(Tensor);
-    if (is_small && (!page || !page->block))
-      bytes += kPage * bytes_of(fields) + fields.size() * sizeof(TensorSpec);
-    if (!is_small && (!page || !page->others)) bytes += sizeof(*page->others);
+    if (!is_small) {
+      bytes += kBeside + fields.size() * sizeof(Tensor);
+      if (!page || !page->others) bytes += sizeof(*page->others);
+    } else if (!page || !page->block) {
+      bytes += kBeside + kPage * bytes_of(fields) + fields.size() * sizeof(TensorSpec);
+    }
     return bytes;
   }
 
@@ -171,27 +172,29 @@ class ElementTable {
     last_ = it->second.get(), last_key_ = page;
     return last_;
   }
-  // An element as row `row` of `rows`.
   static bool copy(const std::vector<Tensor>& fields, size_t row, size_t rows, std::span<const MutView> out) {
-    if (fields.size() != out.size()) return false;
+    return fields.size() == out.size() &&
+           copy([&](size_t f) { return fields[f].view(); }, {row, 1}, rows, out);
+  }
+  // Small ones from `first` on.
+  static bool copy(const Page& page, size_t first, Run to, size_t rows, std::span<const MutView> out) {
+    const std::byte* column = page.block->data();
+    const auto next_field = [&](size_t f) {
+      const TensorSpec& spec = page.specs[f];
+      const View view{spec.dtype, spec.shape, column + first * spec.size_bytes()};
+      column += kPage * spec.size_bytes();
+      return view;
+    };
+    return page.specs.size() == out.size() && copy(next_field, to, rows, out);
+  }
+  // Elements one after the other as the rows `to` of `rows`; `first_of` shows fields of the first of them.
+  template <class FirstOf>
+  static bool copy(FirstOf first_of, Run to, size_t rows, std::span<const MutView> out) {
     for (size_t f = 0; f < out.size(); ++f) {
-      const View from = fields[f].view();
+      const View from = first_of(f);
       if (!(from.shape == out[f].shape.without_front()) || from.dtype != out[f].dtype) return false;
       const size_t bytes = out[f].size_bytes() / rows;
-      std::memcpy(out[f].data + row * bytes, from.data, bytes);
-    }
-    return true;
-  }
-  // Small ones from `first` on as the rows `to` of `rows`.
-  static bool copy(const Page& page, size_t first, Run to, size_t rows, std::span<const MutView> out) {
-    if (page.specs.size() != out.size()) return false;
-    const std::byte* column = page.block->data();
-    for (size_t f = 0; f < out.size(); ++f) {
-      const TensorSpec& spec = page.specs[f];
-      if (!(spec.shape == out[f].shape.without_front()) || spec.dtype != out[f].dtype) return false;
-      const size_t bytes = out[f].size_bytes() / rows;
-      std::memcpy(out[f].data + to.first * bytes, column + first * bytes, to.count * bytes);
-      column += kPage * bytes;
+      std::memcpy(out[f].data + to.first * bytes, from.data, to.count * bytes);
     }
     return true;
   }

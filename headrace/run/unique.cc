@@ -114,13 +114,21 @@ class UniqueStream final : public OneChild {
   void restore(CursorReader& cursor) override { pulled_ = replay_ = cursor.next(); }
 
  private:
-  // The keys of samples that lie side by side.
+  // The keys of samples that lie side by side, or of one.
   struct Column {
     Shape shape;  // of one
     size_t stride;
     const std::byte* data;
     std::span<const std::byte> of(size_t i) const { return {data + i * stride, stride}; }
   };
+  static std::vector<Column> columns_of(std::span<const Tensor> keys) {
+    std::vector<Column> out;
+    for (const Tensor& key : keys) {
+      const View view = key.view();
+      out.push_back({view.shape, view.size_bytes(), view.data});
+    }
+    return out;
+  }
   std::vector<Column> columns_of(const Rows& rows) const {
     std::vector<Column> out;
     for (const Tensor& column : std::span(rows.columns).last(values_)) {
@@ -166,11 +174,7 @@ class UniqueStream final : public OneChild {
     const std::vector<Tensor> keys(sample.fields.end() - static_cast<std::ptrdiff_t>(values_),
                                    sample.fields.end());
     sample.fields.resize(sample.fields.size() - values_);
-    if (has_few_bytes_) {
-      Number number;
-      for (const Tensor& key : keys) number.append(key.view().bytes());
-      return seen_numbers_.insert(number.value);
-    }
+    if (has_few_bytes_) return is_new(columns_of(keys), 0);
     std::string text;
     for (const Tensor& key : keys) append(key, text);
     return seen_.insert(std::move(text)).second;

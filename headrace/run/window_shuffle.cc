@@ -35,7 +35,7 @@ class WindowShuffleStream final : public OneChild {
 
   void start(uint64_t epoch, uint32_t occurrence) override {
     k1_ = Key::k1(seed_, 0, 0, epoch);
-    slots_.clear(), left_ = 0;
+    slots_.clear(), pending_.reset(), left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
     child_->start(epoch, occurrence);
   }
@@ -58,7 +58,7 @@ class WindowShuffleStream final : public OneChild {
     emitted_ = cursor.next(), pulled_ = cursor.next(), ended_ = cursor.next() != 0,
     replay_next_ = cursor.next();
     child_->restore(cursor);
-    left_ = 0;
+    pending_.reset(), left_ = 0;
     if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ ||
         emitted_ > (uint64_t{1} << 40)) {
       cursor.refuse();

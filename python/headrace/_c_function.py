@@ -171,7 +171,7 @@ def c_function(
         function,
         name=own_name,
         address=known.address,
-        calls="elements" if signature is not None or inputs is None else "arrays",
+        calls="elements" if inputs is None else "arrays",
         inputs=layouts,
         outputs=outputs,
         random=random,
