@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/run/hold.h"
@@ -51,25 +52,31 @@ void Body::allow_together() {
     if (is_text(spec.dtype) || spec.shape.rank() == 0) return;
     spec.shape = spec.shape.without_front();
   }
-  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together);
+  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together, keep_failures);
 }
 
-bool Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const {
-  if (!together_ || batch.failure) return false;
+std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator,
+                                             const Where& where) const {
+  if (!together_ || batch.failure) return std::nullopt;
   const Schema& row = together_->incoming();
   const int64_t count = batch.fields[0].shape[0];
   for (size_t f = 0; f < batch.fields.size(); ++f) {
     const Tensor& field = batch.fields[f];
-    if (field.is_ragged() || !(field.shape == row.specs[f].shape.with_front(count))) return false;
+    if (field.is_ragged() || !(field.shape == row.specs[f].shape.with_front(count))) return std::nullopt;
   }
   Rows rows{batch.fields, nullptr};
   auto names = std::make_shared<std::vector<SampleName>>();
   name_rows({batch.id, batch.shown_id}, count, *names);
   rows.names = std::move(names);
-  std::vector<uint64_t> ends;
-  if (!together_->run(rows, ends, evaluator).ok()) return false;
+  std::vector<uint64_t> ends(static_cast<size_t>(count));
+  std::iota(ends.begin(), ends.end(), 1);
+  Together::Failure failure;
+  if (!together_->run(rows, ends, evaluator, failure)) return std::nullopt;
+  if (failure.status.code() == Code::exhausted) return std::move(failure.status);
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
-  return true;
+  if (failure.status.ok()) return Status();
+  return std::move(failure.status)
+      .after(": " + where() + ", row " + std::to_string(failure.sample) + failure.at);
 }
 
 Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
@@ -172,9 +179,9 @@ Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
 RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const Sample& sample = ticket.item.samples[0];
-  if (unbatch_together(sample, ticket, evaluator)) return {};
-  const std::shared_ptr<const void> held = hold_for({}, chain);
   const auto where = [&] { return "sample " + std::to_string(sample.id.index); };
+  if (auto done = unbatch_together(sample, ticket, evaluator, where)) return {*std::move(done), 0};
+  const std::shared_ptr<const void> held = hold_for({}, chain);
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
 
@@ -198,8 +205,9 @@ RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   auto batch = ticket.item.ranges.empty() ? of_samples(ticket.item, evaluator)
                                           : of_ranges(ticket.item.ranges, evaluator);
   if (!batch.ok()) return {batch.status(), 0};
-  if (unbatch_together(*batch, ticket, evaluator)) return {};
-  return {follow(*std::move(batch), 0, evaluator, [] { return "a batch"; }, ticket.row_outputs[0]), 0};
+  const auto where = [] { return "a batch"; };
+  if (auto done = unbatch_together(*batch, ticket, evaluator, where)) return {*std::move(done), 0};
+  return {follow(*std::move(batch), 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
 
 bool GroupBody::finish_at_once(Ticket& ticket) const {

@@ -3,10 +3,11 @@
 //
 // LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of
 // the stage before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch)
-// for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
-// different parts.
+// for what it made. Immutable once a run has begun, but for how many rows an item has; `fetch` and `run` are
+// called from many threads, for different parts.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Body {
 
   // Once the chain is whole and before the first ticket: small samples may go through it together.
   virtual void allow_together();
+  // So many rows are about what a worker should take at once. Called under the executor's mutex.
+  virtual void settle(size_t rows) { (void)rows; }
 
   std::vector<Link> chain;
   bool keep_failures =
@@ -79,8 +82,9 @@ class Body {
                      const Where& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
                      const Where& where, std::vector<Sample>& out) const;
-  // A batch whose rows go through the chain together: the ticket's outputs. False: it did not work.
-  bool unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator) const;
+  // A batch whose rows go through the chain together: the ticket's outputs. Nothing: one by one.
+  std::optional<Status> unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator,
+                                         const Where& where) const;
   // The outputs of the rows, up to one that failed, become the ticket's.
   static void join_outputs(Ticket& ticket);
   // What the rows of an unbatch that stands first go through together; null: they do not.
@@ -95,6 +99,7 @@ class LevelBody final : public Body {
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
   Status prepare(Counters& counters);  // open resident sources; before the first ticket
   void allow_together() override;
+  void settle(size_t rows) override;
   // Elements of an item, where it is not a batch.
   void set_block(uint64_t block) { block_ = block; }
   const uint64_t& block() const { return block_; }
@@ -160,10 +165,8 @@ class LevelBody final : public Body {
   bool gather_incoming(const Level& level, const Schema& schema, const Part& part,
                        std::span<const MutView> slots) const;
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
-  // Columns of so many rows, to be written, and the places in them.
-  static Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
-                                                  std::vector<Tensor>& columns);
-  bool run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
+  // Nothing: one by one.
+  std::optional<RowStatus> run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   void allow_many_batches();
   RowStatus run_batches(Ticket& ticket, Evaluator& evaluator) const;
@@ -224,7 +227,7 @@ class LevelBody final : public Body {
   std::shared_ptr<Fetcher> fetcher_;
   std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
   std::unique_ptr<const Together> together_;  // for elements
-  uint64_t block_ = 1;
+  uint64_t block_ = 1, most_block_ = 1;  // elements of an item
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false;  // in a ticket
 };

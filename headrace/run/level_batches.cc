@@ -56,7 +56,7 @@ std::optional<uint64_t> bytes_of(const LeafPlan& leaf) {
 
 void LevelBody::allow_many_batches() {
   const Together* rows = rows_together();
-  if (!makes_batches_ || (!chain.empty() && !rows)) return;
+  if (!makes_batches_ || (!chain.empty() && !rows) || (rows && rows->calls_functions())) return;
   uint64_t most = std::min<uint64_t>(kBytes, fetcher_->budget() / kShareOfBudget), batches = kMostBatches;
   for (const LeafPlan& leaf : level_->leaves) {
     if (!leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || !leaf.replaces.empty() ||
@@ -202,7 +202,8 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
   for (size_t n = 0; n < at.size(); ++n)
     if (!gather(*level_->leaves[at[n].leaf].rows, parts[n], slots)) return false;
   rows.names = std::move(names);
-  HEADRACE_TRY(together.run(rows, ends, evaluator));
+  Together::Failure failure;
+  if (!together.run(rows, ends, evaluator, failure)) return false;
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
   ticket.ends = std::move(ends);
   return true;

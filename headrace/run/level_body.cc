@@ -231,31 +231,27 @@ void LevelBody::allow_together() {
   if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
   for (const auto& input : leaf.zipped)
     if (!input->is_plain()) return;
-  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together);
+  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
   constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
   if (together_)
     block_ =
         std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
+  most_block_ = block_;
+  settle(1);
 }
 
-Result<std::vector<MutView>> LevelBody::add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
-                                                    std::vector<Tensor>& columns) {
-  std::vector<MutView> slots;
-  for (const TensorSpec& row : rows.specs) {
-    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(count))};
-    HEADRACE_ASSIGN(Tensor made, evaluator.allocate(column, Use::ragged));
-    slots.push_back({column.dtype, column.shape, const_cast<Buffer*>(made.buffer.get())->mutable_data()});
-    columns.push_back(std::move(made));
-  }
-  return slots;
+// Elements that go through together are one part; functions may take as long as they like for each.
+void LevelBody::settle(size_t rows) {
+  if (together_ && together_->calls_functions()) block_ = std::clamp<uint64_t>(rows, 1, most_block_);
 }
 
-bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const {
+std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,
+                                                 Evaluator& evaluator) const {
   evaluator.begin();
   const Schema& schema = together_->incoming();
   Rows rows;
   const auto slots = add_columns(schema, part.count, evaluator, rows.columns);
-  if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return false;
+  if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return std::nullopt;
   auto names = std::make_shared<std::vector<SampleName>>();
   names->reserve(part.count);
   std::vector<uint64_t> ends(part.count);
@@ -265,10 +261,16 @@ bool LevelBody::run_together(Ticket& ticket, const Part& part, Evaluator& evalua
     ends[i] = i + 1;
   }
   rows.names = std::move(names);
-  if (!together_->run(rows, ends, evaluator).ok()) return false;
+  Together::Failure failure;
+  if (!together_->run(rows, ends, evaluator, failure)) return std::nullopt;
+  if (failure.status.code() == Code::exhausted) return RowStatus{std::move(failure.status), failure.sample};
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
   ticket.ends = std::move(ends);
-  return true;
+  if (failure.status.ok()) return RowStatus{};
+  const Position& at = part.at[failure.sample];
+  return RowStatus{
+      std::move(failure.status).after(": " + where(level_->leaves[at.leaf], at) + failure.at),
+      failure.sample};
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
@@ -277,7 +279,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
   if (part.at.empty()) locate(rows, part);
   if (!ticket.batch && together_) {
-    if (run_together(ticket, part, evaluator)) return {};
+    if (auto done = run_together(ticket, part, evaluator)) return *std::move(done);
     ticket.row_outputs.resize(ticket.num_rows);
   }
   const Level& level = *rows.level;
@@ -415,7 +417,9 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   const auto place = [&] { return where(leaf, ticket.batch_at); };
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
   ticket.outputs.clear();
-  if (!unbatch_together(sample, ticket, evaluator))
+  if (auto done = unbatch_together(sample, ticket, evaluator, place))
+    HEADRACE_TRY(*std::move(done));
+  else
     HEADRACE_TRY(follow(std::move(sample), 0, evaluator, place, ticket.outputs));
   ticket.rows.clear(), ticket.columns.clear();
   return {};

@@ -343,6 +343,7 @@ void Stage::settle_grain(const Work& work) {
   const uint64_t row_ns = work.busy_ns / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
+  body_->settle(grain_);
 }
 
 // No fewer rows than one read brings: to cut that would make it several. What was there already says nothing

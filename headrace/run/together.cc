@@ -1,9 +1,12 @@
 #include "headrace/run/together.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 
 #include "headrace/graph/batched.h"
+#include "headrace/run/body.h"
 
 namespace headrace {
 namespace {
@@ -63,18 +66,11 @@ Result<Tensor> kept_rows(const Tensor& column, std::span<const uint8_t> keep, si
   return out;
 }
 
-Result<std::vector<Tensor>> run_over(const Program& program, const Rows& rows, Evaluator& evaluator) {
-  std::vector<Tensor> made(program.outputs.size());
-  HEADRACE_TRY(evaluator.run({&program, 1}, operands_of(rows.columns), {}, {}, made));
-  return made;
-}
-
-Status keep_some(const Program& predicate, Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator) {
-  HEADRACE_ASSIGN(const std::vector<Tensor> verdict, run_over(predicate, rows, evaluator));
-  // Bytes, not bools: what came from somebody's array may be neither 0 nor 1.
-  const std::span<const uint8_t> keep(verdict[0].view().as<uint8_t>(), rows.size());
+// The samples whose byte in `keep` is not zero; those beyond its end are gone, and so are the ends of the
+// samples they came from.
+Status select(std::span<const uint8_t> keep, Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator) {
   const size_t count = keep.size() - static_cast<size_t>(std::ranges::count(keep, 0));
-  if (count == keep.size()) return {};
+  if (count == rows.size()) return {};
   Rows kept;
   auto names = std::make_shared<std::vector<SampleName>>();
   names->reserve(count);
@@ -93,79 +89,217 @@ Status keep_some(const Program& predicate, Rows& rows, std::vector<uint64_t>& en
   return {};
 }
 
-}  // namespace
+// Functions of an interpreter and nothing else, of fields of the sample.
+bool calls_only_functions(const Program& program) {
+  return std::ranges::all_of(program.input_fields, [](int field) { return field >= 0; }) &&
+         hold_for({&program, 1}) != nullptr;
+}
 
-std::unique_ptr<const Together> Together::make(const Schema& incoming, std::span<const Program> programs,
-                                               std::span<const Link> links, size_t most_bytes) {
-  auto out = std::make_unique<Together>();
-  Schema one = incoming;  // of a sample, as it is after the steps so far
-  size_t bytes = 0;
-  const auto over_columns = [&](const Program& program) { return batched(program, columns_of(one)); };
-  const auto count_bytes = [&] {
-    size_t size = 0;
-    for (const TensorSpec& spec : one.specs) size += spec.size_bytes();
-    bytes = std::max(bytes, size);
-  };
-  const auto add_map = [&](const Program& program) {
-    auto made = over_columns(program);
-    if (!made || !(made->schema.specs == columns_of(program.schema).specs)) return false;
-    out->steps_.emplace_back(*std::move(made));
-    one = program.schema;
-    return can_be_columns(one);
-  };
-  if (!can_be_columns(one)) return nullptr;
-  count_bytes();
-  for (const Program& program : programs)
-    if (!add_map(program)) return nullptr;
-  for (const Link& link : links) {
-    count_bytes();
-    if (const auto* maps = std::get_if<std::vector<Program>>(&link)) {
-      if (!std::ranges::all_of(*maps, add_map)) return nullptr;
-    } else if (const auto* filter = std::get_if<FilterLink>(&link)) {
-      auto made = over_columns(filter->predicate);
-      if (!made || made->schema.specs[0].shape.rank() != 1) return nullptr;
-      out->steps_.emplace_back(Keep{*std::move(made)});
-    } else if (const auto* key = std::get_if<KeyLink>(&link)) {
-      auto made = over_columns(key->program);
-      if (!made || !(made->schema.specs == columns_of(key->program.schema).specs) ||
-          !can_be_columns(key->program.schema))
-        return nullptr;
-      out->steps_.emplace_back(Append{*std::move(made)});
-      one.names.insert(one.names.end(), key->program.schema.names.begin(), key->program.schema.names.end());
-      one.specs.insert(one.specs.end(), key->program.schema.specs.begin(), key->program.schema.specs.end());
-    } else if (std::holds_alternative<UnbatchLink>(link)) {
-      const int64_t count = common_front(one);
-      if (count < 0) return nullptr;
-      out->steps_.emplace_back(Unbatch{count});
-      for (TensorSpec& spec : one.specs) spec.shape = spec.shape.without_front();
-    } else if (!std::holds_alternative<SkipLink>(link)) {  // which has nothing to do where nothing fails
-      return nullptr;
+// The values of one sample after the other, in columns.
+class RowViews {
+ public:
+  explicit RowViews(const std::vector<Tensor>& columns) {
+    for (const Tensor& column : columns) {
+      const View all = column.view();
+      const Shape row = all.shape.without_front();
+      values_.push_back({{all.dtype, row, all.data}, nullptr});
+      strides_.push_back(row.size_bytes(all.dtype));
     }
   }
-  count_bytes();
-  if (bytes > most_bytes) return nullptr;
-  out->incoming_ = incoming, out->sample_bytes_ = bytes;
+  std::span<const Operand> values() const { return values_; }
+  void advance() {
+    for (size_t f = 0; f < values_.size(); ++f) values_[f].view.data += strides_[f];
+  }
+
+ private:
+  std::vector<Operand> values_;
+  std::vector<size_t> strides_;
+};
+
+// And where those of one after the other go.
+class RowSlots {
+ public:
+  explicit RowSlots(std::vector<MutView> columns) : slots_(std::move(columns)) {
+    for (MutView& slot : slots_) {
+      slot.shape = slot.shape.without_front();
+      strides_.push_back(slot.shape.size_bytes(slot.dtype));
+    }
+  }
+  std::span<const MutView> slots() const { return slots_; }
+  void advance() {
+    for (size_t f = 0; f < slots_.size(); ++f) slots_[f].data += strides_[f];
+  }
+
+ private:
+  std::vector<MutView> slots_;
+  std::vector<size_t> strides_;
+};
+
+}  // namespace
+
+Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
+                                         std::vector<Tensor>& columns) {
+  std::vector<MutView> slots;
+  for (const TensorSpec& row : rows.specs) {
+    const TensorSpec column{row.dtype, row.shape.with_front(static_cast<int64_t>(count))};
+    HEADRACE_ASSIGN(Tensor made, evaluator.allocate(column, Use::ragged));
+    slots.push_back({column.dtype, column.shape, const_cast<Buffer*>(made.buffer.get())->mutable_data()});
+    columns.push_back(std::move(made));
+  }
+  return slots;
+}
+
+// What the samples are after the steps so far.
+class Together::Making {
+ public:
+  Making(Together& out, bool keep_failures) : out_(out), keep_failures_(keep_failures), one_(out.incoming_) {}
+
+  bool add(Step::Does does, const Program& program, bool skips) {
+    count_bytes();
+    Step step{.does = does, .skips = skips};
+    if (auto over_columns = batched(program, columns_of(one_))) {
+      // What may yet fail is not to come after a function: that would be called again.
+      if (out_.calls_functions_ && !program.steps.empty()) return false;
+      const auto& specs = over_columns->schema.specs;
+      const bool same = does == Step::Does::keep ? specs[0].shape.rank() == 1
+                                                 : specs == columns_of(program.schema).specs;
+      if (!same) return false;
+      step.program = *std::move(over_columns);
+    } else if (!keep_failures_ && calls_only_functions(program)) {
+      step.program = program, step.calls = out_.calls_functions_ = true;
+    } else {
+      return false;
+    }
+    out_.steps_.push_back(std::move(step));
+    if (does == Step::Does::map) one_ = program.schema;
+    if (does == Step::Does::append) {
+      const Schema& more = program.schema;
+      one_.names.insert(one_.names.end(), more.names.begin(), more.names.end());
+      one_.specs.insert(one_.specs.end(), more.specs.begin(), more.specs.end());
+    }
+    return does == Step::Does::keep || can_be_columns(program.schema);
+  }
+  bool add_unbatch() {
+    count_bytes();
+    const int64_t count = common_front(one_);
+    if (count < 0) return false;
+    out_.steps_.push_back({.does = Step::Does::unbatch, .rows = count});
+    for (TensorSpec& spec : one_.specs) spec.shape = spec.shape.without_front();
+    return true;
+  }
+  void count_bytes() {
+    size_t size = 0;
+    for (const TensorSpec& spec : one_.specs) size += spec.size_bytes();
+    out_.sample_bytes_ = std::max(out_.sample_bytes_, size);
+  }
+
+ private:
+  Together& out_;
+  bool keep_failures_;
+  Schema one_;
+};
+
+std::unique_ptr<const Together> Together::make(const Schema& incoming, std::span<const Program> programs,
+                                               std::span<const Link> links, size_t most_bytes,
+                                               bool keep_failures) {
+  if (!can_be_columns(incoming)) return nullptr;
+  auto out = std::make_unique<Together>();
+  out->incoming_ = incoming;
+  Making making(*out, keep_failures);
+  const auto is_skip = [](const Link& link) { return std::holds_alternative<SkipLink>(link); };
+  for (const Program& program : programs)
+    if (!making.add(Step::Does::map, program, std::ranges::any_of(links, is_skip))) return nullptr;
+  for (size_t i = 0; i < links.size(); ++i) {
+    const Link& link = links[i];
+    const bool skips = std::ranges::any_of(links.subspan(i), is_skip);
+    if (const auto* maps = std::get_if<std::vector<Program>>(&link)) {
+      for (const Program& program : *maps)
+        if (!making.add(Step::Does::map, program, skips)) return nullptr;
+    } else if (const auto* filter = std::get_if<FilterLink>(&link)) {
+      if (!making.add(Step::Does::keep, filter->predicate, skips)) return nullptr;
+    } else if (const auto* key = std::get_if<KeyLink>(&link)) {
+      if (!making.add(Step::Does::append, key->program, skips)) return nullptr;
+    } else if (std::holds_alternative<UnbatchLink>(link)) {
+      if (!making.add_unbatch()) return nullptr;
+    }  // a SkipLink has nothing to do where nothing fails
+  }
+  making.count_bytes();
+  if (out->sample_bytes_ > most_bytes) return nullptr;
   return out;
 }
 
-Status Together::run(Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator) const {
+bool Together::run(Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator, Failure& failure) const {
+  bool called = false;
   for (const Step& step : steps_) {
     if (rows.size() == 0) {
       rows.columns.clear();
-      return {};
+      return true;
     }
-    if (const auto* keep = std::get_if<Keep>(&step)) {
-      HEADRACE_TRY(keep_some(keep->predicate, rows, ends, evaluator));
-    } else if (const auto* apart = std::get_if<Unbatch>(&step)) {
-      unbatch(apart->rows, rows, ends);
-    } else if (const auto* append = std::get_if<Append>(&step)) {
-      HEADRACE_ASSIGN(std::vector<Tensor> made, run_over(append->program, rows, evaluator));
-      std::ranges::move(made, std::back_inserter(rows.columns));
-    } else {
-      HEADRACE_ASSIGN(rows.columns, run_over(std::get<Program>(step), rows, evaluator));
+    Status status;
+    if (step.does == Step::Does::unbatch)
+      unbatch(step.rows, rows, ends);
+    else if (step.calls)
+      status = run_calls(step, rows, ends, evaluator, failure), called = true;
+    else
+      status = run_over_columns(step, rows, ends, evaluator);
+    if (status.ok()) continue;
+    if (!called) return false;
+    failure = {std::move(status), 0, ""};
+    return true;
+  }
+  return true;
+}
+
+Status Together::run_over_columns(const Step& step, Rows& rows, std::vector<uint64_t>& ends,
+                                  Evaluator& evaluator) const {
+  std::vector<Tensor> made(step.program.outputs.size());
+  HEADRACE_TRY(evaluator.run({&step.program, 1}, operands_of(rows.columns), {}, {}, made));
+  if (step.does == Step::Does::append)
+    std::ranges::move(made, std::back_inserter(rows.columns));
+  else if (step.does == Step::Does::map)
+    rows.columns = std::move(made);
+  else  // bytes, not bools: what came from somebody's array may be neither 0 nor 1
+    return select({made[0].view().as<uint8_t>(), rows.size()}, rows, ends, evaluator);
+  return {};
+}
+
+Status Together::run_calls(const Step& step, Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator,
+                           Failure& failure) const {
+  const bool judges = step.does == Step::Does::keep;
+  std::vector<uint8_t> keep(rows.size(), 1);
+  std::vector<Tensor> made;
+  std::vector<MutView> columns;
+  if (judges) {
+    const Shape front(std::array{static_cast<int64_t>(keep.size())});
+    columns.push_back({DType::boolean, front, reinterpret_cast<std::byte*>(keep.data())});
+  } else {
+    HEADRACE_ASSIGN(columns, add_columns(step.program.schema, rows.size(), evaluator, made));
+  }
+  {
+    const std::shared_ptr<const void> held = hold_for({&step.program, 1});
+    RowViews views(rows.columns);
+    RowSlots slots(std::move(columns));
+    for (size_t i = 0; i < keep.size(); ++i, views.advance(), slots.advance()) {
+      const SampleName& name = (*rows.names)[i];
+      Status status = evaluator.run({&step.program, 1}, views.values(), {name.id, name.shown_id, true},
+                                    slots.slots(), {});
+      if (status.ok()) continue;
+      if (step.skips && is_data_error(status) && status.code() != Code::exhausted) {
+        evaluator.counters().skipped.add(1);
+        keep[i] = 0;
+        continue;
+      }
+      if (status.code() == Code::exhausted) return status;
+      const auto from = std::ranges::upper_bound(ends, i);
+      failure = {std::move(status), static_cast<size_t>(from - ends.begin()), evaluator.failed_at()};
+      keep.resize(i), ends.erase(from, ends.end());
     }
   }
-  return {};
+  if (step.does == Step::Does::map)
+    rows.columns = std::move(made);
+  else if (!judges)
+    std::ranges::move(made, std::back_inserter(rows.columns));
+  return select(keep, rows, ends, evaluator);
 }
 
 }  // namespace headrace
