@@ -227,7 +227,7 @@ class LevelBody final : public Body {
   std::shared_ptr<Fetcher> fetcher_;
   std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
   std::unique_ptr<const Together> together_;  // for elements
-  uint64_t block_ = 1, most_block_ = 1;  // elements of an item
+  uint64_t block_ = 1, most_block_ = 1;       // elements of an item
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false;  // in a ticket
 };

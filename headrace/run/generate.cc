@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 
 #include "headrace/run/words.h"
 
@@ -86,25 +87,66 @@ Result<bool> GenerateBody::admit(Ticket& ticket, size_t, Pool&) const {
   return true;
 }
 
+void GenerateBody::allow_together() {
+  const Schema& schema = generator_->schema();
+  side_by_side_ = can_be_columns(schema) && bytes_of_sample(schema) <= most_together;
+}
+
+// The samples of an item.
+class GenerateBody::Made {
+ public:
+  Made(const GenerateBody& body, Ticket& ticket, Evaluator& evaluator) : ticket_(ticket) {
+    if (!body.side_by_side_) return;
+    auto slots = add_columns(body.generator_->schema(), kMostSamples, evaluator, rows_.columns);
+    if (slots.ok()) slots_ = *std::move(slots), names_ = std::make_shared<std::vector<SampleName>>();
+  }
+  size_t size() const { return ticket_.ends.size(); }
+  void add(const SampleName& name, std::vector<Tensor>& fields) {
+    if (names_) {
+      names_->push_back(name);
+      for (size_t f = 0; f < fields.size(); ++f) {
+        const View view = fields[f].view();
+        std::memcpy(slots_[f].data + size() * view.size_bytes(), view.data, view.size_bytes());
+      }
+    } else {
+      ticket_.outputs.push_back({name.id, name.shown_id, std::move(fields), nullptr});
+    }
+    ticket_.ends.push_back(size() + 1);
+  }
+  void give() {
+    if (!names_) return;
+    for (Tensor& column : rows_.columns)
+      column.shape = column.shape.without_front().with_front(static_cast<int64_t>(size()));
+    rows_.names = std::move(names_);
+    ticket_.rows_made = std::make_shared<const Rows>(std::move(rows_));
+  }
+
+ private:
+  Ticket& ticket_;
+  Rows rows_;  // side by side, or
+  std::vector<MutView> slots_;
+  std::shared_ptr<std::vector<SampleName>> names_;  // null: in memory of their own
+};
+
 // A failure ends the stream after the samples before it.
 RowStatus GenerateBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   auto& turn = *static_cast<GenerateTurn*>(ticket.item.turn.get());
   const auto until = std::chrono::steady_clock::now() + kMostTime;
   turn.failure = open(*generator_, turn);
-  while (turn.failure.ok() && !turn.ended && ticket.outputs.size() < kMostSamples) {
+  Made made(*this, ticket, evaluator);
+  std::vector<Tensor> fields;
+  while (turn.failure.ok() && !turn.ended && made.size() < kMostSamples) {
     if (evaluator.scratch().is_stopped()) break;
-    Sample sample;
-    auto more = turn.pass->next(sample.fields);
+    auto more = turn.pass->next(fields);
     if (!more.ok()) turn.failure = more.status();
     turn.ended = more.ok() && !*more;
     if (!more.ok() || turn.ended) break;
-    sample.id = {turn.index + turn.again, turn.epoch, read_, turn.occurrence, 0};
-    sample.shown_id = sample.id.index | static_cast<uint64_t>(read_) << 48;
-    ++turn.again;
-    ticket.outputs.push_back(std::move(sample));
-    ticket.ends.push_back(ticket.outputs.size());
+    const uint64_t index = turn.index + turn.again++;
+    made.add({{index, turn.epoch, read_, turn.occurrence, 0}, index | static_cast<uint64_t>(read_) << 48},
+             fields);
     if (std::chrono::steady_clock::now() > until) break;
   }
+  made.give();
   if (turn.failure.ok() && !turn.ended) {
     auto place = turn.pass->tell();
     if (!place.ok())

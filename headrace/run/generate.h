@@ -17,11 +17,14 @@ class GenerateBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   bool finish_at_once(Ticket& ticket) const override;
   bool counts_rows() const override { return true; }
+  void allow_together() override;
 
  private:
+  class Made;
   GeneratorPtr generator_;
   uint32_t read_;
   std::string made_at_;
+  bool side_by_side_ = false;  // samples of an item
 };
 
 }  // namespace headrace

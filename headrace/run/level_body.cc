@@ -233,10 +233,10 @@ void LevelBody::allow_together() {
     if (!input->is_plain()) return;
   together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
   constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
-  if (together_)
+  most_block_ = block_;
+  if (together_ && !together_->calls_functions())  // which may wait, one after the other
     block_ =
         std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
-  most_block_ = block_;
   settle(1);
 }
 
@@ -268,9 +268,8 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
   ticket.ends = std::move(ends);
   if (failure.status.ok()) return RowStatus{};
   const Position& at = part.at[failure.sample];
-  return RowStatus{
-      std::move(failure.status).after(": " + where(level_->leaves[at.leaf], at) + failure.at),
-      failure.sample};
+  return RowStatus{std::move(failure.status).after(": " + where(level_->leaves[at.leaf], at) + failure.at),
+                   failure.sample};
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {

@@ -18,12 +18,6 @@ Schema columns_of(const Schema& schema) {
   return out;
 }
 
-bool can_be_columns(const Schema& schema) {
-  return std::ranges::all_of(schema.specs, [](const TensorSpec& spec) {
-    return spec.is_static() && !is_text(spec.dtype) && spec.shape.rank() < kMaxRank;
-  });
-}
-
 // How many rows each field has; -1 when that is not one number.
 int64_t common_front(const Schema& schema) {
   int64_t out = -1;
@@ -137,6 +131,18 @@ class RowSlots {
 
 }  // namespace
 
+bool can_be_columns(const Schema& schema) {
+  return std::ranges::all_of(schema.specs, [](const TensorSpec& spec) {
+    return spec.is_static() && !is_text(spec.dtype) && spec.shape.rank() < kMaxRank;
+  });
+}
+
+size_t bytes_of_sample(const Schema& schema) {
+  size_t bytes = 0;
+  for (const TensorSpec& spec : schema.specs) bytes += spec.size_bytes();
+  return bytes;
+}
+
 Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
                                          std::vector<Tensor>& columns) {
   std::vector<MutView> slots;
@@ -161,8 +167,8 @@ class Together::Making {
       // What may yet fail is not to come after a function: that would be called again.
       if (out_.calls_functions_ && !program.steps.empty()) return false;
       const auto& specs = over_columns->schema.specs;
-      const bool same = does == Step::Does::keep ? specs[0].shape.rank() == 1
-                                                 : specs == columns_of(program.schema).specs;
+      const bool same =
+          does == Step::Does::keep ? specs[0].shape.rank() == 1 : specs == columns_of(program.schema).specs;
       if (!same) return false;
       step.program = *std::move(over_columns);
     } else if (!keep_failures_ && calls_only_functions(program)) {
@@ -187,11 +193,7 @@ class Together::Making {
     for (TensorSpec& spec : one_.specs) spec.shape = spec.shape.without_front();
     return true;
   }
-  void count_bytes() {
-    size_t size = 0;
-    for (const TensorSpec& spec : one_.specs) size += spec.size_bytes();
-    out_.sample_bytes_ = std::max(out_.sample_bytes_, size);
-  }
+  void count_bytes() { out_.sample_bytes_ = std::max(out_.sample_bytes_, bytes_of_sample(one_)); }
 
  private:
   Together& out_;

@@ -1,6 +1,6 @@
 // Maps, filters and keys of many small samples at once: each step of a program runs over a column, not over a
-// sample. Where that gives the same bytes; else they go one by one. Functions of an interpreter are called for
-// each sample, which lies in its columns and in no memory of its own, and its lock is taken once for all.
+// sample. Where that gives the same bytes; else they go one by one. Functions of an interpreter are called
+// for each sample, which lies in its columns and in no memory of its own, and its lock is taken once for all.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,6 +13,9 @@
 
 namespace headrace {
 
+// Whether samples of this schema can lie side by side, and the bytes of one.
+bool can_be_columns(const Schema& schema);
+size_t bytes_of_sample(const Schema& schema);
 // New columns for so many samples of a schema, after `columns`; and where they are written.
 Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
                                          std::vector<Tensor>& columns);
@@ -32,8 +35,8 @@ class Together {
     std::string at;
   };
   // What becomes of them, and of how many samples those up to each became. False, and nothing happened: one
-  // by one, the sample that fails is found. Where a function failed, which is not called again: `failure`, and
-  // what the samples before it became, unless it is `exhausted`.
+  // by one, the sample that fails is found. Where a function failed, which is not called again: `failure`,
+  // and what the samples before it became, unless it is `exhausted`.
   bool run(Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator, Failure& failure) const;
 
   const Schema& incoming() const { return incoming_; }  // of one sample
@@ -44,10 +47,10 @@ class Together {
   struct Step {
     enum class Does : uint8_t { map, keep, append, unbatch };
     Does does = Does::map;
-    Program program;            // over columns, or of one sample if it is
-    bool calls = false;         // of functions, or else
-    bool skips = false;         // samples that fail in it
-    int64_t rows = 0;           // that an unbatch makes of a sample
+    Program program;     // over columns, or of one sample if it is
+    bool calls = false;  // of functions, or else
+    bool skips = false;  // samples that fail in it
+    int64_t rows = 0;    // that an unbatch makes of a sample
   };
   class Making;
   Status run_over_columns(const Step& step, Rows& rows, std::vector<uint64_t>& ends,

@@ -119,3 +119,56 @@ def test_unique_is_that_of_python(dtype: str, rewrites: bool) -> None:
     assert [x["n"] for x in data.filter(lambda s: s.i >= 0).unique(lambda s: s.n)] == first
     wide = data.map(lambda s: (s.n, s.i >= 0)).unique()  # more than eight bytes for some
     assert [x[0] for x in wide] == first
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_functions_are_called_once_for_each_sample(workers: int, rewrites: bool) -> None:
+    calls: list[int] = []
+
+    def is_kept(x: int) -> bool:
+        calls.append(int(x))
+        if x in (701, 1500):
+            raise ValueError("no")
+        return x % 3 != 0
+
+    def noted(x: int) -> tuple[int, float]:
+        if x == 1001:
+            raise KeyError("neither")
+        return x, float(x) / 2
+
+    data = hr.range(2000).filter(is_kept, python="threads").options(workers=workers, rewrites=rewrites)
+    calls.clear()  # that of the first sample, to see what comes back
+    with pytest.raises(hr.HeadraceError, match=r"ValueError: no: sample 701 .*test_together.py"):
+        list(data)
+    assert len(calls) == len(set(calls)), "none again to find which one fails"
+
+    loader = data.map(noted, python="threads").on_error("skip").numpy()
+    calls.clear()
+    assert [(int(x), y) for x, y in loader] == [
+        (x, x / 2) for x in range(2000) if x % 3 and x not in (701, 1001)
+    ]
+    assert loader.report()["skipped"] == 3
+    assert sorted(calls) == list(range(2000))
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+def test_functions_draw_side_by_side_as_alone(rewrites: bool) -> None:
+    def moved(x: int, rng: np.random.Generator) -> tuple[int, float]:
+        return x, rng.random()
+
+    data = hr.range(300).map(moved, python="threads").options(rewrites=rewrites)
+    alone = [data[i][1] for i in range(300)]
+    assert [y for _, y in data] == alone
+    assert [y for _, y in data.filter(lambda s: s[0] >= 0, python="threads")] == alone
+    again = data.batch(7).unbatch().map(moved_again, python="threads")
+    with_text = data.batch(7).unbatch().map(with_name, python="threads")
+    assert [y for _, y in again] == [y for _, y in with_text]
+
+
+def moved_again(s: tuple[int, float], rng: np.random.Generator) -> tuple[int, float]:
+    return s[0], s[1] + rng.random()
+
+
+def with_name(s: tuple[int, float], rng: np.random.Generator) -> tuple[str, float]:
+    return str(s[0]), moved_again(s, rng)[1]
