@@ -152,6 +152,9 @@ class Dataset {
   Dataset skip(uint64_t count) const { return then(Skip{count}); }
   Dataset concatenate(const Dataset& other) const;
   Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
+  Dataset ragged_batch(uint64_t size, bool drop_last = false) const {
+    return batch(size, {.drop_last = drop_last, .ragged = true});
+  }
   Dataset cache(CacheOptions o = {}) const { return then(Cache{o.path, o.max_memory, o.version}); }
   Dataset padded_batch(uint64_t size, const PadOptions& pad = {}, bool drop_last = false) const;
   Dataset bucket_by_length(std::string_view field, const BucketOptions& o) const;

@@ -138,8 +138,9 @@ void write(const Node& node, const std::string& indent, std::string& out) {
   out += "\n";
 }
 
-// The same without where a user's function runs: "python" of the parameters that name its slot. Of that what
-// tells it from one of another branch, behind a #, is left out too: it is chosen when a plan is saved.
+// The same without where and how often at once a user's function runs: "python" and "num_parallel" of the
+// parameters that name its slot. Of that what tells it from one of another branch, behind a #, is left out
+// too: it is chosen when a plan is saved.
 Value without_place(const Value& value) {
   if (const auto* list = value.list()) {
     Value::List out;
@@ -151,7 +152,7 @@ Value without_place(const Value& value) {
   for (const auto& [key, item] : *value.object()) {
     if (key == "slot" && item.text())
       out.set(key, item.text()->substr(0, item.text()->find('#')));
-    else if (key != "python" || !value.find("slot"))
+    else if ((key != "python" && key != "num_parallel") || !value.find("slot"))
       out.set(key, without_place(item));
   }
   return out;

@@ -134,9 +134,9 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python or C function as an operator."""
 
-def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, function: object, convert: object, start: object | None) -> Function:
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
     """
-    An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins.
+    An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as there are workers.
     """
 
 def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, random: bool, describe: object) -> None:

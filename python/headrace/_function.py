@@ -390,7 +390,13 @@ def spec_of(leaf: Any) -> tuple[str, list[None]]:
 
 
 def make_function(
-    function: Callable[..., Any], slot: str, structure: str, returned: object, *, processes: bool
+    function: Callable[..., Any],
+    slot: str,
+    structure: str,
+    returned: object,
+    *,
+    processes: bool,
+    num_parallel: int,
 ) -> tuple[Any, list[str], str]:
     """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
     names, leaves, nest = leaves_of(returned)
@@ -400,6 +406,7 @@ def make_function(
         "outputs": [spec_of(leaf) for leaf in leaves],
         "random": wants_generator(function),
         "python": "processes" if processes else "threads",
+        "num_parallel": num_parallel,
     }
     return bind_function(function, slot, params), names, nest
 
@@ -420,6 +427,7 @@ def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any
         params["output"],
         params["outputs"],
         params["random"],
+        params.get("num_parallel", 0),
         function,
         converter(params["output"]),
         Starter(slot.partition("_")[0], function, job) if processes else None,

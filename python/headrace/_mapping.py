@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
+from ._arguments import whole_number
 from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
 from ._slots import Bound
 from ._structure import Fields, flatten, packer
@@ -52,7 +53,13 @@ def elements_of(node: _core.Node) -> Given:
 
 
 def program(
-    given: Given, verb: str, function: Callable[..., Any], made_at: str, python: Where, slot: str
+    given: Given,
+    verb: str,
+    function: Callable[..., Any],
+    made_at: str,
+    python: Where,
+    slot: str,
+    num_parallel: int | None = None,
 ) -> tuple[_core.Program, Bound]:
     """Return the function as a program over what it gets, and what to bind in a saved plan."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
@@ -62,8 +69,14 @@ def program(
     if why == "":
         traced, why = _trace_twice(given, function, at, slot)
         if traced is not None:
+            if num_parallel is not None:
+                raise ValueError(
+                    f"{verb}: num_parallel bounds the calls of a function that runs as Python; {label_of(function)} became native "
+                    f'operators, which all workers run: leave it out, or say python="threads" ({at})'
+                )
             return traced
-    made = _as_python(given, function, at, slot, processes=python == "processes")
+    most = 0 if num_parallel is None else whole_number(verb, "num_parallel", num_parallel, 1, 65537)
+    made = _as_python(given, function, at, slot, processes=python == "processes", num_parallel=most)
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -166,7 +179,7 @@ def _random_states_kept() -> Iterator[Callable[[], bool]]:
 
 
 def _as_python(
-    given: Given, function: Callable[..., Any], at: str, slot: str, *, processes: bool
+    given: Given, function: Callable[..., Any], at: str, slot: str, *, processes: bool, num_parallel: int
 ) -> _core.Program:
     with _random_states_kept():
         returned = _first_result(given, caller(function, given.structure))
@@ -176,7 +189,9 @@ def _as_python(
         raise TypeError(
             f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
         )
-    made, output_names, nest = make_function(function, slot, given.structure, returned, processes=processes)
+    made, output_names, nest = make_function(
+        function, slot, given.structure, returned, processes=processes, num_parallel=num_parallel
+    )
     tracer = given.tracer(at, slot)
     _warn_of_bits(tracer, function, at, len(given.names))
     values = tracer.add_function(made, list(range(len(given.names))))

@@ -80,7 +80,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     # ---- verbs on samples
 
     @names_checked
-    def map(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
+    def map(
+        self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
+    ) -> Dataset:
         """Apply a function to every element.
 
         The function gets the element (fields as items and attributes) and returns the new one: a dict, tuple, dataclass
@@ -97,24 +99,32 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 first needed: what keeps the GIL for long then uses all cores. The function must be known by name in a
                 module, or cloudpickle be installed; in a script, what begins the loader stands under
                 `if __name__ == "__main__":`. Elements travel through shared memory.
+            num_parallel: Calls of a function that runs as Python, at most so many at once (at least 1): for what bears no more, such as
+                a service or a library that is not thread-safe. Not given: as many as there are workers. Native operators need no bound.
         """
-        return self._mapped("map", function, python)
+        return self._mapped("map", function, python, num_parallel)
 
     @names_checked
-    def filter(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
+    def filter(
+        self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
+    ) -> Dataset:
         """Keep the elements for which a function answers true (a bool scalar); traced like `map`.
 
         The length is not known afterwards, and random access ends.
         """
-        return self._mapped("filter", function, python)
+        return self._mapped("filter", function, python, num_parallel)
 
     @names_checked
-    def flat_map(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
+    def flat_map(
+        self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
+    ) -> Dataset:
         """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
-        return self.map(function, python=python).unbatch()
+        return self.map(function, python=python, num_parallel=num_parallel).unbatch()
 
-    def _mapped(self, verb: str, function: Callable[..., Any], python: Where) -> Dataset:
-        made, bound, at = self._program(verb, function, python)
+    def _mapped(
+        self, verb: str, function: Callable[..., Any], python: Where, num_parallel: int | None
+    ) -> Dataset:
+        made, bound, at = self._program(verb, function, python, num_parallel)
         node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
         return self._then(node, *bound)
 
@@ -135,6 +145,11 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         rows = whole_number("batch", "size", size)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
         return self._then(_core.batch(self._node, rows, drop_last, ragged, users_line()))
+
+    @names_checked
+    def ragged_batch(self, size: int, *, drop_last: bool = False) -> Dataset:
+        """`batch` of rows that may have different shapes: `ragged=True`."""
+        return self.batch(size, drop_last=drop_last, ragged=True)
 
     @names_checked
     def window(

@@ -43,6 +43,7 @@ class FunctionOp final : public AnyOp {
     out.set("outputs", std::move(outputs));
     out.set("random", info_.random);
     if (info_.processes) out.set("python", "processes");
+    if (info_.num_parallel > 0) out.set("num_parallel", int64_t{info_.num_parallel});
     return out;
   }
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override { return info_.outputs; }
@@ -105,33 +106,11 @@ OpPtr function_op(FunctionInfo info, std::shared_ptr<Runner> runner) {
   return std::make_shared<FunctionOp>(std::move(info), std::move(runner));
 }
 
-FunctionInfo function_info(const Value& params) {
-  FunctionInfo out;
-  out.slot = unwrap(params.get_text("slot"));
-  out.label = out.slot;
-  out.input = unwrap(params.get_text("input"));
-  out.output = unwrap(params.get_text("output"));
-  out.random = params.is_true("random");
-  const Value* where = params.find("python");
-  out.processes = where && where->text() && *where->text() == "processes";
-  const Value* outputs = params.find("outputs");
-  if (!outputs || !outputs->list()) check(invalid("plan: a Python function wants 'outputs'"));
-  for (const Value& output : *outputs->list()) {
-    const auto* pair = output.list();
-    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list() ||
-        (*pair)[1].list()->size() > kMaxRank)
-      check(invalid("plan: an output wants [dtype, [dimensions]], got " + output.dump()));
-    TensorSpec spec{unwrap(parse_dtype(*(*pair)[0].text())), {}};
-    std::vector<int64_t> dims;
-    for (const Value& dim : *(*pair)[1].list()) {
-      if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0))
-        check(invalid("plan: a dimension wants null or a number of at least 0, got " + dim.dump()));
-      dims.push_back(dim.is_null() ? kAny : *dim.integer());
-    }
-    spec.shape = Shape(std::span<const int64_t>(dims));
-    out.outputs.push_back(spec);
-  }
-  return out;
+uint32_t num_parallel_from(int64_t calls) {
+  constexpr int64_t kMost = 65536;
+  if (calls < 0 || calls > kMost)
+    check(invalid("num_parallel wants 1 to " + std::to_string(kMost) + ", got " + std::to_string(calls)));
+  return static_cast<uint32_t>(calls);
 }
 
 }  // namespace headrace::python

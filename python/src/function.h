@@ -18,12 +18,13 @@ struct FunctionInfo {
   std::string label;          // for people: "augment"
   std::string input, output;  // structures of what it gets and returns, as in Schema
   std::vector<TensorSpec> outputs;
-  bool random = false;     // it wants a generator
-  bool processes = false;  // it runs in processes of its own
+  bool random = false;        // it wants a generator
+  bool processes = false;     // it runs in processes of its own
+  uint32_t num_parallel = 0;  // calls of it at once; 0: as many as there are workers
 };
 
 OpPtr function_op(FunctionInfo info, std::shared_ptr<Runner> runner);
-// What params() of such an operator says.
-FunctionInfo function_info(const Value& params);
+// Calls at once, as a user or a plan gives them; 0: no bound. Throws for what is too few or too many.
+uint32_t num_parallel_from(int64_t calls);
 
 }  // namespace headrace::python

@@ -36,6 +36,8 @@ std::shared_ptr<Runner> in_threads(std::shared_ptr<Callee> callee);
 // first needed and ended with the runner. `start() -> (process, descriptor of a socket, descriptor of shared
 // memory)` is headrace._processes.Starter; called with the GIL.
 std::shared_ptr<Runner> in_processes(nb::object start);
+// At most so many of its calls at once.
+std::shared_ptr<Runner> bounded(std::shared_ptr<Runner> runner, uint32_t calls);
 
 // Of calls in other processes, whichever loader made them: whether there are any, and an end to them, with
 // their processes. Without the GIL; for a run that the user interrupts and that waits for them.

@@ -165,3 +165,11 @@ def test_ragged_batches_become_others() -> None:
         batches = list(hr.from_list(rows).batch(3, ragged=True).rebatch(size, ragged=True))
         assert [len(batch) for batch in batches] == [size] * (10 // size)
         assert [row.tolist() for batch in batches for row in batch] == [row.tolist() for row in rows]
+
+
+def test_ragged_batch_is_a_batch_whose_rows_may_differ() -> None:
+    data = hr.from_list([np.arange(n) for n in range(7)])
+    same = [data.ragged_batch(3), data.batch(3, ragged=True)]
+    rows = [[[row.tolist() for row in column] for column in batches] for batches in same]
+    assert rows[0] == rows[1] and len(rows[0]) == 3
+    assert len(list(data.ragged_batch(3, drop_last=True))) == 2
