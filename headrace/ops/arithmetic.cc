@@ -1,9 +1,14 @@
-// The four operations, on a tensor and a number and on two tensors. One file, because they are one loop with
-// four bodies.
+// The four operations, division to whole numbers and its remainder, on a tensor and a number and on two
+// tensors. One file, because they are one loop with several bodies.
 //
 // Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its
 // own with an integer and becomes f32 with a float; division of integers is true division, in f32. Integers
 // wrap around. The number is taken in the dtype of the result: 0.1 beside f16 is the f16 nearest to it.
+//
+// floor_divide and remainder are Python's and NumPy's: down to the next whole number, and what is left has
+// the sign of the divisor. Integers keep their dtype; by an element 0 both are 0, as in NumPy.
+#include <cmath>
+#include <concepts>
 #include <type_traits>
 
 #include "headrace/ops/number.h"
@@ -71,6 +76,80 @@ struct DivideInto {
   template <class T> static T apply(T x, T y) { return y / x; }
 };
 
+// Rounded down: where the signs differ and something is left, one less than towards zero.
+template <class T> struct Floored {
+  T quotient, remainder;
+};
+template <std::integral T> Floored<T> floored(T x, T y) {
+  if (y == 0) return {0, 0};
+  if constexpr (std::signed_integral<T>) {
+    if (y == -1) return {wrapping(T{0}, x, [](auto a, auto b) { return a - b; }), 0};  // of the lowest, too
+    const T left = static_cast<T>(x % y);
+    const bool below = left != 0 && (left < 0) != (y < 0);
+    return {static_cast<T>(x / y - below), static_cast<T>(below ? left + y : left)};
+  } else {
+    return {static_cast<T>(x / y), static_cast<T>(x % y)};
+  }
+}
+// As CPython's float_divmod: the quotient is the whole number nearest to (x - remainder) / y.
+template <std::floating_point T> Floored<T> floored(T x, T y) {
+  T left = std::fmod(x, y);
+  if (y == 0) return {x / y, left};
+  T quotient = (x - left) / y;
+  if (left == 0)
+    left = std::copysign(T{0}, y);
+  else if ((left < 0) != (y < 0))
+    left += y, quotient -= 1;
+  if (quotient == 0) return {std::copysign(T{0}, x / y), left};
+  const T whole = std::floor(quotient);
+  return {quotient - whole > T{0.5} ? whole + 1 : whole, left};
+}
+
+struct FloorDivide {
+  static constexpr std::string_view name = "floor_divide",
+                                    doc = "Divide every element by a number, down to the next whole number.";
+  static constexpr std::string_view name_of_two = "floor_divide_fields",
+                                    doc_of_two =
+                                        "Divide the first tensor by the second, down to the next whole "
+                                        "number; integers by 0 are 0.";
+  static constexpr bool divides = false, divides_by_number = true;
+  template <class T> static T apply(T x, T y) { return floored(x, y).quotient; }
+};
+struct FloorDivideInto {
+  static constexpr std::string_view name = "floor_divide_into",
+                                    doc =
+                                        "Divide a number by every element, down to the next whole number: "
+                                        "value // x; integers by 0 are 0.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) { return floored(y, x).quotient; }
+};
+struct Remainder {
+  static constexpr std::string_view name = "remainder",
+                                    doc =
+                                        "What division of every element by a number to whole numbers "
+                                        "leaves, with the number's sign: x % value.";
+  static constexpr std::string_view name_of_two = "remainder_fields",
+                                    doc_of_two =
+                                        "What division of the first tensor by the second to whole numbers "
+                                        "leaves, with the sign of the second; of integers by 0 it is 0.";
+  static constexpr bool divides = false, divides_by_number = true;
+  template <class T> static T apply(T x, T y) { return floored(x, y).remainder; }
+};
+struct RemainderOf {
+  static constexpr std::string_view name = "remainder_of",
+                                    doc =
+                                        "What division of a number by every element to whole numbers "
+                                        "leaves: value % x; of integers by 0 it is 0.";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T x, T y) { return floored(y, x).remainder; }
+};
+
+template <class Operation> constexpr bool divides_integers_by(const Number& value) {
+  if constexpr (requires { Operation::divides_by_number; })
+    return value.is_integer && value.as<int64_t>() == 0;
+  return false;
+}
+
 Status check_numeric(const TensorSpec& in) {
   if (!is_text(in.dtype) && in.dtype != DType::boolean) return {};
   return invalid("wants numbers, got " + in.text());
@@ -103,6 +182,7 @@ template <class Operation> struct WithNumber {
     HEADRACE_TRY(check_numeric(in));
     if (is_float(in.dtype)) return in;
     if (Operation::divides || !value.is_integer) return TensorSpec{DType::f32, in.shape};
+    if (divides_integers_by<Operation>(value)) return invalid("wants another number than 0 for integers");
     if (!fits(value, in.dtype))
       return invalid("value " + number_text(value) + " does not fit into " +
                      std::string(dtype_name(in.dtype)));
@@ -156,10 +236,16 @@ const Registered<WithNumber<SubtractFrom>> subtract_from;
 const Registered<WithNumber<Multiply>> multiply;
 const Registered<WithNumber<Divide>> divide;
 const Registered<WithNumber<DivideInto>> divide_into;
+const Registered<WithNumber<FloorDivide>> floor_divide;
+const Registered<WithNumber<FloorDivideInto>> floor_divide_into;
+const Registered<WithNumber<Remainder>> remainder;
+const Registered<WithNumber<RemainderOf>> remainder_of;
 const Registered<OfTwo<Add>> add_fields;
 const Registered<OfTwo<Subtract>> subtract_fields;
 const Registered<OfTwo<Multiply>> multiply_fields;
 const Registered<OfTwo<Divide>> divide_fields;
+const Registered<OfTwo<FloorDivide>> floor_divide_fields;
+const Registered<OfTwo<Remainder>> remainder_fields;
 
 }  // namespace
 }  // namespace headrace

@@ -78,6 +78,28 @@ TEST(Arithmetic, IntegersWrapAround) {
   EXPECT_EQ(run<uint16_t>(with_number("multiply", 65535), small_in, DType::u16)[0], 1);
 }
 
+TEST(Arithmetic, WholeDivisionGoesDownAndWhatIsLeftHasTheDivisorsSign) {
+  const std::vector<int8_t> x{-128, -7, 0, 7};
+  const View in[] = {view_of(x, DType::i8)};
+  const auto with = [&](std::string_view name, int value) {
+    return run<int8_t>(with_number(name, value), in, DType::i8);
+  };
+  EXPECT_EQ(with("floor_divide", 3), (std::vector<int8_t>{-43, -3, 0, 2}));
+  EXPECT_EQ(with("remainder", 3), (std::vector<int8_t>{1, 2, 0, 1}));
+  EXPECT_EQ(with("floor_divide", -3), (std::vector<int8_t>{42, 2, 0, -3}));
+  EXPECT_EQ(with("remainder", -3), (std::vector<int8_t>{-2, -1, 0, -2}));
+  EXPECT_EQ(with("floor_divide", -1), (std::vector<int8_t>{-128, 7, 0, -7}));
+  EXPECT_EQ(with("remainder", -1), (std::vector<int8_t>{0, 0, 0, 0}));
+  EXPECT_EQ(with("floor_divide_into", 20), (std::vector<int8_t>{-1, -3, 0, 2}));
+  EXPECT_EQ(with("remainder_of", 20), (std::vector<int8_t>{-108, -1, 0, 6}));
+  const std::vector<double> y{-0.5, 0.0, 5.5};
+  const View floats[] = {view_of(y, DType::f64)};
+  EXPECT_EQ(run<double>(with_number("floor_divide", 2), floats, DType::f64), (std::vector<double>{-1, 0, 2}));
+  EXPECT_EQ(run<double>(with_number("remainder", 2), floats, DType::f64), (std::vector<double>{1.5, 0, 1.5}));
+  EXPECT_EQ(with_number("remainder", 0)->infer(std::vector<TensorSpec>{{DType::i8, {3}}}).status().text(),
+            "remainder: wants another number than 0 for integers");
+}
+
 TEST(Arithmetic, TwoFieldsOfEqualShapesOrOneScalar) {
   const std::vector<float> x{1, 2, 3}, y{10, 20, 30};
   const auto scalar_two = std::vector<float>{2};

@@ -112,6 +112,21 @@ class Symbol:
     def __rtruediv__(self, other: Data) -> Any:
         return _arithmetic("divide_into", "divide", self, other)
 
+    def __floordiv__(self, other: Data) -> Any:
+        return _arithmetic("floor_divide", "floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Data) -> Any:
+        return _arithmetic("floor_divide_into", "floor_divide", self, other)
+
+    def __mod__(self, other: Data) -> Any:
+        return _arithmetic("remainder", "remainder", self, other)
+
+    def __rmod__(self, other: Data) -> Any:
+        return _arithmetic("remainder_of", "remainder", self, other)
+
+    def __abs__(self) -> Any:
+        return apply("absolute", [self], {})[0]
+
     def __neg__(self) -> Any:
         return apply("multiply", [self], {"value": -1})[0]
 
@@ -168,15 +183,10 @@ _NOT_OF_SYMBOLS = {
     "__round__": "round()",
     "__bytes__": "the bytes",
     "__array__": "the array",
-    "__mod__": "%",
-    "__rmod__": "%",
-    "__floordiv__": "//",
-    "__rfloordiv__": "//",
     "__pow__": "**",
     "__rpow__": "**",
     "__matmul__": "@",
     "__rmatmul__": "@",
-    "__abs__": "abs()",
     "__lshift__": "<<",
     "__rlshift__": "<<",
     "__rshift__": ">>",

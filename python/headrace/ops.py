@@ -15,6 +15,7 @@ from ._features import Feature
 from ._trace import Data, DTypeLike, Symbol, apply, apply_named
 
 __all__ = [
+    "absolute",
     "accept_class",
     "accept_counted_class",
     "add",
@@ -33,6 +34,9 @@ __all__ = [
     "equal",
     "equal_fields",
     "example_feature",
+    "floor_divide",
+    "floor_divide_fields",
+    "floor_divide_into",
     "greater",
     "greater_equal",
     "greater_equal_fields",
@@ -57,6 +61,9 @@ __all__ = [
     "random_flip",
     "random_resize",
     "random_resized_crop",
+    "remainder",
+    "remainder_fields",
+    "remainder_of",
     "reshape",
     "resize",
     "shrink",
@@ -71,6 +78,20 @@ def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
     if isinstance(data, (list, tuple)):
         return tuple(apply(name, list(data), params))
     return apply(name, [data], params)[0]
+
+
+@names_checked
+def absolute(x: Data) -> Data:
+    """Give the absolute value of every element, in its dtype: the lowest signed integer stays itself, as in
+    NumPy.
+
+    Args:
+        x: The field to work on.
+
+    Returns:
+        The result.
+    """
+    return apply("absolute", [x], {})[0]
 
 
 @names_checked
@@ -437,6 +458,48 @@ def example_feature(
         [example],
         {"key": key, "dtype": dtype, "shape": shape, "default_value": default_value},
     )[0]
+
+
+@names_checked
+def floor_divide(x: Data, *, value: int | float) -> Data:
+    """Divide every element by a number, down to the next whole number.
+
+    Args:
+        x: The field to work on.
+        value: The number.
+
+    Returns:
+        The result.
+    """
+    return apply("floor_divide", [x], {"value": value})[0]
+
+
+@names_checked
+def floor_divide_fields(x: Data, y: Data) -> Data:
+    """Divide the first tensor by the second, down to the next whole number; integers by 0 are 0.
+
+    Args:
+        x: A field to work on.
+        y: A field to work on.
+
+    Returns:
+        The result.
+    """
+    return apply("floor_divide_fields", [x, y], {})[0]
+
+
+@names_checked
+def floor_divide_into(x: Data, *, value: int | float) -> Data:
+    """Divide a number by every element, down to the next whole number: value // x; integers by 0 are 0.
+
+    Args:
+        x: The field to work on.
+        value: The number.
+
+    Returns:
+        The result.
+    """
+    return apply("floor_divide_into", [x], {"value": value})[0]
 
 
 @names_checked
@@ -924,6 +987,50 @@ def random_resized_crop(
             "antialias": antialias,
         },
     )
+
+
+@names_checked
+def remainder(x: Data, *, value: int | float) -> Data:
+    """What division of every element by a number to whole numbers leaves, with the number's sign: x % value.
+
+    Args:
+        x: The field to work on.
+        value: The number.
+
+    Returns:
+        The result.
+    """
+    return apply("remainder", [x], {"value": value})[0]
+
+
+@names_checked
+def remainder_fields(x: Data, y: Data) -> Data:
+    """What division of the first tensor by the second to whole numbers leaves, with the sign of the second;
+    of integers by 0 it is 0.
+
+    Args:
+        x: A field to work on.
+        y: A field to work on.
+
+    Returns:
+        The result.
+    """
+    return apply("remainder_fields", [x, y], {})[0]
+
+
+@names_checked
+def remainder_of(x: Data, *, value: int | float) -> Data:
+    """What division of a number by every element to whole numbers leaves: value % x; of integers by 0 it is
+    0.
+
+    Args:
+        x: The field to work on.
+        value: The number.
+
+    Returns:
+        The result.
+    """
+    return apply("remainder_of", [x], {"value": value})[0]
 
 
 @names_checked
