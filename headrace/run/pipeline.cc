@@ -36,7 +36,8 @@ std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritte
   return out;
 }
 
-// on_error acts on samples: above a batch and what follows it, it moves below. Not a rewrite: what it means.
+// on_error acts on samples: above a batch and what follows it, it moves below. Rows of an unbatch are samples
+// again. Not a rewrite: what it means.
 NodePtr place_on_error(const NodePtr& node) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(place_on_error(input));
@@ -45,7 +46,7 @@ NodePtr place_on_error(const NodePtr& node) {
   if (!on_error || on_error->policy == OnErrorPolicy::raise) return out;
   NodePtr below = out->input();
   bool above_batch = false;
-  for (const Node* n = below.get(); !n->inputs.empty(); n = n->input().get())
+  for (const Node* n = below.get(); !n->inputs.empty() && !n->as<Unbatch>(); n = n->input().get())
     above_batch = above_batch || gathers(*n);
   if (!above_batch || !(gathers(*below) || below->as<Map>() || below->as<Cache>() || below->as<Take>() ||
                         below->as<Skip>() || below->as<Repeat>()))

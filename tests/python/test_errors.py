@@ -223,3 +223,25 @@ def test_an_operator_over_a_ragged_batch_is_refused():
         ValueError, match=rf"wants an array, got a batch of 2 rows that are none .*map before batch.*{HERE}"
     ):
         list(dataset.numpy())
+
+
+def refuse(*numbers: int):
+    def given_back(x: int) -> int:
+        if x in numbers:
+            raise ValueError("no")
+        return x
+
+    return given_back
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+def test_rows_of_an_unbatch_are_left_out_alone(rewrites: bool) -> None:
+    rows = hr.range(20).batch(3).unbatch()
+    for stream, passes in (
+        (rows, 1),
+        (rows.repeat(2), 2),
+        (rows.skip(0), 1),
+        (hr.zip((rows, rows)).map(lambda s: s[0]), 1),
+    ):
+        left = stream.map(refuse(5, 7), python=True).on_error("skip").options(rewrites=rewrites)
+        assert [int(x) for x in left] == [x for x in range(20) if x not in (5, 7)] * passes
