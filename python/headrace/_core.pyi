@@ -213,7 +213,7 @@ class Node:
 
     def without_order(self) -> Node:
         """
-        The same elements without shuffle, shard, repeat, take, skip, sample, sort_by and on_error.
+        The same elements without shuffle, shard, repeat, take, skip, sample and sort_by. Where they have positions, without on_error too.
         """
 
     def plan(self, seed: int) -> str:

@@ -157,15 +157,21 @@ NodeHandle pack(const NodeHandle& in, const std::string& strategy, std::vector<i
 
 // The same data in the order it lies in: for a look at one sample, which order, epochs and ranks need not
 // delay.
-NodePtr without_order(const NodePtr& node) {
+NodePtr without_order(const NodePtr& node, bool keep_on_error) {
   std::vector<NodePtr> inputs;
-  for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input));
+  for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input, keep_on_error));
   if (node->as<Shuffle>() || node->as<Shard>() || node->as<Repeat>() || node->as<Take>() ||
-      node->as<Skip>() || node->as<OnError>() || node->as<Draw>() || node->as<SortBy>())
+      node->as<Skip>() || node->as<Draw>() || node->as<SortBy>() || (node->as<OnError>() && !keep_on_error))
     return inputs[0];
   if (inputs.empty()) return node;
   NodePtr made = with_inputs(*node, std::move(inputs));
   return made ? made : node;
+}
+
+// Of positions one that fails hides no other; a stream ends at the first.
+NodePtr without_order(const NodePtr& node) {
+  NodePtr made = without_order(node, false);
+  return made->indexed ? made : without_order(node, true);
 }
 
 // Whether another epoch has other elements or another order.
@@ -253,7 +259,8 @@ void bind_node(nb::module_& m) {
           "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")
       .def(
           "without_order", [](const NodeHandle& n) { return NodeHandle{without_order(n.node)}; },
-          "The same elements without shuffle, shard, repeat, take, skip, sample, sort_by and on_error.")
+          "The same elements without shuffle, shard, repeat, take, skip, sample and sort_by. Where they have "
+          "positions, without on_error too.")
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
       .def(
           "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },

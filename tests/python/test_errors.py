@@ -245,3 +245,9 @@ def test_rows_of_an_unbatch_are_left_out_alone(rewrites: bool) -> None:
     ):
         left = stream.map(refuse(5, 7), python=True).on_error("skip").options(rewrites=rewrites)
         assert [int(x) for x in left] == [x for x in range(20) if x not in (5, 7)] * passes
+
+
+def test_a_function_may_stand_after_a_stream_whose_first_samples_are_left_out() -> None:
+    good = hr.range(20).map(refuse(0, 1, 9), python=True).on_error("skip")
+    small = good.filter(lambda x: x < 12, python=True).map(lambda x: x + 1, python=True)
+    assert [int(x) for x in small] == [3, 4, 5, 6, 7, 8, 9, 11, 12]
