@@ -439,6 +439,10 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
         "shard: the length is not known before the run (filter, unbatch, on_error(\"skip\") or another verb "
         "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
         "steps; give shard(..., steps=)");
+  if (out.shard && out.shard->steps && placed->size)
+    return invalid(
+        "shard: steps= is for lengths that cannot be known before the run, and this one can; leave it "
+        "out, and let take() end the epoch sooner");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
   // What stands above is made of what comes, one after the other: only the last stage may give what is ready.
   // Its state counts outputs of tickets, whose size is then always the same.

@@ -147,3 +147,16 @@ def test_a_batch_beyond_the_budget_says_both_figures():
 def test_a_trace_is_written(tmp_path):
     list(hr.range(100).batch(10).options(trace=tmp_path / "trace.json").numpy())
     assert json.loads((tmp_path / "trace.json").read_text())
+
+
+def test_steps_of_a_known_length_are_refused() -> None:
+    part = hr.range(20).shard(0, 2, steps=3)
+    for known in (
+        part,
+        part.map(lambda x: x + 1),
+        part.batch(2),
+        hr.range(20).shuffle(seed=1).batch(2).shard(0, 2, steps=3),
+    ):
+        with pytest.raises(ValueError, match=r"steps= is for lengths that cannot be known"):
+            list(known)
+    assert len(list(part.filter(lambda x: x < 11))) == 3
