@@ -7,6 +7,7 @@
 #include "headrace/graph/dead_fields.h"
 #include "headrace/graph/filters_first.h"
 #include "headrace/graph/parts.h"
+#include "headrace/graph/place_on_error.h"
 #include "headrace/graph/planar.h"
 #include "headrace/graph/walk.h"
 #include "headrace/run/cache_key.h"
@@ -34,27 +35,6 @@ std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritte
     for (const uint32_t ordinal : call.absorbed) out[ordinal].within = out[call.ordinal].name;
   });
   return out;
-}
-
-// on_error acts on samples: above a batch and what follows it, it moves below. Rows of an unbatch are samples
-// again. Not a rewrite: what it means.
-NodePtr place_on_error(const NodePtr& node) {
-  std::vector<NodePtr> inputs;
-  for (const NodePtr& input : node->inputs) inputs.push_back(place_on_error(input));
-  NodePtr out = inputs.empty() ? node : with_inputs(*node, inputs);
-  const auto* on_error = out->as<OnError>();
-  if (!on_error || on_error->policy == OnErrorPolicy::raise) return out;
-  NodePtr below = out->input();
-  bool above_batch = false;
-  for (const Node* n = below.get(); !n->inputs.empty() && !n->as<Unbatch>(); n = n->input().get())
-    above_batch = above_batch || gathers(*n);
-  if (!above_batch || !(gathers(*below) || below->as<Map>() || below->as<Cache>() || below->as<Take>() ||
-                        below->as<Skip>() || below->as<Repeat>()))
-    return out;
-  const NodePtr moved = with_inputs(*out, {below->input()});
-  if (!moved) return out;
-  const NodePtr made = with_inputs(*below, {place_on_error(moved)});
-  return made ? made : out;
 }
 
 // A shard deals its segment's order as it is after all index verbs, wherever it stands in it: it goes last,
@@ -425,8 +405,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
                        uint64_t read_block) {
   Pipeline out;
-  const NodePtr placed =
-      with_cache_keys(without_dead_fields(filters_first(place_shard(place_on_error(number(root))))), seed);
+  HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
+  const NodePtr placed = with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed);
   out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);

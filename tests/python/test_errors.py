@@ -3,6 +3,8 @@
 import io
 import os
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +253,62 @@ def test_a_function_may_stand_after_a_stream_whose_first_samples_are_left_out() 
     good = hr.range(20).map(refuse(0, 1, 9), python=True).on_error("skip")
     small = good.filter(lambda x: x < 12, python=True).map(lambda x: x + 1, python=True)
     assert [int(x) for x in small] == [3, 4, 5, 6, 7, 8, 9, 11, 12]
+
+
+def _refuse(marks: tuple[int, ...]) -> Callable[[Any], Any]:
+    def refuse(x: Any) -> Any:
+        if any(int(value) % 17 in marks for value in np.asarray(x).reshape(-1)):
+            raise ValueError("no")
+        return x
+
+    return refuse
+
+
+COVERED: dict[str, Callable[[hr.Dataset, Callable[[Any], Any]], hr.Dataset]] = {
+    "map": lambda ds, refuse: ds.map(refuse, python=True),
+    "filter": lambda ds, refuse: ds.filter(lambda x: refuse(x) is not None, python=True),
+    "batch": lambda ds, _: ds.batch(3),
+    "unbatch": lambda ds, _: ds.unbatch(),
+    "rebatch": lambda ds, _: ds.rebatch(2),
+    "window": lambda ds, _: ds.window(4, shift=2),
+    "group": lambda ds, _: ds.group_by_window(lambda x: ops.cast(x > 30, dtype="i64"), 3),
+    "repeat": lambda ds, _: ds.repeat(2),
+    "take": lambda ds, _: ds.take(9),
+    "skip": lambda ds, _: ds.skip(1),
+    "shuffle": lambda ds, _: ds.shuffle(seed=3, window=4),
+    "double": lambda ds, _: ds.map(lambda x: x + x),
+    "mix": lambda ds, _: hr.mix([ds, ds], weights=[0.5, 0.5], seed=1),
+    "zip": lambda ds, _: ds.enumerate().map(lambda s: s[1]),
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_skip_at_the_end_is_skip_below_every_batch_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at_the_end = below_batches = hr.range(40)
+    rank = 0
+    for _ in range(rng.integers(2, 7)):
+        gathering = {"batch", "window", "group"}
+        wanted = [
+            verb for verb in COVERED if verb not in ({"unbatch", "rebatch"} if rank == 0 else gathering)
+        ]
+        verb = str(rng.choice(wanted))
+        rank += {"batch": 1, "window": 1, "group": 1, "unbatch": -1}.get(verb, 0)
+        refuse = _refuse((int(rng.integers(1, 17)),))
+        at_the_end = COVERED[verb](at_the_end, refuse)
+        if verb in {*gathering, "rebatch"}:
+            below_batches = below_batches.on_error("skip")
+        below_batches = COVERED[verb](below_batches, refuse)
+    wanted_rows = [x.tolist() for x in below_batches.on_error("skip")]
+    for rewrites in (True, False):
+        for workers in (1, 3):
+            got = at_the_end.on_error("skip").options(rewrites=rewrites, workers=workers)
+            assert [x.tolist() for x in got] == wanted_rows
+
+
+def test_skip_above_what_counts_batches_says_so() -> None:
+    data = hr.range(12).map(_refuse((5,)), python=True).batch(3)
+    for above in (data.shuffle(seed=1), data.cache()):
+        with pytest.raises(ValueError, match=r"on_error: \"skip\" leaves samples out of the batches below"):
+            list(above.on_error("skip"))
+    assert [x.tolist() for x in data.shuffle(seed=1).on_error("replace")] != []
