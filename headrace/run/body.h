@@ -3,8 +3,8 @@
 //
 // LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of
 // the stage before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch)
-// for what it made. Immutable once a run has begun, but for how many rows an item has; `fetch` and `run` are
-// called from many threads, for different parts.
+// for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
+// different parts.
 #pragma once
 #include <memory>
 #include <optional>
@@ -50,8 +50,6 @@ class Body {
 
   // Once the chain is whole and before the first ticket: small samples may go through it together.
   virtual void allow_together();
-  // So many rows are about what a worker should take at once. Called under the executor's mutex.
-  virtual void settle(size_t rows) { (void)rows; }
 
   std::vector<Link> chain;
   bool keep_failures =
@@ -99,7 +97,6 @@ class LevelBody final : public Body {
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
   Status prepare(Counters& counters);  // open resident sources; before the first ticket
   void allow_together() override;
-  void settle(size_t rows) override;
   // Elements of an item, where it is not a batch.
   void set_block(uint64_t block) { block_ = block; }
   const uint64_t& block() const { return block_; }
@@ -227,7 +224,7 @@ class LevelBody final : public Body {
   std::shared_ptr<Fetcher> fetcher_;
   std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
   std::unique_ptr<const Together> together_;  // for elements
-  uint64_t block_ = 1, most_block_ = 1;       // elements of an item
+  uint64_t block_ = 1;                        // elements of an item
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false;  // in a ticket
 };

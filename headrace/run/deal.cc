@@ -61,7 +61,7 @@ DealPlace restore_place(CursorReader& cursor) {
 
 class DealStream final : public Stream {
  public:
-  DealStream(std::shared_ptr<const Level> level, const uint64_t* block, const Shard& shard)
+  DealStream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard)
       : level_(std::move(level)), block_(block), shard_(shard) {}
 
   Pull pull(Item& out, Status&, uint64_t) override {
@@ -69,7 +69,7 @@ class DealStream final : public Stream {
     out.first = position(next), out.step = shard_.world;
     if (out.first >= level_->total) return Pull::end;
     out.count = 1, out.epoch = epoch_, out.occurrence = occurrence_, out.handed_out = handed_out(out.first);
-    while (out.count < *block_ && out.handed_out == 0) {
+    while (out.count < block_ && out.handed_out == 0) {
       const uint64_t more = position(next + out.count);
       if (more != out.first + out.count * out.step || more >= level_->total || handed_out(more) > 0) break;
       ++out.count;
@@ -97,7 +97,7 @@ class DealStream final : public Stream {
   uint64_t handed_out(uint64_t at) const { return occurrence_ == 0 ? place_.deal.handed_out(at) : 0; }
 
   std::shared_ptr<const Level> level_;
-  const uint64_t* block_;
+  uint64_t block_;
   Shard shard_;
   DealPlace place_;
   uint64_t epoch_ = 0;
@@ -148,7 +148,7 @@ uint64_t Deal::handed_out(uint64_t position) const {
   return at != partial.end() && at->first == position ? at->second : 0;
 }
 
-StreamPtr deal_stream(std::shared_ptr<const Level> level, const uint64_t* block, const Shard& shard) {
+StreamPtr deal_stream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard) {
   return std::make_unique<DealStream>(std::move(level), block, shard);
 }
 

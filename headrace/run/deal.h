@@ -42,8 +42,8 @@ Result<DealPlace> deal_from_value(const Value& value);
 // What all ranks took, as one deal for any world. REQUIRES: places of all ranks in order, of one deal.
 Deal merge_deals(std::span<const DealPlace> ranks);
 
-// The inputs of one rank, up to `*block` at a time; its cursor is `deal_cursor` without `outputs`.
-StreamPtr deal_stream(std::shared_ptr<const Level> level, const uint64_t* block, const Shard& shard);
+// The inputs of one rank, up to `block` at a time; its cursor is `deal_cursor` without `outputs`.
+StreamPtr deal_stream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard);
 // The cursor of the stage right above a deal_stream, and back.
 void save_deal(const DealPlace& place, Cursor& cursor);
 DealPlace restore_deal(CursorReader& cursor);

@@ -51,6 +51,13 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
   return out;
 }
 
+MeasuredWait::MeasuredWait(Evaluator& evaluator)
+    : evaluator_(evaluator), began_(now_ns()), cpu_began_(thread_cpu_ns()) {}
+MeasuredWait::~MeasuredWait() {
+  const uint64_t passed = now_ns() - began_, worked = thread_cpu_ns() - cpu_began_;
+  evaluator_.add_waited(passed - std::min(passed, worked));
+}
+
 Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
   const Pool::Ledger ledger = pool.ledger();
   std::string text = std::string(what) + ": wants " + std::to_string(wanted) +

@@ -2,6 +2,7 @@
 // sample to sample.
 #pragma once
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "headrace/core/pool.h"
@@ -60,6 +61,10 @@ class Evaluator {
   // A new tensor of pool memory, or an error that names the size and the budget.
   Result<Tensor> allocate(const TensorSpec& spec, Use use);
 
+  // Time that functions waited instead of working, since it was last asked for.
+  void add_waited(uint64_t ns) { waited_ns_ += ns; }
+  uint64_t take_waited() { return std::exchange(waited_ns_, 0); }
+
   Scratch& scratch() { return scratch_; }
   Pool* pool() { return pool_; }
   Counters& counters() { return *counters_; }
@@ -86,7 +91,7 @@ class Evaluator {
   size_t before_ = 0;               // programs of the sample that ran before them
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
-  uint64_t samples_ = 0;
+  uint64_t samples_ = 0, waited_ns_ = 0;
   int64_t shown_ = 0;  // the engine's fields of the sample under way
   bool valid_ = true;
   std::vector<Operand> values_, next_;
@@ -94,6 +99,19 @@ class Evaluator {
   std::vector<MutView> out_;
   std::vector<Shape> shapes_;
   std::vector<int8_t> placed_;  // per output leaf: 1 when its bytes lie in the slot or tensor already
+};
+
+// Tells the evaluator how long this thread waited while it lived.
+class MeasuredWait {
+ public:
+  explicit MeasuredWait(Evaluator& evaluator);
+  ~MeasuredWait();
+  MeasuredWait(const MeasuredWait&) = delete;
+  MeasuredWait& operator=(const MeasuredWait&) = delete;
+
+ private:
+  Evaluator& evaluator_;
+  uint64_t began_, cpu_began_;
 };
 
 // One memory for bytes that a budget refused: says both figures.

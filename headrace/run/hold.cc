@@ -16,6 +16,16 @@ std::span<const Program> programs_of(const Link& link) {
 
 }  // namespace
 
+bool calls_functions(std::span<const Program> programs, std::span<const Link> chain) {
+  const auto calls = [](const Program& program) {
+    return std::ranges::any_of(program.steps,
+                               [](const Call& call) { return call.op->phase() == Phase::python; });
+  };
+  return std::ranges::any_of(programs, calls) || std::ranges::any_of(chain, [&](const Link& link) {
+           return std::ranges::any_of(programs_of(link), calls);
+         });
+}
+
 std::shared_ptr<const void> hold_for(std::span<const Program> programs, std::span<const Link> chain) {
   std::shared_ptr<const void> held;
   const auto add = [&](std::span<const Program> more) {

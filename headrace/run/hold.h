@@ -9,5 +9,7 @@ namespace headrace {
 
 // hold_for() of what a sample goes through: `programs`, then the links.
 std::shared_ptr<const void> hold_for(std::span<const Program> programs, std::span<const Link> chain);
+// Whether functions of an interpreter are among it.
+bool calls_functions(std::span<const Program> programs, std::span<const Link> chain);
 
 }  // namespace headrace

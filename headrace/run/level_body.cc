@@ -90,8 +90,11 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   if (bookkeeping > pool.ledger().budget)
     return over_budget(bookkeeping, pool,
                        ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
-  if (!ticket.batch && together_) grain = std::max<size_t>(1, ticket.num_rows);
-  if (!ticket.batch) ticket.row_outputs.resize(together_ ? 0 : ticket.num_rows);
+  // Functions that take long go one by one, and several workers share them.
+  constexpr size_t kParts = 4;
+  const bool together = together_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
+  if (!ticket.batch && together) grain = std::max<size_t>(1, ticket.num_rows);
+  if (!ticket.batch) ticket.row_outputs.resize(together ? 0 : ticket.num_rows);
   const auto is_read = [&](const Position& p) {
     const LeafPlan& leaf = rows.level->leaves[p.leaf];
     return !leaf.rows && !leaf.resident();
@@ -233,16 +236,9 @@ void LevelBody::allow_together() {
     if (!input->is_plain()) return;
   together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
   constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
-  most_block_ = block_;
-  if (together_ && !together_->calls_functions())  // which may wait, one after the other
+  if (together_ && !together_->calls_functions())          // which may wait, one after the other
     block_ =
         std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
-  settle(1);
-}
-
-// Elements that go through together are one part; functions may take as long as they like for each.
-void LevelBody::settle(size_t rows) {
-  if (together_ && together_->calls_functions()) block_ = std::clamp<uint64_t>(rows, 1, most_block_);
 }
 
 std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,
@@ -277,12 +273,14 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
   if (part.at.empty()) locate(rows, part);
-  if (!ticket.batch && together_) {
+  if (!ticket.batch && ticket.row_outputs.empty()) {  // together
     if (auto done = run_together(ticket, part, evaluator)) return *std::move(done);
     ticket.row_outputs.resize(ticket.num_rows);
   }
   const Level& level = *rows.level;
   const std::shared_ptr<const void> held = hold(level, part);
+  std::optional<MeasuredWait> waited;
+  if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator);
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
   for (size_t i = 0; i < part.count; ++i) {

@@ -135,7 +135,7 @@ class Lowering {
                                ? kResidentBlock
                                : std::max<uint64_t>(1, read_block_ / branches_ / samples_an_element(*made));
     body->set_block(block);
-    auto feeder = dealt ? deal_stream(made, &body->block(), *dealt)
+    auto feeder = dealt ? deal_stream(made, block, *dealt)
                         : position_stream(made, &body->block(), &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));

@@ -275,6 +275,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   else
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
   work.busy_ns = thread_cpu_ns() - begin;
+  work.waited_ns = evaluator.take_waited();
   counters.parts.add(1);
   counters.busy_ns.add(work.busy_ns);
 }
@@ -340,10 +341,9 @@ bool Stage::has_some() const { return are_tiny() ? num_done() >= kTinyRing / 4 :
 
 void Stage::settle_grain(const Work& work) {
   const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
-  const uint64_t row_ns = work.busy_ns / rows + 1;
+  const uint64_t row_ns = (work.busy_ns + work.waited_ns) / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
-  body_->settle(grain_);
 }
 
 // No fewer rows than one read brings: to cut that would make it several. What was there already says nothing

@@ -19,7 +19,7 @@ struct Work {
   size_t part = 0;
   bool io = false;
   RowStatus result;  // set by run()
-  uint64_t busy_ns = 0;
+  uint64_t busy_ns = 0, waited_ns = 0;
   uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
   bool alone = false;                  // it found no memory before, and was taken again with nobody beside it
 };

@@ -279,6 +279,7 @@ Status Together::run_calls(const Step& step, Rows& rows, std::vector<uint64_t>& 
   }
   {
     const std::shared_ptr<const void> held = hold_for({&step.program, 1});
+    const MeasuredWait waited(evaluator);
     RowViews views(rows.columns);
     RowSlots slots(std::move(columns));
     for (size_t i = 0; i < keep.size(); ++i, views.advance(), slots.advance()) {
