@@ -202,8 +202,9 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
   for (size_t n = 0; n < at.size(); ++n)
     if (!gather(*level_->leaves[at[n].leaf].rows, parts[n], slots)) return false;
   rows.names = std::move(names);
-  Together::Failure failure;
-  if (!together.run(rows, ends, evaluator, failure)) return false;
+  Together::Failure none;  // of functions, which do not stand here
+  if (!together.run(rows, ends, evaluator, none)) return false;
+  HEADRACE_TRY(std::move(none.status));
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
   ticket.ends = std::move(ends);
   return true;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ._function import Leaves, is_function_leaf, label_of, to_leaf
@@ -16,12 +16,33 @@ class ReplayWarning(UserWarning):
     """A resumed run passes over samples that it has handed out, since their generator cannot say where it stands."""
 
 
+class Filled:
+    """What makes samples, some of which lack fields, and what these are then."""
+
+    def __init__(self, make: Any, defaults: Mapping[str, Any]):
+        self.make, self.defaults = make, dict(defaults)
+
+
+def filled(verb: str, sample: Any, defaults: Mapping[str, Any]) -> Any:
+    """Return the sample with what it lacks, or has None for.
+
+    Raises:
+        TypeError: it is no dict, whose fields have names.
+    """
+    if not isinstance(sample, Mapping):
+        raise TypeError(f"{verb}: defaults= is for samples that are dicts, got {type(sample).__name__}")
+    given = {name: value for name, value in sample.items() if value is not None or name not in defaults}
+    return {**{name: given.get(name, default) for name, default in defaults.items()}, **given}
+
+
 def opener(make: Any) -> Callable[[int], Iterable[Any]]:
     """Return what gives the iterable of an epoch.
 
     Raises:
         TypeError: it gives nothing to iterate over, or can be gone through once only.
     """
+    if isinstance(make, Filled):
+        return opener(make.make)
     if isinstance(make, Iterator):
         raise TypeError(
             f"from_generator: wants what can be gone through in every epoch, got {type(make).__name__}, which ends for good; "
@@ -43,14 +64,17 @@ def _takes_epoch(make: Callable[..., Any]) -> bool:
 
 def name_of(make: Any) -> str:
     """Return a name for messages."""
+    if isinstance(make, Filled):
+        return name_of(make.make)
     return label_of(make) if inspect.isroutine(make) else type(make).__name__
 
 
 class Pass:
     """Once through the samples."""
 
-    def __init__(self, iterable: Iterable[Any], structure: str, name: str):
+    def __init__(self, iterable: Iterable[Any], structure: str, name: str, defaults: Mapping[str, Any]):
         self._iterable, self._structure, self._name = iterable, structure, name
+        self._defaults = defaults
         self._iterator: Iterator[Any] | None = None
 
     def iterator(self) -> Iterator[Any]:
@@ -60,7 +84,9 @@ class Pass:
         return self._iterator
 
     def leaves(self, value: Any) -> Leaves:
-        """Return the leaves of a sample, as the engine holds them."""
+        """Return the leaves of a sample, as the engine holds them: asked for those that it does not know by their looks."""
+        if self._defaults:
+            value = filled("from_generator", value, self._defaults)
         names, leaves, nest = flatten(value, is_function_leaf)
         if nest != self._structure:
             raise ValueError(f"a sample has the structure {nest}, and the first one {self._structure}")

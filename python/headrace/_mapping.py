@@ -183,6 +183,11 @@ def _as_python(
 ) -> _core.Program:
     with _random_states_kept():
         returned = _first_result(given, caller(function, given.structure))
+    if isinstance(getattr(returned, "_node", None), _core.Node):
+        raise TypeError(
+            f"{at}: the function returned a Dataset; flat_map wants an array of rows (or fields with as many rows each), and "
+            "interleave takes a list of datasets"
+        )
     if returned is None:
         verb, _, line = at.partition(" ")
         wanted = "True or False" if verb == "filter" else "a field or a dict"

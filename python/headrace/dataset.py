@@ -317,7 +317,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         What stands before it draws as in epoch 0, whatever epoch makes an element first, and is not run again; the order,
         and what stands after it, are new in every epoch. Elements are kept by their sample, so `shuffle`, `shard`, `take` and the like
         may stand before or after it. Put it after what is expensive, and before what draws. After `batch`, `window` or `zip`
-        it keeps what they joined in epoch 0: the same samples stand in each batch in every epoch.
+        it keeps what they joined in epoch 0: the same samples stand in each batch in every epoch. NumPy arrays that a cache in memory
+        gives are its own, and read-only: copy what you write into.
 
         Args:
             path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie

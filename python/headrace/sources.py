@@ -14,7 +14,7 @@ from . import _core
 from ._arguments import text, whole_number
 from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
-from ._generator import Pass, name_of, opener
+from ._generator import Filled, Pass, filled, name_of, opener
 from ._line import users_line
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
@@ -120,7 +120,9 @@ def list_files(pattern: str | os.PathLike[str]) -> Dataset:
     return from_arrays(_core.list_files(os.fspath(pattern)), slot="files")
 
 
-def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
+def from_list(
+    items: Sequence[Any], *, defaults: Mapping[str, Any] | None = None, slot: str = "list"
+) -> Dataset:
     """Make a dataset of a list of elements: dicts, tuples or single values that are all alike.
 
     The list is taken as it is now. Arrays of one dtype and rank become columns, as in `from_arrays`, and no Python runs for an
@@ -128,6 +130,7 @@ def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
 
     Args:
         items: At least one element.
+        defaults: {field: value} of optional fields: what a dict has that lacks them, or holds None.
         slot: The name under which a saved plan wants the data bound: columns, as for `from_arrays`, if it became such; `ragged` ones
             for arrays that differ in shape.
 
@@ -139,6 +142,8 @@ def from_list(items: Sequence[Any], *, slot: str = "list") -> Dataset:
         raise TypeError(f"from_list: wants a list of elements, got {type(items).__name__}")
     if len(items) == 0:
         raise ValueError("from_list: wants at least one element, to know what an element is")
+    if defaults:
+        items = [filled("from_list", item, defaults) for item in items]
     columns = _plain_columns(items)
     if columns is not None:
         return from_arrays(columns, slot=slot)
@@ -223,7 +228,13 @@ def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     return Dataset(_core.read(source, users_line()), bound=[(slot, items)])
 
 
-def from_generator(make: Any, *, signature: Any = None, slot: str = "generator") -> Dataset:
+def from_generator(
+    make: Any,
+    *,
+    signature: Any = None,
+    defaults: Mapping[str, Any] | None = None,
+    slot: str = "generator",
+) -> Dataset:
     """Make a dataset of any iterable; it has no length and no items by position, and `skip` reads what it skips.
 
     If the iterator, or what it iterates over, has `state_dict()` (of what JSON holds) and `load_state_dict()`, a resumed run goes on
@@ -235,6 +246,7 @@ def from_generator(make: Any, *, signature: Any = None, slot: str = "generator")
             generator function; or an iterable that can be gone through again and again.
         signature: What a sample looks like: `FieldSpec`s nested as it, as another dataset's `schema`. When not given, like the
             first sample, which is made for that; the sizes of dimensions may differ.
+        defaults: {field: value} of optional fields: what a sample, then a dict, has that lacks them, or holds None.
         slot: The name under which a saved plan wants it bound.
 
     Raises:
@@ -242,6 +254,8 @@ def from_generator(make: Any, *, signature: Any = None, slot: str = "generator")
         ValueError: it gives no first sample, and no signature is given.
     """
     slot = text("from_generator", "slot", slot)
+    if defaults:
+        make = Filled(make, defaults)
     names, specs, structure = _signature(make, signature)
     generator = _generator(make, slot, names, specs, structure)
     return Dataset(_core.from_generator(generator, users_line()), bound=[(slot, make)])
@@ -255,6 +269,8 @@ def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
                 raise TypeError(f"from_generator: signature wants FieldSpecs, got {leaf!r} for {name!r}")
         return names, [(leaf.dtype, leaf.shape) for leaf in leaves], structure
     for first in opener(make)(0):
+        if isinstance(make, Filled):
+            first = filled("from_generator", first, make.defaults)
         names, leaves, structure = flatten(first, is_function_leaf)
         specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, leaves, strict=True)]
         return names, specs, structure
@@ -264,8 +280,9 @@ def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
 def _generator(make: Any, slot: str, names: list[str], specs: list[Any], structure: str) -> _core.Generator:
     start = opener(make)
     name = name_of(make)
+    defaults = make.defaults if isinstance(make, Filled) else {}
     return _core.generator(
-        names, specs, structure, slot, name, lambda epoch: Pass(start(epoch), structure, name)
+        names, specs, structure, slot, name, lambda epoch: Pass(start(epoch), structure, name, defaults)
     )
 
 
@@ -367,8 +384,11 @@ def _column(column: Any, name: str) -> Any:
         return column
     array = np.asanyarray(column)
     if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
-        return array.tolist()
-    return to_leaf(array if column is not None else None, name)
+        values = array.tolist()
+        if all(isinstance(value, (bytes, str)) for value in values):
+            return values
+        column = values  # numbers in an array of objects, as pandas has them
+    return to_leaf(column if isinstance(column, list) else array if column is not None else None, name)
 
 
 def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None) -> _core.Source:
