@@ -269,9 +269,8 @@ def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
                 raise TypeError(f"from_generator: signature wants FieldSpecs, got {leaf!r} for {name!r}")
         return names, [(leaf.dtype, leaf.shape) for leaf in leaves], structure
     for first in opener(make)(0):
-        if isinstance(make, Filled):
-            first = filled("from_generator", first, make.defaults)
-        names, leaves, structure = flatten(first, is_function_leaf)
+        whole = filled("from_generator", first, make.defaults) if isinstance(make, Filled) else first
+        names, leaves, structure = flatten(whole, is_function_leaf)
         specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, leaves, strict=True)]
         return names, specs, structure
     raise ValueError("from_generator: wants a first sample, to know what a sample is; or give signature=")

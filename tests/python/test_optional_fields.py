@@ -57,7 +57,7 @@ def test_what_a_sample_lacks_is_the_default(source: str, tmp_path: Path) -> None
     data = SOURCES[source]()
     assert plain(data) == WANTED
     assert plain(data.filter(lambda s: s.b < 0).batch(2).unbatch()) == [WANTED[0], *WANTED[2:]]
-    assert plain(data.map(lambda s: dict(s), python=True)) == WANTED
+    assert plain(data.map(dict, python=True)) == WANTED
     data.save_plan(tmp_path / "plan.json")
     assert plain(hr.load_plan(tmp_path / "plan.json", bind=data.slots)) == WANTED
 
