@@ -10,6 +10,7 @@ import difflib
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
@@ -27,27 +28,46 @@ _OTHERS_NAMES = {
     "deterministic": "options(deterministic=…)",
     "drop_last_batch": "batch(drop_last=…)",
     "drop_remainder": "batch(drop_last=…)",
+    "element_length_func": "bucket_by_length(length)",
+    "filename": "cache(path)",
     "index": "shard(rank, world)",
     "initial": "shuffle(window=…)",
+    "key_func": "group_by_window(key, size)",
     "memory_budget": "options(memory_budget=…)",
     "num_parallel_calls": "nothing: all workers run it, options(workers=…) of them; of a Python function, map(num_parallel=…) at most",
     "num_replicas": "shard(world=…)",
     "num_shards": "shard(world=…)",
     "num_threads": "options(workers=…)",
     "num_workers": "options(workers=…)",
+    "padded_shapes": "padded_batch(shapes=…)",
+    "padding_values": "padded_batch(fill=…)",
     "persistent_workers": "nothing: a loader keeps no threads between epochs and begins at once",
+    "predicate": "filter(function)",
     "prefetch_factor": "prefetch(count)",
     "random_seed": "shuffle(seed=…)",
+    "reduce_func": "group_by_window(key, size).map(function): a window is a batch",
     "reshuffle_each_iteration": "nothing: every epoch has an order of its own",
     "shard_id": "shard(rank=…)",
     "shuffle": "the verb shuffle(seed=…)",
+    "stop_on_empty_dataset": "mix(stop=…), choose(stop=…)",
+    "threads": "options(workers=…)",
     "timeout": "nothing: a loader waits until data or an error comes",
+    "window_size": "group_by_window(key, size)",
     "workers": "options(workers=…)",
     "world_size": "shard(world=…)",
 }
 
 # What they call functions, verbs and properties, and what does the same here.
 _OTHERS_VERBS = {
+    "DataLoader": "Dataset.torch(), or iterating over the dataset itself",
+    "FixedLengthRecordDataset": "headrace.read_fixed(files, record_bytes=…)",
+    "TFRecordDataset": "headrace.read(path), or read_tfrecord",
+    "TextLineDataset": "headrace.read_text(files)",
+    "WebDataset": "headrace.read(path), or read_webdataset",
+    "assert_cardinality": "nothing: a length is exact or there is none",
+    "head": "take(count)",
+    "read_wds": "headrace.read_webdataset(path)",
+    "snapshot": "cache(path)",
     "AUTOTUNE": "nothing: threads and reads under way are chosen, or options(workers=…, io=…)",
     "as_numpy_iterator": "numpy(), or iterating over the dataset itself",
     "bucket_by_sequence_length": "bucket_by_length(length, boundaries=…, batch_sizes=…)",
@@ -118,7 +138,9 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
     def checked(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
         for name in kwargs:
             if name not in known:
-                raise TypeError(f"{function.__name__}: has no argument {name!r}{_meant(name, known)}")
+                raise TypeError(
+                    f"{function.__name__}: has no argument {name!r}{_meant(function.__name__, name, known)}"
+                )
         if "datasets" in known and len(args) > 1 and all(hasattr(dataset, "_node") for dataset in args):
             name = function.__name__
             raise TypeError(
@@ -147,9 +169,11 @@ def verb_meant(name: str, known: Iterable[str]) -> str:
     return "" if name.startswith("_") else did_you_mean(name, known)
 
 
-def _meant(name: str, known: list[str]) -> str:
+def _meant(verb: str, name: str, known: list[str]) -> str:
     if name in _OTHERS_NAMES:
-        return f"; here it is {_OTHERS_NAMES[name]}"
+        here = _OTHERS_NAMES[name]
+        own = re.fullmatch(r"\w+(\((\w+)=…\))", here)  # an argument that this verb has, too
+        return f"; here it is {verb + own[1] if own and own[2] in known else here}"
     if close := did_you_mean(name, known):
         return close
     return f"; it has {', '.join(known)}" if known else "; it has none"
