@@ -39,7 +39,7 @@ class GroupByStream final : public OneChild {
   }
 
   void start(uint64_t epoch, uint32_t occurrence) override {
-    groups_.clear(), left_.clear(), full_.reset();
+    groups_.clear(), left_.clear(), full_.reset(), rest_ = {};
     pulled_ = replay_next_ = 0, ended_ = false;
     child_->start(epoch, occurrence);
   }
@@ -50,14 +50,18 @@ class GroupByStream final : public OneChild {
       return;
     }
     const Held* oldest = nullptr;
-    uint64_t held = 0;
-    for (const auto& [key, group] : groups_) {
-      ++held;
-      if (!oldest || group.held.front().ordinal < oldest->ordinal) oldest = &group.held.front();
+    if (!rest_.oldest.empty() && !groups_.empty()) {
+      oldest = rest_.oldest[rest_.oldest.size() - groups_.size()];
+    } else {
+      for (const auto& [key, group] : groups_)
+        if (!oldest || group.held.front().ordinal < oldest->ordinal) oldest = &group.held.front();
     }
-    cursor.insert(cursor.end(), {pulled_, ended_, oldest ? oldest->ordinal : pulled_, held});
-    for (const auto& [key, group] : groups_)
-      cursor.insert(cursor.end(), {static_cast<uint64_t>(key), group.held.size()});
+    cursor.insert(cursor.end(), {pulled_, ended_, oldest ? oldest->ordinal : pulled_, groups_.size()});
+    if (!rest_.oldest.empty())
+      cursor.insert(cursor.end(), rest_.held.end() - 2 * static_cast<std::ptrdiff_t>(groups_.size()),
+                    rest_.held.end());
+    else
+      put_held(cursor);
     if (oldest)
       cursor.insert(cursor.end(), oldest->before.begin(), oldest->before.end());
     else
@@ -96,6 +100,12 @@ class GroupByStream final : public OneChild {
     int64_t longest = 1;  // of those that came, so that empty samples fill a token budget, too
   };
   using Groups = std::map<int64_t, Group>;  // at the end they are handed out in this order
+  // Of the groups that were left at the end, so that a state after each of them costs no look at all others:
+  // what a state says of them, and the oldest sample of each and those behind it.
+  struct Rest {
+    Cursor held;
+    std::vector<const Held*> oldest;
+  };
 
   int64_t key_of(const Held& sample) const {
     return rule_.by_length ? group_of(sample.length) : sample.length;
@@ -174,7 +184,24 @@ class GroupByStream final : public OneChild {
   }
   Pull give_rest(Item& out) {
     if (rule_.batch.drop_last) groups_.clear();
-    return groups_.empty() ? Pull::end : give(groups_.begin(), out);
+    if (groups_.empty()) return Pull::end;
+    if (rest_.oldest.empty()) note_rest();
+    return give(groups_.begin(), out);
+  }
+  void put_held(Cursor& cursor) const {
+    for (const auto& [key, group] : groups_)
+      cursor.insert(cursor.end(), {static_cast<uint64_t>(key), group.held.size()});
+  }
+  void note_rest() {
+    put_held(rest_.held);
+    rest_.oldest.resize(groups_.size());
+    const Held* oldest = nullptr;
+    size_t left = groups_.size();
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      const Held* first = &group->second.held.front();
+      if (!oldest || first->ordinal < oldest->ordinal) oldest = first;
+      rest_.oldest[--left] = oldest;
+    }
   }
 
   // After restore(): read again from the oldest held one on, and keep what was held.
@@ -201,6 +228,7 @@ class GroupByStream final : public OneChild {
   Groups groups_;
   std::optional<int64_t> full_;  // a group that is a batch
   Held next_;
+  Rest rest_;
   uint64_t pulled_ = 0;               // samples since the epoch began
   uint64_t replay_next_ = 0;          // after restore(): the next to be read again
   std::map<int64_t, uint64_t> left_;  // and how many of the last each group keeps
