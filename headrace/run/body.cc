@@ -52,13 +52,13 @@ void Body::allow_together() {
     if (is_text(spec.dtype) || spec.shape.rank() == 0) return;
     spec.shape = spec.shape.without_front();
   }
-  together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together, keep_failures);
+  rows_together_ = Together::make(row, {}, std::span(chain).subspan(1), most_together, keep_failures);
 }
 
 std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator,
                                              const Where& where) const {
-  if (!together_ || batch.failure) return std::nullopt;
-  const Schema& row = together_->incoming();
+  if (!rows_together_ || batch.failure) return std::nullopt;
+  const Schema& row = rows_together_->incoming();
   const int64_t count = batch.fields[0].shape[0];
   for (size_t f = 0; f < batch.fields.size(); ++f) {
     const Tensor& field = batch.fields[f];
@@ -71,7 +71,7 @@ std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket
   std::vector<uint64_t> ends(static_cast<size_t>(count));
   std::iota(ends.begin(), ends.end(), 1);
   Together::Failure failure;
-  if (!together_->run(rows, ends, evaluator, failure)) return std::nullopt;
+  if (!rows_together_->run(rows, ends, evaluator, failure)) return std::nullopt;
   if (failure.status.code() == Code::exhausted) return std::move(failure.status);
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
   if (failure.status.ok()) return Status();

@@ -86,10 +86,10 @@ class Body {
   // The outputs of the rows, up to one that failed, become the ticket's.
   static void join_outputs(Ticket& ticket);
   // What the rows of an unbatch that stands first go through together; null: they do not.
-  const Together* rows_together() const { return together_.get(); }
+  const Together* rows_together() const { return rows_together_.get(); }
 
  private:
-  std::unique_ptr<const Together> together_;
+  std::unique_ptr<const Together> rows_together_;
 };
 
 class LevelBody final : public Body {

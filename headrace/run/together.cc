@@ -89,44 +89,32 @@ bool calls_only_functions(const Program& program) {
          hold_for({&program, 1}) != nullptr;
 }
 
-// The values of one sample after the other, in columns.
-class RowViews {
+// One sample after the other: its values in columns, and where what is made of it goes.
+class RowCursor {
  public:
-  explicit RowViews(const std::vector<Tensor>& columns) {
-    for (const Tensor& column : columns) {
+  RowCursor(const std::vector<Tensor>& from, std::vector<MutView> to) : slots_(std::move(to)) {
+    for (const Tensor& column : from) {
       const View all = column.view();
       const Shape row = all.shape.without_front();
       values_.push_back({{all.dtype, row, all.data}, nullptr});
-      strides_.push_back(row.size_bytes(all.dtype));
+      value_bytes_.push_back(row.size_bytes(all.dtype));
+    }
+    for (MutView& slot : slots_) {
+      slot.shape = slot.shape.without_front();
+      slot_bytes_.push_back(slot.shape.size_bytes(slot.dtype));
     }
   }
   std::span<const Operand> values() const { return values_; }
+  std::span<const MutView> slots() const { return slots_; }
   void advance() {
-    for (size_t f = 0; f < values_.size(); ++f) values_[f].view.data += strides_[f];
+    for (size_t f = 0; f < values_.size(); ++f) values_[f].view.data += value_bytes_[f];
+    for (size_t f = 0; f < slots_.size(); ++f) slots_[f].data += slot_bytes_[f];
   }
 
  private:
   std::vector<Operand> values_;
-  std::vector<size_t> strides_;
-};
-
-// And where those of one after the other go.
-class RowSlots {
- public:
-  explicit RowSlots(std::vector<MutView> columns) : slots_(std::move(columns)) {
-    for (MutView& slot : slots_) {
-      slot.shape = slot.shape.without_front();
-      strides_.push_back(slot.shape.size_bytes(slot.dtype));
-    }
-  }
-  std::span<const MutView> slots() const { return slots_; }
-  void advance() {
-    for (size_t f = 0; f < slots_.size(); ++f) slots_[f].data += strides_[f];
-  }
-
- private:
   std::vector<MutView> slots_;
-  std::vector<size_t> strides_;
+  std::vector<size_t> value_bytes_, slot_bytes_;
 };
 
 }  // namespace
@@ -280,12 +268,11 @@ Status Together::run_calls(const Step& step, Rows& rows, std::vector<uint64_t>& 
   {
     const std::shared_ptr<const void> held = hold_for({&step.program, 1});
     const MeasuredWait waited(evaluator);
-    RowViews views(rows.columns);
-    RowSlots slots(std::move(columns));
-    for (size_t i = 0; i < keep.size(); ++i, views.advance(), slots.advance()) {
+    RowCursor row(rows.columns, std::move(columns));
+    for (size_t i = 0; i < keep.size(); ++i, row.advance()) {
       const SampleName& name = (*rows.names)[i];
-      Status status = evaluator.run({&step.program, 1}, views.values(), {name.id, name.shown_id, true},
-                                    slots.slots(), {});
+      Status status =
+          evaluator.run({&step.program, 1}, row.values(), {name.id, name.shown_id, true}, row.slots(), {});
       if (status.ok()) continue;
       if (step.skips && is_data_error(status) && status.code() != Code::exhausted) {
         evaluator.counters().skipped.add(1);
