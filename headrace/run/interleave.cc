@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "headrace/run/stage.h"
+#include "headrace/run/stream.h"
 
 namespace headrace {
 namespace {
@@ -9,14 +9,12 @@ namespace {
 // the next input when it comes to be asked again.
 class InterleaveStream final : public Stream {
  public:
-  InterleaveStream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block, bool ordered)
+  InterleaveStream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block)
       : children_(std::move(children)),
         slots_(std::min<uint64_t>(cycle, children_.size()), kEmpty),
-        block_(block),
-        ordered_(ordered) {}
+        block_(block) {}
 
   Pull pull(Item& out, Status& failure, uint64_t) override {
-    if (!ordered_) return pull_what_is_ready(out, failure);
     while (next_ < children_.size() || open_ > 0) {
       uint64_t& slot = slots_[at_];
       if (slot == kEmpty && next_ < children_.size()) slot = next_++, ++open_;
@@ -77,11 +75,6 @@ class InterleaveStream final : public Stream {
     for (auto child = order.rbegin(); child != order.rend(); ++child) children_[*child]->open_stages(out);
   }
   Stage* giving() override {
-    for (size_t i = 0; !ordered_ && i < slots_.size(); ++i) {
-      const uint64_t slot = slots_[(at_ + i) % slots_.size()];
-      Stage* const stage = slot == kEmpty ? nullptr : children_[slot]->giving();
-      if (stage && stage->has_output()) return stage;
-    }
     const uint64_t slot = slots_.empty() ? kEmpty : slots_[at_];
     if (slot != kEmpty) return children_[slot]->giving();
     return next_ < children_.size() ? children_[next_]->giving() : nullptr;
@@ -94,34 +87,11 @@ class InterleaveStream final : public Stream {
     std::fill(slots_.begin(), slots_.end(), kEmpty);
     at_ = taken_ = next_ = open_ = 0;
   }
-  // From the slot whose turn it is on, the first that has something: the turn is its.
-  Pull pull_what_is_ready(Item& out, Status& failure) {
-    bool waits = false;
-    for (size_t i = 0; i < slots_.size();) {
-      const uint64_t at = (at_ + i) % slots_.size();
-      uint64_t& slot = slots_[at];
-      if (slot == kEmpty && next_ < children_.size()) slot = next_++, ++open_;
-      const Pull pulled = slot == kEmpty ? Pull::end : children_[slot]->pull_one(out, failure);
-      if (pulled == Pull::end && slot != kEmpty) {
-        slot = kEmpty, --open_;
-        continue;  // the next one takes its place
-      }
-      if (pulled == Pull::item) {
-        if (at != at_) at_ = at, taken_ = 0;
-        if (++taken_ == block_) end_turn();
-      }
-      if (pulled == Pull::item || pulled == Pull::error) return pulled;
-      waits = waits || pulled == Pull::wait;
-      ++i;
-    }
-    return waits ? Pull::wait : Pull::end;
-  }
   void end_turn() { at_ = (at_ + 1) % slots_.size(), taken_ = 0; }
 
   std::vector<StreamPtr> children_;
   std::vector<uint64_t> slots_;  // the child in each
   uint64_t block_;
-  bool ordered_;
   uint64_t at_ = 0, taken_ = 0;  // whose turn it is, and what it gave in it
   uint64_t next_ = 0;            // child to be opened
   uint64_t open_ = 0;            // slots that hold one
@@ -129,8 +99,8 @@ class InterleaveStream final : public Stream {
 
 }  // namespace
 
-StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block, bool ordered) {
-  return std::make_unique<InterleaveStream>(std::move(children), cycle, block, ordered);
+StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block) {
+  return std::make_unique<InterleaveStream>(std::move(children), cycle, block);
 }
 
 }  // namespace headrace

@@ -101,7 +101,6 @@ class Lowering {
  public:
   Lowering(Pipeline& pipeline, bool ordered, std::shared_ptr<Fetcher> fetcher, uint64_t read_block)
       : pipeline_(pipeline),
-        ordered_(ordered),
         fetcher_(std::move(fetcher)),
         read_block_(ordered ? std::max(read_block, kReadBlock) : kReadBlock) {}
 
@@ -277,7 +276,7 @@ class Lowering {
   }
   Made lower(const Node& node, const Interleave& interleave) {
     return joined(node, node.inputs.size(), [&](auto children) {
-      return interleave_stream(std::move(children), interleave.cycle, interleave.block, ordered_);
+      return interleave_stream(std::move(children), interleave.cycle, interleave.block);
     });
   }
   Made lower(const Node& node, const Zip& zip) {
@@ -309,7 +308,6 @@ class Lowering {
   Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
 
   Pipeline& pipeline_;
-  const bool ordered_;
   std::shared_ptr<Fetcher> fetcher_;
   uint64_t read_block_;
   Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null

@@ -87,8 +87,7 @@ StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
-// Not `ordered`: a child that has something does not wait for the one whose turn it is.
-StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block, bool ordered);
+StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);
 
 // These take samples that a KeyLink gave values more: what decides. They take those values off.
 StreamPtr take_while_stream(StreamPtr child);

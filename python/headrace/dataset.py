@@ -730,7 +730,6 @@ def interleave(
 
     The first `cycle_length` of them give `block_length` elements each, round after round. One that has ended loses its turn, and
     from the next round on the next of the list stands in its place. With random access in all of them the result has it, too.
-    With `options(deterministic=False)` a dataset that has an element does not wait for the one whose turn it is.
 
     Args:
         datasets: At least one.

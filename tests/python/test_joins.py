@@ -3,9 +3,7 @@
 import itertools
 import json
 import pickle
-import threading
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -460,40 +458,3 @@ def test_many_are_concatenated_as_one_after_the_other() -> None:
         hr.concatenate([])
     with pytest.raises(TypeError, match="concatenate"):
         hr.concatenate([1])  # type: ignore[list-item]
-
-
-def test_unordered_interleaving_does_not_wait_for_the_one_whose_turn_it_is() -> None:
-    fast_ones_came = threading.Event()
-
-    def slow() -> Iterator[int]:
-        yield 0
-        assert fast_ones_came.wait(20)
-        yield from range(1, 5)
-
-    def fast() -> Iterator[int]:
-        yield from range(100, 150)
-
-    data = hr.interleave([hr.from_generator(slow), hr.from_generator(fast)], block_length=3)
-    elements = iter(data.options(deterministic=False, workers=3).numpy())
-    first = []
-    while 149 not in first:  # in order this would never end
-        first.append(int(next(elements)))
-    fast_ones_came.set()
-    rest = [int(x) for x in elements]
-    assert sorted(first + rest) == [*range(5), *range(100, 150)]
-    assert [x for x in first + rest if x < 100] == list(range(5))
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_unordered_interleaving_resumes_without_loss(workers: int) -> None:
-    children = [hr.range(n * 10, n * 10 + n + 3).filter(lambda x: x >= 0) for n in range(6)]
-    data = hr.interleave(children, cycle_length=3, block_length=2).options(
-        deterministic=False, workers=workers
-    )
-    wanted = sorted(int(x) for child in children for x in child)
-    for stop in range(0, len(wanted), 3):
-        elements = iter(data.numpy())
-        before = [int(next(elements)) for _ in range(stop)]
-        loader = data.numpy()
-        loader.load_state_dict(elements.state_dict())
-        assert sorted(before + [int(x) for x in loader]) == wanted
