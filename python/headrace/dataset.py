@@ -729,7 +729,8 @@ def interleave(
     """Let datasets of the same fields take turns, in the order of tf.data's `interleave`.
 
     The first `cycle_length` of them give `block_length` elements each, round after round. One that has ended loses its turn, and
-    from the next round on the next of the list stands in its place. With random access in all of them the result has it, too.
+    from the next round on the next of the list stands in its place. With random access in all of them the result has it, too, and
+    `options(deterministic=False)` gives what is ready first; without it they keep their turns.
 
     Args:
         datasets: At least one.

@@ -458,3 +458,17 @@ def test_many_are_concatenated_as_one_after_the_other() -> None:
         hr.concatenate([])
     with pytest.raises(TypeError, match="concatenate"):
         hr.concatenate([1])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_unordered_runs_of_interleaved_streams_resume_without_loss(workers):
+    children = [hr.range(n * 10, n * 10 + n + 3).filter(lambda x: x >= 0) for n in range(6)]
+    data = hr.interleave(children, cycle_length=3, block_length=2).map(int, python=True)
+    data = data.options(deterministic=False, workers=workers)
+    wanted = sorted(int(x) for child in children for x in child)
+    for stop in range(0, len(wanted), 3):
+        elements = iter(data.numpy())
+        before = [int(next(elements)) for _ in range(stop)]
+        loader = data.numpy()
+        loader.load_state_dict(elements.state_dict())
+        assert sorted(before + [int(x) for x in loader]) == wanted
