@@ -18,8 +18,8 @@ struct Absolute {
   static constexpr bool elementwise = true;
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
-    if (!is_text(in.dtype) && in.dtype != DType::boolean) return in;
-    return invalid("wants numbers, got " + in.text());
+    HEADRACE_TRY(check_numeric(in));
+    return in;
   }
   Status run(View in, const Key&, MutView out, Scratch&) const {
     const auto count = static_cast<size_t>(in.shape.count());

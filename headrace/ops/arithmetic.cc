@@ -27,6 +27,12 @@ template <class T, class F> T wrapping(T a, T b, F f) {
   }
 }
 
+// The number first.
+template <class Operation> struct Swapped {
+  static constexpr bool divides = Operation::divides;
+  template <class T> static T apply(T x, T y) { return Operation::apply(y, x); }
+};
+
 struct Add {
   static constexpr std::string_view name = "add", doc = "Add a number to every element.";
   static constexpr std::string_view name_of_two = "add_fields",
@@ -45,11 +51,9 @@ struct Subtract {
     return wrapping(x, y, [](auto a, auto b) { return a - b; });
   }
 };
-struct SubtractFrom {
+struct SubtractFrom : Swapped<Subtract> {
   static constexpr std::string_view name = "subtract_from",
                                     doc = "Subtract every element from a number: value - x.";
-  static constexpr bool divides = false;
-  template <class T> static T apply(T x, T y) { return Subtract::apply(y, x); }
 };
 struct Multiply {
   static constexpr std::string_view name = "multiply", doc = "Multiply every element by a number.";
@@ -69,11 +73,9 @@ struct Divide {
   static constexpr bool divides = true;
   template <class T> static T apply(T x, T y) { return x / y; }
 };
-struct DivideInto {
+struct DivideInto : Swapped<Divide> {
   static constexpr std::string_view name = "divide_into",
                                     doc = "Divide a number by every element: value / x.";
-  static constexpr bool divides = true;
-  template <class T> static T apply(T x, T y) { return y / x; }
 };
 
 // Rounded down: where the signs differ and something is left, one less than towards zero.
@@ -112,16 +114,14 @@ struct FloorDivide {
                                     doc_of_two =
                                         "Divide the first tensor by the second, down to the next whole "
                                         "number; integers by 0 are 0.";
-  static constexpr bool divides = false, divides_by_number = true;
+  static constexpr bool divides = false, refuses_zero = true;
   template <class T> static T apply(T x, T y) { return floored(x, y).quotient; }
 };
-struct FloorDivideInto {
+struct FloorDivideInto : Swapped<FloorDivide> {
   static constexpr std::string_view name = "floor_divide_into",
                                     doc =
                                         "Divide a number by every element, down to the next whole number: "
                                         "value // x; integers by 0 are 0.";
-  static constexpr bool divides = false;
-  template <class T> static T apply(T x, T y) { return floored(y, x).quotient; }
 };
 struct Remainder {
   static constexpr std::string_view name = "remainder",
@@ -132,28 +132,15 @@ struct Remainder {
                                     doc_of_two =
                                         "What division of the first tensor by the second to whole numbers "
                                         "leaves, with the sign of the second; of integers by 0 it is 0.";
-  static constexpr bool divides = false, divides_by_number = true;
+  static constexpr bool divides = false, refuses_zero = true;
   template <class T> static T apply(T x, T y) { return floored(x, y).remainder; }
 };
-struct RemainderOf {
+struct RemainderOf : Swapped<Remainder> {
   static constexpr std::string_view name = "remainder_of",
                                     doc =
                                         "What division of a number by every element to whole numbers "
                                         "leaves: value % x; of integers by 0 it is 0.";
-  static constexpr bool divides = false;
-  template <class T> static T apply(T x, T y) { return floored(y, x).remainder; }
 };
-
-template <class Operation> constexpr bool divides_integers_by(const Number& value) {
-  if constexpr (requires { Operation::divides_by_number; })
-    return value.is_integer && value.as<int64_t>() == 0;
-  return false;
-}
-
-Status check_numeric(const TensorSpec& in) {
-  if (!is_text(in.dtype) && in.dtype != DType::boolean) return {};
-  return invalid("wants numbers, got " + in.text());
-}
 
 // Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or f32.
 template <class F> void visit_types(DType in, DType out, F&& f) {
@@ -182,7 +169,8 @@ template <class Operation> struct WithNumber {
     HEADRACE_TRY(check_numeric(in));
     if (is_float(in.dtype)) return in;
     if (Operation::divides || !value.is_integer) return TensorSpec{DType::f32, in.shape};
-    if (divides_integers_by<Operation>(value)) return invalid("wants another number than 0 for integers");
+    if constexpr (requires { Operation::refuses_zero; })
+      if (value.integer == 0) return invalid("wants another number than 0 for integers");
     if (!fits(value, in.dtype))
       return invalid("value " + number_text(value) + " does not fit into " +
                      std::string(dtype_name(in.dtype)));

@@ -4,6 +4,11 @@ namespace headrace {
 
 std::string number_text(const Number& number) { return Codec<Number>::out(number).dump(); }
 
+Status check_numeric(const TensorSpec& in) {
+  if (!is_text(in.dtype) && in.dtype != DType::boolean) return {};
+  return invalid("wants numbers, got " + in.text());
+}
+
 bool fits(const Number& number, DType dtype) {
   if (!number.is_integer) return false;
   return visit_dtype(dtype, [&]<class T>() {

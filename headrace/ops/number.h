@@ -38,6 +38,9 @@ template <> struct Codec<Number> {
 // "1" or "0.5", for messages.
 std::string number_text(const Number& number);
 
+// Neither text nor bool, or an error.
+Status check_numeric(const TensorSpec& in);
+
 // Whether an integer dtype can hold the number without changing it.
 bool fits(const Number& number, DType dtype);
 
