@@ -68,7 +68,8 @@ std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket
   auto names = std::make_shared<std::vector<SampleName>>();
   name_rows({batch.id, batch.shown_id}, count, *names);
   rows.names = std::move(names);
-  std::vector<uint64_t> ends(static_cast<size_t>(count));
+  // Which row a function failed on is found by them.
+  std::vector<uint64_t> ends(rows_together_->calls_functions() ? static_cast<size_t>(count) : 0);
   std::iota(ends.begin(), ends.end(), 1);
   Together::Failure failure;
   if (!rows_together_->run(rows, ends, evaluator, failure)) return std::nullopt;
