@@ -32,7 +32,7 @@ def filled(verb: str, sample: Any, defaults: Mapping[str, Any]) -> Any:
     if not isinstance(sample, Mapping):
         raise TypeError(f"{verb}: defaults= is for samples that are dicts, got {type(sample).__name__}")
     given = {name: value for name, value in sample.items() if value is not None or name not in defaults}
-    return {**{name: given.get(name, default) for name, default in defaults.items()}, **given}
+    return {**defaults, **given}
 
 
 def opener(make: Any) -> Callable[[int], Iterable[Any]]:

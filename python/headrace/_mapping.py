@@ -75,7 +75,7 @@ def program(
                     f'operators, which all workers run: leave it out, or say python="threads" ({at})'
                 )
             return traced
-    most = 0 if num_parallel is None else whole_number(verb, "num_parallel", num_parallel, 1, 65537)
+    most = 0 if num_parallel is None else whole_number(verb, "num_parallel", num_parallel, 1, 2**63)
     made = _as_python(given, function, at, slot, processes=python == "processes", num_parallel=most)
     if why is not None and not wants_generator(function):
         warnings.warn(

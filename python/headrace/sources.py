@@ -386,8 +386,8 @@ def _column(column: Any, name: str) -> Any:
         values = array.tolist()
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
-        column = values  # numbers in an array of objects, as pandas has them
-    return to_leaf(column if isinstance(column, list) else array if column is not None else None, name)
+        array = np.asarray(values)  # numbers in an array of objects, as pandas has them
+    return to_leaf(array if column is not None else None, name)
 
 
 def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None) -> _core.Source:
