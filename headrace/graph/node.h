@@ -148,7 +148,7 @@ NodePtr number(const NodePtr& root);
 // The same node over other inputs; schema and size are inferred again. REQUIRES: inputs of the same schemas.
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs);
 
-// Whether its elements are made of several: what on_error covers lies below.
+// Whether its elements are made of several: on_error covers what lies below for itself.
 bool gathers(const Node& node);
 
 // What the program of a scan takes: the state's leaves, named "state/…", then the element's.
