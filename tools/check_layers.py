@@ -23,8 +23,8 @@ BELOW: dict[str, frozenset[str]] = {
     "formats": frozenset({"core", "codecs", "io"}),
     "ops": frozenset({"core", "kernels", "codecs"}),
     "graph": frozenset({"core", "codecs", "io", "formats", "ops"}),
-    "run": frozenset({"core", "kernels", "codecs", "io", "formats", "ops", "graph"}),
-    "tune": frozenset({"core", "ops", "graph", "run"}),
+    "tune": frozenset({"core"}),
+    "run": frozenset({"core", "kernels", "codecs", "io", "formats", "ops", "graph", "tune"}),
     "gpu": frozenset({"core", "ops", "run"}),
 }
 TOP = frozenset(BELOW)  # headrace.h, the Python module and the command line include any of them

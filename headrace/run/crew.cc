@@ -36,30 +36,31 @@ struct Asleep {
 
 class ThreadsCrew final : public Crew {
  public:
-  ThreadsCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
-              Trace* trace)
-      : executor_(executor), trace_(trace), keep_scratch_(executor.scratch_to_keep(io.size() + cpu.size())) {
-    size_t track = 0;
-    for (Worker* w : cpu) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::cpu, t); });
-    for (Worker* w : io) threads_.emplace_back([this, w, t = track++] { work(*w, Duty::io, t); });
+  ThreadsCrew(Executor& executor, Team& team, Steer& steer, Trace* trace)
+      : executor_(executor), team_(team), steer_(steer), trace_(trace) {
+    std::lock_guard lock(executor_.mutex());
+    steer_.begin(now_ns(), team_);
+    apply(steer_.settings());
   }
   ~ThreadsCrew() override { stop(); }
 
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
     std::chrono::steady_clock::time_point deadline;
     std::unique_lock lock(executor_.mutex());
-    uint64_t begin = 0;
+    bool waits = false;
     asleep_.is_patient = true;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       asleep_.consumer = pulled == Pull::wait;
       if (asleep_.consumer || !executor_.has_plenty()) wake_workers();
       if (pulled != Pull::wait) {
-        count_wait(begin);
+        if (waits) steer_.consumer_waited(now_ns());
+        if (pulled == Pull::item) steer_.delivered(out);
         return pulled;
       }
-      if (!begin) {
-        begin = now_ns();
+      if (!waits) {
+        waits = true;
+        steer_.consumer_waits(now_ns());
         deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
       }
       if (asleep_.is_patient) {
@@ -67,7 +68,7 @@ class ThreadsCrew final : public Crew {
       } else if (!milliseconds) {
         consumer_.wait(lock);
       } else if (consumer_.wait_until(lock, deadline) == std::cv_status::timeout) {
-        count_wait(begin);
+        steer_.consumer_waited(now_ns());
         return Pull::wait;
       }
     }
@@ -78,31 +79,48 @@ class ThreadsCrew final : public Crew {
   void stop() override {
     {
       std::lock_guard lock(executor_.mutex());
+      if (!stopping_) steer_.end(now_ns(), executor_, team_);
       stopping_ = true;
     }
-    for (std::condition_variable* who : {&io_, &cpu_, &consumer_}) who->notify_all();
+    for (std::condition_variable* who : {&io_, &cpu_, &resting_, &consumer_}) who->notify_all();
     for (std::thread& thread : threads_)
       if (thread.joinable()) thread.join();
   }
 
-  uint64_t waited_ns() const override { return waited_ns_.load(); }
-
  private:
+  // REQUIRES: the mutex is held. Threads are begun when they are first wanted; those that are not wanted any
+  // more rest, and hold no memory meanwhile.
+  void apply(const Settings& settings) {
+    executor_.set_ring(settings.ready);
+    keep_scratch_ = executor_.scratch_to_keep(settings.workers + settings.io);
+    for (const Duty duty : {Duty::cpu, Duty::io}) {
+      const size_t wanted = duty == Duty::cpu ? settings.workers : settings.io;
+      for (; begun(duty) < wanted; ++begun(duty))
+        threads_.emplace_back([this, duty, number = begun(duty), worker = &team_.member(duty, begun(duty))] {
+          work(*worker, duty, number);
+        });
+      wanted_.of(duty == Duty::cpu ? Knob::workers : Knob::io) = wanted;
+    }
+    resting_.notify_all();
+  }
+  size_t& begun(Duty duty) { return duty == Duty::cpu ? begun_cpu_ : begun_io_; }
+  bool is_wanted(Duty duty, size_t number) const {
+    return number < (duty == Duty::cpu ? wanted_.workers : wanted_.io);
+  }
+
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
-  void work(Worker& worker, Duty duty, size_t track) {
+  void work(Worker& worker, Duty duty, size_t number) {
     Work work;
     std::optional<CoreWait> core_wait;  // of those who compute
     if (duty == Duty::cpu) core_wait.emplace();
     uint64_t looked = now_ns();
     std::unique_lock lock(executor_.mutex());
     while (true) {
-      while (!stopping_ && !executor_.take_locked(duty, work)) {
-        ++asleep_.of(duty);
-        wake(false);
-        of(duty).wait(lock);
-      }
+      while (!stopping_ && (!is_wanted(duty, number) || !executor_.take_locked(duty, work)))
+        wait(worker, duty, number, lock);
       if (stopping_) break;
       wake(true);
+      const size_t keep_scratch = keep_scratch_;
       lock.unlock();
       const uint64_t begin = now_ns();
       if (begin - looked > kLookAtCoresNs) {
@@ -115,13 +133,28 @@ class ThreadsCrew final : public Crew {
         work.result.status = internal_error(std::string("a worker stopped: ") + e.what());
       }
       worker.evaluator.scratch().clear();
-      worker.evaluator.scratch().trim(keep_scratch_);
-      if (trace_) trace_->add(track, begin, now_ns(), work);
+      worker.evaluator.scratch().trim(keep_scratch);
+      const uint64_t end = now_ns();
+      if (trace_) trace_->add(duty == Duty::io, number, begin, end, work);
       lock.lock();
+      steer_.worked(work, end - begin, executor_);
       executor_.finish_locked(work);
+      if (const auto settings = steer_.look(end, executor_, team_)) apply(*settings);
     }
     lock.unlock();
     if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
+  }
+
+  void wait(Worker& worker, Duty duty, size_t number, std::unique_lock<std::mutex>& lock) {
+    if (is_wanted(duty, number)) {
+      ++asleep_.of(duty);
+      wake(false);
+      of(duty).wait(lock);
+      return;
+    }
+    wake(false);  // it may have been called for something that others must do now
+    worker.evaluator.scratch().trim(0);
+    resting_.wait(lock);
   }
 
   void wake_workers() {
@@ -133,17 +166,16 @@ class ThreadsCrew final : public Crew {
   }
   std::condition_variable& of(Duty duty) { return duty == Duty::io ? io_ : cpu_; }
 
-  void count_wait(uint64_t begin) {
-    if (begin) waited_ns_.store(waited_ns_.load() + now_ns() - begin);
-  }
-
   Executor& executor_;
+  Team& team_;
+  Steer& steer_;
   Trace* trace_;
-  const size_t keep_scratch_;
-  std::condition_variable io_, cpu_, consumer_;
-  Asleep asleep_;          // guarded by the executor's mutex
-  bool stopping_ = false;  // guarded by it too
-  std::atomic<uint64_t> waited_ns_{0};
+  std::condition_variable io_, cpu_, resting_, consumer_;
+  // Guarded by the executor's mutex.
+  Asleep asleep_;
+  Settings wanted_{0, 0, 0};
+  size_t begun_cpu_ = 0, begun_io_ = 0, keep_scratch_ = 0;
+  bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 
@@ -151,11 +183,15 @@ class ThreadsCrew final : public Crew {
 // consumer sleep and are called as among threads, so that a call that nobody makes shows as a deadlock.
 class VirtualCrew final : public Crew {
  public:
-  VirtualCrew(Executor& executor, const std::vector<Worker*>& io, const std::vector<Worker*>& cpu,
-              uint64_t seed)
-      : executor_(executor), state_(seed) {
-    for (Worker* w : io) actors_.push_back({w, Duty::io, State::awake, {}});
-    for (Worker* w : cpu) actors_.push_back({w, Duty::cpu, State::awake, {}});
+  VirtualCrew(Executor& executor, Team& team, Steer& steer, uint64_t seed)
+      : executor_(executor), steer_(steer), state_(seed), settings_(steer.settings()) {
+    const auto most = [&](Knob knob) { return may_turn(knob) ? kMost : settings_.of(knob); };
+    for (size_t i = 0; i < most(Knob::io); ++i)
+      actors_.push_back({&team.member(Duty::io, i), Duty::io, i, State::awake, {}});
+    for (size_t i = 0; i < most(Knob::workers); ++i)
+      actors_.push_back({&team.member(Duty::cpu, i), Duty::cpu, i, State::awake, {}});
+    std::lock_guard lock(executor_.mutex());
+    executor_.set_ring(settings_.ready);
   }
   ~VirtualCrew() override { stop(); }
 
@@ -191,23 +227,25 @@ class VirtualCrew final : public Crew {
     }
     stopped_ = true;
   }
-  uint64_t waited_ns() const override { return 0; }
 
  private:
-  enum class State : uint8_t { awake, asleep, holds_work, has_run };
+  static constexpr size_t kMost = 4;  // of what may be turned
+  enum class State : uint8_t { awake, asleep, resting, holds_work, has_run };
   struct Actor {
     Worker* worker;
     Duty duty;
+    size_t number;
     State state;
     Work work;
   };
 
   // One step of a random actor that can move; false when none can.
   bool step() {
+    if (random() % 64 == 0) turn();
     const size_t n = actors_.size(), first = random() % n;
     for (size_t i = 0; i < n; ++i) {
       Actor& actor = actors_[(first + i) % n];
-      if (actor.state == State::asleep) continue;
+      if (actor.state == State::asleep || actor.state == State::resting) continue;
       if (actor.state == State::awake) {
         look(actor);
       } else if (actor.state == State::holds_work) {
@@ -221,7 +259,23 @@ class VirtualCrew final : public Crew {
     return false;
   }
 
+  // One of the numbers to anything that it may be.
+  void turn() {
+    const Knob knob = kKnobs[random() % kKnobs.size()];
+    if (!may_turn(knob)) return;
+    settings_.of(knob) = 1 + random() % kMost;
+    std::lock_guard lock(executor_.mutex());
+    executor_.set_ring(settings_.ready);
+    for (Actor& actor : actors_)
+      if (actor.state == State::resting) actor.state = State::awake;
+  }
+  bool may_turn(Knob knob) const { return steer_.tuner().limits().may_turn(knob); }
+
   void look(Actor& actor) {
+    if (actor.number >= settings_.of(actor.duty == Duty::io ? Knob::io : Knob::workers)) {
+      actor.state = State::resting;
+      return wake(false);
+    }
     const bool took = executor_.take(actor.duty, actor.work);
     actor.state = took ? State::holds_work : State::asleep;
     if (!took) ++asleep_.of(actor.duty);
@@ -259,7 +313,9 @@ class VirtualCrew final : public Crew {
   }
 
   Executor& executor_;
+  Steer& steer_;
   uint64_t state_;
+  Settings settings_;
   std::vector<Actor> actors_;
   Asleep asleep_;
   bool stopped_ = false;
@@ -267,14 +323,12 @@ class VirtualCrew final : public Crew {
 
 }  // namespace
 
-std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
-                                   Trace* trace) {
-  return std::make_unique<ThreadsCrew>(executor, io, cpu, trace);
+std::unique_ptr<Crew> threads_crew(Executor& executor, Team& team, Steer& steer, Trace* trace) {
+  return std::make_unique<ThreadsCrew>(executor, team, steer, trace);
 }
 
-std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
-                                   uint64_t seed) {
-  return std::make_unique<VirtualCrew>(executor, io, cpu, seed);
+std::unique_ptr<Crew> virtual_crew(Executor& executor, Team& team, Steer& steer, uint64_t seed) {
+  return std::make_unique<VirtualCrew>(executor, team, steer, seed);
 }
 
 }  // namespace headrace

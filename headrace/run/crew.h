@@ -5,17 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "headrace/run/executor.h"
+#include "headrace/run/steer.h"
 
 namespace headrace {
-
-// One worker's own things.
-struct Worker {
-  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot, const StopFlag* stop = nullptr)
-      : counters(operators), evaluator(pool, &counters, seed, write_into_slot, stop) {}
-  Counters counters;
-  Evaluator evaluator;
-};
 
 class Crew {
  public:
@@ -23,18 +15,16 @@ class Crew {
   // The next element, or why there is none. Blocks while work is under way; `wait` when so many
   // milliseconds have passed first.
   virtual Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) = 0;
-  virtual void stop() = 0;                 // nobody works when it returns; next() then answers `cancelled`
-  virtual uint64_t waited_ns() const = 0;  // how long the consumer waited so far
+  virtual void stop() = 0;  // nobody works when it returns; next() then answers `cancelled`
 };
 
 class Trace;
 
-std::unique_ptr<Crew> threads_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
-                                   Trace* trace);
+// As many as `steer` says, at any moment.
+std::unique_ptr<Crew> threads_crew(Executor& executor, Team& team, Steer& steer, Trace* trace);
 
-// Deterministic: the schedule is a function of the seed. A state in which nobody can move while the consumer
-// waits is an internal error that says "deadlock".
-std::unique_ptr<Crew> virtual_crew(Executor& executor, std::vector<Worker*> io, std::vector<Worker*> cpu,
-                                   uint64_t seed);
+// Deterministic: the schedule is a function of the seed, and so are the settings where they are not fixed. A
+// state in which nobody can move while the consumer waits is an internal error that says "deadlock".
+std::unique_ptr<Crew> virtual_crew(Executor& executor, Team& team, Steer& steer, uint64_t seed);
 
 }  // namespace headrace

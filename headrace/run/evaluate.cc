@@ -16,16 +16,23 @@ namespace {
 
 thread_local uint64_t cpu_elsewhere_ns = 0;
 
+constexpr uint64_t kTimedOneIn = 16;  // samples
+
 }  // namespace
 
 void add_cpu_elsewhere(uint64_t ns) { cpu_elsewhere_ns += ns; }
 
-uint64_t thread_cpu_ns() {
+namespace {
+
+uint64_t cpu_here_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec) +
-         cpu_elsewhere_ns;
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
+
+}  // namespace
+
+uint64_t thread_cpu_ns() { return cpu_here_ns() + cpu_elsewhere_ns; }
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
@@ -51,11 +58,14 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
   return out;
 }
 
-MeasuredWait::MeasuredWait(Evaluator& evaluator)
-    : evaluator_(evaluator), began_(now_ns()), cpu_began_(thread_cpu_ns()) {}
+MeasuredWait::MeasuredWait(Evaluator& evaluator, bool has_lock)
+    : evaluator_(evaluator), has_lock_(has_lock), began_(now_ns()), cpu_began_(thread_cpu_ns()) {
+  if (has_lock_) evaluator_.begin_with_lock();
+}
 MeasuredWait::~MeasuredWait() {
   const uint64_t passed = now_ns() - began_, worked = thread_cpu_ns() - cpu_began_;
   evaluator_.add_waited(passed - std::min(passed, worked));
+  if (has_lock_) evaluator_.end_with_lock(worked);
 }
 
 Status over_budget(size_t wanted, const Pool& pool, std::string_view what) {
@@ -199,8 +209,9 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
                            const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
   if (scratch_.is_stopped()) return stopped();
   OpTally& tally = counters_->ops[call.ordinal];
-  const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
-  const uint64_t begin = timed ? thread_cpu_ns() : 0;
+  const bool timed =
+      samples_ % kTimedOneIn == 1;  // reading the thread's clock costs as much as a small operator
+  const uint64_t begin = timed ? thread_cpu_ns() : 0, elsewhere = cpu_elsewhere_ns;
   in_.clear();
   bool any_ragged = false;
   for (int v : call.inputs) {
@@ -252,7 +263,12 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   if (counted) tally.calls.add(1), tally.bytes.add(bytes);
   for (const uint32_t ordinal : call.absorbed) counters_->ops[ordinal].calls.add(1);
   if (timed && counted) tally.timed_calls.add(1);
-  if (timed) tally.timed_ns.add(thread_cpu_ns() - begin);
+  if (timed) {
+    const uint64_t ns = thread_cpu_ns() - begin;
+    tally.timed_ns.add(ns);
+    if (call.op->phase() == Phase::python && !has_lock_)
+      in_python_ns_ += kTimedOneIn * (ns - std::min(ns, cpu_elsewhere_ns - elsewhere));
+  }
   return {};
 }
 

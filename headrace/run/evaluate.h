@@ -64,6 +64,11 @@ class Evaluator {
   // Time that functions waited instead of working, since it was last asked for.
   void add_waited(uint64_t ns) { waited_ns_ += ns; }
   uint64_t take_waited() { return std::exchange(waited_ns_, 0); }
+  // CPU time of this process's Python functions, since it was last asked for. Where the lock is taken for
+  // each call it is estimated from the samples that are timed.
+  void begin_with_lock() { has_lock_ = true; }
+  void end_with_lock(uint64_t ns) { has_lock_ = false, in_python_ns_ += ns; }
+  uint64_t take_in_python() { return std::exchange(in_python_ns_, 0); }
 
   Scratch& scratch() { return scratch_; }
   Pool* pool() { return pool_; }
@@ -91,9 +96,9 @@ class Evaluator {
   size_t before_ = 0;               // programs of the sample that ran before them
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
-  uint64_t samples_ = 0, waited_ns_ = 0;
+  uint64_t samples_ = 0, waited_ns_ = 0, in_python_ns_ = 0;
   int64_t shown_ = 0;  // the engine's fields of the sample under way
-  bool valid_ = true;
+  bool valid_ = true, has_lock_ = false;
   std::vector<Operand> values_, next_;
   std::vector<View> in_;
   std::vector<MutView> out_;
@@ -101,16 +106,18 @@ class Evaluator {
   std::vector<int8_t> placed_;  // per output leaf: 1 when its bytes lie in the slot or tensor already
 };
 
-// Tells the evaluator how long this thread waited while it lived.
+// Tells the evaluator how long this thread waited while it lived and, if it has Python's lock all the while,
+// how long it worked under it.
 class MeasuredWait {
  public:
-  explicit MeasuredWait(Evaluator& evaluator);
+  MeasuredWait(Evaluator& evaluator, bool has_lock);
   ~MeasuredWait();
   MeasuredWait(const MeasuredWait&) = delete;
   MeasuredWait& operator=(const MeasuredWait&) = delete;
 
  private:
   Evaluator& evaluator_;
+  bool has_lock_;
   uint64_t began_, cpu_began_;
 };
 

@@ -66,6 +66,14 @@ size_t Executor::in_flight() const {
   return n;
 }
 
+Executor::Phases Executor::phases() const {
+  Phases out{.io_running = reading_, .cpu_running = running_ - reading_};
+  for (const Stage* stage : stages_)
+    out.io_queued += stage->num_runnable(true), out.cpu_queued += stage->num_runnable(false);
+  if (!stages_.empty()) out.ready = stages_.back()->num_done();
+  return out;
+}
+
 template <class F> void Executor::guarded(F&& step) {
   try {
     step();
@@ -104,6 +112,7 @@ void Executor::pump() {
 bool Executor::take_locked(Duty duty, Work& work) {
   bool took = false;
   guarded([&] { took = broken_.ok() && take_any(duty, work); });
+  if (took && work.io) ++reading_;
   return took;
 }
 
@@ -205,6 +214,7 @@ void Executor::finish(Work& work) {
 
 void Executor::finish_locked(Work& work) {
   --running_;
+  if (work.io) --reading_;
   guarded([&] { settle(work); });
 }
 

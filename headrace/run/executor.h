@@ -37,6 +37,16 @@ class Executor {
   bool restore(const Cursor& cursor);
   Cursor save() const;
   size_t in_flight() const;
+  // Tickets under way in each stage from now on. Those that are beyond it stay.
+  void set_ring(size_t ring) { ring_ = ring; }  // REQUIRES: the mutex is held
+  Pool::Ledger ledger() const { return pool_->ledger(); }
+  // Whether work is held back for want of memory. REQUIRES: the mutex is held.
+  bool is_starved() const { return starved_ || tight_ || hungry_.has_value(); }
+  // How many parts wait for a reader or worker, or are in one's hands, and how many elements are ready.
+  struct Phases {
+    size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
+  };
+  Phases phases() const;  // REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
 
   // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
@@ -78,7 +88,8 @@ class Executor {
   std::shared_ptr<Pool> pool_;
   size_t budget_, ring_;
   bool flexible_;
-  size_t running_ = 0;            // parts in workers' hands
+  size_t running_ = 0;            // parts in workers' hands,
+  size_t reading_ = 0;            // and how many of them are being read
   std::optional<Work> hungry_;    // a part that was given back for want of memory
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
   bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now

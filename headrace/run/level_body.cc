@@ -280,7 +280,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   const Level& level = *rows.level;
   const std::shared_ptr<const void> held = hold(level, part);
   std::optional<MeasuredWait> waited;
-  if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator);
+  if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator, held != nullptr);
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
   for (size_t i = 0; i < part.count; ++i) {

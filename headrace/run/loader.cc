@@ -22,6 +22,19 @@ namespace {
 constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
 
+// Readers wait rather than work, and workers in functions that do: there may be more than cores.
+constexpr size_t kMostReaders = 256, kMostWorkersACore = 16, kMostReady = 1024;
+
+SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen) {
+  const Settings start{chosen.workers, chosen.io, chosen.ready};
+  SettingLimits out{start, start};
+  if (!given.tuned) return out;
+  if (given.workers == 0) out.least.workers = 1, out.most.workers = kMostWorkersACore * chosen.workers;
+  if (given.io == 0) out.least.io = 1, out.most.io = kMostReaders;
+  if (given.ready == 0) out.most.ready = kMostReady;
+  return out;
+}
+
 LoaderOptions with_defaults(LoaderOptions o) {
   if (o.workers == 0) o.workers = usable_cores();
   if (o.io == 0) o.io = std::clamp<size_t>(o.workers, 2, 16);
@@ -36,25 +49,23 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop, bool chooses_ready)
+             std::shared_ptr<StopFlag> stop, SettingLimits limits)
       : plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
         stop_(std::move(stop)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
-        executor_(std::move(pipeline_.root), pool_, options_.ready, chooses_ready),
-        saver_(pipeline_.points) {
-    for (size_t i = 0; i < options_.workers; ++i) cpu_.push_back(make_worker());
-    for (size_t i = 0; i < options_.io; ++i) io_.push_back(make_worker());
-    totals_.workers = options_.workers, totals_.io = options_.io, totals_.ready = options_.ready;
-  }
+        executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
+        team_([this] { return make_worker(); }),
+        steer_({options_.workers, options_.io, options_.ready}, limits, usable_cores(), pipeline_.batched),
+        saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }
 
   Status prepare() {
     for (Stage* stage : executor_.stages())
       if (auto* body = dynamic_cast<LevelBody*>(&stage->body()))
-        HEADRACE_TRY(body->prepare(cpu_[0]->counters));
+        HEADRACE_TRY(body->prepare(team_.member(Duty::cpu, 0).counters));
     return {};
   }
 
@@ -123,7 +134,8 @@ class LoaderImpl final : public Loader {
   Pipeline pipeline_;
   std::string fingerprint_;
   Executor executor_;
-  std::vector<std::unique_ptr<Worker>> io_, cpu_;
+  Team team_;
+  Steer steer_;
 
   mutable std::mutex control_;  // guards the next ones
   std::unique_ptr<Trace> trace_;
@@ -175,18 +187,15 @@ Status LoaderImpl::begin_locked() {
 }
 
 void LoaderImpl::start_crew() {
-  std::vector<Worker*> io, cpu;
-  for (auto& w : io_) io.push_back(w.get());
-  for (auto& w : cpu_) cpu.push_back(w.get());
   if (options_.virtual_seed) {
-    crew_ = virtual_crew(executor_, io, cpu, *options_.virtual_seed + began_.epoch);
+    crew_ = virtual_crew(executor_, team_, steer_, *options_.virtual_seed + began_.epoch);
     return;
   }
   if (!options_.trace.empty()) {
-    trace_ = std::make_unique<Trace>(options_.trace, options_.workers, options_.io);
+    trace_ = std::make_unique<Trace>(options_.trace);
     options_.trace.clear();  // the first iteration only
   }
-  crew_ = threads_crew(executor_, io, cpu, trace_.get());
+  crew_ = threads_crew(executor_, team_, steer_, trace_.get());
 }
 
 bool LoaderImpl::pause() {
@@ -198,7 +207,6 @@ bool LoaderImpl::pause() {
   {
     std::unique_lock lock(counts_);
     counted_.wait(lock, [&] { return consumers_ == 0; });
-    totals_.waited_ns += crew_->waited_ns();
     totals_.wall_ns += now_ns() - started_ns_;
   }
   over_ = true;
@@ -387,15 +395,21 @@ Value LoaderImpl::report() const {
     std::lock_guard counting(counts_);
     totals = totals_;
   }
-  if (crew_) {
-    totals.wall_ns += now_ns() - started_ns_;
-    totals.waited_ns += crew_->waited_ns();
-    totals.in_flight = executor_.in_flight();
-  }
+  const uint64_t now = now_ns();
+  if (crew_) totals.wall_ns += now - started_ns_;
+  std::unique_lock running(executor_.mutex());
+  totals.waited_ns = steer_.waited_ns(now);
+  totals.phases = executor_.phases();
+  totals.bandwidth = steer_.tuner().bandwidth();
+  totals.most_readers = steer_.tuner().limits().most.io;
+  const Gauge lately = steer_.lately(now, executor_, team_);
+  Value history = steer_.history(), decisions = steer_.decisions();
   std::vector<const Counters*> counters;
-  for (const auto& w : cpu_) counters.push_back(&w->counters);
-  for (const auto& w : io_) counters.push_back(&w->counters);
-  Value out = make_report(totals, counters, pipeline_.operators, pool_->ledger());
+  team_.each([&](const Worker& worker) { counters.push_back(&worker.counters); });
+  running.unlock();
+  if (crew_) totals.in_flight = executor_.in_flight();
+  Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
+  out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
   Value::List caches;
   for (const auto& cache : pipeline_.caches) {
     Value one;
@@ -420,9 +434,14 @@ std::string LoaderImpl::explain() const {
   out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
          " (the last operator writes its row of the batch, nothing is copied)\n";
   for (const std::string& part : pipeline_.parts) out += part + "\n";
-  out += "workers " + std::to_string(options_.workers) + ", reads in flight " + std::to_string(options_.io) +
-         ", elements under way " + std::to_string(options_.ready) + ", memory budget " +
-         std::to_string(options_.memory_budget) + " bytes\n";
+  std::unique_lock running(executor_.mutex());
+  const Settings settings = steer_.settings();
+  const SettingLimits limits = steer_.tuner().limits();
+  running.unlock();
+  for (const Knob knob : kKnobs)
+    out += std::string(knob_name(knob)) + " " + std::to_string(settings.of(knob)) +
+           (limits.may_turn(knob) ? " (tuned), " : ", ");
+  out += "memory budget " + std::to_string(options_.memory_budget) + " bytes\n";
   for (const std::string& note : notes(plan_)) out += "note: " + note + "\n";
   return out;
 }
@@ -443,8 +462,9 @@ Status check_rewrite_names(const std::set<std::string>& names) {
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
-  const bool chooses_ready = options.ready == 0;
+  const LoaderOptions given = options;
   options = with_defaults(std::move(options));
+  const SettingLimits limits = limits_of(given, options);
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
@@ -456,7 +476,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), chooses_ready);
+                                             std::move(pool), std::move(stop), limits);
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

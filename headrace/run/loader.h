@@ -12,10 +12,12 @@
 namespace headrace {
 
 struct LoaderOptions {
-  uint64_t seed = 0;                   // of the operators' randomness
-  size_t workers = 0;                  // threads that compute; 0: the cores this process may use
-  size_t io = 0;                       // reads in flight; 0: chosen
-  size_t ready = 0;                    // elements (batches) under way or ready; 0: chosen
+  uint64_t seed = 0;  // of the operators' randomness
+  // The three numbers that the tuner turns while the run goes on. One that is given stays as it is.
+  size_t workers = 0;                  // threads that compute; 0: from the cores this process may use on
+  size_t io = 0;                       // reads in flight
+  size_t ready = 0;                    // elements (batches) under way or ready
+  bool tuned = true;                   // false: the numbers stay as they are
   size_t memory_budget = 0;            // bytes; 0: a quarter of what the process may use
   bool deterministic = true;           // false: batches in the order in which they get ready
   std::set<std::string> rewrites_off;  // names, or "all"

@@ -20,39 +20,46 @@ struct Sum {
   }
 };
 
-// What the threads did, seconds over all of a kind.
-struct Times {
-  double busy, core_wait, io;
-};
-
-// Whether the workers lost much of the time in which they had work to somebody else's.
-bool lacks_cores(const RunTotals& totals, const Times& times) {
-  const double all = seconds(totals.wall_ns) * static_cast<double>(std::max<size_t>(1, totals.workers));
-  return times.core_wait > 0.15 * all && times.core_wait > 0.4 * times.busy;
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
 }
 
-// What a faster run would need most. A consumer that hardly waits is itself the limit.
-std::string limit_of(const RunTotals& totals, const Times& times, const std::string& slowest) {
-  const double wall = seconds(totals.wall_ns);
-  if (wall <= 0) return "nothing has run";
-  if (totals.elements == 0) return "not known: the run has not delivered an element";
-  if (seconds(totals.waited_ns) < 0.05 * wall) return "the consumer: it hardly ever waits for data";
-  const auto running =
-      static_cast<double>(std::clamp<size_t>(totals.workers, 1, std::max<size_t>(1, totals.cores)));
-  const double worker_share = times.busy / (wall * running);
-  if (worker_share > 0.7)
-    return "CPU: the workers are busy, most of it in " + (slowest.empty() ? "the engine" : slowest);
-  if (lacks_cores(totals, times)) {
-    char text[160];
-    std::snprintf(
-        text, sizeof text,
-        "other programs hold the cores: the workers had work for %.2f s and a core for %.2f s of them",
-        times.busy + times.core_wait, times.busy);
-    return text;
+// In words, for people; `slowest` is the operator that takes most CPU time.
+std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) {
+  const std::string most = slowest.empty() ? "the engine" : slowest;
+  switch (limit) {
+    case Limit::consumer:
+      return g.wait_share() < 0.05 ? "the consumer: it hardly ever waits for data"
+                                   : "the consumer: it works " + number("%.0f", 100 * (1 - g.wait_share())) +
+                                         " % of the time, and nothing else is full";
+    case Limit::cpu: return "CPU: the workers are busy, most of it in " + most;
+    case Limit::python:
+      return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
+             "; python=\"processes\" would use all cores";
+    case Limit::functions: return "functions that wait: all workers are occupied, and cores are idle";
+    case Limit::store_latency:
+      return "storage, its latency: all " + std::to_string(g.settings.io) +
+             " reads in flight wait for it; more of them may help";
+    case Limit::store_bandwidth:
+      return "storage, its bandwidth: " + number("%.0f", static_cast<double>(g.bytes) / g.seconds * 1e-6) +
+             " MB/s, and more reads in flight bring no more";
+    case Limit::memory: return "the memory budget: work is held back for want of memory";
+    case Limit::cores:
+      return "other programs hold the cores: the workers had work for " + number("%.2f", g.busy + g.lacked) +
+             " s and a core for " + number("%.2f", g.busy) + " s of them";
+    case Limit::unknown: break;
   }
-  const double io_share = times.io / (wall * static_cast<double>(std::max<size_t>(1, totals.io)));
-  if (io_share > 0.7) return "storage: reads take most of the time; more reads in flight may help";
   return "neither CPU nor storage is full: more elements under way (ready=) may help";
+}
+
+// What is full after a change, in a sentence with its factor.
+std::string what_if_text(const WhatIf& what) {
+  if (what.speedup == 0) return what.change + ": nothing would hold it back";
+  std::string out = what.change + number(": %.2gx", what.speedup);
+  if (what.speedup >= 10) out = what.change + number(": %.0fx", what.speedup);
+  return out + ", then limited by: " + std::string(limit_name(what.then));
 }
 
 std::string bytes_text(double bytes) {
@@ -72,7 +79,7 @@ double real(const Value& v, std::string_view key) {
 
 }  // namespace
 
-Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,
+Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger) {
   std::vector<Sum> sums(operators.size());
   uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0;
@@ -108,14 +115,43 @@ Value make_report(const RunTotals& totals, const std::vector<const Counters*>& w
   out.set("samples_per_s", wall > 0 ? static_cast<double>(totals.samples) / wall : 0.0);
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
   out.set("core_wait_s", seconds(core_wait_ns));
-  out.set("limit", limit_of(totals, {seconds(busy), seconds(core_wait_ns), seconds(io_ns)}, slowest));
+  const Model model = Model::of(lately, totals.cores, totals.bandwidth);
+  const Limit limit = limit_of(lately, model, totals.cores);
+  out.set("limit", totals.wall_ns == 0    ? "nothing has run"
+                   : totals.elements == 0 ? "not known: the run has not delivered an element"
+                                          : limit_text(limit, lately, slowest));
+  out.set("limited_by", limit_name(totals.elements == 0 ? Limit::unknown : limit));
+  const double own = lately.seconds - lately.waited;
+  if (own > 0 && lately.samples > 0)
+    out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
+  Value::List changes;
+  for (const WhatIf& what : what_ifs(model, totals.cores, totals.most_readers, lately.settings)) {
+    Value one{Value::Object()};
+    one.set("change", what.change), one.set("speedup", what.speedup), one.set("then", limit_name(what.then));
+    one.set("text", what_if_text(what));
+    changes.push_back(std::move(one));
+  }
+  out.set("what_if", std::move(changes));
   out.set("operators", std::move(ops));
   Value io{Value::Object()};
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);
-  out.set("workers", uint64_t{totals.workers}), out.set("io_in_flight", uint64_t{totals.io}),
-      out.set("ready", uint64_t{totals.ready});
+  Value settings{Value::Object()};
+  for (const Knob knob : kKnobs) settings.set(knob_name(knob), uint64_t{lately.settings.of(knob)});
+  out.set("workers", uint64_t{lately.settings.workers}),
+      out.set("io_in_flight", uint64_t{lately.settings.io}),
+      out.set("ready", uint64_t{lately.settings.ready}), out.set("settings", std::move(settings));
+  const auto phase = [](size_t queued, size_t running) {
+    Value one{Value::Object()};
+    one.set("queued", uint64_t{queued}), one.set("running", uint64_t{running});
+    return one;
+  };
+  Value phases{Value::Object()};
+  phases.set("io", phase(totals.phases.io_queued, totals.phases.io_running));
+  phases.set("cpu", phase(totals.phases.cpu_queued, totals.phases.cpu_running));
+  phases.set("done", uint64_t{totals.phases.ready});
+  out.set("phases", std::move(phases));
   Value memory{Value::Object()};
   memory.set("budget", uint64_t{ledger.budget}), memory.set("in_use", uint64_t{ledger.in_use});
   memory.set("peak", uint64_t{ledger.peak}), memory.set("kept_for_reuse", uint64_t{ledger.retained});

@@ -5,18 +5,22 @@
 
 #include "headrace/core/pool.h"
 #include "headrace/core/value.h"
-#include "headrace/run/counters.h"
+#include "headrace/run/executor.h"
 #include "headrace/run/machine.h"
+#include "headrace/tune/model.h"
 
 namespace headrace {
 
 struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
-  size_t workers = 0, io = 0, ready = 0;
+  Executor::Phases phases;
+  double bandwidth = Model::kNoBound;  // of the store, rows a second, where it was seen
+  size_t most_readers = 1;
   size_t cores = usable_cores();
 };
 
-Value make_report(const RunTotals& totals, const std::vector<const Counters*>& workers,
+// `lately`: what the run is like under the settings it has now; limits and predictions are of that.
+Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger);
 std::string report_text(const Value& report);
 

@@ -20,31 +20,38 @@ TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
       {"half of it, beside reads", 5, 4, 19, 9,
        "other programs hold the cores: the workers had work for 9.00 s and a core for 5.00 s of them"},
       {"reads take all the time", 3, 0.2, 19, 9,
-       "storage: reads take most of the time; more reads in flight may help"},
+       "storage, its latency: all 2 reads in flight wait for it; more of them may help"},
       {"nobody is busy", 3, 0.5, 1, 9,
        "neither CPU nor storage is full: more elements under way (ready=) may help"},
   };
-  const auto ns = [](double s) { return static_cast<uint64_t>(s * 1e9); };
   for (const Case& c : cases) {
     RunTotals totals;
-    totals.elements = totals.samples = 100, totals.wall_ns = ns(10), totals.waited_ns = ns(c.waited_s);
-    totals.workers = totals.io = totals.cores = 2;
-    Counters counters(0);
-    counters.busy_ns.add(ns(c.busy_s)), counters.core_wait_ns.add(ns(c.core_wait_s));
-    counters.io_ns.add(ns(c.io_s));
-    const Value report = make_report(totals, {&counters}, {}, {});
+    totals.elements = totals.samples = 100, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+    const Gauge lately{.seconds = 10,
+                       .settings = {2, 2, 3},
+                       .rows = 100,
+                       .waited = c.waited_s,
+                       .occupied = c.busy_s + c.core_wait_s,
+                       .busy = c.busy_s,
+                       .lacked = c.core_wait_s,
+                       .reading = c.io_s};
+    const Value report = make_report(totals, lately, {}, {}, {});
     EXPECT_EQ(*report.find("limit")->text(), c.limit) << c.name;
-    EXPECT_DOUBLE_EQ(*report.find("core_wait_s")->real(), c.core_wait_s) << c.name;
   }
 }
 
 TEST(Report, MoreWorkersThanCoresAreNotOtherPrograms) {
   RunTotals totals;
-  totals.elements = 1, totals.wall_ns = totals.waited_ns = 10'000'000'000;
-  totals.workers = 8, totals.cores = 2;
-  Counters counters(0);
-  counters.busy_ns.add(19'000'000'000), counters.core_wait_ns.add(60'000'000'000);
-  EXPECT_TRUE(make_report(totals, {&counters}, {}, {}).find("limit")->text()->starts_with("CPU: "));
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+  const Gauge lately{.seconds = 10,
+                     .settings = {8, 2, 3},
+                     .rows = 1,
+                     .waited = 10,
+                     .occupied = 79,
+                     .busy = 19,
+                     .lacked = 60};
+  const Value report = make_report(totals, lately, {}, {}, {});
+  EXPECT_TRUE(report.find("limit")->text()->starts_with("CPU: ")) << *report.find("limit")->text();
 }
 
 }  // namespace

@@ -276,6 +276,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
   work.busy_ns = thread_cpu_ns() - begin;
   work.waited_ns = evaluator.take_waited();
+  work.python_ns = evaluator.take_in_python();
   counters.parts.add(1);
   counters.busy_ns.add(work.busy_ns);
 }

@@ -20,6 +20,7 @@ struct Work {
   bool io = false;
   RowStatus result;  // set by run()
   uint64_t busy_ns = 0, waited_ns = 0;
+  uint64_t python_ns = 0;              // of busy_ns, in Python functions; estimated
   uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
   bool alone = false;                  // it found no memory before, and was taken again with nobody beside it
 };
@@ -70,6 +71,8 @@ class Stage final : public Stream {
   }  // up to it
   bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
+  size_t num_runnable(bool io) const { return io ? io_.size() : ready_.size(); }
+  size_t num_done() const;
   bool has_output() const;  // pull() would not answer `wait`: an element, an error, the end
 
   size_t in_flight() const { return ring_.size(); }
@@ -91,7 +94,6 @@ class Stage final : public Stream {
   TicketPtr find(uint64_t serial) const;
   void settle_grain(const Work& work);
   void settle_size(const Ticket& ticket);
-  size_t num_done() const;
   static constexpr size_t kTinyRing = 32;
   bool are_tiny() const { return num_tiny_ >= kTinyRing; }
   void settle_reads(const Work& work);

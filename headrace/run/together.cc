@@ -267,7 +267,7 @@ Status Together::run_calls(const Step& step, Rows& rows, std::vector<uint64_t>& 
   }
   {
     const std::shared_ptr<const void> held = hold_for({&step.program, 1});
-    const MeasuredWait waited(evaluator);
+    const MeasuredWait waited(evaluator, held != nullptr);
     RowCursor row(rows.columns, std::move(columns));
     for (size_t i = 0; i < keep.size(); ++i, row.advance()) {
       const SampleName& name = (*rows.names)[i];

@@ -12,18 +12,17 @@ namespace headrace {
 
 class Trace {
  public:
-  Trace(std::string path, size_t cpu_workers, size_t io_workers);
-  void add(size_t track, uint64_t begin_ns, uint64_t end_ns, const Work& work);
+  explicit Trace(std::string path);
+  void add(bool reads, size_t number, uint64_t begin_ns, uint64_t end_ns, const Work& work);
   Status write() const;  // JSON that chrome://tracing and ui.perfetto.dev open
 
  private:
   struct Slice {
     uint64_t begin, end, ticket;
-    size_t track, part;
+    size_t number, part;
     bool io, finish;
   };
   std::string path_;
-  size_t cpu_workers_, io_workers_;
   mutable std::mutex mutex_;
   std::vector<Slice> slices_;  // guarded by mutex_; at most kMaxSlices
 };

@@ -356,9 +356,11 @@ TEST_F(ExecutorTest, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
     const auto pool = Pool::make(1 << 20);
     Executor executor(std::make_unique<Stage>(std::make_unique<Exhausted>(), std::make_unique<SampleBody>()),
                       pool, 3, false);
-    Worker worker(pool.get(), 0, 0, true);
-    const auto crew = threads ? threads_crew(executor, {&worker}, {&worker}, nullptr)
-                              : virtual_crew(executor, {&worker}, {&worker}, 1);
+    Team team([&] { return std::make_unique<Worker>(pool.get(), 0, 0, true); });
+    const Settings settings{1, 1, 3};
+    Steer steer(settings, {settings, settings}, 1, false);
+    const auto crew =
+        threads ? threads_crew(executor, team, steer, nullptr) : virtual_crew(executor, team, steer, 1);
     Sample sample;
     Status failure;
     EXPECT_EQ(crew->next(sample, failure, std::nullopt), Pull::error);

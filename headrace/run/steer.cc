@@ -1,0 +1,182 @@
+#include "headrace/run/steer.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an interval is over
+// An interval holds enough to tell chance from effect: parts of work, and elements for a consumer who takes
+// one at a time and waits or does not.
+constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
+constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
+constexpr double kLately = 5;  // seconds that the report calls lately, at least
+constexpr size_t kMostMoments = 512;
+
+double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+}  // namespace
+
+Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched)
+    : tuner_(start, limits, cores), cores_(cores), batched_(batched) {}
+
+void Steer::begin(uint64_t now, const Team& team) {
+  tuner_.restart();
+  then_ = sums(now, team);
+  began_ns_ = checked_ns_ = now, waits_since_ = 0, under_way_ = true;
+}
+
+void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
+  if (!under_way_) return;
+  consumer_waited(now);
+  const uint64_t ns = now - began_ns_;
+  const Sums sums_now = sums(now, team);
+  if (sums_now.rows > then_.rows) remember(gauge(then_, sums_now, ns, executor));
+  at_s_ += seconds(ns);
+  under_way_ = false;
+}
+
+void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& executor) {
+  if (work.io)
+    now_.reading += occupied_ns, now_.reading_cpu += work.busy_ns;
+  else
+    now_.occupied += occupied_ns, now_.busy += work.busy_ns, now_.in_python += work.python_ns;
+  if (!work.result.status.ok() || work.part == Work::kFinish || work.stage != executor.stages().back())
+    return;
+  const Part& part = work.ticket->parts[work.part];
+  if (work.io && !part.has_passed) return;
+  now_.rows += std::max<size_t>(1, part.count);
+  ++now_.parts;
+}
+
+uint64_t Steer::samples_of(const Sample& element) const {
+  return batched_ && !element.fields.empty() ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
+}
+
+void Steer::consumer_waited(uint64_t until) {
+  if (waits_since_ > 0 && until > waits_since_) now_.waited += until - waits_since_;
+  waits_since_ = 0;
+}
+
+uint64_t Steer::waited_ns(uint64_t now) const {
+  return now_.waited + (waits_since_ > 0 && now > waits_since_ ? now - waits_since_ : 0);
+}
+
+Steer::Sums Steer::sums(uint64_t now, const Team& team) const {
+  Sums out = now_;
+  out.waited = waited_ns(now);
+  team.each([&](const Worker& worker) {
+    out.lacked += worker.counters.core_wait_ns.get();
+    out.reads += worker.counters.io_reads.get(), out.bytes += worker.counters.io_bytes.get();
+  });
+  return out;
+}
+
+Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const {
+  const auto ledger = executor.ledger();
+  Gauge out;
+  out.seconds = seconds(ns), out.settings = tuner_.settings();
+  out.rows = to.rows - from.rows, out.samples = to.samples - from.samples;
+  out.elements = to.elements - from.elements;
+  out.waited = seconds(to.waited - from.waited);
+  out.occupied = seconds(to.occupied - from.occupied), out.busy = seconds(to.busy - from.busy);
+  out.lacked = seconds(to.lacked - from.lacked),
+  out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
+  out.reading = seconds(to.reading - from.reading);
+  out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
+  out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
+  out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = executor.is_starved();
+  return out;
+}
+
+bool Steer::is_over(uint64_t ns) const {
+  const uint64_t parts = now_.parts - then_.parts, elements = now_.elements - then_.elements;
+  if (ns < kShortest) return false;
+  if (parts >= kManyParts && elements >= kManyElements) return true;
+  return ns >= kLongest || (ns >= kLonger && parts > 0 && elements >= kSomeElements);
+}
+
+std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, const Team& team) {
+  if (now < checked_ns_ + kLookNs || !under_way_) return std::nullopt;
+  checked_ns_ = now;
+  const uint64_t ns = now - began_ns_;
+  if (!is_over(ns)) return std::nullopt;
+  const Sums sums_now = sums(now, team);
+  const Gauge g = gauge(then_, sums_now, ns, executor);
+  then_ = sums_now;
+  began_ns_ = now, at_s_ += seconds(ns);
+  remember(g);
+  const Settings before = tuner_.settings();
+  const Settings& after = tuner_.look(g);
+  return after == before ? std::nullopt : std::optional(after);
+}
+
+void Steer::remember(const Gauge& gauge) {
+  if (!(gauge.settings == lately_.settings)) older_ = {}, lately_ = {};
+  if (lately_.seconds > kLately) older_ = std::exchange(lately_, {});
+  lately_ += gauge;
+  if (in_last_ > 0 && in_last_ < per_moment_) {
+    history_.back().gauge += gauge;
+    ++in_last_;
+    return;
+  }
+  if (history_.size() >= kMostMoments) {  // every two become one
+    for (size_t i = 0; i + 1 < history_.size(); i += 2) {
+      history_[i / 2] = {history_[i].at_s, history_[i].gauge};
+      history_[i / 2].gauge += history_[i + 1].gauge;
+    }
+    history_.resize(kMostMoments / 2);
+    per_moment_ *= 2;
+  }
+  history_.push_back({at_s_ + (under_way_ ? -gauge.seconds : 0), gauge});
+  in_last_ = 1;
+}
+
+Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) const {
+  Gauge out = older_;
+  if (lately_.seconds > 0) out += lately_;
+  // The interval under way, where there is little else.
+  if (under_way_ && out.seconds < 1) out += gauge(then_, sums(now, team), now - began_ns_, executor);
+  out.settings = tuner_.settings();
+  return out;
+}
+
+Value Steer::history() const {
+  Value::List out;
+  for (const Moment& moment : history_) {
+    const Gauge& g = moment.gauge;
+    const auto share = [&](double sum, size_t of) {
+      return std::min(1.0, sum / (g.seconds * static_cast<double>(std::max<size_t>(1, of))));
+    };
+    Value one{Value::Object()};
+    one.set("at_s", moment.at_s), one.set("seconds", g.seconds);
+    one.set("samples_per_s", static_cast<double>(g.samples) / g.seconds);
+    one.set("wait", share(g.waited, 1));
+    one.set("workers_busy", share(g.occupied, g.settings.workers));
+    one.set("io_busy", share(g.reading, g.settings.io));
+    for (const Knob knob : kKnobs) one.set(knob_name(knob), uint64_t{g.settings.of(knob)});
+    one.set("memory", uint64_t{g.memory}), one.set("bytes_per_s", static_cast<double>(g.bytes) / g.seconds);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Value Steer::decisions() const {
+  // Rows are what the tuner counts; people count samples.
+  const double samples_a_row =
+      now_.rows > 0 ? static_cast<double>(now_.samples) / static_cast<double>(now_.rows) : 1;
+  Value::List out;
+  for (const Decision& d : tuner_.decisions()) {
+    Value one{Value::Object()};
+    one.set("at_s", d.at_s), one.set("knob", knob_name(d.knob));
+    one.set("from", uint64_t{d.from}), one.set("to", uint64_t{d.to}), one.set("why", d.why);
+    one.set("predicted_samples_per_s", d.predicted * samples_a_row);
+    if (d.obtained >= 0) one.set("obtained_samples_per_s", d.obtained * samples_a_row);
+    one.set("undone", d.undone);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace headrace

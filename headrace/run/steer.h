@@ -1,0 +1,75 @@
+// Reads a run's gauges, shows them to the tuner at the end of each interval, and keeps what they said for the
+// report. It has no thread: whoever works or takes an element looks whether an interval is over. Times are
+// handed in, so that a simulated run is steered by the same code.
+//
+// Guarded by the executor's mutex.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/run/executor.h"
+#include "headrace/run/team.h"
+#include "headrace/tune/tuner.h"
+
+namespace headrace {
+
+class Steer {
+ public:
+  // `batched`: a sample is a row of an element.
+  Steer(Settings start, SettingLimits limits, size_t cores, bool batched);
+
+  // An iteration begins or ends.
+  void begin(uint64_t now, const Team& team);
+  void end(uint64_t now, const Executor& executor, const Team& team);
+
+  // Somebody had this in hands for so long; before the executor hears of it.
+  void worked(const Work& work, uint64_t occupied_ns, const Executor& executor);
+  void delivered(const Sample& element) { ++now_.elements, now_.samples += samples_of(element); }
+  void consumer_waits(uint64_t since) { waits_since_ = since; }
+  void consumer_waited(uint64_t until);
+  // Over all iterations.
+  uint64_t waited_ns(uint64_t now) const;
+
+  // Settings to go on with, when an interval is over and the tuner wants others.
+  std::optional<Settings> look(uint64_t now, const Executor& executor, const Team& team);
+
+  const Settings& settings() const { return tuner_.settings(); }
+  const Tuner& tuner() const { return tuner_; }
+  size_t cores() const { return cores_; }
+  // The last while under the settings there are.
+  Gauge lately(uint64_t now, const Executor& executor, const Team& team) const;
+  Value history() const;    // of the report
+  Value decisions() const;  // of the report
+
+ private:
+  struct Sums {
+    uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
+    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, in_python = 0, reading = 0, reading_cpu = 0;
+    uint64_t reads = 0, bytes = 0;
+  };
+  struct Moment {
+    double at_s = 0;
+    Gauge gauge;
+  };
+  uint64_t samples_of(const Sample& element) const;
+  Sums sums(uint64_t now, const Team& team) const;
+  Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
+  void remember(const Gauge& gauge);
+  bool is_over(uint64_t ns) const;
+
+  Tuner tuner_;
+  size_t cores_;
+  bool batched_;
+  Sums now_, then_;           // counted here, and at the interval's beginning
+  uint64_t began_ns_ = 0;     // of the interval
+  uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
+  uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
+  double at_s_ = 0;           // run so far, without pauses
+  bool under_way_ = false;
+  Gauge lately_, older_;
+  std::vector<Moment> history_;
+  size_t in_last_ = 0, per_moment_ = 1;  // intervals in the last moment, and in each
+};
+
+}  // namespace headrace

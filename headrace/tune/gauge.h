@@ -1,0 +1,44 @@
+// What a run did in an interval of time, as the tuner and the report need it: sums of seconds over all
+// threads of a kind, and counts.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "headrace/tune/settings.h"
+
+namespace headrace {
+
+struct Gauge {
+  double seconds = 0;
+  Settings settings;                   // in force
+  uint64_t rows = 0;                   // rows whose work was finished; what rates are counted in
+  uint64_t elements = 0, samples = 0;  // handed to the consumer
+  double waited = 0;                   // by the consumer
+  double occupied = 0;                 // workers had a part in hands
+  double busy = 0;                     // of that, CPU time
+  double lacked = 0;                   // of that, ready to run and without a core
+  double in_python = 0;                // of that, CPU time of Python functions
+  double reading = 0;                  // readers had a part in hands
+  double reading_cpu = 0;              // of that, CPU time
+  uint64_t reads = 0, bytes = 0;
+  size_t memory = 0, budget = 0;  // in use at the end, and what may be
+  bool starved = false;           // work was held back for want of memory
+
+  double rate() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
+  // Of the interval: how much the consumer waited, and how many of each kind were occupied on average.
+  double wait_share() const { return seconds > 0 ? waited / seconds : 0; }
+  double workers_occupied() const { return seconds > 0 ? occupied / seconds : 0; }
+  double readers_occupied() const { return seconds > 0 ? reading / seconds : 0; }
+  double cores_used() const { return seconds > 0 ? (busy + reading_cpu) / seconds : 0; }
+  // Time that parts took without working or waiting for a core: functions that sleep, wait for an answer, or
+  // for the interpreter's lock.
+  double stalled() const {
+    const double rest = occupied - busy - lacked;
+    return rest > 0 ? rest : 0;
+  }
+
+  // Two intervals as one; settings and memory are the later one's.
+  Gauge& operator+=(const Gauge& later);
+};
+
+}  // namespace headrace

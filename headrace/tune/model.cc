@@ -1,0 +1,128 @@
+#include "headrace/tune/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace headrace {
+namespace {
+
+constexpr double kHardlyWaits = 0.05;  // share of the time
+constexpr double kFull = 0.8;          // occupied so much, a kind of server sets the pace
+
+double ratio(double a, double b) { return b > 0 ? a / b : Model::kNoBound; }
+
+}  // namespace
+
+Gauge& Gauge::operator+=(const Gauge& later) {
+  seconds += later.seconds, rows += later.rows, samples += later.samples;
+  elements += later.elements, waited += later.waited;
+  occupied += later.occupied, busy += later.busy, lacked += later.lacked, in_python += later.in_python;
+  reading += later.reading, reading_cpu += later.reading_cpu;
+  reads += later.reads, bytes += later.bytes;
+  settings = later.settings, memory = later.memory, budget = later.budget;
+  starved = starved || later.starved;
+  return *this;
+}
+
+std::string_view limit_name(Limit limit) {
+  constexpr std::array<std::string_view, 9> names{"unknown",         "cpu",      "store latency",
+                                                  "store bandwidth", "consumer", "python",
+                                                  "memory",          "cores",    "functions that wait"};
+  return names[static_cast<size_t>(limit)];
+}
+
+Model Model::of(const Gauge& g, size_t cores, double bandwidth) {
+  Model out;
+  const auto rows = static_cast<double>(g.rows);
+  if (rows <= 0 || g.seconds <= 0) return out;
+  out.rate = g.rate();
+  out.by_cores = ratio(rows * static_cast<double>(cores), g.busy + g.reading_cpu);
+  out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
+  out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
+  out.by_bandwidth = bandwidth;
+  // What is faster than one thread could be does not hold the lock all the time.
+  const double python = g.in_python / g.seconds;
+  if (python > 0.02 && python < 1.1) out.by_python = rows / g.in_python;
+  const double own = g.seconds - g.waited;
+  out.by_consumer = ratio(rows, std::max(0.0, own));
+  return out;
+}
+
+double Model::predict(const Settings& from, const Settings& to) const {
+  const double workers = by_workers * static_cast<double>(to.workers) / static_cast<double>(from.workers);
+  const double readers = by_readers * static_cast<double>(to.io) / static_cast<double>(from.io);
+  return std::min({workers, by_cores, std::min(readers, by_bandwidth), by_python, by_consumer});
+}
+
+Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
+  if (g.rows == 0 || g.seconds <= 0) return Limit::unknown;
+  if (g.wait_share() < kHardlyWaits) return Limit::consumer;
+  const double workers = g.workers_occupied() / static_cast<double>(g.settings.workers);
+  const double readers = g.readers_occupied() / static_cast<double>(g.settings.io);
+  const double cpu = g.cores_used() / static_cast<double>(std::max<size_t>(1, cores));
+  const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
+  const double lacked = g.lacked / (g.seconds * static_cast<double>(g.settings.workers));
+  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && cpu < kFull) return Limit::cores;
+  // Of those that are full the one that is fullest; a single core is that of Python, too.
+  if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
+  if (python >= 0.75) return Limit::python;
+  if (workers >= 0.9 && g.stalled() < 0.3 * g.occupied) return Limit::cpu;
+  if (readers >= kFull && readers >= workers - 0.1)
+    return model.rate > 0.8 * model.by_bandwidth ? Limit::store_bandwidth : Limit::store_latency;
+  if (workers >= 0.9) return Limit::functions;
+  if (g.starved) return Limit::memory;
+  // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.
+  if (g.wait_share() < 0.3) return Limit::consumer;
+  const double most = std::max({cpu, readers, python});
+  if (most < 0.5) return Limit::unknown;
+  if (most == readers) return Limit::store_latency;
+  return most == python ? Limit::python : Limit::cpu;
+}
+
+namespace {
+
+struct Bound {
+  Limit limit;
+  double rate;
+};
+
+Bound lowest(std::initializer_list<Bound> bounds) {
+  return *std::ranges::min_element(bounds, {}, &Bound::rate);
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_ifs(const Model& m, size_t cores, size_t most_readers, const Settings& settings) {
+  if (m.rate <= 0) return {};
+  const double more_readers =
+      static_cast<double>(most_readers) / static_cast<double>(std::max<size_t>(1, settings.io));
+  const auto bounds = [&](double more_cores, double faster_store, double faster_consumer) {
+    const double readers = m.by_readers * std::max(1.0, more_readers);
+    const Bound store = readers < m.by_bandwidth
+                            ? Bound{Limit::store_latency, readers * faster_store}
+                            : Bound{Limit::store_bandwidth, m.by_bandwidth * faster_store};
+    return lowest({{Limit::consumer, m.by_consumer * faster_consumer},
+                   {Limit::cpu, m.by_cores * more_cores},
+                   {Limit::python, m.by_python},
+                   store});
+  };
+  const double now = bounds(1, 1, 1).rate;
+  if (!std::isfinite(now) || now <= 0) return {};
+  std::vector<WhatIf> out;
+  const auto add = [&](std::string change, const Bound& bound) {
+    if (bound.rate < 1.02 * now) return;
+    out.push_back({std::move(change), std::isfinite(bound.rate) ? bound.rate / now : 0, bound.limit});
+  };
+  for (const size_t times : {2, 4}) {
+    const Bound with = bounds(static_cast<double>(times), 1, 1);
+    add("with " + std::to_string(times * cores) + " cores", with);
+    if (with.limit != Limit::cpu) break;  // more of them would bring nothing
+  }
+  add("with a store twice as fast", bounds(1, 2, 1));
+  add("with a consumer that takes no time", bounds(1, 1, Model::kNoBound));
+  return out;
+}
+
+}  // namespace headrace

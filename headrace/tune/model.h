@@ -1,0 +1,56 @@
+// What limits a run, and what it would do if something were different: a queue of three kinds of servers,
+// readers, cores and the consumer, of which the slowest sets the pace.
+#pragma once
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/tune/gauge.h"
+
+namespace headrace {
+
+enum class Limit : uint8_t {
+  unknown,
+  cpu,
+  store_latency,
+  store_bandwidth,
+  consumer,
+  python,     // the interpreter's lock
+  memory,     // the budget
+  cores,      // other programs hold them
+  functions,  // that wait for something else
+};
+std::string_view limit_name(Limit limit);  // "store latency"
+
+struct Model {
+  static constexpr double kNoBound = std::numeric_limits<double>::infinity();
+  // Rows a second that each could do; kNoBound where nothing says otherwise.
+  double rate = 0;                 // what the run does
+  double by_cores = kNoBound;      // all cores busy with what a row costs
+  double by_workers = kNoBound;    // all workers occupied
+  double by_readers = kNoBound;    // all readers occupied
+  double by_bandwidth = kNoBound;  // where more readers brought nothing any more
+  double by_python = kNoBound;     // one thread at a time holds the interpreter's lock
+  double by_consumer = kNoBound;   // the consumer never waits
+
+  // `bandwidth`: rows a second at which more readers brought no more; kNoBound: not seen.
+  static Model of(const Gauge& gauge, size_t cores, double bandwidth = kNoBound);
+
+  // Rows a second with other settings on so many cores, in place of `cores` of which `gauge` tells.
+  double predict(const Settings& from, const Settings& to) const;
+};
+
+struct WhatIf {
+  std::string change;  // "4 cores"
+  double speedup = 1;
+  Limit then = Limit::unknown;  // what limits it after that
+};
+
+// What holds the run back.
+Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
+
+// What each of some changes would bring: more cores, a store twice as quick, a consumer that never works.
+std::vector<WhatIf> what_ifs(const Model& model, size_t cores, size_t most_readers, const Settings& settings);
+
+}  // namespace headrace

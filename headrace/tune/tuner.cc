@@ -1,0 +1,211 @@
+#include "headrace/tune/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace headrace {
+namespace {
+
+constexpr double kNeverWaits = 0.01;  // share of the time that counts as none
+constexpr double kFullReaders = 0.8, kFullWorkers = 0.85;
+constexpr double kWorthIt = 1.03;  // a gain that is none of chance
+constexpr int kCalm = 3;           // intervals without waiting before something is given back
+constexpr double kSpare = 0.75;    // how much of what is left shall be occupied
+constexpr double kMemoryShare = 0.8;
+constexpr size_t kMostSteps = 4;  // times as many readers in one step
+constexpr size_t kMostDecisions = 1000;
+
+size_t index(Knob knob) { return static_cast<size_t>(knob); }
+
+size_t rounded_up(double x) { return static_cast<size_t>(std::ceil(std::clamp(x, 0.0, 1e9))); }
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+}  // namespace
+
+const Settings& Tuner::look(const Gauge& gauge) {
+  at_s_ += gauge.seconds;
+  if (settle_ > 0) {
+    --settle_;
+    return settings_;
+  }
+  if (gauge.rows == 0) return settings_;
+  if (trial_)
+    judge(gauge);
+  else
+    decide(gauge);
+  return settings_;
+}
+
+void Tuner::restart() { settle_ = 1, calm_ = 0; }
+
+void Tuner::judge(const Gauge& gauge) {
+  const Aim aim = trial_->aim;
+  Gauge after = gauge;
+  if (trial_->once) {
+    after = *trial_->once;
+    after += gauge;
+  }
+  decisions_.back().obtained = after.rate();
+  const double gain = after.rate() / std::max(1e-9, trial_->before.rate());
+  const bool waits = after.wait_share() >= kNeverWaits;
+  const bool helped = aim == Aim::more
+                          ? !waits || gain >= kWorthIt
+                          : !waits || (trial_->before.wait_share() >= kNeverWaits && gain >= 0.985);
+  if (helped) return keep(Gauge(trial_->before), after, aim);
+  if (!trial_->once) {
+    trial_->once = gauge;
+    return;
+  }
+  undo(after, aim);
+}
+
+void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
+  const Decision& last = decisions_.back();
+  trial_.reset();
+  if (aim == Aim::less) return;
+  forget_failures();
+  if (last.knob != Knob::io || after.wait_share() < kNeverWaits) return;
+  // Much less than readers side by side could bring: the store's bandwidth is used up. As many as bring
+  // that are enough.
+  const double wanted = static_cast<double>(last.to) / static_cast<double>(last.from);
+  const double gain = after.rate() / std::max(1e-9, before.rate());
+  const bool still_full = after.readers_occupied() > kFullReaders * static_cast<double>(last.to);
+  if (!still_full || gain > 1 + 0.6 * (wanted - 1)) return;
+  bandwidth_ = after.rate();
+  in_vain_[index(Knob::io)] = true, steady_rate_ = after.rate();
+  const size_t enough = rounded_up(1.3 * gain * static_cast<double>(last.from));
+  if (enough < last.to)
+    turn(Knob::io, enough, Aim::less, after, Model::of(after, cores_, bandwidth_),
+         "the store gives no more bytes a second to more readers");
+}
+
+void Tuner::undo(const Gauge& after, Aim aim) {
+  Decision& last = decisions_.back();
+  last.undone = true;
+  settings_.of(last.knob) = last.from;
+  if (aim == Aim::more) {
+    in_vain_[index(last.knob)] = true;
+    if (last.knob == Knob::io && after.readers_occupied() > kFullReaders * static_cast<double>(last.to))
+      bandwidth_ = std::max(after.rate(), trial_->before.rate());
+  } else {
+    needed_[index(last.knob)] = last.from;
+  }
+  steady_rate_ = std::max(after.rate(), trial_->before.rate());
+  trial_.reset();
+  settle_ = 1, calm_ = 0;
+}
+
+void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound; }
+
+void Tuner::decide(const Gauge& gauge) {
+  const Model model = Model::of(gauge, cores_, bandwidth_);
+  if (gauge.wait_share() < kNeverWaits) {
+    if (++calm_ >= kCalm && give_back(gauge, model)) calm_ = 0;
+    return;
+  }
+  calm_ = 0;
+  // Something else is the case now than when a number was tried in vain.
+  if (steady_rate_ > 0 && std::abs(gauge.rate() / steady_rate_ - 1) > 0.25) {
+    forget_failures();
+    needed_ = {}, steady_rate_ = 0;
+  }
+  try_more(gauge, model);
+}
+
+// The fullest kind of server first. Where none is full there is too little under way.
+bool Tuner::try_more(const Gauge& gauge, const Model& model) {
+  const bool readers_full = gauge.readers_occupied() >= kFullReaders * static_cast<double>(settings_.io);
+  const bool workers_full = gauge.workers_occupied() >= kFullWorkers * static_cast<double>(settings_.workers);
+  if (workers_full && fewer_for_python(gauge, model)) return true;
+  if (workers_full && more_workers(gauge, model)) return true;
+  const bool cores_full = gauge.cores_used() >= 0.9 * static_cast<double>(cores_);
+  if (cores_full) return false;
+  if (readers_full && more_readers(gauge, model)) return true;
+  if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;
+  if (readers_full && std::isfinite(bandwidth_)) return false;
+  return more_ready(gauge, model) || (!workers_full && more_readers(gauge, model));
+}
+
+bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
+  if (in_vain_[index(Knob::io)] || gauge.reads == 0) return false;
+  // Little's law: so many are under way at the rate that everybody else could take.
+  const double others = std::min({model.by_cores, model.by_python, model.by_consumer});
+  const double per_row = gauge.reading / static_cast<double>(gauge.rows);
+  const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
+  const size_t to = std::clamp(rounded_up(wanted), settings_.io + 1, kMostSteps * settings_.io);
+  return turn(
+      Knob::io, to, Aim::more, gauge, model,
+      "all " + std::to_string(settings_.io) + " reads in flight wait for the store while cores are idle");
+}
+
+bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
+  if (in_vain_[index(Knob::workers)]) return false;
+  const double used = std::max(0.05, gauge.cores_used());
+  const auto cores = static_cast<double>(cores_);
+  const bool waits = gauge.stalled() > 0.3 * gauge.occupied;
+  if (!waits && settings_.workers >= cores_) return false;
+  if (model.by_python < kWorthIt * gauge.rate()) return false;
+  // So many as keep the cores busy.
+  const double wanted = static_cast<double>(settings_.workers) * std::clamp(cores / used, 1.0, 2.0);
+  const size_t to = std::max(settings_.workers + 1, rounded_up(wanted));
+  return turn(
+      Knob::workers, waits ? to : std::min(to, cores_), Aim::more, gauge, model,
+      waits ? "workers wait in functions, and cores are idle" : "all workers are busy, and cores are idle");
+}
+
+// Threads that wait for the interpreter's lock make those slower that have it.
+bool Tuner::fewer_for_python(const Gauge& gauge, const Model& model) {
+  const double python = gauge.in_python / gauge.seconds;
+  const bool waits = gauge.stalled() > 0.3 * gauge.occupied;
+  if (python < 0.6 || python > 1.1 || !waits || settings_.workers < 2) return false;
+  if (settings_.workers <= needed_[index(Knob::workers)]) return false;
+  return turn(Knob::workers, settings_.workers / 2, Aim::less, gauge, model,
+              "one thread at a time holds Python's lock; others only wait for it");
+}
+
+bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
+  if (in_vain_[index(Knob::ready)] || gauge.starved) return false;
+  size_t to = 2 * settings_.ready;
+  if (gauge.budget > 0 && gauge.memory > 0) {
+    const double one = static_cast<double>(gauge.memory) / static_cast<double>(settings_.ready);
+    to = std::min(to, static_cast<size_t>(kMemoryShare * static_cast<double>(gauge.budget) / one));
+  }
+  return turn(Knob::ready, to, Aim::more, gauge, model,
+              "neither readers nor workers have enough to do: too little is under way");
+}
+
+// One number at a time, most of what is idle.
+bool Tuner::give_back(const Gauge& gauge, const Model& model) {
+  const std::string why =
+      "the consumer waits " + percent(gauge.wait_share()) + " of the time; so many are enough";
+  for (const Knob knob : {Knob::workers, Knob::io}) {
+    const double used = knob == Knob::io ? gauge.readers_occupied() : gauge.workers_occupied();
+    const size_t enough = std::max(rounded_up(used / kSpare), needed_[index(knob)]);
+    if (enough < settings_.of(knob) && turn(knob, enough, Aim::less, gauge, model, why)) return true;
+  }
+  return false;
+}
+
+bool Tuner::turn(Knob knob, size_t to, Aim aim, const Gauge& gauge, const Model& model, std::string why) {
+  const size_t from = settings_.of(knob);
+  to = std::clamp(to, limits_.least.of(knob), limits_.most.of(knob));
+  if (aim == Aim::more ? to <= from : to >= from) return false;
+  const Settings before = settings_;
+  settings_.of(knob) = to;
+  if (decisions_.size() < kMostDecisions)
+    decisions_.push_back(
+        {at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false});
+  else
+    decisions_.back() = {at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false};
+  trial_ = Trial{aim, gauge, std::nullopt};
+  settle_ = 1;
+  return true;
+}
+
+}  // namespace headrace
