@@ -13,6 +13,7 @@
 #include "headrace/run/pipeline.h"
 #include "headrace/run/point_saver.h"
 #include "headrace/run/report.h"
+#include "headrace/run/simulated_crew.h"
 #include "headrace/run/state.h"
 #include "headrace/run/trace.h"
 
@@ -22,6 +23,8 @@ namespace {
 constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
 
+size_t cores_of(const LoaderOptions& o) { return o.simulated ? o.simulated->cores : usable_cores(); }
+
 // Readers wait rather than work, and workers in functions that do: there may be more than cores.
 constexpr size_t kMostReaders = 256, kMostWorkersACore = 16, kMostReady = 1024;
 
@@ -29,16 +32,16 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
   const Settings start{chosen.workers, chosen.io, chosen.ready};
   SettingLimits out{start, start};
   if (!given.tuned) return out;
-  if (given.workers == 0) out.least.workers = 1, out.most.workers = kMostWorkersACore * chosen.workers;
-  if (given.io == 0) out.least.io = 1, out.most.io = kMostReaders;
-  if (given.ready == 0) out.most.ready = kMostReady;
+  if (given.workers == 0) out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
+  if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
+  if (given.ready == 0) out.least.ready = std::max<size_t>(1, given.prefetch), out.most.ready = std::max(chosen.ready, kMostReady);
   return out;
 }
 
 LoaderOptions with_defaults(LoaderOptions o) {
-  if (o.workers == 0) o.workers = usable_cores();
-  if (o.io == 0) o.io = std::clamp<size_t>(o.workers, 2, 16);
-  if (o.ready == 0) o.ready = 3;
+  if (o.workers == 0) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
+  if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
+  if (o.ready == 0) o.ready = std::max(o.start.ready > 0 ? o.start.ready : 3, o.prefetch);
   if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
   return o;
 }
@@ -58,7 +61,7 @@ class LoaderImpl final : public Loader {
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
         executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
         team_([this] { return make_worker(); }),
-        steer_({options_.workers, options_.io, options_.ready}, limits, usable_cores(), pipeline_.batched),
+        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched),
         saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }
 
@@ -189,6 +192,10 @@ Status LoaderImpl::begin_locked() {
 void LoaderImpl::start_crew() {
   if (options_.virtual_seed) {
     crew_ = virtual_crew(executor_, team_, steer_, *options_.virtual_seed + began_.epoch);
+    return;
+  }
+  if (options_.simulated) {
+    crew_ = simulated_crew(executor_, team_, steer_, *options_.simulated);
     return;
   }
   if (!options_.trace.empty()) {
@@ -395,11 +402,12 @@ Value LoaderImpl::report() const {
     std::lock_guard counting(counts_);
     totals = totals_;
   }
-  const uint64_t now = now_ns();
-  if (crew_) totals.wall_ns += now - started_ns_;
+  const uint64_t now = options_.simulated ? options_.simulated->now_ns : now_ns();
+  if (crew_) totals.wall_ns += now_ns() - started_ns_;
   std::unique_lock running(executor_.mutex());
   totals.waited_ns = steer_.waited_ns(now);
   totals.phases = executor_.phases();
+  totals.cores = steer_.cores();
   totals.bandwidth = steer_.tuner().bandwidth();
   totals.most_readers = steer_.tuner().limits().most.io;
   const Gauge lately = steer_.lately(now, executor_, team_);

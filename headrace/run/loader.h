@@ -8,8 +8,11 @@
 
 #include "headrace/graph/node.h"
 #include "headrace/io/store.h"
+#include "headrace/tune/settings.h"
 
 namespace headrace {
+
+struct SimulatedMachine;
 
 struct LoaderOptions {
   uint64_t seed = 0;  // of the operators' randomness
@@ -17,7 +20,9 @@ struct LoaderOptions {
   size_t workers = 0;                  // threads that compute; 0: from the cores this process may use on
   size_t io = 0;                       // reads in flight
   size_t ready = 0;                    // elements (batches) under way or ready
-  bool tuned = true;                   // false: the numbers stay as they are
+  bool tuned = true;                   // false: all three stay as they are
+  Settings start{0, 0, 0};             // where those that are not given begin, as a run found them; 0: chosen
+  size_t prefetch = 0;                 // at least so many elements under way or ready
   size_t memory_budget = 0;            // bytes; 0: a quarter of what the process may use
   bool deterministic = true;           // false: batches in the order in which they get ready
   std::set<std::string> rewrites_off;  // names, or "all"
@@ -30,6 +35,7 @@ struct LoaderOptions {
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
   std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed
+  std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
 };
 
 // An error that lists the rewrites when one of the names is none.

@@ -16,6 +16,7 @@ from ._function import code_version
 from ._gathering import GatheringVerbs
 from ._line import users_line
 from ._mapping import Where
+from ._options import merged_options
 from ._ranks import from_environment
 from ._slots import Bound, names_of, with_names
 from ._structure import packer
@@ -472,14 +473,20 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         checkpoints: bool | None = None,
         map_files: bool | None = None,
         trace: str | os.PathLike[str] | None = None,
+        tuning: Literal["auto", "locked"] | None = None,
+        settings: Mapping[str, int] | None = None,
     ) -> Dataset:
         """Set how a run goes; what is left out stays as it was.
 
+        Three numbers decide how fast a run goes, and nothing of what it gives: `workers`, `io` and `ready`. A run turns them itself
+        while it goes on, until the consumer does not wait, and gives back what is not needed; its report says what it did and why
+        (docs/tuning.md). A number that is given here is not turned.
+
         Args:
             seed: Of the operators' randomness (0).
-            workers: Threads that compute (as many as this process may use cores).
-            io: Reads in flight (chosen).
-            ready: Elements, so mostly batches, under way or ready (chosen).
+            workers: Threads that compute (tuned, from as many as this process may use cores on).
+            io: Reads in flight (tuned).
+            ready: Elements, so mostly batches, under way or ready (tuned; `prefetch` says how many there are at least).
             memory_budget: Bytes the run may hold (a quarter of what the process may use).
             deterministic: False gives batches in the order in which they get ready (True).
             rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
@@ -488,41 +495,27 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             map_files: Let a batch's large `bytes` that go through no operator lie in the files themselves, mapped, where
                 they are in memory and on a local file system; no copy is made (True). Results are the same.
             trace: File for a Chrome/Perfetto trace of the first iteration.
+            tuning: "locked" keeps all three numbers as they are from the beginning ("auto").
+            settings: Where the three numbers begin, as the report of an earlier run has them in its "settings":
+                {"workers": 2, "io": 16, "ready": 4}. With tuning="locked" they stay so.
+
+        Raises:
+            TypeError: of a value that is of another type.
+            ValueError: of a number below 1, or a name that is none.
         """
-        numbers = {
-            "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget,
+        given = {
+            "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,
+            "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "trace": trace, "tuning": tuning,
+            "settings": settings,
         }  # fmt: skip
-        merged = dict(self._options)
-        for name, value in numbers.items():
-            if value is not None:
-                merged[name] = whole_number("options", name, value, least=1)
-        if seed is not None:
-            merged["seed"] = whole_number("options", "seed", seed)
-        if deterministic is not None:
-            merged["deterministic"] = flag("options", "deterministic", deterministic)
-        if checkpoints is not None:
-            merged["checkpoints"] = flag("options", "checkpoints", checkpoints)
-        if map_files is not None:
-            merged["map_files"] = flag("options", "map_files", map_files)
-        if trace is not None:
-            merged["trace"] = os.fspath(trace)
-        if isinstance(rewrites, bool):
-            merged["rewrites_off"] = set() if rewrites else {"all"}
-        elif isinstance(rewrites, Mapping):
-            off = set(merged.get("rewrites_off", ()))
-            for name, on in rewrites.items():
-                (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)
-            _core.check_rewrites(set(rewrites))
-            merged["rewrites_off"] = off
-        elif rewrites is not None:
-            raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {rewrites!r}")
-        return Dataset(self._node, merged, self._bound)
+        return Dataset(self._node, merged_options(self._options, given), self._bound)
 
     @names_checked
     def prefetch(self, count: int) -> Dataset:
         """Have at least `count` elements under way or ready; the memory budget wins over it."""
         least = whole_number("prefetch", "count", count)
-        return self.options(ready=max(least, 1, self._options.get("ready", 0)))
+        merged = {**self._options, "prefetch": max(least, 1, self._options.get("prefetch", 0))}
+        return Dataset(self._node, merged, self._bound)
 
     # ---- looking at it
 

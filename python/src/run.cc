@@ -38,6 +38,16 @@ LoaderOptions loader_options(const nb::dict& options) {
       out.io = nb::cast<size_t>(value);
     else if (name == "ready")
       out.ready = nb::cast<size_t>(value);
+    else if (name == "prefetch")
+      out.prefetch = nb::cast<size_t>(value);
+    else if (name == "tuning")
+      out.tuned = nb::cast<std::string>(value) == "auto";
+    else if (name == "settings")
+      for (const Knob knob : kKnobs) {
+        const nb::dict settings = nb::cast<nb::dict>(value);
+        const nb::str key(std::string(knob_name(knob)).c_str());
+        if (settings.contains(key)) out.start.of(knob) = nb::cast<size_t>(settings[key]);
+      }
     else if (name == "memory_budget")
       out.memory_budget = nb::cast<size_t>(value);
     else if (name == "deterministic")

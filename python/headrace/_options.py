@@ -1,0 +1,82 @@
+"""What `Dataset.options` takes, checked, and as the engine wants it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import _core
+from ._arguments import flag, whole_number
+
+_KNOBS = ("workers", "io", "ready")
+
+
+def merged_options(before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with those that are given and not None in their places.
+
+    Raises:
+        TypeError: of a value that is of another type.
+        ValueError: of a number below its least, or a name that is none.
+    """
+    merged = dict(before)
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name == "rewrites":
+            merged["rewrites_off"] = _rewrites_off(merged.get("rewrites_off", ()), value)
+        else:
+            merged[name] = _CHECKS[name](name, value)
+    return merged
+
+
+def _count(name: str, value: object) -> int:
+    return whole_number("options", name, value, least=1)
+
+
+def _flag(name: str, value: object) -> bool:
+    return flag("options", name, value)
+
+
+def _tuning(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"options: {name} wants 'auto' or 'locked', got {value!r}")
+    if value not in {"auto", "locked"}:
+        raise ValueError(f"options: {name} wants 'auto' or 'locked', got {value!r}")
+    return value
+
+
+def _settings(name: str, value: object) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"options: {name} wants a dict as a report has it in its 'settings', got {value!r}")
+    for key in value:
+        if key not in _KNOBS:
+            raise ValueError(f"options: {name} has no {key!r}; there are {', '.join(_KNOBS)}")
+    return {key: _count(f"settings[{key!r}]", number) for key, number in value.items()}
+
+
+def _rewrites_off(before: Any, value: object) -> set[str]:
+    if isinstance(value, bool):
+        return set() if value else {"all"}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {value!r}")
+    off = set(before)
+    for name, on in value.items():
+        (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)
+    _core.check_rewrites(set(value))
+    return off
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "seed": lambda name, value: whole_number("options", name, value),
+    "workers": _count,
+    "io": _count,
+    "ready": _count,
+    "memory_budget": _count,
+    "deterministic": _flag,
+    "checkpoints": _flag,
+    "map_files": _flag,
+    "trace": lambda _, value: os.fspath(value),
+    "tuning": _tuning,
+    "settings": _settings,
+}
