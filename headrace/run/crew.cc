@@ -39,7 +39,7 @@ class ThreadsCrew final : public Crew {
   ThreadsCrew(Executor& executor, Team& team, Steer& steer, Trace* trace)
       : executor_(executor), team_(team), steer_(steer), trace_(trace) {
     std::lock_guard lock(executor_.mutex());
-    steer_.begin(now_ns(), team_);
+    steer_.begin(now_ns(), executor_, team_);
     apply(steer_.settings());
   }
   ~ThreadsCrew() override { stop(); }

@@ -100,6 +100,7 @@ void Executor::pump() {
              Stage::Admitted::yes)
         if ((*it)->ended()) break;
       starved_ = admitted == Stage::Admitted::no_memory;
+      times_starved_ += starved_ ? 1 : 0;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
     }
     opened_.clear();
@@ -131,7 +132,10 @@ bool Executor::take_any(Duty duty, Work& work) {
     ++running_;
     return true;
   }
-  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
+  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) {
+    ++times_starved_;
+    return false;
+  }
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
     if (may_work(**it) && (*it)->take(duty == Duty::io, work)) {
       ++running_;
@@ -230,6 +234,7 @@ void Executor::settle(Work& work) {
 // read ahead can go, then younger tickets, then the consumer can take what is ready. Only when all that is
 // gone the part is too large.
 bool Executor::answer_hunger(Work& work) {
+  ++times_starved_;
   bool retry = true;
   awaits_consumer_ = false;
   if (running_ == 0 && work.alone && !consumer_took_ && work.stage->drop_fetched() == 0 &&

@@ -40,8 +40,8 @@ class Executor {
   // Tickets under way in each stage from now on. Those that are beyond it stay.
   void set_ring(size_t ring) { ring_ = ring; }  // REQUIRES: the mutex is held
   Pool::Ledger ledger() const { return pool_->ledger(); }
-  // Whether work is held back for want of memory. REQUIRES: the mutex is held.
-  bool is_starved() const { return starved_ || tight_ || hungry_.has_value(); }
+  // How often work was held back for want of memory. REQUIRES: the mutex is held.
+  uint64_t times_starved() const { return times_starved_; }
   // How many parts wait for a reader or worker, or are in one's hands, and how many elements are ready.
   struct Phases {
     size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
@@ -94,8 +94,9 @@ class Executor {
   bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
   bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now
   bool starved_ = false;          // the last admission found no memory
-  bool tight_ = false;            // memory does not suffice for all branches beside one another
-  Status broken_;                 // why nothing goes on any more
+  uint64_t times_starved_ = 0;
+  bool tight_ = false;  // memory does not suffice for all branches beside one another
+  Status broken_;       // why nothing goes on any more
 };
 
 }  // namespace headrace

@@ -32,9 +32,12 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
   const Settings start{chosen.workers, chosen.io, chosen.ready};
   SettingLimits out{start, start};
   if (!given.tuned) return out;
-  if (given.workers == 0) out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
+  if (given.workers == 0)
+    out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
   if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
-  if (given.ready == 0) out.least.ready = std::max<size_t>(1, given.prefetch), out.most.ready = std::max(chosen.ready, kMostReady);
+  if (given.ready == 0)
+    out.least.ready = std::max<size_t>(1, given.prefetch),
+    out.most.ready = std::max(chosen.ready, kMostReady);
   return out;
 }
 
@@ -61,7 +64,8 @@ class LoaderImpl final : public Loader {
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
         executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
         team_([this] { return make_worker(); }),
-        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched),
+        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
+               pipeline_.batched),
         saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }
 
@@ -408,7 +412,7 @@ Value LoaderImpl::report() const {
   totals.waited_ns = steer_.waited_ns(now);
   totals.phases = executor_.phases();
   totals.cores = steer_.cores();
-  totals.bandwidth = steer_.tuner().bandwidth();
+  totals.tried = steer_.tuner().tried();
   totals.most_readers = steer_.tuner().limits().most.io;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();

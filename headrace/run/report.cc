@@ -115,7 +115,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("samples_per_s", wall > 0 ? static_cast<double>(totals.samples) / wall : 0.0);
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
   out.set("core_wait_s", seconds(core_wait_ns));
-  const Model model = Model::of(lately, totals.cores, totals.bandwidth);
+  const Model model = Model::of(lately, totals.cores, totals.tried);
   const Limit limit = limit_of(lately, model, totals.cores);
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
                    : totals.elements == 0 ? "not known: the run has not delivered an element"

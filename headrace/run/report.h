@@ -14,7 +14,7 @@ namespace headrace {
 struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
   Executor::Phases phases;
-  double bandwidth = Model::kNoBound;  // of the store, rows a second, where it was seen
+  Model::Tried tried;
   size_t most_readers = 1;
   size_t cores = usable_cores();
 };

@@ -21,9 +21,9 @@ double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched)
     : tuner_(start, limits, cores), cores_(cores), batched_(batched) {}
 
-void Steer::begin(uint64_t now, const Team& team) {
+void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   tuner_.restart();
-  then_ = sums(now, team);
+  then_ = sums(now, executor, team);
   began_ns_ = checked_ns_ = now, waits_since_ = 0, under_way_ = true;
 }
 
@@ -31,7 +31,7 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   if (!under_way_) return;
   consumer_waited(now);
   const uint64_t ns = now - began_ns_;
-  const Sums sums_now = sums(now, team);
+  const Sums sums_now = sums(now, executor, team);
   if (sums_now.rows > then_.rows) remember(gauge(then_, sums_now, ns, executor));
   at_s_ += seconds(ns);
   under_way_ = false;
@@ -63,9 +63,9 @@ uint64_t Steer::waited_ns(uint64_t now) const {
   return now_.waited + (waits_since_ > 0 && now > waits_since_ ? now - waits_since_ : 0);
 }
 
-Steer::Sums Steer::sums(uint64_t now, const Team& team) const {
+Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team) const {
   Sums out = now_;
-  out.waited = waited_ns(now);
+  out.waited = waited_ns(now), out.starved = executor.times_starved();
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
     out.reads += worker.counters.io_reads.get(), out.bytes += worker.counters.io_bytes.get();
@@ -86,7 +86,7 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
-  out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = executor.is_starved();
+  out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = to.starved > from.starved;
   return out;
 }
 
@@ -102,7 +102,7 @@ std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, cons
   checked_ns_ = now;
   const uint64_t ns = now - began_ns_;
   if (!is_over(ns)) return std::nullopt;
-  const Sums sums_now = sums(now, team);
+  const Sums sums_now = sums(now, executor, team);
   const Gauge g = gauge(then_, sums_now, ns, executor);
   then_ = sums_now;
   began_ns_ = now, at_s_ += seconds(ns);
@@ -137,7 +137,8 @@ Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) co
   Gauge out = older_;
   if (lately_.seconds > 0) out += lately_;
   // The interval under way, where there is little else.
-  if (under_way_ && out.seconds < 1) out += gauge(then_, sums(now, team), now - began_ns_, executor);
+  if (under_way_ && out.seconds < 1)
+    out += gauge(then_, sums(now, executor, team), now - began_ns_, executor);
   out.settings = tuner_.settings();
   return out;
 }

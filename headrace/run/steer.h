@@ -20,7 +20,7 @@ class Steer {
   Steer(Settings start, SettingLimits limits, size_t cores, bool batched);
 
   // An iteration begins or ends.
-  void begin(uint64_t now, const Team& team);
+  void begin(uint64_t now, const Executor& executor, const Team& team);
   void end(uint64_t now, const Executor& executor, const Team& team);
 
   // Somebody had this in hands for so long; before the executor hears of it.
@@ -46,14 +46,14 @@ class Steer {
   struct Sums {
     uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
     uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, in_python = 0, reading = 0, reading_cpu = 0;
-    uint64_t reads = 0, bytes = 0;
+    uint64_t reads = 0, bytes = 0, starved = 0;
   };
   struct Moment {
     double at_s = 0;
     Gauge gauge;
   };
   uint64_t samples_of(const Sample& element) const;
-  Sums sums(uint64_t now, const Team& team) const;
+  Sums sums(uint64_t now, const Executor& executor, const Team& team) const;
   Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
   void remember(const Gauge& gauge);
   bool is_over(uint64_t ns) const;

@@ -33,7 +33,7 @@ std::string_view limit_name(Limit limit) {
   return names[static_cast<size_t>(limit)];
 }
 
-Model Model::of(const Gauge& g, size_t cores, double bandwidth) {
+Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   Model out;
   const auto rows = static_cast<double>(g.rows);
   if (rows <= 0 || g.seconds <= 0) return out;
@@ -41,7 +41,7 @@ Model Model::of(const Gauge& g, size_t cores, double bandwidth) {
   out.by_cores = ratio(rows * static_cast<double>(cores), g.busy + g.reading_cpu);
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
-  out.by_bandwidth = bandwidth;
+  out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
   // What is faster than one thread could be does not hold the lock all the time.
   const double python = g.in_python / g.seconds;
   if (python > 0.02 && python < 1.1) out.by_python = rows / g.in_python;
@@ -69,8 +69,10 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
   if (workers >= 0.9 && g.stalled() < 0.3 * g.occupied) return Limit::cpu;
-  if (readers >= kFull && readers >= workers - 0.1)
-    return model.rate > 0.8 * model.by_bandwidth ? Limit::store_bandwidth : Limit::store_latency;
+  if (readers >= kFull && readers >= workers - 0.1) {
+    if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
+    return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
+  }
   if (workers >= 0.9) return Limit::functions;
   if (g.starved) return Limit::memory;
   // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.

@@ -33,9 +33,14 @@ struct Model {
   double by_bandwidth = kNoBound;  // where more readers brought nothing any more
   double by_python = kNoBound;     // one thread at a time holds the interpreter's lock
   double by_consumer = kNoBound;   // the consumer never waits
+  bool readers_in_vain = false;
 
-  // `bandwidth`: rows a second at which more readers brought no more; kNoBound: not seen.
-  static Model of(const Gauge& gauge, size_t cores, double bandwidth = kNoBound);
+  // What trying more readers has shown.
+  struct Tried {
+    double bandwidth = kNoBound;   // rows a second at which more of them took as much longer
+    bool readers_in_vain = false;  // they brought nothing, for this reason or another
+  };
+  static Model of(const Gauge& gauge, size_t cores, const Tried& tried);
 
   // Rows a second with other settings on so many cores, in place of `cores` of which `gauge` tells.
   double predict(const Settings& from, const Settings& to) const;

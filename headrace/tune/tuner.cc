@@ -9,16 +9,24 @@ namespace {
 
 constexpr double kNeverWaits = 0.01;  // share of the time that counts as none
 constexpr double kFullReaders = 0.8, kFullWorkers = 0.85;
-constexpr double kWorthIt = 1.03;  // a gain that is none of chance
-constexpr int kCalm = 3;           // intervals without waiting before something is given back
-constexpr double kSpare = 0.75;    // how much of what is left shall be occupied
+constexpr double kWorthIt = 1.03;       // a gain that is none of chance
+constexpr double kWorthItInNeed = 1.1;  // where memory is short, and more under way may be in its own way
+constexpr int kCalm = 3;                // intervals without waiting before something is given back
+constexpr double kSpare = 0.75;         // how much of what is left shall be occupied
 constexpr double kMemoryShare = 0.8;
-constexpr size_t kMostSteps = 4;  // times as many readers in one step
+constexpr double kRemembered = 4;  // seconds
+constexpr size_t kMostSteps = 4;   // times as many readers in one step
 constexpr size_t kMostDecisions = 1000;
 
 size_t index(Knob knob) { return static_cast<size_t>(knob); }
 
 size_t rounded_up(double x) { return static_cast<size_t>(std::ceil(std::clamp(x, 0.0, 1e9))); }
+
+// Of the kind of server that is busiest.
+double occupancy(const Gauge& g) {
+  return std::max({g.workers_occupied() / static_cast<double>(g.settings.workers),
+                   g.readers_occupied() / static_cast<double>(g.settings.io), 1 - g.wait_share()});
+}
 
 std::string percent(double share) {
   char text[32];
@@ -35,14 +43,17 @@ const Settings& Tuner::look(const Gauge& gauge) {
     return settings_;
   }
   if (gauge.rows == 0) return settings_;
-  if (trial_)
+  if (trial_) {
     judge(gauge);
-  else
-    decide(gauge);
+    return settings_;
+  }
+  if (since_.seconds > kRemembered) since_ = {}, looks_ = 0;
+  since_ += gauge, ++looks_;
+  decide(since_);
   return settings_;
 }
 
-void Tuner::restart() { settle_ = 1, calm_ = 0; }
+void Tuner::restart() { settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0; }
 
 void Tuner::judge(const Gauge& gauge) {
   const Aim aim = trial_->aim;
@@ -52,12 +63,19 @@ void Tuner::judge(const Gauge& gauge) {
     after += gauge;
   }
   decisions_.back().obtained = after.rate();
-  const double gain = after.rate() / std::max(1e-9, trial_->before.rate());
+  // More under way shall keep somebody busier; rates differ for many reasons, such as slow samples.
+  const bool is_ready = decisions_.back().knob == Knob::ready;
+  const double gain = is_ready ? occupancy(after) / std::max(1e-9, occupancy(trial_->before))
+                               : after.rate() / std::max(1e-9, trial_->before.rate());
   const bool waits = after.wait_share() >= kNeverWaits;
+  const double worth_it = gauge.starved ? kWorthItInNeed : kWorthIt;
   const bool helped = aim == Aim::more
-                          ? !waits || gain >= kWorthIt
+                          ? !waits || gain >= worth_it
                           : !waits || (trial_->before.wait_share() >= kNeverWaits && gain >= 0.985);
-  if (helped) return keep(Gauge(trial_->before), after, aim);
+  // Less than half of what was expected may be chance.
+  const double expected = decisions_.back().predicted / std::max(1e-9, trial_->before.rate());
+  const bool is_clear = aim == Aim::less || !waits || gain >= 1 + 0.5 * (expected - 1);
+  if (helped && (is_clear || trial_->once)) return keep(Gauge(trial_->before), after, aim);
   if (!trial_->once) {
     trial_->once = gauge;
     return;
@@ -68,7 +86,11 @@ void Tuner::judge(const Gauge& gauge) {
 void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const Decision& last = decisions_.back();
   trial_.reset();
-  if (aim == Aim::less) return;
+  if (aim == Aim::less) {
+    // With fewer of them all as before: they wait for one another.
+    if (last.knob == Knob::io && after.wait_share() >= kNeverWaits) bandwidth_ = after.rate();
+    return;
+  }
   forget_failures();
   if (last.knob != Knob::io || after.wait_share() < kNeverWaits) return;
   // Much less than readers side by side could bring: the store's bandwidth is used up. As many as bring
@@ -81,7 +103,7 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   in_vain_[index(Knob::io)] = true, steady_rate_ = after.rate();
   const size_t enough = rounded_up(1.3 * gain * static_cast<double>(last.from));
   if (enough < last.to)
-    turn(Knob::io, enough, Aim::less, after, Model::of(after, cores_, bandwidth_),
+    turn(Knob::io, enough, Aim::less, after, Model::of(after, cores_, tried()),
          "the store gives no more bytes a second to more readers");
 }
 
@@ -91,27 +113,34 @@ void Tuner::undo(const Gauge& after, Aim aim) {
   settings_.of(last.knob) = last.from;
   if (aim == Aim::more) {
     in_vain_[index(last.knob)] = true;
-    if (last.knob == Knob::io && after.readers_occupied() > kFullReaders * static_cast<double>(last.to))
+    // More reads were under way at once, and took as much longer.
+    if (last.knob == Knob::io && after.readers_occupied() > 1.1 * trial_->before.readers_occupied())
       bandwidth_ = std::max(after.rate(), trial_->before.rate());
   } else {
     needed_[index(last.knob)] = last.from;
+    // Far more than these readers would bring if each were as slow as before: they wait for one another.
+    if (last.knob == Knob::io && after.rate() > 0.5 * (last.predicted + trial_->before.rate()))
+      bandwidth_ = trial_->before.rate();
   }
-  steady_rate_ = std::max(after.rate(), trial_->before.rate());
+  steady_rate_ = usual_rate_ = std::max(after.rate(), trial_->before.rate());
   trial_.reset();
-  settle_ = 1, calm_ = 0;
+  since_ = {}, looks_ = 0, settle_ = 1, calm_ = 0;
 }
 
 void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound; }
 
 void Tuner::decide(const Gauge& gauge) {
-  const Model model = Model::of(gauge, cores_, bandwidth_);
+  const Model model = Model::of(gauge, cores_, tried());
+  usual_rate_ = usual_rate_ > 0 ? 0.7 * usual_rate_ + 0.3 * gauge.rate() : gauge.rate();
   if (gauge.wait_share() < kNeverWaits) {
     if (++calm_ >= kCalm && give_back(gauge, model)) calm_ = 0;
     return;
   }
   calm_ = 0;
+  // Other programs have the cores: nothing that is measured now is due to the settings.
+  if (limit_of(gauge, model, cores_) == Limit::cores) return;
   // Something else is the case now than when a number was tried in vain.
-  if (steady_rate_ > 0 && std::abs(gauge.rate() / steady_rate_ - 1) > 0.25) {
+  if (steady_rate_ > 0 && std::abs(usual_rate_ / steady_rate_ - 1) > 0.25) {
     forget_failures();
     needed_ = {}, steady_rate_ = 0;
   }
@@ -126,7 +155,7 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   if (workers_full && more_workers(gauge, model)) return true;
   const bool cores_full = gauge.cores_used() >= 0.9 * static_cast<double>(cores_);
   if (cores_full) return false;
-  if (readers_full && more_readers(gauge, model)) return true;
+  if (readers_full && (more_readers(gauge, model) || fewer_readers(gauge, model))) return true;
   if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;
   if (readers_full && std::isfinite(bandwidth_)) return false;
   return more_ready(gauge, model) || (!workers_full && more_readers(gauge, model));
@@ -138,10 +167,17 @@ bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
   const double others = std::min({model.by_cores, model.by_python, model.by_consumer});
   const double per_row = gauge.reading / static_cast<double>(gauge.rows);
   const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
-  const size_t to = std::clamp(rounded_up(wanted), settings_.io + 1, kMostSteps * settings_.io);
+  const size_t to = std::min(rounded_up(wanted), kMostSteps * settings_.io);
   return turn(
       Knob::io, to, Aim::more, gauge, model,
       "all " + std::to_string(settings_.io) + " reads in flight wait for the store while cores are idle");
+}
+
+// More of them were of no use: perhaps because fewer would do.
+bool Tuner::fewer_readers(const Gauge& gauge, const Model& model) {
+  const size_t to = std::max((settings_.io + 1) / 2, needed_[index(Knob::io)]);
+  if (!in_vain_[index(Knob::io)] || looks_ < 2) return false;
+  return turn(Knob::io, to, Aim::less, gauge, model, "more reads in flight brought nothing; fewer may do");
 }
 
 bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
@@ -170,7 +206,7 @@ bool Tuner::fewer_for_python(const Gauge& gauge, const Model& model) {
 }
 
 bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
-  if (in_vain_[index(Knob::ready)] || gauge.starved) return false;
+  if (in_vain_[index(Knob::ready)] || gauge.starved || looks_ < 2) return false;
   size_t to = 2 * settings_.ready;
   if (gauge.budget > 0 && gauge.memory > 0) {
     const double one = static_cast<double>(gauge.memory) / static_cast<double>(settings_.ready);
@@ -204,7 +240,7 @@ bool Tuner::turn(Knob knob, size_t to, Aim aim, const Gauge& gauge, const Model&
   else
     decisions_.back() = {at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false};
   trial_ = Trial{aim, gauge, std::nullopt};
-  settle_ = 1;
+  since_ = {}, looks_ = 0, settle_ = 1;
   return true;
 }
 

@@ -37,8 +37,7 @@ class Tuner {
   const Settings& settings() const { return settings_; }
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
-  // Rows a second at which more readers brought no more; Model::kNoBound: not seen.
-  double bandwidth() const { return bandwidth_; }
+  Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)]}; }
 
  private:
   enum class Aim : uint8_t { more, less };
@@ -53,6 +52,7 @@ class Tuner {
   void decide(const Gauge& gauge);
   bool try_more(const Gauge& gauge, const Model& model);
   bool more_readers(const Gauge& gauge, const Model& model);
+  bool fewer_readers(const Gauge& gauge, const Model& model);
   bool more_workers(const Gauge& gauge, const Model& model);
   bool more_ready(const Gauge& gauge, const Model& model);
   bool fewer_for_python(const Gauge& gauge, const Model& model);
@@ -66,10 +66,12 @@ class Tuner {
   double at_s_ = 0;
   int settle_ = 1;  // intervals to let pass: work of the settings before is still under way
   int calm_ = 0;    // intervals in which the consumer did not wait
+  Gauge since_;     // the last change, for a while
+  int looks_ = 0;   // intervals in it
   std::optional<Trial> trial_;
   std::array<bool, kKnobs.size()> in_vain_{};          // more of it brought nothing
   std::array<size_t, kKnobs.size()> needed_{0, 0, 0};  // less of it was felt
-  double steady_rate_ = 0;                             // when the last failure was noted
+  double steady_rate_ = 0, usual_rate_ = 0;            // when the last failure was noted, and now
   double bandwidth_ = Model::kNoBound;
   std::vector<Decision> decisions_;
 };
