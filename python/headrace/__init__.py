@@ -19,6 +19,7 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
+from ._progress import progress
 from ._ragged import ragged
 from ._version import __version__
 from ._write import Writer, writer
@@ -94,6 +95,7 @@ __all__ = [
     "mix",
     "operators",
     "ops",
+    "progress",
     "ragged",
     "random",
     "range",
