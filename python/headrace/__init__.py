@@ -19,6 +19,8 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
+from ._metrics import metrics
+from ._metrics_server import MetricsServer, serve_metrics
 from ._progress import progress
 from ._ragged import ragged
 from ._version import __version__
@@ -72,6 +74,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "HeadraceError",
+    "MetricsServer",
     "PythonFunctionWarning",
     "RaggedColumn",
     "ReplayWarning",
@@ -92,6 +95,7 @@ __all__ = [
     "list_files",
     "load_plan",
     "merge_states",
+    "metrics",
     "mix",
     "operators",
     "ops",
@@ -114,6 +118,7 @@ __all__ = [
     "read_tfrecord",
     "read_voc_xml",
     "read_webdataset",
+    "serve_metrics",
     "writer",
     "zip",
 ]
