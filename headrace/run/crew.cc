@@ -7,6 +7,7 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/run/machine.h"
+#include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"
 
 namespace headrace {
@@ -38,6 +39,7 @@ class ThreadsCrew final : public Crew {
  public:
   ThreadsCrew(Executor& executor, Team& team, Steer& steer, Trace* trace)
       : executor_(executor), team_(team), steer_(steer), trace_(trace) {
+    look_for_profiler();
     std::lock_guard lock(executor_.mutex());
     steer_.begin(now_ns(), executor_, team_);
     apply(steer_.settings());
@@ -46,6 +48,7 @@ class ThreadsCrew final : public Crew {
 
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
     std::chrono::steady_clock::time_point deadline;
+    const Range range{Range::Next()};
     std::unique_lock lock(executor_.mutex());
     bool waits = false;
     asleep_.is_patient = true;
@@ -128,6 +131,7 @@ class ThreadsCrew final : public Crew {
         if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
       }
       try {
+        const Range range(work);
         work.stage->run(work, worker.evaluator, worker.counters);
       } catch (const std::exception& e) {  // out of memory beyond the budget, or a plug-in that throws
         work.result.status = internal_error(std::string("a worker stopped: ") + e.what());

@@ -42,6 +42,15 @@ uint64_t consumed_after(const Elastic& e, uint64_t from, uint64_t delivered) {
   return (pass + 1 + rest / full) * e.total + in_pass;
 }
 
+uint64_t elements_before(const Elastic& e, uint64_t consumed) {
+  Level::Start outer, rows;
+  starts_at(e, 0, consumed, outer, rows);
+  if (e.form == Elastic::Form::batches)
+    return e.total == kInfinite ? consumed / e.batch / e.world : outer.base;
+  if (e.total == kInfinite) return outer.base / e.world;
+  return shard_size(e.shard, e.total) - shard_size(e.shard, e.total, outer.base);
+}
+
 bool is_finished(const Elastic& e, uint64_t consumed) {
   if (e.total == kInfinite) return false;
   if (e.form == Elastic::Form::elements) return shard_size(e.shard, e.total, consumed / e.unit) == 0;

@@ -108,6 +108,10 @@ class LoaderImpl final : public Loader {
     std::lock_guard lock(control_);
     return crew_ ? began_.epoch : next_.epoch + (next_.finished ? 1 : 0);
   }
+  uint64_t position() const override {
+    std::scoped_lock lock(control_, counts_);
+    return delivered_ + (elastic() ? elements_before(pipeline_.elastic, began_.consumed) : began_.delivered);
+  }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }
   std::string fingerprint() const override { return fingerprint_; }

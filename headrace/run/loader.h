@@ -63,6 +63,9 @@ class Loader {
   virtual Status load(const Value& state) = 0;  // for the next begin()
   virtual void set_epoch(uint64_t epoch) = 0;   // of the next begin()
   virtual uint64_t epoch() const = 0;           // of the iteration under way, or of the next one
+  // Elements of its epoch that this rank was given, those before a loaded state among them: by the iteration
+  // under way, or by the last one.
+  virtual uint64_t position() const = 0;
 
   virtual std::optional<uint64_t> size() const = 0;  // elements of an epoch on this rank
   virtual const Schema& schema() const = 0;

@@ -56,6 +56,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);
+// Elements of this rank before it: as many as are not left, so that all ranks of a new world come to an end.
+uint64_t elements_before(const Pipeline::Elastic& elastic, uint64_t consumed);
 // Whether nothing is left of the epoch.
 bool is_finished(const Pipeline::Elastic& elastic, uint64_t consumed);
 // Where a level begins to continue there.

@@ -19,6 +19,9 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
+from ._metrics import metrics
+from ._metrics_server import MetricsServer, serve_metrics
+from ._progress import progress
 from ._ragged import ragged
 from ._version import __version__
 from ._write import Writer, writer
@@ -71,6 +74,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "HeadraceError",
+    "MetricsServer",
     "PythonFunctionWarning",
     "RaggedColumn",
     "ReplayWarning",
@@ -91,9 +95,11 @@ __all__ = [
     "list_files",
     "load_plan",
     "merge_states",
+    "metrics",
     "mix",
     "operators",
     "ops",
+    "progress",
     "ragged",
     "random",
     "range",
@@ -112,6 +118,7 @@ __all__ = [
     "read_tfrecord",
     "read_voc_xml",
     "read_webdataset",
+    "serve_metrics",
     "writer",
     "zip",
 ]

@@ -82,7 +82,7 @@ class Source:
     def metadata(self) -> object:
         """What the format says of the whole: a dict."""
 
-def open_source(path: str | Sequence[str], format: str, options: object) -> Source:
+def open_source(path: str | Sequence[str], format: str, options: object, progress: object | None) -> Source:
     """
     Open the data at a path, or at several; an empty format is recognised by content.
     """
@@ -304,7 +304,7 @@ def check_rewrites(names: Set[str]) -> None:
 def merge_states(states: list) -> dict:
     """One state for any world from those of all ranks."""
 
-def index(node: Node, step: int, workers: int, beside: bool) -> dict:
+def index(node: Node, step: int, workers: int, beside: bool, progress: object | None) -> dict:
     """Find the entropy points of encoded images ahead."""
 
 class Loader:
@@ -333,6 +333,10 @@ class Loader:
     @property
     def epoch(self) -> int:
         """Of the iteration under way, or of the next."""
+
+    @property
+    def position(self) -> int:
+        """Elements of its epoch that were handed out."""
 
     def report(self) -> dict:
         """What was counted, as a dict."""

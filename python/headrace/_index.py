@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 
 from . import _core
-from ._arguments import whole_number
+from ._arguments import flag, whole_number
+from ._progress import line_where_watched
 from .dataset import Dataset
 from .sources import read
 
 
 def index(
-    data: str | os.PathLike[str] | Dataset, *, step: int = 0, workers: int | None = None, beside: bool = False
+    data: str | os.PathLike[str] | Dataset,
+    *,
+    step: int = 0,
+    workers: int | None = None,
+    beside: bool = False,
+    progress: bool = True,
 ) -> dict[str, Any]:
     """Find ahead where the rows of JPEG files begin, so that `decode_image(match="fast")` reads only what a crop needs.
 
@@ -26,6 +33,7 @@ def index(
             0: one before each row.
         workers: Threads that compute (as many as this process may use cores).
         beside: Keep it where the data lie, in a folder `.headrace` there, for all who read them.
+        progress: Show how far it is, where stderr is a terminal or this is a notebook, and tqdm is installed.
 
     Returns:
         {"samples": looked at, "files": JPEG files with points, "failed": samples that could not be read, "bytes": of the index,
@@ -38,4 +46,7 @@ def index(
     dataset = data if isinstance(data, Dataset) else read(data)
     every = whole_number("index", "step", step, end=2**63)
     threads = 0 if workers is None else whole_number("index", "workers", workers, least=1)
-    return _core.index(dataset._node, every, threads, beside)
+    total = dataset._node.size
+    with line_where_watched("samples") if flag("index", "progress", progress) else nullcontext() as line:
+        show = None if line is None else lambda done: line.show("indexing", done, total)
+        return _core.index(dataset._node, every, threads, beside, show)

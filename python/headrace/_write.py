@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,13 +14,14 @@ import numpy as np
 from . import _core
 from ._arguments import flag, names_checked, text, whole_number
 from ._function import leaves_of, spec_of
+from ._progress import line_where_watched, size_text
 from ._structure import flatten
 from ._trace import plain
 
 if TYPE_CHECKING:
     from .dataset import FieldSpec
 
-Path = str | os.PathLike[str]
+Place = str | os.PathLike[str]
 
 
 def wanted(
@@ -48,12 +50,20 @@ def wanted(
 def write(
     node: _core.Node,
     loading: Mapping[str, Any],
-    path: Path,
-    progress: Callable[[dict[str, Any]], Any] | None,
+    path: Place,
+    progress: Callable[[dict[str, Any]], Any] | bool | None,
     given: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the samples of a plan: what `Dataset.write` says."""
-    return _core.write(node, os.fspath(path), given, dict(loading), progress)
+    if callable(progress) or (progress is not None and not flag("write", "progress", progress)):
+        return _core.write(node, os.fspath(path), given, dict(loading), progress or None)
+    with line_where_watched("samples") as line:
+
+        def show(at: dict[str, Any]) -> None:
+            assert line is not None
+            line.show(f"{at['phase']} {Path(path).name}", at["samples"], at["total"], size_text(at["bytes"]))
+
+        return _core.write(node, os.fspath(path), given, dict(loading), show if line is not None else None)
 
 
 class Writer:
@@ -61,7 +71,7 @@ class Writer:
 
     def __init__(
         self,
-        path: Path,
+        path: Place,
         schema: Mapping[str, FieldSpec | tuple[str, Sequence[int | None]]] | None,
         given: dict[str, Any],
     ):
@@ -171,7 +181,7 @@ class Writer:
 
 @names_checked
 def writer(
-    path: Path,
+    path: Place,
     schema: Mapping[str, FieldSpec | tuple[str, Sequence[int | None]]] | None = None,
     *,
     format: str | None = None,  # noqa: A002

@@ -656,7 +656,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         check_images: bool = False,
         verify: bool = False,
         options: Mapping[str, Any] | None = None,
-        progress: Callable[[dict[str, Any]], Any] | None = None,
+        progress: Callable[[dict[str, Any]], Any] | bool | None = None,
     ) -> dict[str, Any]:
         """Write the samples of epoch 0, in their order, to a data set that appears whole or not at all.
 
@@ -673,7 +673,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             check_images: Decode each image, so that those which do not decode fail; bytes are written as they are.
             verify: Read everything back and compare each sample's hash before the data set appears.
             options: Of the format; `formats()` lists them.
-            progress: Called some twenty times a second with {"phase", "samples", "bytes", "total"}; False stops.
+            progress: Called some twenty times a second with {"phase", "samples", "bytes", "total"}; False stops. When not given, a
+                line shows the same where stderr is a terminal or this is a notebook, and tqdm is installed; `progress=False`: none.
 
         Returns:
             {"format", "samples", "bytes" (of files), "shards", "reused_shards" (of an earlier call), "broken"}.

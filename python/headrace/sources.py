@@ -16,6 +16,7 @@ from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Filled, Pass, filled, name_of, opener
 from ._line import users_line
+from ._progress import line_where_watched
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
@@ -54,10 +55,11 @@ def read(
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
         ValueError: the format is not recognised, or has no such option, or reads one file and was given several.
     """
+    wanted = {key: plain(value) for key, value in options.items()}
     try:
-        source = _core.open_source(
-            _places(path), format or "", {key: plain(value) for key, value in options.items()}
-        )
+        with line_where_watched() as line:
+            show = None if line is None else lambda done, total: line.show("indexing", done, total)
+            source = _core.open_source(_places(path), format or "", wanted, show)
     except FileNotFoundError as error:
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""

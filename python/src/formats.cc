@@ -15,19 +15,18 @@
 #include "sequence.h"
 #include "tensors.h"
 #include "value.h"
+#include "watcher.h"
 
 namespace headrace::python {
 namespace {
 
 SourceHandle open(const std::variant<std::string, std::vector<std::string>>& path, const std::string& format,
-                  nb::handle options) {
+                  nb::handle options, nb::handle progress) {
   const Value wanted = to_value(options);
-  bool interrupted = false;
+  Watcher watcher(progress);
   IndexingOptions indexing;
-  indexing.watch = [&](uint64_t, uint64_t) {
-    nb::gil_scoped_acquire gil;
-    interrupted = PyErr_CheckSignals() != 0;
-    return !interrupted;
+  indexing.watch = [&](uint64_t done, uint64_t total) {
+    return watcher.watch([&] { return nb::make_tuple(done, total); });
   };
   Result<SourcePtr> source = internal_error("");
   {
@@ -37,7 +36,7 @@ SourceHandle open(const std::variant<std::string, std::vector<std::string>>& pat
     };
     source = std::visit(read, path);
   }
-  if (interrupted) throw nb::python_error();
+  watcher.rethrow();
   return {unwrap(std::move(source))};
 }
 
@@ -109,6 +108,7 @@ void bind_formats(nb::module_& m) {
           "metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
           "What the format says of the whole: a dict.");
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
+        nb::arg("progress").none(),
         "Open the data at a path, or at several; an empty format is recognised by content.");
   m.def(
       "range_source",

@@ -22,6 +22,7 @@
 #include "runner.h"
 #include "tensors.h"
 #include "value.h"
+#include "watcher.h"
 
 namespace headrace::python {
 
@@ -89,18 +90,15 @@ template <class F> auto quietly(F&& f) {
   return f();
 }
 
-nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside) {
+nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside, nb::handle progress) {
   IndexOptions options{.step = step, .beside = beside, .workers = workers};
   constexpr uint64_t kSignalCheckSamples = 16;
-  bool interrupted = false;
+  Watcher watcher(progress);
   options.progress = [&](uint64_t done) {
-    if (done % kSignalCheckSamples != 0) return true;
-    nb::gil_scoped_acquire gil;
-    interrupted = PyErr_CheckSignals() != 0;
-    return !interrupted;
+    return done % kSignalCheckSamples != 0 || watcher.watch([&] { return nb::make_tuple(done); });
   };
   const Result<IndexedPoints> made = quietly([&] { return index_points(node.node, options, file_store()); });
-  if (interrupted) throw nb::python_error();
+  watcher.rethrow();
   const IndexedPoints counts = unwrap(made);
   nb::dict out;
   out["samples"] = counts.samples, out["files"] = counts.files, out["failed"] = counts.failed;
@@ -167,6 +165,10 @@ class LoaderHandle {
   uint64_t epoch() {
     check_process();
     return quietly([&] { return loader_->epoch(); });
+  }
+  uint64_t position() {
+    check_process();
+    return quietly([&] { return loader_->position(); });
   }
   nb::dict report() {
     check_process();
@@ -257,7 +259,7 @@ void bind_run(nb::module_& m) {
       nb::arg("names"), "Raise when one of them is no rewrite.");
   m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
   m.def("index", &index, nb::arg("node"), nb::arg("step"), nb::arg("workers"), nb::arg("beside"),
-        "Find the entropy points of encoded images ahead.");
+        nb::arg("progress").none(), "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state.")
@@ -267,6 +269,7 @@ void bind_run(nb::module_& m) {
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
       .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")
       .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")
+      .def_prop_ro("position", &LoaderHandle::position, "Elements of its epoch that were handed out.")
       .def("report", &LoaderHandle::report, "What was counted, as a dict.")
       .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
       .def("explain", &LoaderHandle::explain, "The plan before and after each rewrite.")

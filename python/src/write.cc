@@ -17,6 +17,7 @@
 #include "module.h"
 #include "tensors.h"
 #include "value.h"
+#include "watcher.h"
 
 namespace headrace::python {
 namespace {
@@ -53,30 +54,6 @@ nb::dict progress_to_python(const WriteProgress& progress) {
   return out;
 }
 
-// Calls the user's function, and looks at signals. What it raises waits here until the engine has stopped.
-class Watcher {
- public:
-  explicit Watcher(nb::handle function) : function_(nb::borrow(function)) {}
-  bool watch(const WriteProgress& progress) {
-    nb::gil_scoped_acquire gil;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (function_.is_none()) return true;
-      return !function_(progress_to_python(progress)).is(nb::handle(Py_False));
-    } catch (nb::python_error& error) {
-      raised_.emplace(error);
-      return false;
-    }
-  }
-  void rethrow() {
-    if (raised_) throw nb::python_error(*raised_);
-  }
-
- private:
-  nb::object function_;
-  std::optional<nb::python_error> raised_;
-};
-
 nb::dict write(const NodeHandle& node, const std::string& path, const nb::dict& wanted,
                const nb::dict& loading, nb::handle progress) {
   WriteOptions options;
@@ -86,7 +63,9 @@ nb::dict write(const NodeHandle& node, const std::string& path, const nb::dict& 
   options.check_images = nb::cast<bool>(wanted["check_images"]);
   options.verify = nb::cast<bool>(wanted["verify"]);
   Watcher watcher(progress);
-  options.progress = [&](const WriteProgress& p) { return watcher.watch(p); };
+  options.progress = [&](const WriteProgress& p) {
+    return watcher.watch([&] { return nb::make_tuple(progress_to_python(p)); });
+  };
   const Result<WriteReport> made =
       quietly([&] { return write_dataset(node.node, path, options, file_store()); });
   watcher.rethrow();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import json
 import os
 import warnings
@@ -23,15 +24,23 @@ if TYPE_CHECKING:
 State = dict[str, Any]
 Element = TypeVar("Element")
 
-# Threads that call Python functions must be gone before the interpreter is.
-_alive: weakref.WeakSet[Loader[Any]] = weakref.WeakSet()
+# By their numbers: threads that call Python functions must be gone before the interpreter is, and metrics are of all loaders.
+_alive: weakref.WeakValueDictionary[int, Loader[Any]] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 # Fingerprints of the pipelines whose epoch 0 some loader began without being told to, with rank and world, which they leave out.
 _begun: set[tuple[str, int, int]] = set()
 
 
+def alive() -> list[Loader[Any]]:
+    """Return this process's loaders in the order in which they were made; any thread may ask."""
+    held = [ref() for ref in _alive.valuerefs()]  # in one step: others may make loaders meanwhile
+    loaders = [loader for loader in held if loader is not None and loader._process == os.getpid()]
+    return sorted(loaders, key=lambda loader: loader.number)
+
+
 @atexit.register
 def _stop_all() -> None:
-    for loader in list(_alive):
+    for loader in alive():
         loader.close()
 
 
@@ -114,12 +123,18 @@ class Loader(Generic[Element]):
 
     One iteration at a time; beginning another ends it. Threads run only while an iteration is under way; they end with it, when it is
     dropped, at `close()`, and with the process. Use from one thread at a time.
+
+    Attributes:
+        name: What metrics call it, "train" for instance; none when not given.
     """
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
         self.sampler = Sampler(self)
         self._core = _core.Loader(dataset._node, dataset._options)
+        self.name: str | None = None
+        self.number = next(_numbers)  # among the loaders of this process
+        self.rank_and_world = _rank_and_world(dataset._node)
         self._process = os.getpid()
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
@@ -127,7 +142,7 @@ class Loader(Generic[Element]):
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
         self._knows_epoch = not dataset._node.varies_by_epoch  # or was told: no reason to warn
-        _alive.add(self)
+        _alive[self.number] = self
 
     def at_its_first_epoch(self) -> Self:
         """Return itself, to iterate over epoch 0 on purpose."""
@@ -148,7 +163,7 @@ class Loader(Generic[Element]):
             )
 
     def _warn_of_the_same_epoch(self) -> None:
-        begins = (self._core.fingerprint, *_rank_and_world(self.dataset._node))
+        begins = (self._core.fingerprint, *self.rank_and_world)
         if not self._knows_epoch and begins in _begun:
             warnings.warn(
                 "a second loader of the same pipeline begins with epoch 0, in the order of the first: keep one loader and "
