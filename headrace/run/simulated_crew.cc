@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <vector>
 
 #include "headrace/core/stop_flag.h"
 
@@ -14,8 +15,10 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kAlmost = 1e-3;  // ns: what is left of a step that is done
 
-// What a step waits for. Steps of one resource share it, but for delays, which pass for all.
+// What a step needs: time alone, or its turn at something that serves some at a time, first come first
+// served.
 enum class Resource : uint8_t { delay, cores, python, store };
+constexpr size_t kResources = 4;
 struct Step {
   Resource resource = Resource::delay;
   double left = 0;  // ns alone; of the store: bytes
@@ -65,6 +68,7 @@ class Simulation final : public Crew {
   void stop() override {
     for (Job& job : jobs_)
       if (job.busy) executor_.finish(job.work), job.busy = false;
+    queues_ = {};
     std::lock_guard lock(executor_.mutex());
     if (!stopped_) steer_.end(now_ns(), executor_, team_);
     stopped_ = true;
@@ -126,52 +130,60 @@ class Simulation final : public Crew {
         job.work.busy_ns += static_cast<uint64_t>(step.left);
       if (step.resource == Resource::python) job.work.python_ns += static_cast<uint64_t>(step.left);
     }
-    drop_done(job);
+    queue_up(job);
   }
 
-  static void drop_done(Job& job) {
+  // Behind those who came before it, at what its next step needs.
+  void queue_up(Job& job) {
     while (!job.steps.empty() && job.steps.front().left <= kAlmost) job.steps.pop_front();
+    if (!job.steps.empty()) queues_[static_cast<size_t>(job.steps.front().resource)].push_back(&job);
   }
 
-  // How much of a step of each resource is done in a ns. Whoever holds the interpreter's lock is on a core.
-  std::array<double, 4> speeds() const {
-    std::array<double, 4> users{};
-    for (const Job& job : jobs_)
-      if (job.busy && !job.steps.empty()) users[static_cast<size_t>(job.steps.front().resource)] += 1;
-    auto& [delay, cores, python, store] = users;
-    std::array<double, 4> out{1, 1, 0, 0};
-    const double running = cores + (python > 0 ? 1 : 0);
-    const double share = running > 0 ? std::min(1.0, static_cast<double>(machine_.cores) / running) : 1;
-    out[1] = share;
-    out[2] = python > 0 ? share / python : 0;
-    out[3] = store > 0 ? machine_.bytes_per_s * 1e-9 / store : 0;
-    return out;
+  // How many of a queue are served at a time. Whoever holds the interpreter's lock is on a core.
+  size_t servers(Resource resource) const {
+    const size_t python = queues_[static_cast<size_t>(Resource::python)].empty() ? 0 : 1;
+    switch (resource) {
+      case Resource::delay: return ~size_t{0};
+      case Resource::cores: return std::max(machine_.cores, python + 1) - python;
+      case Resource::python:
+      case Resource::store: break;
+    }
+    return 1;
+  }
+  // Of a step that is served, a ns.
+  double speed(Resource resource) const {
+    return resource == Resource::store ? machine_.bytes_per_s * 1e-9 : 1;
+  }
+
+  template <class F> void each_served(F&& f) {
+    for (size_t r = 0; r < kResources; ++r) {
+      const auto resource = static_cast<Resource>(r);
+      const size_t count = std::min(queues_[r].size(), servers(resource));
+      for (size_t i = 0; i < count; ++i) f(*queues_[r][i], speed(resource));
+    }
   }
 
   // To the next moment at which somebody is done, or to `until` if that is earlier. False: nobody works.
   bool advance(double until) {
-    const auto speed = speeds();
     double passes = until - now_;
-    bool any = false;
-    for (const Job& job : jobs_) {
-      if (!job.busy) continue;
-      any = true;
-      if (job.steps.empty())
-        passes = 0;
-      else
-        passes =
-            std::min(passes, job.steps.front().left / speed[static_cast<size_t>(job.steps.front().resource)]);
-    }
+    each_served(
+        [&](const Job& job, double speed) { passes = std::min(passes, job.steps.front().left / speed); });
+    for (const Job& job : jobs_)
+      if (job.busy && job.steps.empty()) passes = 0;
     if (!std::isfinite(passes)) return false;
     now_ += passes;
-    for (Job& job : jobs_) {
-      if (!job.busy || job.steps.empty()) continue;
-      job.steps.front().left -= passes * speed[static_cast<size_t>(job.steps.front().resource)];
-      drop_done(job);
+    std::vector<Job*> further;
+    each_served([&](Job& job, double speed) {
+      job.steps.front().left -= passes * speed;
+      if (job.steps.front().left <= kAlmost) further.push_back(&job);
+    });
+    for (Job* job : further) {
+      std::erase(queues_[static_cast<size_t>(job->steps.front().resource)], job);
+      queue_up(*job);
     }
     for (Job& job : jobs_)
       if (job.busy && job.steps.empty()) finish(job);
-    return any || passes > 0;
+    return true;
   }
 
   void finish(Job& job) {
@@ -207,6 +219,7 @@ class Simulation final : public Crew {
   uint64_t state_ = 1;
   std::array<size_t, 2> begun_{};
   std::deque<Job> jobs_;
+  std::array<std::deque<Job*>, kResources> queues_;  // by resource, who came first in front
   bool stopped_ = false;
 };
 

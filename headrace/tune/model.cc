@@ -42,6 +42,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
   out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
+  out.no_room = tried.no_room;
   // What is faster than one thread could be does not hold the lock all the time.
   const double python = g.in_python / g.seconds;
   if (python > 0.02 && python < 1.1) out.by_python = rows / g.in_python;
@@ -74,7 +75,7 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
     return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
   }
   if (workers >= 0.9) return Limit::functions;
-  if (g.starved) return Limit::memory;
+  if (g.starved || model.no_room) return Limit::memory;
   // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.
   if (g.wait_share() < 0.3) return Limit::consumer;
   const double most = std::max({cpu, readers, python});

@@ -33,12 +33,13 @@ struct Model {
   double by_bandwidth = kNoBound;  // where more readers brought nothing any more
   double by_python = kNoBound;     // one thread at a time holds the interpreter's lock
   double by_consumer = kNoBound;   // the consumer never waits
-  bool readers_in_vain = false;
+  bool readers_in_vain = false, no_room = false;
 
   // What trying more readers has shown.
   struct Tried {
     double bandwidth = kNoBound;   // rows a second at which more of them took as much longer
     bool readers_in_vain = false;  // they brought nothing, for this reason or another
+    bool no_room = false;          // more elements under way would help, and the budget has no room for them
   };
   static Model of(const Gauge& gauge, size_t cores, const Tried& tried);
 

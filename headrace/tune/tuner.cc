@@ -127,7 +127,7 @@ void Tuner::undo(const Gauge& after, Aim aim) {
   since_ = {}, looks_ = 0, settle_ = 1, calm_ = 0;
 }
 
-void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound; }
+void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound, no_room_ = false; }
 
 void Tuner::decide(const Gauge& gauge) {
   const Model model = Model::of(gauge, cores_, tried());
@@ -211,6 +211,7 @@ bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
   if (gauge.budget > 0 && gauge.memory > 0) {
     const double one = static_cast<double>(gauge.memory) / static_cast<double>(settings_.ready);
     to = std::min(to, static_cast<size_t>(kMemoryShare * static_cast<double>(gauge.budget) / one));
+    no_room_ = to <= settings_.ready;
   }
   return turn(Knob::ready, to, Aim::more, gauge, model,
               "neither readers nor workers have enough to do: too little is under way");

@@ -37,7 +37,7 @@ class Tuner {
   const Settings& settings() const { return settings_; }
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
-  Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)]}; }
+  Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)], no_room_}; }
 
  private:
   enum class Aim : uint8_t { more, less };
@@ -73,6 +73,7 @@ class Tuner {
   std::array<size_t, kKnobs.size()> needed_{0, 0, 0};  // less of it was felt
   double steady_rate_ = 0, usual_rate_ = 0;            // when the last failure was noted, and now
   double bandwidth_ = Model::kNoBound;
+  bool no_room_ = false;
   std::vector<Decision> decisions_;
 };
 

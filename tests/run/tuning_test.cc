@@ -1,0 +1,169 @@
+// Runs steered by the tuner on simulated machines: what they reach, what they name, what they give back; and
+// that nothing which comes out depends on any of it.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "headrace/formats/open.h"
+#include "headrace/headrace.h"
+#include "headrace/io/testing/memory_store.h"
+#include "headrace/run/simulated_crew.h"
+
+namespace headrace {
+namespace {
+
+constexpr double kMs = 1e6;
+constexpr uint64_t kRecord = 1000, kBatch = 32, kSummed = 10;
+
+struct Outcome {
+  double rate = 0;  // samples a second of the machine's time, after the tuner had its 20 s
+  std::string limit;
+  Settings settings;
+  Value report;
+  uint64_t sum = 0;  // of the bytes of kSummed batches, in their order
+};
+
+Outcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
+            double measured = 5) {
+  auto store = std::make_shared<MemoryStore>();
+  std::string bytes(200 * kRecord, 0);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7919 >> 3);
+  store->add("records", std::move(bytes));
+  Value layout{Value::Object()};
+  layout.set("record_bytes", kRecord);
+  const auto source = open_source(*store, "records", "fixed", layout);
+  EXPECT_TRUE(source.ok()) << source.status().text();
+  const Value shape{int64_t{kRecord}};
+  const Dataset data =
+      from_source(*source)
+          .shuffle({.seed = 1})
+          .repeat()
+          .map([&](const Fields& s) -> Outputs {
+            return {
+                {"record", s["record"].apply("decode_raw", {{"dtype", "u8"}, {"shape", int64_t{kRecord}}})}};
+          })
+          .batch(kBatch);
+  options.simulated = std::make_shared<SimulatedMachine>(machine);
+  if (options.memory_budget == 0) options.memory_budget = size_t{256} << 20;
+  auto loader = Loader::make(*data.node(), options, store);
+  EXPECT_TRUE(loader.ok()) << loader.status().text();
+  const uint64_t& now = options.simulated->now_ns;
+  Sample element;
+  Outcome out;
+  uint64_t before = 0, began = 0, count = 0;
+  while (static_cast<double>(now) < (warm + measured) * 1e9) {
+    const auto more = (*loader)->next(element);
+    EXPECT_TRUE(more.ok() && *more) << more.status().text();
+    if (!more.ok() || !*more) return out;
+    if (count < kSummed) {
+      const View view = element.fields[0].view();
+      for (size_t i = 0; i < view.size_bytes(); ++i)
+        out.sum = out.sum * 31 + static_cast<uint8_t>(view.data[i]);
+    }
+    element = {};
+    ++count;
+    if (static_cast<double>(now) <= warm * 1e9) before = count, began = now;
+  }
+  out.rate = static_cast<double>((count - before) * kBatch) / (static_cast<double>(now - began) * 1e-9);
+  out.report = (*loader)->report();
+  if (std::getenv("HEADRACE_TUNING_LOG"))
+    std::fprintf(stderr, "%s\n%s\n", out.report.find("decisions")->dump(1).c_str(),
+                 out.report.find("history")->list()->back().dump().c_str());
+  out.limit = *out.report.find("limited_by")->text();
+  for (const Knob knob : kKnobs)
+    out.settings.of(knob) =
+        static_cast<size_t>(*out.report.find("settings")->find(knob_name(knob))->integer());
+  return out;
+}
+
+TEST(Tuning, FindsTheReadersThatKeepTheCoresBusy) {
+  const Outcome got = run({.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs});
+  EXPECT_GT(got.rate, 0.95 * 1000);  // four cores, 4 ms a sample; as many as 60 reads must be in flight
+  EXPECT_GE(got.settings.io, 55u);
+  EXPECT_LE(got.settings.io, 120u);
+  EXPECT_EQ(got.limit, "cpu");
+}
+
+TEST(Tuning, NamesTheStoresBandwidthAndKeepsFewReaders) {
+  const SimulatedMachine machine{.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 5 * kMs, .bytes_per_s = 2e6};
+  const Outcome got = run(machine);
+  EXPECT_EQ(got.limit, "store bandwidth");
+  EXPECT_LE(got.settings.io, 40u);
+  SimulatedMachine faster = machine;
+  faster.bytes_per_s *= 2;
+  EXPECT_NEAR(run(faster).rate / got.rate, 2, 0.3);
+}
+
+TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
+  const Outcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
+  EXPECT_NEAR(got.rate, 640, 7);
+  EXPECT_EQ(got.limit, "consumer");
+  EXPECT_LE(got.settings.workers, 5u);  // four are needed
+  EXPECT_LE(got.settings.io, 2u);
+}
+
+TEST(Tuning, FunctionsThatWaitGetMoreWorkersThanCores) {
+  const Outcome got = run({.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs});
+  EXPECT_GT(got.rate, 0.95 * 2000);  // two cores; twenty at a time
+  EXPECT_EQ(got.limit, "cpu");
+}
+
+TEST(Tuning, PythonsLockIsNamedAndWorkersThatOnlyWaitForItAreGivenBack) {
+  const Outcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs});
+  EXPECT_GT(got.rate, 0.93 * 500);
+  EXPECT_EQ(got.limit, "python");
+  EXPECT_LE(got.settings.workers, 4u);
+}
+
+TEST(Tuning, PredictsWhatMoreCoresBring) {
+  SimulatedMachine machine{.cores = 1, .cpu_ns = 2 * kMs, .latency_ns = 1 * kMs};
+  const Outcome one = run(machine);
+  double predicted = 0;
+  for (const Value& what : *one.report.find("what_if")->list())
+    if (*what.find("change")->text() == "with 2 cores") predicted = *what.find("speedup")->real();
+  machine.cores = 2;
+  EXPECT_NEAR(run(machine).rate / one.rate, predicted, 0.15 * predicted);
+  EXPECT_NEAR(predicted, 2, 0.1);
+}
+
+TEST(Tuning, NumbersThatAreGivenOrLockedStay) {
+  const SimulatedMachine machine{.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs};
+  LoaderOptions given;
+  given.io = 3;
+  EXPECT_EQ(run(machine, given).settings.io, 3u);
+  EXPECT_EQ(run(machine, given).limit, "store latency");
+  LoaderOptions locked;
+  locked.tuned = false, locked.start = {2, 5, 7};
+  const Outcome got = run(machine, locked);
+  EXPECT_EQ(got.settings, (Settings{2, 5, 7}));
+  EXPECT_TRUE(got.report.find("decisions")->list()->empty());
+}
+
+TEST(Tuning, WhatARunFoundIsWhereAnotherBegins) {
+  const SimulatedMachine machine{.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs};
+  LoaderOptions again;
+  again.tuned = false, again.start = run(machine).settings;
+  EXPECT_GT(run(machine, again, 1, 4).rate, 0.95 * 1000);
+}
+
+TEST(Tuning, ChangesNothingThatComesOut) {
+  const SimulatedMachine machines[] = {
+      {.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs},
+      {.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs},
+      {.cores = 8, .cpu_ns = 1 * kMs, .slow_one_in = 100, .slow_times = 100, .consumer_ns = 9 * kMs}};
+  LoaderOptions alone;
+  alone.workers = alone.io = alone.ready = 1;
+  const uint64_t expected = run(machines[0], alone, 1, 30).sum;
+  for (const SimulatedMachine& machine : machines) EXPECT_EQ(run(machine).sum, expected);
+}
+
+TEST(Tuning, StaysWithinTheBudget) {
+  LoaderOptions options;
+  options.memory_budget = size_t{300} << 10;  // nine batches
+  const Outcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .latency_ns = 100 * kMs}, options);
+  EXPECT_LE(*got.report.find("memory")->find("peak")->integer(), 300 << 10);
+  EXPECT_EQ(got.limit, "memory");
+}
+
+}  // namespace
+}  // namespace headrace
