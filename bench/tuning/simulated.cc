@@ -35,18 +35,92 @@ void no_consumer(SimulatedMachine& m) { m.consumer_ns = 0; }
 
 const std::vector<Pipeline>& pipelines() {
   static const std::vector<Pipeline> all{
-      {"decode", 110'000, 32, {.cores = 8, .cpu_ns = 10 * kMs, .latency_ns = 0.1 * kMs}, "cpu", "with 16 cores", twice_the_cores},
-      {"latency", 110'000, 32, {.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 100 * kMs}, "store latency", "with a store twice as fast", twice_the_store},
-      {"bandwidth", 110'000, 32, {.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 5 * kMs, .bytes_per_s = 200e6}, "store bandwidth", "with a store twice as fast", twice_the_store},
-      {"tiny elements", 100, 1024, {.cores = 4, .cpu_ns = 20'000, .latency_ns = 10'000}, "cpu", "with 8 cores", twice_the_cores},
-      {"python", 10'000, 32, {.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs, .latency_ns = 0.1 * kMs}, "python", nullptr, nullptr},
-      {"slow consumer", 110'000, 32, {.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs}, "consumer", "with a consumer that takes no time", no_consumer},
-      {"mixed", 110'000, 32, {.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 20 * kMs, .bytes_per_s = 1e9}, "cpu", "with 8 cores", twice_the_cores},
-      {"functions that wait", 1'000, 32, {.cores = 4, .cpu_ns = 1 * kMs, .sleep_ns = 40 * kMs, .latency_ns = 0.1 * kMs}, "functions that wait", nullptr, nullptr},
-      {"large elements", 10'000'000, 2, {.cores = 8, .cpu_ns = 20 * kMs, .latency_ns = 10 * kMs, .bytes_per_s = 1e9}, "store bandwidth", "with a store twice as fast", twice_the_store, size_t{256} << 20},
-      {"little memory", 10'000'000, 4, {.cores = 8, .cpu_ns = 20 * kMs, .latency_ns = 400 * kMs}, "memory", nullptr, nullptr, size_t{256} << 20},
-      {"slow samples", 110'000, 32, {.cores = 8, .cpu_ns = 1 * kMs, .slow_one_in = 100, .slow_times = 100, .latency_ns = 1 * kMs}, "cpu", "with 16 cores", twice_the_cores},
-      {"object store", 1'000'000, 16, {.cores = 16, .cpu_ns = 12 * kMs, .latency_ns = 80 * kMs, .bytes_per_s = 4e9, .jitter = 0.5}, "cpu", "with 32 cores", twice_the_cores},
+      {"decode",
+       110'000,
+       32,
+       {.cores = 8, .cpu_ns = 10 * kMs, .latency_ns = 0.1 * kMs},
+       "cpu",
+       "with 16 cores",
+       twice_the_cores},
+      {"latency",
+       110'000,
+       32,
+       {.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 100 * kMs},
+       "store latency",
+       "with a store twice as fast",
+       twice_the_store},
+      {"bandwidth",
+       110'000,
+       32,
+       {.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 5 * kMs, .bytes_per_s = 200e6},
+       "store bandwidth",
+       "with a store twice as fast",
+       twice_the_store},
+      {"tiny elements",
+       100,
+       1024,
+       {.cores = 4, .cpu_ns = 20'000, .latency_ns = 10'000},
+       "cpu",
+       "with 8 cores",
+       twice_the_cores},
+      {"python",
+       10'000,
+       32,
+       {.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs, .latency_ns = 0.1 * kMs},
+       "python",
+       nullptr,
+       nullptr},
+      {"slow consumer",
+       110'000,
+       32,
+       {.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs},
+       "consumer",
+       "with a consumer that takes no time",
+       no_consumer},
+      {"mixed",
+       110'000,
+       32,
+       {.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 20 * kMs, .bytes_per_s = 1e9},
+       "cpu",
+       "with 8 cores",
+       twice_the_cores},
+      {"functions that wait",
+       1'000,
+       32,
+       {.cores = 4, .cpu_ns = 1 * kMs, .sleep_ns = 40 * kMs, .latency_ns = 0.1 * kMs},
+       "functions that wait",
+       nullptr,
+       nullptr},
+      {"large elements",
+       10'000'000,
+       2,
+       {.cores = 8, .cpu_ns = 20 * kMs, .latency_ns = 10 * kMs, .bytes_per_s = 1e9},
+       "store bandwidth",
+       "with a store twice as fast",
+       twice_the_store,
+       size_t{256} << 20},
+      {"little memory",
+       10'000'000,
+       4,
+       {.cores = 8, .cpu_ns = 20 * kMs, .latency_ns = 400 * kMs},
+       "memory",
+       nullptr,
+       nullptr,
+       size_t{256} << 20},
+      {"slow samples",
+       110'000,
+       32,
+       {.cores = 8, .cpu_ns = 1 * kMs, .slow_one_in = 100, .slow_times = 100, .latency_ns = 1 * kMs},
+       "cpu",
+       "with 16 cores",
+       twice_the_cores},
+      {"object store",
+       1'000'000,
+       16,
+       {.cores = 16, .cpu_ns = 12 * kMs, .latency_ns = 80 * kMs, .bytes_per_s = 4e9, .jitter = 0.5},
+       "cpu",
+       "with 32 cores",
+       twice_the_cores},
   };
   return all;
 }
@@ -90,19 +164,22 @@ struct Run {
 };
 
 // Samples a second between `warm` and `warm + measured` seconds of the machine's time.
-Run run(const Pipeline& p, const SimulatedMachine& machine, const Settings& settings, double warm, double measured) {
+Run run(const Pipeline& p, const SimulatedMachine& machine, const Settings& settings, double warm,
+        double measured) {
   const uint64_t records = 100'000;
   const auto store = std::make_shared<Zeros>(records * p.record);
   Value layout{Value::Object()};
   layout.set("record_bytes", p.record);
   const auto source = must(open_source(*store, "records", "fixed", layout), p.name);
-  const Dataset data = from_source(source)
-                           .shuffle({.seed = 1})
-                           .repeat()
-                           .map([&](const Fields& s) -> Outputs {
-                             return {{"record", s["record"].apply("decode_raw", {{"dtype", "u8"}, {"shape", int64_t(p.record)}})}};
-                           })
-                           .batch(p.batch);
+  const Dataset data =
+      from_source(source)
+          .shuffle({.seed = 1})
+          .repeat()
+          .map([&](const Fields& s) -> Outputs {
+            return {
+                {"record", s["record"].apply("decode_raw", {{"dtype", "u8"}, {"shape", int64_t(p.record)}})}};
+          })
+          .batch(p.batch);
   LoaderOptions options;
   options.simulated = std::make_shared<SimulatedMachine>(machine);
   options.memory_budget = p.budget;
@@ -133,7 +210,8 @@ struct Best {
   Settings settings;
 };
 
-// All settings of a grid, finer than it needs to be. Higher numbers first have their turn when they bring more.
+// All settings of a grid, finer than it needs to be. Higher numbers first have their turn when they bring
+// more.
 Best best_of(const Pipeline& p) {
   Best out;
   std::vector<size_t> workers, io;
@@ -159,16 +237,18 @@ double real(const Value& v, const char* key) {
 
 Settings settings_of(const Value& report) {
   const Value& s = *report.find("settings");
-  return {static_cast<size_t>(real(s, "workers")), static_cast<size_t>(real(s, "io")), static_cast<size_t>(real(s, "ready"))};
+  return {static_cast<size_t>(real(s, "workers")), static_cast<size_t>(real(s, "io")),
+          static_cast<size_t>(real(s, "ready"))};
 }
 
 std::string text(const Settings& s) { return fmt::format("{}/{}/{}", s.workers, s.io, s.ready); }
 
 void print_log(const Value& report) {
   for (const Value& d : *report.find("decisions")->list())
-    fmt::print("    {:5.2f} s  {:7} {:>3} -> {:>3}  predicted {:8.0f}  obtained {:8.0f}{}  {}\n", real(d, "at_s"),
-               *d.find("knob")->text(), real(d, "from"), real(d, "to"), real(d, "predicted_samples_per_s"),
-               real(d, "obtained_samples_per_s"), *d.find("undone")->boolean() ? "  undone" : "", *d.find("why")->text());
+    fmt::print("    {:5.2f} s  {:7} {:>3} -> {:>3}  predicted {:8.0f}  obtained {:8.0f}{}  {}\n",
+               real(d, "at_s"), *d.find("knob")->text(), real(d, "from"), real(d, "to"),
+               real(d, "predicted_samples_per_s"), real(d, "obtained_samples_per_s"),
+               *d.find("undone")->boolean() ? "  undone" : "", *d.find("why")->text());
 }
 
 }  // namespace
@@ -180,15 +260,20 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
-    if (arg == "--json") json = true;
-    else if (arg == "--log") log = true;
-    else if (arg == "--no-grid") grid = false;
-    else names.push_back(arg);
+    if (arg == "--json")
+      json = true;
+    else if (arg == "--log")
+      log = true;
+    else if (arg == "--no-grid")
+      grid = false;
+    else
+      names.push_back(arg);
   }
   Value::List rows;
   if (!json)
-    fmt::print("{:20} {:>9} {:>9} {:>6}  {:12} {:12} {:>5}  {:18} {:18} {:>9} {:>8} {:>6}\n", "pipeline", "tuned/s", "best/s",
-               "share", "tuned w/i/r", "best w/i/r", "moves", "limit named", "true limit", "predicted", "obtained", "memory");
+    fmt::print("{:20} {:>9} {:>9} {:>6}  {:12} {:12} {:>5}  {:18} {:18} {:>9} {:>8} {:>6}\n", "pipeline",
+               "tuned/s", "best/s", "share", "tuned w/i/r", "best w/i/r", "moves", "limit named",
+               "true limit", "predicted", "obtained", "memory");
   for (const Pipeline& p : pipelines()) {
     if (!names.empty() && std::ranges::find(names, p.name) == names.end()) continue;
     const Run tuned = run(p, p.machine, {0, 0, 0}, 20, 10);
@@ -207,16 +292,19 @@ int main(int argc, char** argv) {
     const Settings settings = settings_of(tuned.report);
     if (json) {
       Value row{Value::Object()};
-      row.set("pipeline", p.name), row.set("tuned_samples_per_s", tuned.rate), row.set("best_samples_per_s", best.rate);
+      row.set("pipeline", p.name), row.set("tuned_samples_per_s", tuned.rate),
+          row.set("best_samples_per_s", best.rate);
       row.set("share", tuned.rate / best.rate), row.set("limited_by", named), row.set("true_limit", p.limit);
       row.set("settings", text(settings)), row.set("best_settings", text(best.settings));
       row.set("predicted", predicted), row.set("obtained", obtained), row.set("memory_share", used);
       rows.push_back(std::move(row));
       continue;
     }
-    fmt::print("{:20} {:9.0f} {:9.0f} {:6.2f}  {:12} {:12} {:5}  {:18} {:18} {:>9} {:>8} {:6.2f}\n", p.name, tuned.rate, best.rate,
-               tuned.rate / best.rate, text(settings), text(best.settings), tuned.report.find("decisions")->list()->size(),
-               named, p.limit, p.change ? fmt::format("{:.2f}x", predicted) : "-", p.change ? fmt::format("{:.2f}x", obtained) : "-", used);
+    fmt::print("{:20} {:9.0f} {:9.0f} {:6.2f}  {:12} {:12} {:5}  {:18} {:18} {:>9} {:>8} {:6.2f}\n", p.name,
+               tuned.rate, best.rate, tuned.rate / best.rate, text(settings), text(best.settings),
+               tuned.report.find("decisions")->list()->size(), named, p.limit,
+               p.change ? fmt::format("{:.2f}x", predicted) : "-",
+               p.change ? fmt::format("{:.2f}x", obtained) : "-", used);
     std::fflush(stdout);
     if (log) print_log(tuned.report);
   }

@@ -24,7 +24,11 @@ struct Step {
 class Simulation final : public Crew {
  public:
   Simulation(Executor& executor, Team& team, Steer& steer, SimulatedMachine& machine)
-      : executor_(executor), team_(team), steer_(steer), machine_(machine), now_(static_cast<double>(machine.now_ns)) {
+      : executor_(executor),
+        team_(team),
+        steer_(steer),
+        machine_(machine),
+        now_(static_cast<double>(machine.now_ns)) {
     std::lock_guard lock(executor_.mutex());
     steer_.begin(now_ns(), team_);
     executor_.set_ring(steer_.settings().ready);
@@ -103,7 +107,8 @@ class Simulation final : public Crew {
     job.work.busy_ns = job.work.python_ns = job.work.reading_ns = 0;
     if (job.work.io) {
       const auto num_reads = static_cast<double>(worker.counters.io_reads.get() - reads);
-      job.steps.push_back({Resource::delay, num_reads * machine_.latency_ns * (1 + machine_.jitter * (random() - 0.5))});
+      job.steps.push_back(
+          {Resource::delay, num_reads * machine_.latency_ns * (1 + machine_.jitter * (random() - 0.5))});
       if (machine_.bytes_per_s > 0)
         job.steps.push_back({Resource::store, static_cast<double>(worker.counters.io_bytes.get() - bytes)});
     } else if (job.work.part != Work::kFinish) {
@@ -151,8 +156,11 @@ class Simulation final : public Crew {
     for (const Job& job : jobs_) {
       if (!job.busy) continue;
       any = true;
-      if (job.steps.empty()) passes = 0;
-      else passes = std::min(passes, job.steps.front().left / speed[static_cast<size_t>(job.steps.front().resource)]);
+      if (job.steps.empty())
+        passes = 0;
+      else
+        passes =
+            std::min(passes, job.steps.front().left / speed[static_cast<size_t>(job.steps.front().resource)]);
     }
     if (!std::isfinite(passes)) return false;
     now_ += passes;
@@ -204,7 +212,8 @@ class Simulation final : public Crew {
 
 }  // namespace
 
-std::unique_ptr<Crew> simulated_crew(Executor& executor, Team& team, Steer& steer, SimulatedMachine& machine) {
+std::unique_ptr<Crew> simulated_crew(Executor& executor, Team& team, Steer& steer,
+                                     SimulatedMachine& machine) {
   return std::make_unique<Simulation>(executor, team, steer, machine);
 }
 

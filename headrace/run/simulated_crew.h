@@ -14,9 +14,9 @@ struct SimulatedMachine {
   uint64_t now_ns = 1;  // its clock, which a run turns
   size_t cores = 2;
   // Of a row, ns.
-  double cpu_ns = 0;     // on a core
-  double python_ns = 0;  // on a core, under the one lock of the interpreter
-  double sleep_ns = 0;   // a function waits
+  double cpu_ns = 0;                       // on a core
+  double python_ns = 0;                    // on a core, under the one lock of the interpreter
+  double sleep_ns = 0;                     // a function waits
   double slow_one_in = 0, slow_times = 1;  // of some rows cpu_ns is so many times as much; 0: of none
   // Of a read, ns, and of all reads together.
   double latency_ns = 0;
