@@ -32,6 +32,34 @@ Identity identity_of(const LeafPlan& leaf, const Position& at) {
   return identity_of(naming.leaves[below.leaf], below);
 }
 
+namespace {
+
+// Of a zip, that of the input that names it; of a batch, nothing.
+std::optional<SampleRef> sample_at(const LeafPlan& leaf, const Position& at) {
+  if (leaf.source) return SampleRef{leaf.read, at.index};
+  if (leaf.zipped.empty()) return std::nullopt;
+  const Level& naming = *leaf.zipped[leaf.ids];
+  Position below;
+  naming.locate(at.index, at.epoch, at.occurrence, kWholeEpochs, {&below, 1});
+  return sample_at(naming.leaves[below.leaf], below);
+}
+
+}  // namespace
+
+size_t LevelBody::num_samples(const Ticket& ticket, const Part& part) const {
+  if (!many_batches_) return part.count;
+  size_t rows = ticket.rows_made ? ticket.rows_made->size() : 0;
+  for (const Sample& batch : ticket.outputs)
+    if (!batch.fields.empty()) rows += static_cast<size_t>(batch.fields[0].shape[0]);
+  return rows;
+}
+
+std::optional<SampleRef> LevelBody::sample_of(const Ticket& ticket, const Part& part, size_t i) const {
+  if (i >= part.at.size()) return std::nullopt;
+  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  return sample_at(level.leaves[part.at[i].leaf], part.at[i]);
+}
+
 LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher)
     : level_(std::move(level)), fetcher_(std::move(fetcher)) {
   for (const LeafPlan& leaf : level_->leaves) makes_batches_ = makes_batches_ || leaf.rows;
@@ -269,6 +297,7 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  evaluator.row_times().begin(0);
   if (many_batches_) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
@@ -283,7 +312,10 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator, held != nullptr);
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
+  RowTimes& times = evaluator.row_times();
+  times.begin(part.count);
   for (size_t i = 0; i < part.count; ++i) {
+    times.next_row();
     if (ticket.batch && pass(ticket, part, i, passing)) {
       part.forget_row(i);
       continue;
@@ -312,6 +344,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     if (!status.ok()) return {std::move(status), n};
     part.forget_row(i);
   }
+  times.end();
   return {};
 }
 

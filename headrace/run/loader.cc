@@ -66,7 +66,9 @@ class LoaderImpl final : public Loader {
         team_([this] { return make_worker(); }),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
                pipeline_.batched),
-        saver_(pipeline_.points) {}
+        saver_(pipeline_.points) {
+    for (const Stage* stage : executor_.stages()) names_.add(*stage);
+  }
   ~LoaderImpl() override { stop(); }
 
   Status prepare() {
@@ -120,7 +122,8 @@ class LoaderImpl final : public Loader {
 
  private:
   std::unique_ptr<Worker> make_worker() const {
-    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed,
+    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(),
+                                    options_.watched ? executor_.stages().size() : 0, options_.seed,
                                     options_.write_into_slot, stop_.get());
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
@@ -147,15 +150,16 @@ class LoaderImpl final : public Loader {
   Executor executor_;
   Team team_;
   Steer steer_;
+  SampleNames names_;
 
-  mutable std::mutex control_;  // guards the next ones
-  std::unique_ptr<Trace> trace_;
-  std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
-  Where next_;                   // where the next begin() begins
-  Where began_;                  // where the iteration under way began
-  Cursor fresh_;                 // the cursor of an epoch's beginning
-  std::optional<Where> paused_;  // where the last iteration stopped
-  bool over_ = false;            // the iteration has ended or was stopped
+  mutable std::mutex control_;    // guards the next ones
+  std::unique_ptr<Trace> trace_;  // of the iteration under way, or of the last one
+  std::shared_ptr<Crew> crew_;    // exists while an iteration is under way
+  Where next_;                    // where the next begin() begins
+  Where began_;                   // where the iteration under way began
+  Cursor fresh_;                  // the cursor of an epoch's beginning
+  std::optional<Where> paused_;   // where the last iteration stopped
+  bool over_ = false;             // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   PointSaver saver_;
@@ -206,10 +210,9 @@ void LoaderImpl::start_crew() {
     crew_ = simulated_crew(executor_, team_, steer_, *options_.simulated);
     return;
   }
-  if (!options_.trace.empty()) {
-    trace_ = std::make_unique<Trace>(options_.trace);
-    options_.trace.clear();  // the first iteration only
-  }
+  if (options_.watched || !options_.trace.empty())
+    trace_ =
+        std::make_unique<Trace>(options_.trace.empty() ? Trace::Size::page : Trace::Size::file, started_ns_);
   crew_ = threads_crew(executor_, team_, steer_, trace_.get());
 }
 
@@ -227,10 +230,11 @@ bool LoaderImpl::pause() {
   over_ = true;
   paused_ = here();
   crew_.reset();
-  if (trace_) {
-    if (Status s = trace_->write(); !s.ok())
+  if (trace_) trace_->close();
+  if (trace_ && !options_.trace.empty()) {
+    if (Status s = write_trace(*trace_, names_, options_.trace); !s.ok())
       std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
-    trace_.reset();
+    options_.trace.clear();  // the first iteration only
   }
   return true;
 }
@@ -426,6 +430,7 @@ Value LoaderImpl::report() const {
   if (crew_) totals.in_flight = executor_.in_flight();
   Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
   out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
+  out.set("sample_cost", sample_cost(counters, names_));
   Value::List caches;
   for (const auto& cache : pipeline_.caches) {
     Value one;

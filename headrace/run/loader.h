@@ -34,6 +34,7 @@ struct LoaderOptions {
   bool map_files = false;
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
+  bool watched = true;          // false: neither what samples cost nor a timeline is kept; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed
   std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
 };
