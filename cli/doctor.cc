@@ -13,9 +13,7 @@
 
 namespace headrace::cli {
 
-bool Diagnosis::is_broken() const {
-  return !look.broken.empty() || !missing_shards(reader.source()).empty();
-}
+bool Diagnosis::is_broken() const { return !look.broken.empty() || !missing_shards(reader.source()).empty(); }
 
 namespace {
 

@@ -31,7 +31,8 @@ std::string new_name(std::string path, const std::string& what) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   path = path.substr(path.rfind('/') + 1);
   path = path.substr(0, path.find_first_of("*?{[."));
-  while (!path.empty() && std::string_view("-_ ").find(path.back()) != std::string_view::npos) path.pop_back();
+  while (!path.empty() && std::string_view("-_ ").find(path.back()) != std::string_view::npos)
+    path.pop_back();
   return quoted((path.empty() ? "data" : path) + what);
 }
 
@@ -94,10 +95,12 @@ class Adviser {
     const double first = advice.first_epoch, later = advice.later_epochs;
     if (!advice.is_worth_it())
       return m_.limit == "cpu" ? "; samples come no faster for it, since the processors limit" : "";
-    if (later < kWorth) return fmt::format("; samples come {:.1f}x faster in the first epoch, then no faster", first);
+    if (later < kWorth)
+      return fmt::format("; samples come {:.1f}x faster in the first epoch, then no faster", first);
     if (first < kWorth) return fmt::format("; samples come {:.1f}x faster from the second epoch on", later);
     if (std::abs(first / later - 1) < 0.1) return fmt::format("; samples come {:.1f}x faster", later);
-    return fmt::format("; samples come {:.1f}x faster in the first epoch, {:.1f}x in later ones", first, later);
+    return fmt::format("; samples come {:.1f}x faster in the first epoch, {:.1f}x in later ones", first,
+                       later);
   }
 
   const Layouts* layouts() const {
@@ -114,16 +117,20 @@ class Adviser {
     if (!read || m_.reading.files * 2 < m_.reading.samples) return;
     const double shuffled = read->one_file_shuffled.samples_per_s / read->as_they_lie.samples_per_s;
     const double in_order = read->one_file_in_order.samples_per_s / read->as_they_lie.samples_per_s;
-    Advice& out = add("one_file", shuffled, cpu(), m_.reading.disk ? read->one_file_shuffled.samples_per_s : 0);
+    Advice& out =
+        add("one_file", shuffled, cpu(), m_.reading.disk ? read->one_file_shuffled.samples_per_s : 0);
     if (std::max(shuffled, in_order) < kWorth) {
-      out.verdict = fmt::format("one big file: no gain: {:.2f}x in random order, {:.2f}x in order ({}); keep as is",
-                                shuffled, in_order, from());
+      out.verdict =
+          fmt::format("one big file: no gain: {:.2f}x in random order, {:.2f}x in order ({}); keep as is",
+                      shuffled, in_order, from());
       return;
     }
-    out.verdict = fmt::format("one big file would read {:.1f}x faster in random order, {:.1f}x in order ({}){}",
-                              shuffled, in_order, from(), whole(out));
+    out.verdict =
+        fmt::format("one big file would read {:.1f}x faster in random order, {:.1f}x in order ({}){}",
+                    shuffled, in_order, from(), whole(out));
     if (out.is_worth_it())
-      out.how = fmt::format("headrace convert {} {}", quoted(path_), new_name(path_, ending_of(best_container())));
+      out.how =
+          fmt::format("headrace convert {} {}", quoted(path_), new_name(path_, ending_of(best_container())));
   }
 
   // Of data that are few files.
@@ -131,7 +138,8 @@ class Adviser {
     const Layouts* read = layouts();
     if (!read || m_.reading.files * 2 >= m_.reading.samples) return;
     const double in_order = read->one_file_in_order.samples_per_s / read->as_they_lie.samples_per_s;
-    Advice& out = add("order_on_disk", in_order, cpu(), m_.reading.disk ? read->one_file_in_order.samples_per_s : 0);
+    Advice& out =
+        add("order_on_disk", in_order, cpu(), m_.reading.disk ? read->one_file_in_order.samples_per_s : 0);
     if (in_order < kWorth) {
       out.verdict = fmt::format("reading in order: no gain: {:.2f}x ({}); shuffle freely", in_order, from());
       return;
@@ -140,8 +148,8 @@ class Adviser {
         m_.reading.samples_a_block > 1.5
             ? fmt::format("; a sample read at random brings {:.0f} with it", m_.reading.samples_a_block)
             : "";
-    out.verdict = fmt::format("reading in order is {:.1f}x faster than in random order ({}){}{}", in_order, from(),
-                              blocks, whole(out));
+    out.verdict = fmt::format("reading in order is {:.1f}x faster than in random order ({}){}{}", in_order,
+                              from(), blocks, whole(out));
     if (out.is_worth_it())
       out.how = fmt::format("headrace convert {} {} --shuffle 1", quoted(path_),
                             new_name(path_, "-shuffled" + ending_of(best_container())));
@@ -152,8 +160,8 @@ class Adviser {
     const auto arrow = std::ranges::find(others, "arrow", &ContainerCost::format);
     if (others.empty()) return "arrow";
     // Arrow holds any fields, with the names of classes: others must be worth their lack of that.
-    const bool much = arrow == others.end() ||
-                      others[0].cpu_s + m_.pixels.crop < 0.9 * (arrow->cpu_s + m_.pixels.crop);
+    const bool much =
+        arrow == others.end() || others[0].cpu_s + m_.pixels.crop < 0.9 * (arrow->cpu_s + m_.pixels.crop);
     return much ? others[0].format : "arrow";
   }
 
@@ -168,11 +176,10 @@ class Adviser {
     std::string list;
     for (const ContainerCost& one : others)
       list += fmt::format("{}{} {:.1f}", list.empty() ? "" : ", ", one.format, one.cpu_s * 1e6);
-    out.verdict = fmt::format("as they lie, a sample costs {:.1f} µs of CPU to read; in {} µs{}",
-                              m_.containers.as_they_lie_s * 1e6, list,
-                              out.is_worth_it()
-                                  ? whole(out)
-                                  : fmt::format("; as a whole no gain: {:.2f}x", out.later_epochs));
+    out.verdict = fmt::format(
+        "as they lie, a sample costs {:.1f} µs of CPU to read; in {} µs{}", m_.containers.as_they_lie_s * 1e6,
+        list,
+        out.is_worth_it() ? whole(out) : fmt::format("; as a whole no gain: {:.2f}x", out.later_epochs));
     if (out.is_worth_it())
       out.how = fmt::format("headrace convert {} {}", quoted(path_), new_name(path_, ending_of(best)));
   }
@@ -197,7 +204,8 @@ class Adviser {
     const PixelCosts& p = m_.pixels;
     if (p.points.empty()) return;
     const auto best = std::ranges::min_element(p.points, {}, &PixelCosts::Points::crop);
-    Advice& out = add("entropy_points", p.crop / best->crop, {read_cpu() + best->crop, read_cpu() + best->crop});
+    Advice& out =
+        add("entropy_points", p.crop / best->crop, {read_cpu() + best->crop, read_cpu() + best->crop});
     std::string list;
     for (const PixelCosts::Points& one : p.points)
       list += fmt::format("{}{:.2f} ms{} ({:.1f} % of the data)", list.empty() ? "" : ", ", one.crop * 1e3,
@@ -207,11 +215,11 @@ class Adviser {
       out.verdict = fmt::format("entropy points: no gain: {:.2f}x", out.part);
       return;
     }
-    out.verdict = fmt::format("with entropy points a crop takes {} instead of {:.2f} ms{}", list, p.crop * 1e3,
-                              whole(out));
+    out.verdict = fmt::format("with entropy points a crop takes {} instead of {:.2f} ms{}", list,
+                              p.crop * 1e3, whole(out));
     if (out.is_worth_it())
       out.how = fmt::format("headrace index {}{}", quoted(path_),
-                          best->step > 0 ? fmt::format(" --step {}", best->step) : "");
+                            best->step > 0 ? fmt::format(" --step {}", best->step) : "");
   }
 
   void resizing() {
@@ -222,13 +230,14 @@ class Adviser {
                         {read_cpu() + one.crop_first, read_cpu() + one.crop_with_points},
                         m_.disk_rate / std::max(0.01, bytes));
       out.verdict = fmt::format(
-          "images of {} pixels at most (with loss): {:.0f} % of the bytes, {:.2f} ms a crop instead of {:.2f}{}",
-          one.max_side,
-          100 * bytes, one.crop * 1e3, p.crop * 1e3, whole(out));
-      if (static_cast<double>(one.max_side) >= kLeastSide * static_cast<double>(p.crop_side) && out.is_worth_it())
-        out.how = fmt::format("headrace convert {} {} --max-side {}", quoted(path_),
-                              new_name(path_, fmt::format("-{}{}", one.max_side, ending_of(best_container()))),
-                              one.max_side);
+          "images of {} pixels at most (with loss): {:.0f} % of the bytes, {:.2f} ms a crop instead of "
+          "{:.2f}{}",
+          one.max_side, 100 * bytes, one.crop * 1e3, p.crop * 1e3, whole(out));
+      if (static_cast<double>(one.max_side) >= kLeastSide * static_cast<double>(p.crop_side) &&
+          out.is_worth_it())
+        out.how = fmt::format(
+            "headrace convert {} {} --max-side {}", quoted(path_),
+            new_name(path_, fmt::format("-{}{}", one.max_side, ending_of(best_container()))), one.max_side);
     }
   }
 
@@ -239,12 +248,12 @@ class Adviser {
     const std::string size = fmt::format("all pixels take {}", size_text(m_.pixel_bytes));
     if (m_.pixel_bytes > room) {
       out.part = out.first_epoch = out.later_epochs = 1;
-      out.verdict = fmt::format("cache() behind decode_image: {}, a cache has {}; does not fit", size,
-                                size_text(room));
+      out.verdict =
+          fmt::format("cache() behind decode_image: {}, a cache has {}; does not fit", size, size_text(room));
       return;
     }
-    out.verdict = fmt::format("cache() behind decode_image: {}, a crop of them {:.2f} ms instead of {:.2f}{}", size,
-                              p.crop_of_pixels * 1e3, p.crop_later() * 1e3,
+    out.verdict = fmt::format("cache() behind decode_image: {}, a crop of them {:.2f} ms instead of {:.2f}{}",
+                              size, p.crop_of_pixels * 1e3, p.crop_later() * 1e3,
                               out.is_worth_it() ? whole(out) : "; no gain");
     if (out.is_worth_it())
       out.how = "data.map(lambda s: {**s, \"image\": ops.decode_image(s.image)}).cache()";
@@ -256,10 +265,12 @@ class Adviser {
 
 }  // namespace
 
-Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look, const std::string& path) {
+Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look,
+                 const std::string& path) {
   Measured out;
   out.machine = {usable_cores(), usable_memory_bytes()};
-  const double scale = static_cast<double>(look.size) / static_cast<double>(std::max<size_t>(1, look.samples.size()));
+  const double scale =
+      static_cast<double>(look.size) / static_cast<double>(std::max<size_t>(1, look.samples.size()));
   out.data_bytes = look.num_bytes * scale, out.pixel_bytes = look.num_pixels * 3 * scale;
   if (look.read.count() == 0) return out;
   out.reading = measure_reading(*source, look);

@@ -30,14 +30,14 @@ struct Machine {
 
 struct Measured {
   Machine machine;
-  double data_bytes = 0;    // of all samples, from those looked at
-  double pixel_bytes = 0;   // of all images, decoded to RGB
+  double data_bytes = 0;   // of all samples, from those looked at
+  double pixel_bytes = 0;  // of all images, decoded to RGB
   Reading reading;
   Containers containers;
   PixelCosts pixels;  // of no images where there are none
   // Samples a second that the cores and the disk give, for random crops where there are images; 0: not known.
   double cpu_rate = 0, disk_rate = 0;
-  double cpu_rate_later = 0;  // from the second epoch on, with the entropy points found in the first
+  double cpu_rate_later = 0;      // from the second epoch on, with the entropy points found in the first
   std::string limit = "unknown";  // or "cpu" or "disk": the slower of the two in the first epoch
   std::vector<Advice> advice;
 };

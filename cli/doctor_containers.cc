@@ -34,8 +34,7 @@ double cpu_of(const Dataset& data, uint64_t samples) {
   LoaderOptions options;
   options.checkpoints = false;
   const uint64_t times = (kRun + samples - 1) / samples;
-  const auto loader =
-      data.shuffle({.seed = 1}).repeat(times).batch(64, {.ragged = true}).loader(options);
+  const auto loader = data.shuffle({.seed = 1}).repeat(times).batch(64, {.ragged = true}).loader(options);
   if (!loader.ok()) return 0;
   double best = 0;
   for (int round = 0; round <= kRounds; ++round) {

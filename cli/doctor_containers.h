@@ -15,8 +15,8 @@ struct ContainerCost {
   double bytes = 0;  // a sample, on the disk
 };
 struct Containers {
-  uint64_t samples = 0;      // measured; 0: nothing was
-  double as_they_lie_s = 0;  // as ContainerCost::cpu_s
+  uint64_t samples = 0;               // measured; 0: nothing was
+  double as_they_lie_s = 0;           // as ContainerCost::cpu_s
   std::vector<ContainerCost> others;  // the cheapest first; those that can hold the fields
 };
 

@@ -128,7 +128,7 @@ double process_cpu_s() {
 }
 
 uint64_t bytes_from_disk() {
-  struct rusage usage {};
+  struct rusage usage{};
   (void)::getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_inblock) * 512;
 }

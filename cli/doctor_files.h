@@ -23,7 +23,7 @@ struct Piece {
 class WatchedStore final : public Store {
  public:
   explicit WatchedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
-  std::vector<Piece> take();                                       // what was read since the last call
+  std::vector<Piece> take();                                        // what was read since the last call
   const std::vector<std::string>& files() const { return files_; }  // that were opened
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
-#include <optional>
+
+#include "cli/terminal.h"
 
 namespace headrace::cli {
 namespace {
@@ -54,12 +54,14 @@ double elongation(const Looked& sample) { return longer(sample) / shorter(sample
 double bytes_of(const Looked& sample) { return sample.bytes; }
 double density(const Looked& sample) { return bytes_of(sample) / pixels(sample); }
 
-constexpr double kTinySide = 32;      // pixels
-constexpr double kFar = 8;            // times the median, of pixels
-constexpr double kFarBytes = 16;      // times the median, of bytes: they vary more
-constexpr double kOddAspect = 4;      // longer side to shorter
-constexpr double kOddAspectFar = 3;   // times the median of that
-constexpr double kMinority = 0.1;     // of the images, below which a kind is an exception
+constexpr double kTinySide = 32;     // pixels
+constexpr double kFar = 8;           // times the median, of pixels
+constexpr double kFarBytes = 16;     // times the median, of bytes: they vary more
+constexpr double kOddAspect = 4;     // longer side to shorter
+constexpr double kOddAspectFar = 3;  // times the median of that
+constexpr double kMinority = 0.1;    // of the images, below which a kind is an exception
+
+std::string whole_text(double number) { return count_text(static_cast<uint64_t>(number)); }
 
 bool is_tiny(const Looked& sample, double median_side) {
   return shorter(sample) < kTinySide && median_side >= 2 * kTinySide;
@@ -73,17 +75,17 @@ void find_sizes(const Look& look, std::vector<Suspicion>& out) {
                  chosen(look, [&](const Looked& s) { return is_image(s) && is_tiny(s, side); })});
   const Fences area = fences_of(values_of(look, is_image, pixels), kFar);
   out.push_back({"huge",
-                 fmt::format("more than {:.1f} million pixels, where the median is {:.2f}", area.high / 1e6,
-                             area.median / 1e6),
+                 fmt::format("more than {} pixels, where the median is {}", whole_text(area.high),
+                             whole_text(area.median)),
                  "a batch waits for its slowest sample, and memory is sized by the largest", area.high,
                  chosen(look, [&](const Looked& s) { return is_image(s) && pixels(s) > area.high; })});
   const double shape = median_of(values_of(look, is_image, elongation));
   const double odd = std::max(kOddAspect, kOddAspectFar * shape);
-  out.push_back({"odd_aspect",
-                 fmt::format("longer side more than {:.1f} times the shorter, where the median is {:.2f}", odd,
-                             shape),
-                 "resizing distorts it, and a square crop shows a small part of it", odd,
-                 chosen(look, [&](const Looked& s) { return is_image(s) && elongation(s) > odd; })});
+  out.push_back(
+      {"odd_aspect",
+       fmt::format("longer side more than {:.1f} times the shorter, where the median is {:.2f}", odd, shape),
+       "resizing distorts it, and a square crop shows a small part of it", odd,
+       chosen(look, [&](const Looked& s) { return is_image(s) && elongation(s) > odd; })});
 }
 
 // Images by bytes a pixel, which do not depend on their sizes; others by bytes.
@@ -94,38 +96,34 @@ void find_bytes(const Look& look, bool images, std::vector<Suspicion>& out) {
   Fences fences = fences_of(values_of(look, counts, measure), kFarBytes);
   if (!images) fences.low = std::max(fences.low, 1.0);  // what is empty is never usual
   const std::string_view unit = images ? "bytes a pixel" : "bytes";
-  out.push_back({"few_bytes",
-                 !images && fences.low == 1
-                     ? fmt::format("no bytes at all, where the median is {:.0f}", fences.median)
-                     : fmt::format("fewer than {:.3g} {}, where the median is {:.3g}", fences.low, unit,
-                                   fences.median),
-                 images ? "hardly anything is in the picture: a placeholder, a blank page"
-                        : "empty or nearly so",
-                 fences.low, chosen(look, [&](const Looked& s) {
-                   return counts(s) && !s.one_colour && measure(s) < fences.low;
-                 })});
-  out.push_back({"many_bytes",
-                 fmt::format("more than {:.3g} {}, where the median is {:.3g}", fences.high, unit,
-                             fences.median),
-                 images ? "an unusual encoding, or bytes in the file that are no picture; slow to read"
-                        : "slow to read, and memory is sized by the largest",
-                 fences.high,
-                 chosen(look, [&](const Looked& s) { return counts(s) && measure(s) > fences.high; })});
+  out.push_back(
+      {"few_bytes",
+       !images && fences.low == 1
+           ? fmt::format("no bytes at all, where the median is {:.0f}", fences.median)
+           : fmt::format("fewer than {:.3g} {}, where the median is {:.3g}", fences.low, unit, fences.median),
+       images ? "hardly anything is in the picture: a placeholder, a blank page" : "empty or nearly so",
+       fences.low,
+       chosen(look, [&](const Looked& s) { return counts(s) && !s.one_colour && measure(s) < fences.low; })});
+  out.push_back(
+      {"many_bytes",
+       fmt::format("more than {:.3g} {}, where the median is {:.3g}", fences.high, unit, fences.median),
+       images ? "an unusual encoding, or bytes in the file that are no picture; slow to read"
+              : "slow to read, and memory is sized by the largest",
+       fences.high, chosen(look, [&](const Looked& s) { return counts(s) && measure(s) > fences.high; })});
 }
 
 void find_kinds(const Look& look, std::vector<Suspicion>& out) {
   constexpr std::array kinds{ImageKind::colour, ImageKind::grey, ImageKind::alpha, ImageKind::cmyk};
   const auto all = static_cast<double>(chosen(look, is_image).size());
   for (const ImageKind kind : kinds) {
-    Suspicion found{std::string(kind_name(kind)),
-                    fmt::format("{} images, where they are fewer than {:g} % of all", kind_name(kind),
-                                100 * kMinority),
-                    kind == ImageKind::cmyk    ? "inks, not lights: decoders convert them differently"
-                    : kind == ImageKind::alpha ? "what is transparent shows whatever colour lies below"
-                    : kind == ImageKind::grey  ? "a model may learn 'grey' for a class that has many of them"
-                                               : "a model of grey images sees them without their colours",
-                    kMinority,
-                    chosen(look, [&](const Looked& s) { return s.kind == kind; })};
+    Suspicion found{
+        std::string(kind_name(kind)),
+        fmt::format("{} images, where they are fewer than {:g} % of all", kind_name(kind), 100 * kMinority),
+        kind == ImageKind::cmyk    ? "inks, not lights: decoders convert them differently"
+        : kind == ImageKind::alpha ? "what is transparent shows whatever colour lies below"
+        : kind == ImageKind::grey  ? "a model may learn 'grey' for a class that has many of them"
+                                   : "a model of grey images sees them without their colours",
+        kMinority, chosen(look, [&](const Looked& s) { return s.kind == kind; })};
     if (static_cast<double>(found.samples.size()) >= kMinority * all) found.samples.clear();
     out.push_back(std::move(found));
   }
@@ -176,8 +174,8 @@ Balance find_balance(const Look& look, uint64_t num_names) {
   constexpr double kRare = 10;
   Balance out;
   const auto& counts = look.labels.counts();
-  const bool too_many = look.labels.too_many() || (num_names == 0 && counts.size() > 100 &&
-                                                   counts.size() * 2 > look.samples.size());
+  const bool too_many = look.labels.too_many() ||
+                        (num_names == 0 && counts.size() > 100 && counts.size() * 2 > look.samples.size());
   std::vector<double> sizes;
   for (const auto& [label, count] : counts) {
     sizes.push_back(static_cast<double>(count)), out.samples += count;

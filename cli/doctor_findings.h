@@ -34,16 +34,16 @@ struct ClassCount {
   uint64_t samples = 0;
 };
 struct Balance {
-  bool known = false;      // samples have labels, and few enough different ones to be classes
-  uint64_t classes = 0;    // with samples
-  uint64_t samples = 0;    // labels in all
-  double median = 0;       // samples of a class
+  bool known = false;    // samples have labels, and few enough different ones to be classes
+  uint64_t classes = 0;  // with samples
+  uint64_t samples = 0;  // labels in all
+  double median = 0;     // samples of a class
   double entropy_bits = 0;
   double effective_classes = 0;  // as many of equal size have this entropy
   ClassCount largest, smallest;
-  double ratio = 0;               // of their samples
-  std::vector<ClassCount> rare;   // less than a tenth of the median
-  std::vector<ClassCount> large;  // more than ten times the median
+  double ratio = 0;                // of their samples
+  std::vector<ClassCount> rare;    // less than a tenth of the median
+  std::vector<ClassCount> large;   // more than ten times the median
   std::vector<std::string> empty;  // labels that have a name and no sample; when all samples were looked at
   bool is_skewed() const { return known && ratio >= kSkewed; }
   static constexpr double kSkewed = 10;

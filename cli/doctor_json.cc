@@ -133,7 +133,8 @@ Value pixels_of(const PixelCosts& p) {
   if (p.images == 0) return out;
   out.set("images", p.images), out.set("bytes", p.bytes), out.set("pixels", p.pixels);
   out.set("crop_side", p.crop_side), out.set("whole_ms", p.whole * 1e3), out.set("crop_ms", p.crop * 1e3);
-  out.set("crop_first_epoch_ms", p.crop_first * 1e3), out.set("crop_after_whole_ms", p.crop_after_whole * 1e3);
+  out.set("crop_first_epoch_ms", p.crop_first * 1e3),
+      out.set("crop_after_whole_ms", p.crop_after_whole * 1e3);
   out.set("crop_of_pixels_ms", p.crop_of_pixels * 1e3);
   Value::List points, resized;
   for (const PixelCosts::Points& one : p.points) {

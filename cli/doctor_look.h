@@ -53,9 +53,9 @@ class Times {
 };
 
 struct Look {
-  uint64_t size = 0;            // samples there are
-  std::vector<Looked> samples;  // those looked at, evenly spread over all
-  bool cut_by_memory = false;   // fewer than wanted, since no more than a quarter of the memory is taken
+  uint64_t size = 0;                // samples there are
+  std::vector<Looked> samples;      // those looked at, evenly spread over all
+  bool cut_by_memory = false;       // fewer than wanted, since no more than a quarter of the memory is taken
   std::vector<std::string> hashed;  // names of the fields; "image" of encoded images
   std::vector<Broken> broken;       // in order of index
   LabelCounts labels;

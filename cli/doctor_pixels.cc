@@ -87,7 +87,8 @@ class Costs {
   double crop_of_pixels(const Image& image) {
     if (pixels_.rgb().empty()) return 0;
     const Box from = box(image);
-    const kernels::Resize resize{.in_height = from.h, .in_width = from.w, .out_height = side_, .out_width = side_};
+    const kernels::Resize resize{
+        .in_height = from.h, .in_width = from.w, .out_height = side_, .out_width = side_};
     const uint8_t* first = pixels_.rgb().data() + (from.y * image.header.width + from.x) * 3;
     return best([&] {
       scratch_.clear();
@@ -149,7 +150,8 @@ std::vector<Image> some_images(const SampleReader& reader, const Look& look, siz
 Result<std::vector<Image>> resized(const std::vector<Image>& images, int64_t max_side) {
   auto rows = std::make_shared<std::vector<Tensor>>();
   for (const Image& image : images)
-    rows->push_back(make_tensor({DType::bytes, {static_cast<int64_t>(image.bytes.size())}, image.bytes.data()}));
+    rows->push_back(
+        make_tensor({DType::bytes, {static_cast<int64_t>(image.bytes.size())}, image.bytes.data()}));
   const auto count = static_cast<int64_t>(rows->size());
   HEADRACE_ASSIGN(const SourcePtr source,
                   array_source(Schema::of({"image"}, {{DType::bytes, {kAny}}}),

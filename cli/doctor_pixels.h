@@ -10,15 +10,15 @@ namespace headrace::cli {
 
 // All times: CPU seconds an image on one core, the mean over the images of the best of some runs each.
 struct PixelCosts {
-  uint64_t images = 0;        // measured; none of what follows is known when there are none
-  int64_t crop_side = 0;      // pixels: 224, or less for small images
-  double bytes = 0;           // encoded, an image
-  double pixels = 0;          // an image
-  double whole = 0;           // all pixels, RGB
-  double crop = 0;            // decode_image, random_resized_crop right behind it: only the crop is decoded
+  uint64_t images = 0;          // measured; none of what follows is known when there are none
+  int64_t crop_side = 0;        // pixels: 224, or less for small images
+  double bytes = 0;             // encoded, an image
+  double pixels = 0;            // an image
+  double whole = 0;             // all pixels, RGB
+  double crop = 0;              // decode_image, random_resized_crop right behind it: only the crop is decoded
   double crop_first = 0;        // the same where entropy points are looked for: in the first epoch
   double crop_after_whole = 0;  // the same with something between that wants all pixels
-  double crop_of_pixels = 0;  // the same of pixels that are there already
+  double crop_of_pixels = 0;    // the same of pixels that are there already
 
   struct Points {
     int64_t step = 0;  // `headrace index --step`

@@ -19,9 +19,9 @@
 namespace headrace::cli {
 namespace {
 
-constexpr double kMostSeconds = 5;        // to learn what is read, and for the rounds of a kind
-constexpr int kRounds = 3;                // the best of which counts: other programs only slow things down
-constexpr double kFromDisk = 0.9;         // share of the bytes from which on a read was one of the disk
+constexpr double kMostSeconds = 5;  // to learn what is read, and for the rounds of a kind
+constexpr int kRounds = 3;          // the best of which counts: other programs only slow things down
+constexpr double kFromDisk = 0.9;   // share of the bytes from which on a read was one of the disk
 constexpr size_t kChunk = size_t{1} << 20;
 constexpr size_t kKeptOpen = 256;  // files, as a loader has them
 
@@ -228,13 +228,15 @@ Reading measure_reading(const Source& source, const Look& look) {
   out.folder = (*one_file)->folder(), out.on_same_disk = (*one_file)->on_same_disk();
   Measuring measuring(subset, **one_file, out.readers, out.samples_a_block);
   const Layouts cold = measuring.measure(true);
-  const bool is_cold = cold.as_they_lie.from_disk >= kFromDisk && cold.one_file_in_order.from_disk >= kFromDisk &&
+  const bool is_cold = cold.as_they_lie.from_disk >= kFromDisk &&
+                       cold.one_file_in_order.from_disk >= kFromDisk &&
                        cold.one_file_shuffled.from_disk >= kFromDisk;
   if (is_cold) out.disk = cold;
   if (!is_cold)
-    out.skipped = (*one_file)->in_memory()
-                      ? "temporary files are in memory here: set TMPDIR or XDG_CACHE_HOME to a folder on a disk"
-                      : "the system gave the files from its memory although it was asked to forget them";
+    out.skipped =
+        (*one_file)->in_memory()
+            ? "temporary files are in memory here: set TMPDIR or XDG_CACHE_HOME to a folder on a disk"
+            : "the system gave the files from its memory although it was asked to forget them";
   out.memory = measuring.measure(false);
   return out;
 }

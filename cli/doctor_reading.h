@@ -11,8 +11,8 @@ namespace headrace::cli {
 struct ReadRate {
   double bytes_per_s = 0;
   double samples_per_s = 0;
-  double cpu_s = 0;       // CPU time a sample
-  double from_disk = 0;   // share of the bytes that came from a disk, as the system counts them
+  double cpu_s = 0;      // CPU time a sample
+  double from_disk = 0;  // share of the bytes that came from a disk, as the system counts them
 };
 // The same bytes three ways, with as many reads at once.
 struct Layouts {

@@ -11,7 +11,8 @@ namespace headrace::cli {
 namespace {
 
 constexpr uint64_t kOrdinary = 24;
-constexpr int kAgain = 3;  // measurements of a candidate, of which the least counts: others disturb now and then
+constexpr int kAgain =
+    3;  // measurements of a candidate, of which the least counts: others disturb now and then
 constexpr double kMostSeconds = 5;  // for all measurements
 
 double median_of(std::vector<double> values) {
@@ -33,7 +34,10 @@ std::vector<uint64_t> candidates_of(const Times& times, double least) {
 class Measuring {
  public:
   Measuring(const SampleReader& reader, const Look& look)
-      : reader_(reader), look_(look), watched_(file_store()), pixels_(Pool::make(usable_memory_bytes() / 2)) {}
+      : reader_(reader),
+        look_(look),
+        watched_(file_store()),
+        pixels_(Pool::make(usable_memory_bytes() / 2)) {}
 
   // Reads it to learn which bytes it is made of, forgets these, and reads it for the clock.
   Result<Slow::One> measure(uint64_t position) {
@@ -84,7 +88,8 @@ double samples_a_block(const Source& source) {
     same += source.place(at).block == source.place(at + 1).block;
   }
   // Of blocks of n samples, a share of 1/n of the neighbours lies in two.
-  return pairs == 0 ? 1 : static_cast<double>(pairs) / static_cast<double>(std::max<uint64_t>(1, pairs - same));
+  return pairs == 0 ? 1
+                    : static_cast<double>(pairs) / static_cast<double>(std::max<uint64_t>(1, pairs - same));
 }
 
 Slow find_slow(const SampleReader& reader, const Look& look) {

@@ -8,9 +8,9 @@ namespace headrace::cli {
 
 struct Slow {
   struct One {
-    uint64_t sample = 0;    // position in Look::samples
-    double read_s = 0;      // by the clock
-    double decode_s = 0;    // CPU time of the thread
+    uint64_t sample = 0;  // position in Look::samples
+    double read_s = 0;    // by the clock
+    double decode_s = 0;  // CPU time of the thread
   };
   static constexpr double kFar = 10;            // times the median
   static constexpr double kLeastRead = 2e-3;    // s: less is not worth a line

@@ -11,14 +11,15 @@
 namespace headrace::cli {
 namespace {
 
-constexpr size_t kShown = 10;   // samples, groups or classes of a kind
+constexpr size_t kShown = 10;  // samples, groups or classes of a kind
 constexpr size_t kShownOfGroup = 3;
 constexpr size_t kWidth = 96;   // columns of what we say; names of files are as long as they are
 constexpr size_t kIndent = 14;  // of all but the sections' names
 
 // Whether a word stays with the one before it: a unit with its number, a number's next three digits.
 bool belongs(std::string_view before, std::string_view word) {
-  constexpr std::array<std::string_view, 11> kUnits{"%", "B", "kB", "MB", "GB", "TB", "PB", "ms", "µs", "s", "x"};
+  constexpr std::array<std::string_view, 11> kUnits{"%",  "B",  "kB", "MB", "GB", "TB",
+                                                    "PB", "ms", "µs", "s",  "x"};
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (before.empty() || !is_digit(before.back())) return false;
   if (is_digit(word[0])) return true;
@@ -75,11 +76,12 @@ class Text {
   void head() const {
     const auto format = d_.reader.source().describe().get_text("format");
     fmt::print("{}: {} of {}\n", d_.path, plural(d_.look.size, "sample"), format.ok() ? *format : "data");
-    std::string text = all() ? "all of them" : fmt::format("{} of them, evenly spread", count_text(d_.look.samples.size()));
+    std::string text =
+        all() ? "all of them" : fmt::format("{} of them, evenly spread", count_text(d_.look.samples.size()));
     text += fmt::format("{} in {:.1f} s", images() ? ", read and decoded" : ", read", d_.look.seconds);
     if (d_.look.cut_by_memory)
-      text += fmt::format(
-          "; more would take more than a quarter of the memory ({} B a sample are kept)", kBytesPerSample);
+      text += fmt::format("; more would take more than a quarter of the memory ({} B a sample are kept)",
+                          kBytesPerSample);
     else if (!all())
       text += "; what follows is about these";
     wrap("looked at", text);
@@ -104,8 +106,8 @@ class Text {
   }
   // "cat", where classes have names.
   std::string class_of(const std::string& label) const {
-    const bool is_number = !label.empty() && label.size() < 10 &&
-                           label.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_number =
+        !label.empty() && label.size() < 10 && label.find_first_not_of("0123456789") == std::string::npos;
     const size_t at = is_number ? std::stoul(label) : classes_.size();
     return at < classes_.size() ? classes_[at] : label;
   }
@@ -129,9 +131,8 @@ class Text {
     std::string of;
     for (const std::string& name : d_.look.hashed) of += (of.empty() ? "" : ", ") + name;
     if (copies.repeated == 0) return wrap("duplicates", "none");
-    wrap("duplicates",
-         fmt::format("{} repeat another to the byte ({}: {})", plural(copies.repeated, "sample"), of,
-                     size_text(copies.repeated_bytes)));
+    wrap("duplicates", fmt::format("{} repeat another to the byte ({}: {})",
+                                   plural(copies.repeated, "sample"), of, size_text(copies.repeated_bytes)));
     groups(fmt::format("{} under different labels: at most one of them is right",
                        plural(copies.conflicts.size(), images() ? "image" : "sample")),
            copies.conflicts);
@@ -143,15 +144,13 @@ class Text {
 
   std::string figures(const Looked& sample) const {
     const std::string bytes = size_text(static_cast<double>(sample.bytes));
-    return sample.kind == ImageKind::none
-               ? bytes
-               : fmt::format("{} x {}, {}", sample.height, sample.width, bytes);
+    return sample.kind == ImageKind::none ? bytes
+                                          : fmt::format("{} x {}, {}", sample.height, sample.width, bytes);
   }
 
   void suspicious() const {
     size_t kinds = 0, samples = 0;
-    for (const Suspicion& one : d_.suspicions)
-      kinds += !one.samples.empty(), samples += one.samples.size();
+    for (const Suspicion& one : d_.suspicions) kinds += !one.samples.empty(), samples += one.samples.size();
     if (samples == 0)
       return wrap("suspicious", images() ? "none" : "none; there are no images to look at, only sizes");
     std::string verdict = plural(samples, "finding");
@@ -183,16 +182,16 @@ class Text {
     if (!b.known)
       return wrap("labels", fmt::format("not judged: {} different values of {} in {} are no classes",
                                         count_text(b.classes), d_.labels.name(), looked()));
-    const std::string sizes =
-        fmt::format("{} of {}{}", b.classes == 1 ? "1 class" : count_text(b.classes) + " classes",
-                    b.ratio == 1 ? plural(b.largest.samples, "sample") + (b.classes == 1 ? "" : " each")
-                                 : fmt::format("{} to {} samples, median {:g}", count_text(b.smallest.samples),
-                                               count_text(b.largest.samples), b.median),
-                    b.ratio == 1 ? "" : fmt::format("; as varied as {:.1f} of equal size", b.effective_classes));
-    const std::string skew =
-        b.is_skewed() ? fmt::format("skewed: {} has {:.0f} times the samples of {}; ", class_of(b.largest.label),
-                                    b.ratio, class_of(b.smallest.label))
-                      : "balanced: ";
+    const std::string sizes = fmt::format(
+        "{} of {}{}", b.classes == 1 ? "1 class" : count_text(b.classes) + " classes",
+        b.ratio == 1 ? plural(b.largest.samples, "sample") + (b.classes == 1 ? "" : " each")
+                     : fmt::format("{} to {} samples, median {:g}", count_text(b.smallest.samples),
+                                   count_text(b.largest.samples), b.median),
+        b.ratio == 1 ? "" : fmt::format("; as varied as {:.1f} of equal size", b.effective_classes));
+    const std::string skew = b.is_skewed()
+                                 ? fmt::format("skewed: {} has {:.0f} times the samples of {}; ",
+                                               class_of(b.largest.label), b.ratio, class_of(b.smallest.label))
+                                 : "balanced: ";
     wrap("labels", skew + sizes);
     classes("less than a tenth of the median: hardly learnt without sampling them more often", b.rare);
     classes("more than ten times the median: a model that always says so scores well", b.large);
@@ -213,8 +212,9 @@ class Text {
                              plural(s.samples.size(), "sample"), Slow::kFar, usual));
     for (size_t i = 0; i < std::min(s.samples.size(), kShown); ++i) {
       const Slow::One& one = s.samples[i];
-      fmt::print("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2, d_.file(one.sample),
-                 one.read_s * 1e3, one.decode_s * 1e3, figures(d_.look.samples[one.sample]));
+      fmt::print("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2,
+                 d_.file(one.sample), one.read_s * 1e3, one.decode_s * 1e3,
+                 figures(d_.look.samples[one.sample]));
     }
     more(s.samples.size());
   }
@@ -228,14 +228,16 @@ class Text {
 
   void advice(const Measured& m) const {
     const auto gains = std::ranges::count_if(m.advice, [](const Advice& a) { return a.is_advised(); });
-    wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine", plural(static_cast<uint64_t>(gains), "change"))
+    wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine",
+                                           plural(static_cast<uint64_t>(gains), "change"))
                              : "keep as is: nothing that was measured is worth a change");
     const bool fits = m.data_bytes < static_cast<double>(m.machine.memory);
-    wrap("  machine", fmt::format("{}, {} of memory; the data are {}{} and {}", plural(m.machine.cores, "core"),
-                                  size_text(static_cast<double>(m.machine.memory)), all() ? "" : "about ",
-                                  size_text(m.data_bytes),
-                                  fits ? "fit in it: from the second epoch on nothing is read from the disk"
-                                       : "do not fit in it: each epoch reads from the disk"));
+    wrap("  machine",
+         fmt::format("{}, {} of memory; the data are {}{} and {}", plural(m.machine.cores, "core"),
+                     size_text(static_cast<double>(m.machine.memory)), all() ? "" : "about ",
+                     size_text(m.data_bytes),
+                     fits ? "fit in it: from the second epoch on nothing is read from the disk"
+                          : "do not fit in it: each epoch reads from the disk"));
     reading(m);
     if (m.limit != "unknown")
       wrap("  limit", fmt::format("{}: the cores can do {:.0f} samples/s, the disk {:.0f}",
@@ -258,10 +260,12 @@ class Text {
   void reading(const Measured& m) const {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
-    wrap("  reading", fmt::format("{}, {}, {} reads at once{}", plural(r.samples, "sample"),
-                                  size_text(static_cast<double>(r.bytes)), r.readers,
-                                  r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
-    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled", "in order");
+    wrap("  reading",
+         fmt::format("{}, {}, {} reads at once{}", plural(r.samples, "sample"),
+                     size_text(static_cast<double>(r.bytes)), r.readers,
+                     r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
+    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
+               "in order");
     rates("from the disk", r.disk);
     rates("from memory", r.memory);
     if (!r.disk) wrap("", "not from the disk: " + r.skipped);

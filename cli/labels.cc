@@ -14,15 +14,19 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"label", "labels", "class", "cls"};
 constexpr std::array<std::string_view, 5> kFeatures{"image/class/label", "label", "labels", "class", "cls"};
-constexpr int64_t kMostValues = 64;           // of a sample: more are a map or a sequence, and no classes
-constexpr size_t kLongestName = 256;          // in bytes: a longer text names no class
+constexpr int64_t kMostValues = 64;   // of a sample: more are a map or a sequence, and no classes
+constexpr size_t kLongestName = 256;  // in bytes: a longer text names no class
 constexpr size_t kMostClasses = size_t{1} << 20;
 
 template <class T> std::string number_text(T value) {
-  if constexpr (std::is_same_v<T, half_t>) return fmt::format("{}", f16_to_f32(value.bits));
-  else if constexpr (std::is_same_v<T, bfloat_t>) return fmt::format("{}", bf16_to_f32(value.bits));
-  else if constexpr (std::is_same_v<T, bool>) return value ? "1" : "0";
-  else return fmt::format("{}", value);
+  if constexpr (std::is_same_v<T, half_t>)
+    return fmt::format("{}", f16_to_f32(value.bits));
+  else if constexpr (std::is_same_v<T, bfloat_t>)
+    return fmt::format("{}", bf16_to_f32(value.bits));
+  else if constexpr (std::is_same_v<T, bool>)
+    return value ? "1" : "0";
+  else
+    return fmt::format("{}", value);
 }
 
 std::optional<std::vector<std::string>> values_of(std::span<const std::byte> text) {
@@ -70,15 +74,15 @@ std::optional<std::vector<std::string>> values_of(std::span<const std::byte> exa
 }  // namespace
 
 int find_label(const Schema& schema) {
-  return field_called(schema, [](const TensorSpec& spec) {
-    return spec.dtype == DType::i64 && spec.shape.rank() <= 1;
-  });
+  return field_called(
+      schema, [](const TensorSpec& spec) { return spec.dtype == DType::i64 && spec.shape.rank() <= 1; });
 }
 
 LabelReader::LabelReader(const SampleReader& reader) {
   const Schema& schema = reader.source().schema();
   field_ = find_label(schema);
-  if (field_ < 0) field_ = field_called(schema, [](const TensorSpec& spec) { return spec.shape.rank() <= 1; });
+  if (field_ < 0)
+    field_ = field_called(schema, [](const TensorSpec& spec) { return spec.shape.rank() <= 1; });
   if (field_ >= 0) field_name_ = schema.names[static_cast<size_t>(field_)];
   if (field_ >= 0 || reader.example_field() < 0) return;
   constexpr uint64_t kLooks = 16;  // enough to pass over some broken records

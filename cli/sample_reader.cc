@@ -1,8 +1,7 @@
 #include "cli/sample_reader.h"
 
-#include <ctime>
-
 #include <algorithm>
+#include <ctime>
 
 #include "cli/examples.h"
 #include "cli/terminal.h"

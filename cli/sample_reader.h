@@ -1,5 +1,6 @@
 // One sample, read and taken apart for people: its fields, its encoded images, and if it is broken why. For
-// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; Pixels belong to one each.
+// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; Pixels belong to one
+// each.
 #pragma once
 #include <map>
 #include <memory>
