@@ -29,6 +29,7 @@ using Run = std::function<Result<int>()>;
 void add_inspect(CLI::App& program, Run& run);
 void add_view(CLI::App& program, Run& run);
 void add_verify(CLI::App& program, Run& run);
+void add_doctor(CLI::App& program, Run& run);
 void add_explain(CLI::App& program, Run& run);
 void add_run(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);

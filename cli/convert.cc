@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/encoded_again.h"
 #include "cli/input.h"
 #include "cli/terminal.h"
 #include "headrace/core/byte_size.h"
@@ -25,8 +26,6 @@ struct Arguments {
   uint64_t take = 0, max_side = 0, quality = 0;
   bool index = false, json = false;
 };
-
-constexpr int64_t kQuality = 90;  // where only --max-side is given
 
 // "label<10": a field, a comparison, a number.
 struct Condition {
@@ -51,24 +50,6 @@ Condition parse_condition(const std::string& text) {
   refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
 }
 
-// Pictures upright, since what turned them is not in the new file.
-Dataset encoded_again(const Dataset& data, const Schema& schema, int image, const Arguments& arguments) {
-  return data.map([&](const Fields& sample) {
-    Outputs out;
-    for (size_t i = 0; i < schema.size(); ++i) {
-      Symbol field = sample[schema.names[i]];
-      if (static_cast<int>(i) == image) {
-        field = field.apply("decode_image", {{"match", "exact"}, {"exif_orientation", true}});
-        if (arguments.max_side > 0) field = field.apply("shrink", {{"max_side", arguments.max_side}});
-        const auto quality = arguments.quality > 0 ? static_cast<int64_t>(arguments.quality) : kQuality;
-        field = field.apply("encode_image", {{"quality", quality}, {"subsampling", "4:2:0"}});
-      }
-      out.emplace_back(schema.names[i], field);
-    }
-    return out;
-  });
-}
-
 Result<Dataset> dataset_of(const SourcePtr& source, const Arguments& arguments, int image) {
   const Schema& schema = source->schema();
   Dataset out = from_source(source);
@@ -77,7 +58,7 @@ Result<Dataset> dataset_of(const SourcePtr& source, const Arguments& arguments, 
   if (arguments.max_side > 0 || arguments.quality > 0) {
     if (image < 0)
       return invalid("--max-side and --quality want images, there are none in {" + schema.text() + "}");
-    out = encoded_again(out, schema, image, arguments);
+    out = encoded_again(out, schema, image, arguments.max_side, arguments.quality);
   }
   for (const std::string& text : arguments.where) {
     const Condition condition = parse_condition(text);

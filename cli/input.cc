@@ -2,11 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/bind.h"
 #include "cli/commands.h"
 #include "cli/slots.h"
+#include "headrace/codecs/codec.h"
 #include "headrace/codecs/image.h"
+#include "headrace/formats/images/image_files.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/patterns.h"
 
@@ -132,6 +135,18 @@ Result<SourcePtr> open_data(const InputArguments& arguments) {
       open_source(*file_store(), arguments.path, arguments.format).ok())
     refuse(std::string(opened.status().text()));
   return opened;
+}
+
+Result<SourcePtr> open_data_or_image(const InputArguments& arguments) {
+  std::error_code ignored;
+  if (!arguments.format.empty() || !has_image_ending(arguments.path) ||
+      !std::filesystem::is_regular_file(arguments.path, ignored))
+    return open_data(arguments);
+  ImageFiles files;
+  files.names.add(arguments.path);
+  OpenRequest request;
+  request.probes.emplace_back().path = arguments.path;
+  return image_files_source(std::move(files), "images", request);
 }
 
 int find_image_field(const Source& source, Store& store) {

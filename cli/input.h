@@ -30,6 +30,8 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
                uint64_t most = uint64_t{1} << 62);
 
 Result<SourcePtr> open_data(const InputArguments& arguments);
+// The same, or one image by itself.
+Result<SourcePtr> open_data_or_image(const InputArguments& arguments);
 
 // A field of encoded images, or -1: of type bytes, and an image in the first samples that can be read.
 int find_image_field(const Source& source, Store& store);

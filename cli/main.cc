@@ -21,6 +21,7 @@ constexpr const char* kEnding =
     "examples:\n"
     "  headrace inspect imagenet/train           what is it, and is it what I think it is?\n"
     "  headrace verify imagenet/train            which files are broken, and why?\n"
+    "  headrace doctor imagenet/train            which samples are odd, what would make them faster?\n"
     "  headrace view imagenet/train              a contact sheet of what the model would see\n"
     "  headrace bench imagenet/train             how fast, and what limits it?\n"
     "  headrace run pipeline.json                one epoch, and a hash of its batches\n"
@@ -64,6 +65,7 @@ int run_program(int argc, char** argv) {
   add_inspect(program, run);
   add_view(program, run);
   add_verify(program, run);
+  add_doctor(program, run);
   add_explain(program, run);
   add_run(program, run);
   add_bench(program, run);

@@ -1,14 +1,22 @@
 #include "cli/sample_reader.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "cli/examples.h"
+#include "cli/terminal.h"
 #include "headrace/codecs/decoded_by.h"
 
 namespace headrace::cli {
 
+double thread_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& header) {
-  scratch_.clear();
+  scratch_.clear(), rgb_ = {};
   const size_t row = static_cast<size_t>(header.width) * 3;
   const auto out = scratch_.take<uint8_t>(row * static_cast<size_t>(header.height));
   if (out.empty())
@@ -17,7 +25,7 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
                                  " are there for all threads"};
   const Status status = decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
   const std::string_view decoder = take_decoded_by();
-  if (status.ok()) ++decoders_[decoder];
+  if (status.ok()) ++decoders_[decoder], rgb_ = out;
   return status;
 }
 
@@ -42,6 +50,19 @@ void SampleReader::find_examples() {
 std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<Tensor>& fields) const {
   if (image_ >= 0) return fields[static_cast<size_t>(image_)].view().bytes();
   return bytes_of_feature(fields[static_cast<size_t>(example_)].view().bytes(), image_feature_);
+}
+
+Status SampleReader::check(uint64_t index, Pixels& pixels, CheckedSample& out) const {
+  const auto begin = std::chrono::steady_clock::now();
+  HEADRACE_ASSIGN(out.fields, read(index));
+  out.read_s = seconds_since(begin);
+  out.image = has_images() ? image(out.fields) : std::nullopt;
+  if (!out.image) return {};
+  const double before = thread_cpu_s();
+  HEADRACE_ASSIGN(out.header, read_image_header(*out.image));
+  HEADRACE_TRY(pixels.decode(*out.image, out.header));
+  out.decode_cpu_s = thread_cpu_s() - before;
+  return {};
 }
 
 Result<std::vector<Tensor>> SampleReader::read(uint64_t index) const {

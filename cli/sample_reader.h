@@ -1,5 +1,6 @@
 // One sample, read and taken apart for people: its fields, its encoded images, and if it is broken why. For
-// `inspect` and `verify`. Const methods may be called from several threads; Pixels belong to one each.
+// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; Pixels belong to one
+// each.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,18 +16,32 @@
 
 namespace headrace::cli {
 
+double thread_cpu_s();  // that the calling thread has used: what other programs do does not show in it
+
 // Memory of one thread that decodes; all of them share a budget.
 class Pixels {
  public:
   explicit Pixels(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), scratch_(pool_.get()) {}
   Status decode(std::span<const std::byte> bytes, const ImageHeader& header);
+  // What was decoded last, (height, width, 3) in RGB; valid until the next one.
+  std::span<const uint8_t> rgb() const { return rgb_; }
   // How many images each decoder has taken.
   const std::map<std::string_view, uint64_t>& decoders() const { return decoders_; }
 
  private:
   std::map<std::string_view, uint64_t> decoders_;
+  std::span<const uint8_t> rgb_;
   std::shared_ptr<Pool> pool_;
   Scratch scratch_;
+};
+
+// A sample that was read and decoded, and what that took.
+struct CheckedSample {
+  std::vector<Tensor> fields;
+  std::optional<std::span<const std::byte>> image;  // encoded, of one of the fields
+  ImageHeader header;                               // of it
+  double read_s = 0;                                // by the clock
+  double decode_cpu_s = 0;                          // of this thread, header included
 };
 
 class SampleReader {
@@ -41,6 +56,9 @@ class SampleReader {
   // Of these fields. Nothing when this Example has no such feature. REQUIRES: has_images().
   std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
   Result<std::vector<Tensor>> read(uint64_t index) const;
+  // Read it, and decode its image in full where it has one; other fields are as good as their format's own
+  // checks. `out` holds what there was before it failed.
+  Status check(uint64_t index, Pixels& pixels, CheckedSample& out) const;
   std::string file(uint64_t index) const { return source_->where(index); }
 
  private:

@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cli/labels.h"
 #include "cli/parallel.h"
 #include "cli/terminal.h"
 
 namespace headrace::cli {
 namespace {
-
-int find_label(const Schema& schema) {
-  for (const char* name : {"label", "labels", "class", "cls"})
-    if (const int field = schema.find(name); field >= 0) {
-      const TensorSpec& spec = schema.specs[static_cast<size_t>(field)];
-      if (spec.dtype == DType::i64 && spec.shape.rank() <= 1) return field;
-    }
-  return -1;
-}
 
 std::string kind_of(const ImageHeader& header) {
   const std::string_view channels[] = {"", "grey", "grey and alpha", "colour",

@@ -3,18 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <map>
 #include <mutex>
 
+#include "cli/broken.h"
 #include "cli/commands.h"
 #include "cli/left_out.h"
 #include "cli/parallel.h"
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
-#include "headrace/codecs/codec.h"
-#include "headrace/formats/images/image_files.h"
 #include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
 
@@ -26,24 +23,6 @@ struct Arguments {
   size_t workers = 0;
   bool json = false;
 };
-
-struct Broken {
-  uint64_t index;
-  std::string file, reason;
-  Code code;
-};
-
-// Every image field is decoded in full; other fields are as good as their format's own checks.
-Status check_sample(const SampleReader& reader, uint64_t index, Pixels& pixels,
-                    std::atomic<uint64_t>& num_bytes) {
-  HEADRACE_ASSIGN(const std::vector<Tensor> fields, reader.read(index));
-  for (const Tensor& field : fields)
-    if (field.buffer) num_bytes += field.view().size_bytes();
-  const auto bytes = reader.has_images() ? reader.image(fields) : std::nullopt;
-  if (!bytes) return {};
-  HEADRACE_ASSIGN(const ImageHeader header, read_image_header(*bytes));
-  return pixels.decode(*bytes, header);
-}
 
 using Decoders = std::map<std::string_view, uint64_t>;  // images each took
 
@@ -58,7 +37,10 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
   std::atomic<uint64_t> done{0};
   Progress progress("checking", size);
   parallel_for(size, workers, [&](size_t worker, uint64_t index) {
-    Status status = check_sample(reader, index, *pixels[worker], num_bytes);
+    CheckedSample sample;
+    const Status status = reader.check(index, *pixels[worker], sample);
+    for (const Tensor& field : sample.fields)
+      if (field.buffer) num_bytes += field.view().size_bytes();
     if (!status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
@@ -74,51 +56,13 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
   return broken;
 }
 
-// The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
-// and without the first bytes of what is no image.
-std::string reason_class(std::string_view reason) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
-  reason = reason.substr(0, reason.find(" (starts with"));
-  std::string out;
-  for (size_t i = 0; i < reason.size();) {
-    const bool begins =
-        is_digit(reason[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
-    if (!begins) {
-      out += reason[i++];
-      continue;
-    }
-    const bool hex = reason.substr(i).starts_with("0x");
-    for (i += hex ? 2 : 1; i < reason.size() && (hex ? is_hex(reason[i]) : is_digit(reason[i]));) ++i;
-    out += '#';
-  }
-  return out;
-}
-
-// The classes of reasons, the most frequent first.
-std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
-  std::map<std::string, uint64_t> counts;
-  for (const Broken& b : broken) ++counts[reason_class(b.reason)];
-  std::vector<std::pair<std::string, uint64_t>> out(counts.begin(), counts.end());
-  std::ranges::stable_sort(out, std::ranges::greater{}, [](const auto& total) { return total.second; });
-  return out;
-}
-
 Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, const Decoders& decoders,
               double seconds) {
-  Value out, totals{Value::Object()};
+  Value out;
   out.set("samples", reader.source().size());
   out.set("seconds", seconds);
-  Value::List list;
-  for (const Broken& b : broken) {
-    Value entry;
-    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
-    entry.set("kind", code_name(b.code));
-    list.push_back(std::move(entry));
-  }
-  out.set("broken", std::move(list));
-  for (const auto& [reason, count] : totals_by_reason(broken)) totals.set(reason, count);
-  out.set("reasons", std::move(totals));
+  out.set("broken", broken_values(broken));
+  out.set("reasons", reason_values(broken));
   Value taken{Value::Object()};
   for (const auto& [decoder, images] : decoders) taken.set(decoder, images);
   out.set("decoders", std::move(taken));
@@ -142,19 +86,6 @@ void print_totals(const std::vector<Broken>& broken) {
   for (const auto& [reason, count] : totals_by_reason(broken))
     fmt::print("{:>8}  {}\n", count_text(count), reason);
   fmt::print("\n");
-}
-
-// The data, or one image by itself.
-Result<SourcePtr> open_data_or_image(const InputArguments& input) {
-  std::error_code ignored;
-  if (!input.format.empty() || !has_image_ending(input.path) ||
-      !std::filesystem::is_regular_file(input.path, ignored))
-    return open_data(input);
-  ImageFiles files;
-  files.names.add(input.path);
-  OpenRequest request;
-  request.probes.emplace_back().path = input.path;
-  return image_files_source(std::move(files), "images", request);
 }
 
 Result<int> verify(const Arguments& arguments) {

@@ -569,7 +569,8 @@ def test_an_endless_pipeline_wants_an_end(plan):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "inspect", "verify", "view", "explain", "run", "bench", "index", "formats", "ops"]
+    "command",
+    ["", "inspect", "verify", "doctor", "view", "explain", "run", "bench", "index", "formats", "ops"],
 )
 def test_every_help_tells_the_exit_codes(command):
     done = headrace(*command.split(), "--help")

@@ -1,0 +1,60 @@
+#include "cli/broken.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <string_view>
+
+namespace headrace::cli {
+namespace {
+
+// The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
+// and without the first bytes of what is no image.
+std::string reason_class(std::string_view reason) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
+  reason = reason.substr(0, reason.find(" (starts with"));
+  std::string out;
+  for (size_t i = 0; i < reason.size();) {
+    const bool begins =
+        is_digit(reason[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
+    if (!begins) {
+      out += reason[i++];
+      continue;
+    }
+    const bool hex = reason.substr(i).starts_with("0x");
+    for (i += hex ? 2 : 1; i < reason.size() && (hex ? is_hex(reason[i]) : is_digit(reason[i]));) ++i;
+    out += '#';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
+  std::map<std::string, uint64_t> counts;
+  for (const Broken& b : broken) ++counts[reason_class(b.reason)];
+  std::vector<std::pair<std::string, uint64_t>> out(counts.begin(), counts.end());
+  std::ranges::stable_sort(out, std::ranges::greater{}, [](const auto& total) { return total.second; });
+  return out;
+}
+
+Value broken_values(const std::vector<Broken>& broken) {
+  Value::List out;
+  for (const Broken& b : broken) {
+    Value entry;
+    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
+    entry.set("kind", code_name(b.code));
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Value reason_values(const std::vector<Broken>& broken) {
+  Value out{Value::Object()};
+  for (const auto& [reason, count] : totals_by_reason(broken)) out.set(reason, count);
+  return out;
+}
+
+}  // namespace headrace::cli
