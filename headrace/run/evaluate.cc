@@ -201,6 +201,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   OpTally& tally = counters_->ops[call.ordinal];
   const bool timed = (samples_ & 15) == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0;
+  if (watcher_) watcher_->begin();
   in_.clear();
   bool any_ragged = false;
   for (int v : call.inputs) {
@@ -253,6 +254,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   for (const uint32_t ordinal : call.absorbed) counters_->ops[ordinal].calls.add(1);
   if (timed && counted) tally.timed_calls.add(1);
   if (timed) tally.timed_ns.add(thread_cpu_ns() - begin);
+  if (watcher_) watcher_->end(program, call, out_);
   return {};
 }
 

@@ -119,7 +119,7 @@ class Loader(Generic[Element]):
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
         self.sampler = Sampler(self)
-        self._core = _core.Loader(dataset._node, dataset._options)
+        self._core = _core.Loader(dataset._node, dataset._run_options())
         self._process = os.getpid()
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
