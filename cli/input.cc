@@ -124,8 +124,9 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 
 void add_cache(CLI::App& command, std::string& variable) {
   command
-      .add_option("--cache", variable,
-                  "Keep elements where that pays, in memory or in the user's cache folder; the batches are the same")
+      .add_option(
+          "--cache", variable,
+          "Keep elements where that pays, in memory or in the user's cache folder; the batches are the same")
       ->option_text("auto")
       ->check(CLI::IsMember({"auto"}));
 }

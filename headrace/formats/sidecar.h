@@ -104,8 +104,8 @@ class SidecarPlace {
   bool is_cache_;
 };
 
-// A folder of this name in the user's cache folder, made where there is none; an error where somebody else may
-// write to it.
+// A folder of this name in the user's cache folder, made where there is none; an error where somebody else
+// may write to it.
 Result<std::string> own_cache_folder(std::string_view name);
 
 // Nothing when it is absent, damaged or, with a fingerprint given, stale.

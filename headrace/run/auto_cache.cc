@@ -25,7 +25,7 @@ constexpr double kDiskShare = 0.5;    // of what is free
 constexpr double kPageShare = 0.5;    // of the memory that nobody uses: the system keeps files in it
 constexpr double kLookAtSteps = 0.08, kLookAtWays = 0.25;  // s
 constexpr size_t kSamplesForSteps = 8, kSamplesForWays = 48;
-constexpr size_t kLookedAt = 2;                            // candidates that are tried
+constexpr size_t kLookedAt = 2;  // candidates that are tried
 
 // From the top of a chain down to what is read.
 struct Path {
@@ -89,7 +89,8 @@ std::span<const NodePtr> data_of(const Node& node) {
 // Whether every element of it is the same in every epoch, and known by where it was read.
 bool is_repeatable(const Node& node) {
   if (!node.indexed) return false;
-  if (node.as<Read>()) return true;
+  // A source without files answers each time it is asked: a user's __getitem__ may draw.
+  if (const auto* read = node.as<Read>()) return read->source->resident() || read->source->num_files() > 0;
   if (const auto* map = node.as<Map>()) {
     const Program& program = map->program;
     if (std::ranges::find(program.input_fields, kValidField) != program.input_fields.end()) return false;
@@ -149,7 +150,6 @@ class AutoCache::Placing {
     const Pool::Ledger ledger = owner.pool_->ledger();
     machine_.workers = options_.workers, machine_.io = options_.io;
     machine_.cores = usable_cores();
-    machine_.memory_room = static_cast<uint64_t>(kMemoryShare * static_cast<double>(ledger.budget));
     const size_t usable = usable_memory_bytes();
     machine_.page_cache =
         static_cast<uint64_t>(kPageShare * static_cast<double>(usable - std::min(usable, ledger.budget)));
@@ -175,12 +175,31 @@ class AutoCache::Placing {
   NodePtr below(const NodePtr& node) {
     std::vector<NodePtr> inputs;
     bool changed = false;
+    const double outside = std::exchange(rows_, rows_ * rows_of(*node));
     for (const NodePtr& input : node->inputs) {
       inputs.push_back(visit(input));
       changed = changed || inputs.back() != input;
     }
+    rows_ = outside;
     const NodePtr made = changed ? with_inputs(*node, std::move(inputs)) : node;
     return made ? made : node;
+  }
+
+  // Elements of its input in one of its own, about.
+  static double rows_of(const Node& node) {
+    if (const auto* batch = node.as<Batch>()) return static_cast<double>(batch->size);
+    if (const auto* window = node.as<Window>()) return static_cast<double>(window->size);
+    const auto* group = node.as<GroupBy>();
+    return group && !group->sizes.empty() ? static_cast<double>(std::ranges::max(group->sizes)) : 1;
+  }
+
+  // The run needs memory, too: half of the budget, and some elements as they leave it.
+  void leave_room_for_run(const Pilot& measured) {
+    constexpr double kUnderWay = 8;
+    const double budget = static_cast<double>(owner_.pool_->ledger().budget);
+    const double run = std::max((1 - kMemoryShare) * budget, kUnderWay * rows_ * measured.output_bytes);
+    const double room = budget - run - static_cast<double>(owner_.reserved_);
+    machine_.memory_room = static_cast<uint64_t>(std::max(0.0, room));
   }
 
   // The path with a cache in it; null for none.
@@ -189,19 +208,25 @@ class AutoCache::Placing {
     CacheChain chain;
     chain.program = program_along(path);
     if (!data || elements_of(*data).count == 0) return nullptr;
-    const PilotOptions look{.seed = options_.seed, .samples = kSamplesForSteps, .seconds = kLookAtSteps,
+    const PilotOptions look{.seed = options_.seed,
+                            .samples = kSamplesForSteps,
+                            .seconds = kLookAtSteps,
                             .memory = owner_.pool_->ledger().budget};
     auto measured = look_ahead(data, chain.program, owner_.store_, look);
     if (!measured.ok()) return nullptr;  // the run says what is wrong
     chain.measured = *std::move(measured);
     const Program straight = as_it_runs(chain.program, data, options_.rewrites_off);
     const CacheUse use = use_of(*data, *path.bottom);
+    leave_room_for_run(chain.measured);
     find_speeds(path, chain);
-    Demand base = chain.measured.demand;
-    base.read_s = later_reads_s(chain.measured, use);
-    chain.candidates = cache_candidates(chain.program, chain.measured, use);
+    Demand below = chain.measured.below;
+    below.read_s = later_reads_s(chain.measured, use);
+    Demand base = below;
+    for (size_t s = 0; s < chain.program.steps.size(); ++s)
+      base = base + demand_of(chain.program.steps[s], chain.measured.steps[s]);
+    chain.candidates = cache_candidates(kind_name(path.bottom->kind), chain.program, chain.measured, use);
     for (CacheCandidate& one : chain.candidates) judge(one, base, use, machine_, chain.measured.output_bytes);
-    look_closer(data, straight, chain, base.read_s, use, look);
+    look_closer(data, straight, chain, below, use, look);
     int best = choose(chain.candidates);
     NodePtr made;
     if (best >= 0 && !dry_) {
@@ -278,12 +303,12 @@ class AutoCache::Placing {
   double later_reads_s(const Pilot& measured, const CacheUse& use) const {
     const double all = measured.read_bytes * static_cast<double>(use.elements);
     return all <= static_cast<double>(machine_.page_cache)
-               ? std::min(measured.demand.read_s, measured.read_again_s)
-               : measured.demand.read_s;
+               ? std::min(measured.below.read_s, measured.read_again_s)
+               : measured.below.read_s;
   }
 
   // The most promising, as they would run, beside no cache at all.
-  void look_closer(const NodePtr& data, const Program& straight, CacheChain& chain, double read_s,
+  void look_closer(const NodePtr& data, const Program& straight, CacheChain& chain, const Demand& below,
                    const CacheUse& use, PilotOptions look) const {
     look.samples = kSamplesForWays, look.seconds = kLookAtWays;
     std::vector<CacheCandidate*> order;
@@ -299,10 +324,7 @@ class AutoCache::Placing {
     }
     const auto measured = compare(data, ways, owner_.store_, look);
     if (!measured.ok()) return;
-    double reading = chain.measured.demand.cpu_s;  // the work of it
-    for (const StepCost& step : chain.measured.steps) reading -= step.cpu_s;
-    Demand base = measured->front().demand;
-    base.cpu_s += std::max(0.0, reading), base.read_s = read_s;
+    const Demand base = below + measured->front().demand;
     for (size_t i = 0; i < order.size(); ++i) {
       order[i]->demand = (*measured)[i + 1].demand, order[i]->element_bytes = (*measured)[i + 1].bytes;
       judge(*order[i], base, use, machine_, chain.measured.output_bytes);
@@ -325,14 +347,15 @@ class AutoCache::Placing {
     }
     const auto whole = make_node(Map{chain.program}, {path.bottom});
     if (!whole.ok()) return best;
-    const std::string agreed = agree(folder_, element_key(*whole, options_.version, options_.seed),
-                                     keys[static_cast<size_t>(best)]);
+    const std::string agreed =
+        agree(folder_, element_key(*whole, options_.version, options_.seed), keys[static_cast<size_t>(best)]);
     const auto found = std::ranges::find(keys, agreed);
     if (agreed.empty() || found == keys.end()) return best;
     const auto settled = static_cast<int>(found - keys.begin());
     if (settled != best) {
       chain.candidates[static_cast<size_t>(best)].chosen = false;
-      chain.candidates[static_cast<size_t>(best)].why += ": another run chose another place, and shares what it keeps";
+      chain.candidates[static_cast<size_t>(best)].why +=
+          ": another run chose another place, and shares what it keeps";
       chain.candidates[static_cast<size_t>(settled)].chosen = true;
     }
     return settled;
@@ -349,17 +372,17 @@ class AutoCache::Placing {
       room.bytes = std::min(machine_.memory_room, static_cast<uint64_t>(wanted));
       if (!owner_.pool_->charge(room.bytes, Use::other)) return nullptr;
       owner_.reserved_ += room.bytes;
-      machine_.memory_room -= room.bytes;
       kept = memory_cache(room.bytes);
     } else {
       auto opened = open_elements(folder_, element_key(below, options_.version, options_.seed));
       if (!opened.ok()) return nullptr;
-      machine_.disk_room -= std::min(machine_.disk_room, static_cast<uint64_t>(candidate.share * candidate.bytes()));
+      machine_.disk_room -=
+          std::min(machine_.disk_room, static_cast<uint64_t>(candidate.share * candidate.bytes()));
       kept = *std::move(opened);
     }
     Cache cache{.path = candidate.where == KeptIn::disk ? folder_ : "", .version = "automatic"};
-    cache.memory = std::make_shared<MemoryCaches>(
-        std::make_shared<ExtraCache>(std::move(kept), room, straight));
+    cache.memory =
+        std::make_shared<MemoryCaches>(std::make_shared<ExtraCache>(std::move(kept), room, straight));
     const auto node = make_node(std::move(cache), {below}, line_of(path));
     const NodePtr verbs = node.ok() ? verbs_over(path, *node) : nullptr;
     if (!verbs) return nullptr;
@@ -372,6 +395,7 @@ class AutoCache::Placing {
   const bool dry_;
   CacheMachine machine_;
   std::string folder_;
+  double rows_ = 1;  // that stand together in what leaves the batches above, about
 };
 
 AutoCache::AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool)
@@ -398,9 +422,10 @@ Value AutoCache::candidates() const {
 std::string AutoCache::text() const {
   std::string out;
   for (const CacheChain& chain : chains_) out += to_text(chain.candidates);
-  return out.empty() ? "cache: none: no reads and maps that answer the same in every epoch stand before a batch "
-                       "or border, or their samples cannot be read\n"
-                     : out;
+  return out.empty()
+             ? "cache: none: no reads and maps that answer the same in every epoch stand before a batch "
+               "or border, or their samples cannot be read\n"
+             : out;
 }
 
 }  // namespace headrace

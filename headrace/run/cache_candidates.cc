@@ -11,10 +11,10 @@
 namespace headrace {
 namespace {
 
-constexpr double kLeastSpeedup = 1.1;    // less is within what a look at a few samples can tell
-constexpr double kLeastSaved = 20e-6;    // s a sample: to look for an element and hand it on costs some of them
-constexpr double kLeastShare = 0.05;     // of the elements
-constexpr double kAsGood = 0.97;         // of the best speedup: then the smaller one
+constexpr double kLeastSpeedup = 1.1;  // less is within what a look at a few samples can tell
+constexpr double kLeastSaved = 20e-6;  // s a sample: to look for an element and hand it on costs some of them
+constexpr double kLeastShare = 0.05;   // of the elements
+constexpr double kAsGood = 0.97;       // of the best speedup: then the smaller one
 constexpr double kMostEpochsToPay = 3;   // after which writing to disk must have paid
 constexpr double kMargin = 1.03;         // elements may be larger than those that were looked at
 constexpr double kBesideInMemory = 256;  // bytes an element, about (core/element_cache.cc)
@@ -74,7 +74,8 @@ double kept_bytes(const Program& program, const std::vector<bool>& kept, const s
   for (size_t i = 0; i < program.input_fields.size(); ++i) there[i] = program.input_fields[i] >= 0;
   for (size_t s = 0; s < kept.size(); ++s) {
     const Call& call = program.steps[s];
-    for (int i = 0; kept[s] && i < call.outputs; ++i) there[static_cast<size_t>(call.first_output + i)] = true;
+    for (int i = 0; kept[s] && i < call.outputs; ++i)
+      there[static_cast<size_t>(call.first_output + i)] = true;
     for (const int value : call.inputs)
       if (!kept[s]) wanted[static_cast<size_t>(value)] = true;
   }
@@ -83,19 +84,6 @@ double kept_bytes(const Program& program, const std::vector<bool>& kept, const s
   for (size_t v = 0; v < bytes.size(); ++v)
     if (there[v] && wanted[v]) sum += bytes[v];
   return sum;
-}
-
-bool calls_interpreter(const Call& call) {
-  return call.op->phase() == Phase::python && !call.op->params().find("python");
-}
-
-Demand plus(const Demand& a, const Demand& b, double share) {
-  return {a.cpu_s + share * b.cpu_s, a.busy_s + share * b.busy_s, a.python_s + share * b.python_s,
-          a.read_s + share * b.read_s};
-}
-
-Demand mixed(const Demand& hit, const Demand& miss, double share) {
-  return plus(plus({}, hit, share), miss, 1 - share);
 }
 
 // A hit, brought back from where it is kept.
@@ -120,7 +108,8 @@ struct Tried {
 Tried try_place(const CacheCandidate& candidate, const Demand& base, const CacheUse& use,
                 const CacheMachine& machine, KeptIn where, double share) {
   const double found = where == KeptIn::memory ? use.found_in_memory : 1;
-  const Demand demand = mixed(brought_back(candidate, machine, where), base, share * found);
+  const Demand demand =
+      brought_back(candidate, machine, where) * (share * found) + base * (1 - share * found);
   double seconds = 1 / rate_of(demand, machine);
   if (where == KeptIn::disk && !stays_in_page_cache(share * candidate.bytes(), machine))
     seconds = std::max(seconds, share * candidate.element_bytes * machine.cold_disk_s_per_byte);
@@ -143,21 +132,43 @@ double rate_of(const Demand& demand, const CacheMachine& machine) {
   return 1 / std::max(seconds, 1e-9);
 }
 
-std::vector<CacheCandidate> cache_candidates(const Program& program, const Pilot& measured,
-                                             const CacheUse& use) {
-  const std::vector<double> bytes = value_bytes(program, measured);
-  std::vector<bool> same = repeatable_steps(program);
-  std::vector<bool> doubtful(program.specs.size(), false);
-  for (size_t s = 0; s < same.size(); ++s) {
+namespace {
+
+// Those that answer the same in every epoch, as they say, and as it was seen.
+std::vector<bool> steps_that_stay(const Program& program, const Pilot& measured) {
+  std::vector<bool> out = repeatable_steps(program), doubtful(program.specs.size(), false);
+  for (size_t s = 0; s < out.size(); ++s) {
     const Call& call = program.steps[s];
-    const bool is_doubtful =
-        measured.steps[s].differs || std::ranges::any_of(call.inputs, [&](int value) {
-          return doubtful[static_cast<size_t>(value)];
-        });
+    const bool is_doubtful = measured.steps[s].differs || std::ranges::any_of(call.inputs, [&](int value) {
+                               return doubtful[static_cast<size_t>(value)];
+                             });
     for (int i = 0; is_doubtful && i < call.outputs; ++i)
       doubtful[static_cast<size_t>(call.first_output + i)] = true;
-    same[s] = same[s] && !is_doubtful;
+    out[s] = out[s] && !is_doubtful;
   }
+  return out;
+}
+
+// The first step whose answer is another one in each epoch, as a place where nothing can be kept.
+void add_what_varies(const Program& program, const Pilot& measured, const std::vector<bool>& same,
+                     const CacheUse& use, std::vector<CacheCandidate>& out) {
+  for (size_t s = 0; s < same.size(); ++s) {
+    if (same[s]) continue;
+    CacheCandidate one;
+    one.after = after_text(program, program.steps[s]), one.possible = false, one.elements = use.elements;
+    one.why = repeatable_steps(program)[s] ? "called twice for one sample it gave two answers"
+                                           : "it draws anew in every epoch";
+    out.push_back(std::move(one));
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<CacheCandidate> cache_candidates(std::string_view below, const Program& program,
+                                             const Pilot& measured, const CacheUse& use) {
+  const std::vector<double> bytes = value_bytes(program, measured);
+  const std::vector<bool> same = steps_that_stay(program, measured);
   std::vector<CacheCandidate> out;
   const auto add = [&](std::string after, const std::vector<bool>& kept, const Demand& demand) {
     CacheCandidate one;
@@ -166,37 +177,38 @@ std::vector<CacheCandidate> cache_candidates(const Program& program, const Pilot
     out.push_back(std::move(one));
   };
   std::vector<bool> kept(program.steps.size(), false);
-  Demand rest = measured.demand;
-  rest.read_s = 0;
-  double steps_cpu = 0;
-  for (const StepCost& step : measured.steps) steps_cpu += step.cpu_s;
-  rest.cpu_s = std::min(rest.cpu_s, steps_cpu);  // what reads worked is saved
-  if (measured.read_bytes > 0) add("read", kept, rest);
+  const auto rest = [&] {
+    Demand out;
+    for (size_t s = 0; s < kept.size(); ++s)
+      if (!kept[s]) out = out + demand_of(program.steps[s], measured.steps[s]);
+    return out;
+  };
+  if (measured.read_bytes > 0 || measured.below.busy_s > 0) add(std::string(below), kept, rest());
   for (size_t s = 0; s < program.steps.size(); ++s) {
     if (!same[s]) continue;
     const Call& call = program.steps[s];
-    const StepCost& step = measured.steps[s];
     kept[s] = true;
-    rest.cpu_s -= step.cpu_s, rest.busy_s -= step.cpu_s + step.wait_s;
-    if (calls_interpreter(call)) rest.python_s -= step.cpu_s;
-    for (double* number : {&rest.cpu_s, &rest.busy_s, &rest.python_s}) *number = std::max(0.0, *number);
     const TensorSpec& made = program.specs[static_cast<size_t>(call.first_output)];
     if (made == header_spec() || made == geometry_spec()) continue;  // of a picture that is yet to be made
-    if (call.op->counted()) add(after_text(program, call), kept, rest);
+    if (call.op->counted()) add(after_text(program, call), kept, rest());
   }
+  add_what_varies(program, measured, same, use, out);
   return out;
 }
 
 void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUse& use,
            const CacheMachine& machine, double output_bytes) {
+  if (!candidate.possible) return;
   const double into_batch = output_bytes * machine.write_s_per_byte;
   const Demand written{into_batch, into_batch, 0, 0};
-  const Demand base = plus(measured_base, written, 1);
+  const Demand base = measured_base + written;
   CacheCandidate hit = candidate;
-  hit.demand = plus(candidate.demand, written, 1);
+  hit.demand = candidate.demand + written;
   const double before = 1 / rate_of(base, machine);
-  const double in_memory = static_cast<double>(use.in_memory) * (candidate.element_bytes + kBesideInMemory) * kMargin;
-  const double on_disk = static_cast<double>(use.elements) * (candidate.element_bytes + kBesideOnDisk) * kMargin;
+  const double in_memory =
+      static_cast<double>(use.in_memory) * (candidate.element_bytes + kBesideInMemory) * kMargin;
+  const double on_disk =
+      static_cast<double>(use.elements) * (candidate.element_bytes + kBesideOnDisk) * kMargin;
   const bool may_use_disk = machine.no_disk.empty();
   const auto share_of = [](uint64_t room, double wanted) {
     return wanted <= 0 ? 1 : std::min(1.0, static_cast<double>(room) / wanted);
@@ -217,21 +229,25 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
   const double saved = base.busy_s + base.read_s - hit.demand.busy_s - hit.demand.read_s;
   const std::string size = bytes_as_text(candidate.bytes());
   if (best.where == KeptIn::nowhere) {
-    candidate.why = "needs " + size + "; there is room for " +
-                    bytes_as_text(static_cast<double>(machine.memory_room)) + " in memory" +
-                    (may_use_disk ? " and " + bytes_as_text(static_cast<double>(machine.disk_room)) + " on disk"
-                                  : "; not on disk: " + machine.no_disk);
+    candidate.why =
+        "needs " + size + "; there is room for " + bytes_as_text(static_cast<double>(machine.memory_room)) +
+        " in memory" +
+        (may_use_disk ? " and " + bytes_as_text(static_cast<double>(machine.disk_room)) + " on disk"
+                      : "; not on disk: " + machine.no_disk);
     return;
   }
   const bool is_on_disk = best.where == KeptIn::disk;
   candidate.why = std::string(is_on_disk ? "on disk: " : "in memory: ") +
                   (candidate.fits ? size : percent(best.share) + " of " + size) + ", " +
                   gain_text(candidate.speedup);
-  const double writing = is_on_disk ? best.share * candidate.element_bytes * machine.disk_write_s_per_byte : 0;
+  const double writing =
+      is_on_disk ? best.share * candidate.element_bytes * machine.disk_write_s_per_byte : 0;
   if (candidate.speedup < kLeastSpeedup || saved < kLeastSaved)
-    candidate.why += candidate.speedup < 1 ? ": to bring it back takes longer than to make it" : ": too little";
+    candidate.why +=
+        candidate.speedup < 1 ? ": to bring it back takes longer than to make it" : ": too little";
   else if (writing > kMostEpochsToPay * (before - best.seconds))
-    candidate.why += ": to write it takes longer than it saves in " + text("%.0f", kMostEpochsToPay) + " epochs";
+    candidate.why +=
+        ": to write it takes longer than it saves in " + text("%.0f", kMostEpochsToPay) + " epochs";
   else
     candidate.pays = true;
 }

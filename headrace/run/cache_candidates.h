@@ -34,7 +34,8 @@ struct CacheCandidate {
   uint64_t elements = 0;
   double element_bytes = 0;
   double bytes() const { return element_bytes * static_cast<double>(elements); }
-  Demand demand;  // of a sample that is kept, without bringing it back
+  Demand demand;         // of a sample that is kept, without bringing it back
+  bool possible = true;  // else `why` says what forbids it
 
   KeptIn where = KeptIn::nowhere;  // the best place for it
   double share = 0;                // of the elements that have room there
@@ -46,15 +47,16 @@ struct CacheCandidate {
 
 // How often what is kept is asked for again.
 struct CacheUse {
-  uint64_t elements = 0;         // of an epoch over all ranks, each once
-  uint64_t in_memory = 0;        // those that this process asks for, epoch after epoch
-  double found_in_memory = 1;    // in the second epoch, of what it kept in the first
+  uint64_t elements = 0;       // of an epoch over all ranks, each once
+  uint64_t in_memory = 0;      // those that this process asks for, epoch after epoch
+  double found_in_memory = 1;  // in the second epoch, of what it kept in the first
 };
 
 // One for each place where everything before answers the same in every epoch: after the read, and after each
-// step that the user wrote. `measured` is of `program`.
-std::vector<CacheCandidate> cache_candidates(const Program& program, const Pilot& measured,
-                                             const CacheUse& use);
+// step that the user wrote; and the first where it does not. `measured` is of `program`; `below` names what
+// stands below it.
+std::vector<CacheCandidate> cache_candidates(std::string_view below, const Program& program,
+                                             const Pilot& measured, const CacheUse& use);
 
 // Fills in what depends on the room: where, share, fits, speedup, pays, why. `base`: of a sample without.
 void judge(CacheCandidate& candidate, const Demand& base, const CacheUse& use, const CacheMachine& machine,

@@ -241,7 +241,8 @@ class DiskCache final : public ElementCache {
     for (const Entry& entry : entries) keep(entry, own_);
     for (const auto& [key, waiting] : elements)
       if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.size;
-    if (!status.ok()) trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+    if (!status.ok())
+      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
   }
 
   // Elements before the entries that say where they are.
@@ -274,12 +275,12 @@ class DiskCache final : public ElementCache {
   }
 
   const std::string folder_, key_;
-  std::mutex writing_;                     // guards the next ones
+  std::mutex writing_;  // guards the next ones
   Others others_{folder_, key_};
-  std::string stem_;                       // of this process's segment, without an ending
+  std::string stem_;  // of this process's segment, without an ending
   std::unique_ptr<AppendedFile> data_, index_;
-  std::shared_ptr<OpenFile> own_;          // what is read back
-  std::mutex mutex_;                       // guards the next ones
+  std::shared_ptr<OpenFile> own_;  // what is read back
+  std::mutex mutex_;               // guards the next ones
   std::unordered_map<CacheKey, Place, CacheKeyHash> places_;
   Elements waiting_;
   uint64_t bytes_ = 0, waiting_bytes_ = 0;

@@ -217,8 +217,8 @@ class Lowering {
   uint32_t marks_ = 0;
 };
 
-// The program before a cache of the run's own and the one after it are one without it, if the one after it has
-// not gone elsewhere.
+// The program before a cache of the run's own and the one after it are one without it, if the one after it
+// has not gone elsewhere.
 void find_straight(LeafPlan& leaf) {
   if (leaf.caches.size() != 1) return;
   const auto* extra = dynamic_cast<const ExtraCache*>(leaf.caches[0].elements.get());
@@ -231,7 +231,8 @@ void find_straight(LeafPlan& leaf) {
   const auto begin = leaf.programs.begin();
   leaf.straight.assign(begin, begin + static_cast<std::ptrdiff_t>(covered - 1));
   leaf.straight.push_back(extra->straight());
-  leaf.straight.insert(leaf.straight.end(), begin + static_cast<std::ptrdiff_t>(covered + 1), leaf.programs.end());
+  leaf.straight.insert(leaf.straight.end(), begin + static_cast<std::ptrdiff_t>(covered + 1),
+                       leaf.programs.end());
 }
 
 }  // namespace

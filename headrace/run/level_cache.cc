@@ -55,7 +55,8 @@ namespace {
 bool may_fail_more(const Status& status, const LeafPlan& leaf) {
   if (status.code() == Code::exhausted) return true;
   return is_data_error(status) && std::ranges::any_of(leaf.straight, [](const Program& program) {
-           return std::ranges::any_of(program.steps, [](const Call& call) { return !call.part_readers.empty(); });
+           return std::ranges::any_of(program.steps,
+                                      [](const Call& call) { return !call.part_readers.empty(); });
          });
 }
 

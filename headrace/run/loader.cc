@@ -456,7 +456,8 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   std::unique_ptr<AutoCache> caching;
   PlaceCaches place_caches;
   if (options.cache == "auto") {
-    AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off, options.cache_version};
+    AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off,
+                            options.cache_version};
     caching = std::make_unique<AutoCache>(std::move(wanted), fetcher->store(), pool);
     place_caches = [&](const NodePtr& planar) { return caching->place(planar); };
   } else if (!options.cache.empty()) {
@@ -470,8 +471,9 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), chooses_ready, std::move(caching));
+  auto loader =
+      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool),
+                                   std::move(stop), chooses_ready, std::move(caching));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -28,7 +28,7 @@ struct LoaderOptions {
   // "auto": elements are kept, in memory or in the user's cache folder, where that pays (docs/caching.md);
   // the same bytes. "": only by cache().
   std::string cache;
-  std::string cache_version;  // of the functions in the plan, which files outlive; "": nobody can tell
+  std::string cache_version;    // of the functions in the plan, which files outlive; "": nobody can tell
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
   std::optional<uint64_t> virtual_seed;  // tests: one thread, schedule by this seed

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "headrace/core/element_cache.h"
-#include "headrace/core/element_cache.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/walk.h"
 #include "headrace/ops/c_function.h"
@@ -17,8 +16,8 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kLeast = 2;        // samples that are looked at, however long they take
-constexpr size_t kMostFailed = 16;  // before the first that is good
+constexpr size_t kLeast = 2;          // samples that are looked at, however long they take
+constexpr size_t kMostFailed = 16;    // before the first that is good
 constexpr uint64_t kMostRows = 4096;  // of a block; more are not counted
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -54,14 +53,16 @@ class Stopwatch {
 uint64_t hash_of(std::span<const MutView> views) {
   uint64_t hash = views.size();
   for (const MutView& view : views)
-    hash = XXH3_64bits_withSeed(view.data, view.size_bytes(), hash + static_cast<uint64_t>(view.shape.rank()));
+    hash =
+        XXH3_64bits_withSeed(view.data, view.size_bytes(), hash + static_cast<uint64_t>(view.shape.rank()));
   return hash;
 }
 
 // The steps of one sample.
 class Steps final : public CallWatcher {
  public:
-  explicit Steps(const Program& program) : laps(program.steps.size()), bytes(laps.size()), hashes(laps.size()) {}
+  explicit Steps(const Program& program)
+      : laps(program.steps.size()), bytes(laps.size()), hashes(laps.size()) {}
   void begin() override { watch_.begin(); }
   void end(const Program& program, const Call& call, std::span<const MutView> outputs) override {
     const auto step = static_cast<size_t>(&call - program.steps.data());
@@ -107,9 +108,10 @@ class Reader {
     out->pool_ = Pool::make(options.memory);
     out->counters_ = std::make_unique<Counters>(operators);
     out->evaluator_ = std::make_unique<Evaluator>(out->pool_.get(), out->counters_.get(), options.seed, true);
+    out->only_reads_ = operators == 0;
     out->level_ = std::move(level);
-    out->body_ = std::make_unique<LevelBody>(out->level_,
-                                             std::make_shared<Fetcher>(std::move(store), out->pool_));
+    out->body_ =
+        std::make_unique<LevelBody>(out->level_, std::make_shared<Fetcher>(std::move(store), out->pool_));
     HEADRACE_TRY(out->body_->prepare(*out->counters_));
     return out;
   }
@@ -120,16 +122,21 @@ class Reader {
 
   struct Read {
     Sample sample;
-    double cpu_s = 0, wall_s = 0, bytes = 0;  // shared with the rows of its block that come next
+    Demand demand;
+    double bytes = 0;  // both shared with the rows of its block that come next
   };
   Result<Read> at(uint64_t position) {
-    const uint64_t bytes = counters_->io_bytes.get();
+    const uint64_t bytes = counters_->io_bytes.get(), io = counters_->io_ns.get();
     watch_.begin();
     HEADRACE_ASSIGN(Sample sample, body_->element(*level_, position, 0, 0, *evaluator_));
     const Stopwatch::Lap lap = watch_.end();
     evaluator_->scratch().clear();
+    // Of elements that are read all of it is the reader's.
+    const double whole = lap.cpu_s + lap.wait_s;
+    const double reading = only_reads_ ? whole : std::min(whole, seconds(counters_->io_ns.get() - io));
+    const Demand demand{lap.cpu_s, whole - reading, 0, reading};
     const double share = 1.0 / static_cast<double>(rows_together(position));
-    return Read{std::move(sample), lap.cpu_s * share, (lap.cpu_s + lap.wait_s) * share,
+    return Read{std::move(sample), demand * share,
                 static_cast<double>(counters_->io_bytes.get() - bytes) * share};
   }
 
@@ -157,6 +164,7 @@ class Reader {
   std::unique_ptr<Evaluator> evaluator_;
   std::shared_ptr<const Level> level_;
   std::unique_ptr<LevelBody> body_;
+  bool only_reads_ = true;
   Stopwatch watch_;
 };
 
@@ -216,6 +224,10 @@ template <class Look> Status each_sample(uint64_t size, const PilotOptions& opti
 
 }  // namespace
 
+Demand demand_of(const Call& call, const StepCost& cost) {
+  return {cost.cpu_s, cost.cpu_s + cost.wait_s, holds_interpreter(call) ? cost.cpu_s : 0, 0};
+}
+
 Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shared_ptr<Store> store,
                          const PilotOptions& options) {
   HEADRACE_ASSIGN(const std::unique_ptr<Reader> first, Reader::make(below, store, options));
@@ -243,17 +255,14 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     HEADRACE_ASSIGN(const std::vector<Tensor> made,
                     runner.run(programs, first->schema(), read.sample.fields, read.sample, 1, &steps));
     ++out.samples;
-    out.demand.cpu_s += reread.cpu_s;
-    out.demand.read_s += read.wall_s, out.read_again_s += reread.wall_s, out.read_bytes += read.bytes;
-    for (size_t f = 0; f < out.field_bytes.size(); ++f)
-      out.field_bytes[f] += bytes_of(read.sample.fields[f]);
+    out.below = out.below + reread.demand;
+    out.below.read_s += read.demand.read_s - reread.demand.read_s;
+    out.read_again_s += reread.demand.read_s, out.read_bytes += read.bytes;
+    for (size_t f = 0; f < out.field_bytes.size(); ++f) out.field_bytes[f] += bytes_of(read.sample.fields[f]);
     for (const Tensor& field : made) out.output_bytes += bytes_of(field);
     for (size_t s = 0; s < out.steps.size(); ++s) {
       StepCost& step = out.steps[s];
       step.cpu_s += steps.laps[s].cpu_s, step.wait_s += steps.laps[s].wait_s;
-      out.demand.cpu_s += steps.laps[s].cpu_s;
-      out.demand.busy_s += steps.laps[s].cpu_s + steps.laps[s].wait_s;
-      if (holds_interpreter(program.steps[s])) out.demand.python_s += steps.laps[s].cpu_s;
       for (size_t i = 0; i < step.bytes.size(); ++i) step.bytes[i] += steps.bytes[s][i];
       step.differs = step.differs || (!hashes.empty() && steps.hashes[s] != hashes[s]);
     }
@@ -265,9 +274,8 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     return status;
   }));
   const double mean = 1.0 / static_cast<double>(out.samples);
-  for (double* sum : {&out.demand.cpu_s, &out.demand.busy_s, &out.demand.python_s, &out.demand.read_s,
-                      &out.read_again_s, &out.read_bytes, &out.output_bytes})
-    *sum *= mean;
+  out.below = out.below * mean;
+  for (double* sum : {&out.read_again_s, &out.read_bytes, &out.output_bytes}) *sum *= mean;
   for (double& bytes : out.field_bytes) bytes *= mean;
   for (StepCost& step : out.steps) {
     step.cpu_s *= mean, step.wait_s *= mean;
@@ -305,8 +313,8 @@ class Tried {
     return {};
   }
   WayCost mean(size_t laps) const {
-    const double each = 1.0 / static_cast<double>(laps);
-    return {{sum_.cpu_s * each, sum_.busy_s * each, interpreter_.total_s * each, 0}, bytes_ * each};
+    const Demand all{sum_.cpu_s, sum_.busy_s, interpreter_.total_s, 0};
+    return {all * (1.0 / static_cast<double>(laps)), bytes_ / static_cast<double>(laps)};
   }
 
  private:

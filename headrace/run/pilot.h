@@ -26,6 +26,10 @@ struct Demand {
   double busy_s = 0;    // of a worker: its work, and what it waits for; no reads
   double python_s = 0;  // under the lock of an interpreter
   double read_s = 0;    // of a reader, its waits included
+  Demand operator+(const Demand& other) const {
+    return {cpu_s + other.cpu_s, busy_s + other.busy_s, python_s + other.python_s, read_s + other.read_s};
+  }
+  Demand operator*(double n) const { return {cpu_s * n, busy_s * n, python_s * n, read_s * n}; }
 };
 
 struct StepCost {
@@ -36,20 +40,23 @@ struct StepCost {
 
 struct Pilot {
   size_t samples = 0, failed = 0;
-  Demand demand;             // as measured, with the reads of a first epoch
-  double read_again_s = 0;   // of a reader when the sample was just read: what the system kept
-  double read_bytes = 0;     // from the store
-  double output_bytes = 0;   // of what leaves the program
+  Demand below;                     // until the sample reaches the program, in a first epoch
+  double read_again_s = 0;          // of below.read_s when the sample was just read: what the system kept
+  double read_bytes = 0;            // from the store
+  double output_bytes = 0;          // of what leaves the program
   std::vector<double> field_bytes;  // of each field that reaches it
   std::vector<StepCost> steps;      // of the program
 };
+// What a step needs.
+Demand demand_of(const Call& call, const StepCost& cost);
 
 // Of the elements of `below` on their way through `program`. An error where no sample could be made.
 // REQUIRES: below->indexed, numbered.
 Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shared_ptr<Store> store,
                          const PilotOptions& options);
 
-// A way to make elements, of which the first `kept` programs have been run before: what they made is in memory.
+// A way to make elements, of which the first `kept` programs have been run before: what they made is in
+// memory.
 struct Way {
   std::vector<Program> programs;
   size_t kept = 0;

@@ -60,12 +60,16 @@ MemorySpeed probe_memory() {
   std::vector<std::byte> large(kMemory, std::byte{1}), piece(kPiece);
   MemorySpeed out;
   // Waits for memory count as work of the thread, waits for a core do not.
-  const auto seconds_since = [](uint64_t begin) { return static_cast<double>(thread_cpu_ns() - begin) * 1e-9; };
+  const auto seconds_since = [](uint64_t begin) {
+    return static_cast<double>(thread_cpu_ns() - begin) * 1e-9;
+  };
   uint64_t begin = thread_cpu_ns();
-  for (size_t done = 0; done < kMemory; done += kPiece) std::memcpy(piece.data(), large.data() + done, kPiece);
+  for (size_t done = 0; done < kMemory; done += kPiece)
+    std::memcpy(piece.data(), large.data() + done, kPiece);
   out.read = seconds_since(begin) / static_cast<double>(kMemory);
   begin = thread_cpu_ns();
-  for (size_t done = 0; done < kMemory; done += kPiece) std::memcpy(large.data() + done, piece.data(), kPiece);
+  for (size_t done = 0; done < kMemory; done += kPiece)
+    std::memcpy(large.data() + done, piece.data(), kPiece);
   out.write = seconds_since(begin) / static_cast<double>(kMemory);
   return out;
 }
