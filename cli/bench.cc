@@ -95,6 +95,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_count(*command, "--workers", arguments->loader.workers,
             "Threads that compute; all cores when not given", kMostThreads);
   add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
+  add_cache(*command, arguments->loader.cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites,
                     "Run it as it is written: what do the rewrites gain?");
   command->add_flag("--json", arguments->json, "Print JSON");

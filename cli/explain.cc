@@ -13,6 +13,7 @@ namespace {
 struct Arguments {
   InputArguments input;
   uint64_t batch = 64;
+  std::string cache;
   bool no_rewrites = false, json = false;
 };
 
@@ -43,6 +44,7 @@ Result<int> explain(const Arguments& arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
   LoaderOptions options;
   options.seed = opened.plan.seed;
+  options.cache = arguments.cache;
   if (arguments.no_rewrites) options.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
   if (arguments.json) {
@@ -64,6 +66,7 @@ void add_explain(CLI::App& program, Run& run) {
   auto arguments = std::make_shared<Arguments>();
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
+  add_cache(*command, arguments->cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("example:\n  headrace explain pipeline.json");

@@ -125,6 +125,15 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
       ->check(CLI::Range(uint64_t{1}, most));
 }
 
+void add_cache(CLI::App& command, std::string& variable) {
+  command
+      .add_option(
+          "--cache", variable,
+          "Keep elements where that pays, in memory or in the user's cache folder; the batches are the same")
+      ->option_text("auto")
+      ->check(CLI::IsMember({"auto"}));
+}
+
 Result<SourcePtr> open_data(const InputArguments& arguments) {
   if (const auto text = plan_text(arguments); text.ok() && !text->empty())
     return no_data(arguments.path, *text);

@@ -29,6 +29,9 @@ inline constexpr uint64_t kMostThreads = 1024;
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
                uint64_t most = uint64_t{1} << 62);
 
+// --cache auto.
+void add_cache(CLI::App& command, std::string& variable);
+
 Result<SourcePtr> open_data(const InputArguments& arguments);
 // The same, or one image by itself.
 Result<SourcePtr> open_data_or_image(const InputArguments& arguments);

@@ -168,6 +168,7 @@ void add_run(CLI::App& program, Run& run) {
             "Threads that compute; all cores when not given", kMostThreads);
   add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
   command->add_flag("--each", arguments->each, "Print the hash after every batch: where do two runs part?");
+  add_cache(*command, arguments->loader.cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written; the hash is the same");
   command->add_flag("--json", arguments->json, "Print one JSON object an epoch");
   command->footer(

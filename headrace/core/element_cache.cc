@@ -295,10 +295,13 @@ std::shared_ptr<ElementCache> memory_cache(size_t most_bytes) {
   return std::make_shared<MemoryCache>(std::make_shared<CacheRoom>(), most_bytes);
 }
 
-MemoryCaches::MemoryCaches() : room_(std::make_shared<CacheRoom>()) {}
+MemoryCaches::MemoryCaches() : MemoryCaches(nullptr) {}
+MemoryCaches::MemoryCaches(std::shared_ptr<ElementCache> given)
+    : room_(std::make_shared<CacheRoom>()), given_(std::move(given)) {}
 MemoryCaches::~MemoryCaches() { room_->clear(); }  // they hold it, and it them
 
 std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes) {
+  if (given_) return given_;
   std::lock_guard lock(room_->mutex());
   std::shared_ptr<ElementCache>& found = room_->of(key);
   if (!found) found = std::make_shared<MemoryCache>(room_, most_bytes);

@@ -74,13 +74,17 @@ class CacheRoom;
 class MemoryCaches {
  public:
   MemoryCaches();
+  // Always this one, whatever it is that it keeps elements in.
+  explicit MemoryCaches(std::shared_ptr<ElementCache> given);
   ~MemoryCaches();
   MemoryCaches(const MemoryCaches&) = delete;
   MemoryCaches& operator=(const MemoryCaches&) = delete;
   std::shared_ptr<ElementCache> of(const std::string& key, size_t most_bytes);
+  const std::shared_ptr<ElementCache>& given() const { return given_; }  // or null
 
  private:
   const std::shared_ptr<CacheRoom> room_;
+  const std::shared_ptr<ElementCache> given_;
 };
 
 // An element as bytes and back. Bytes from elsewhere are refused, never read beyond their end.

@@ -104,6 +104,10 @@ class SidecarPlace {
   bool is_cache_;
 };
 
+// A folder of this name in the user's cache folder, made where there is none; an error where somebody else
+// may write to it.
+Result<std::string> own_cache_folder(std::string_view name);
+
 // Nothing when it is absent, damaged or, with a fingerprint given, stale.
 std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view fingerprint = {});
 std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place);

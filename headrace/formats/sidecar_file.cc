@@ -63,6 +63,15 @@ bool is_trusted(const SidecarPlace& place) { return !place.is_cache() || is_ours
 
 }  // namespace
 
+Result<std::string> own_cache_folder(std::string_view name) {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return Status(Code::io, "a cache folder: wants $XDG_CACHE_HOME or $HOME");
+  HEADRACE_TRY(make_cache_folder(folder));
+  const std::string path = folder + "/" + std::string(name);
+  HEADRACE_TRY(make_cache_folder(path));
+  return path;
+}
+
 SidecarPlace::SidecarPlace(std::string_view key) : is_cache_(true) {
   const std::string folder = cache_folder();
   if (!folder.empty()) path_ = folder + "/" + hash_text(key) + ".hri";

@@ -190,6 +190,8 @@ class LevelBody final : public Body {
                  Identity& who) const;
   Status run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                     std::span<const MutView> slots, std::span<Tensor> out, const Identity& who) const;
+  Status run_extra(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
+                   std::span<Tensor> out, const Identity& who) const;
   Status run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,
                   std::span<Tensor> out, const Identity& who) const;
   Status run_zip(const LeafPlan& leaf, const Row& row, Evaluator& evaluator, std::span<const MutView> slots,

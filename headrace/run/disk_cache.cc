@@ -1,10 +1,13 @@
 // Elements in files. Each process that adds some makes a segment of its own: `<key>-<pid>-<time>.data`,
 // elements one after the other, and `.index`, an entry for each: where it is, and its checksum. What a crash
-// cut short, or anything that does not fit its checksum, is not there.
+// cut short, or anything that does not fit its checksum, is not there. Processes look at one another's
+// segments on the way, and write in turns (`<key>.lock`), so that no element is written twice.
 #include "headrace/run/disk_cache.h"
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -21,12 +24,12 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kData = ".data", kIndex = ".index";
+constexpr std::string_view kData = ".data", kIndex = ".index", kLock = ".lock";
 
-// A process that is killed loses what lies in its own memory: so many bytes at most, and where elements take
-// long to make, only those of the last moments.
-constexpr uint64_t kMostUnwritten = 1 << 20;
-constexpr std::chrono::milliseconds kLongestUnwritten{500};
+// A process that is killed loses what lies in its own memory, and others cannot see it: so many bytes at
+// most, and where elements take long to make, only those of the last moments.
+constexpr uint64_t kMostUnwritten = 512 << 10;
+constexpr std::chrono::milliseconds kLongestUnwritten{50}, kBetweenLooks{50};
 
 struct Entry {
   CacheKey key;
@@ -46,48 +49,108 @@ struct Place {
   uint32_t length = 0, checksum = 0;
 };
 
+// The segments of others, as far as they were read.
+class Others {
+ public:
+  Others(const std::string& folder, const std::string& key) : folder_(folder), key_(key) {}
+
+  // Calls add(entry, file) for each that is new. The segment `own` is left out.
+  template <class Add> void refresh(const std::string& own, const Add& add) {
+    const auto entries = file_store()->entries(folder_);
+    if (!entries.ok()) return;
+    for (size_t i = 0; i < entries->files.size(); ++i) {
+      const std::string_view name = entries->files[i];
+      if (!name.starts_with(key_ + "-") || !name.ends_with(kIndex)) continue;
+      std::string stem(name.substr(0, name.size() - kIndex.size()));
+      if (stem != own) read_on(stem, add);
+    }
+  }
+
+ private:
+  struct Segment {
+    std::shared_ptr<OpenFile> data, index;
+    uint64_t read = 0;  // bytes of the index
+  };
+
+  template <class Add> void read_on(const std::string& stem, const Add& add) {
+    Segment& segment = segments_[stem];
+    if (!segment.index && !open(stem, segment)) return;
+    const auto size = segment.index->size();
+    if (!size.ok() || *size < segment.read + sizeof(Entry)) return;
+    const uint64_t wanted = (*size - segment.read) / sizeof(Entry) * sizeof(Entry);
+    const auto bytes = read_bytes(*segment.index, segment.read, wanted);
+    const auto data_size = segment.data->size();
+    if (!bytes.ok() || !data_size.ok()) return;
+    segment.read += wanted;
+    for (size_t at = 0; at + sizeof(Entry) <= (*bytes)->size(); at += sizeof(Entry)) {
+      Entry entry;
+      std::memcpy(&entry, (*bytes)->data() + at, sizeof entry);
+      const bool is_there = entry.offset <= *data_size && entry.length <= *data_size - entry.offset;
+      if (entry.self == checksum_of(entry) && is_there) add(entry, segment.data);
+    }
+  }
+
+  bool open(const std::string& stem, Segment& segment) const {
+    const std::string path = folder_ + "/" + stem;
+    auto data = file_store()->open(path + std::string(kData)),
+         index = file_store()->open(path + std::string(kIndex));
+    if (!data.ok() || !index.ok()) return false;
+    segment.data = std::move(*data), segment.index = std::move(*index);
+    return true;
+  }
+
+  const std::string &folder_, &key_;
+  std::unordered_map<std::string, Segment> segments_;
+};
+
+// Two mutexes. `writing_` is held by whoever writes elements out or looks for those of others; `mutex_` for a
+// moment, by whoever looks what is there. Order: writing_, then mutex_.
 class DiskCache final : public ElementCache {
  public:
   DiskCache(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
-  ~DiskCache() override {
-    std::lock_guard lock(mutex_);
-    flush();
-  }
+  ~DiskCache() override { write_out(); }
 
   Status open() {
-    if (!exists(folder_)) HEADRACE_TRY(make_folder(folder_));
-    HEADRACE_ASSIGN(const Entries entries, file_store()->entries(folder_));
-    for (size_t i = 0; i < entries.files.size(); ++i) {
-      const std::string_view name = entries.files[i];
-      if (name.starts_with(key_ + "-") && name.ends_with(kIndex))
-        add_segment(name.substr(0, name.size() - kIndex.size()));
+    if (!exists(folder_)) {
+      const Status made = make_folder(folder_);
+      if (!made.ok() && !exists(folder_)) return made;  // else another process was quicker
     }
+    HEADRACE_TRY(file_store()->entries(folder_).status());
+    refresh();
     return {};
   }
 
   bool has(const CacheKey& key) override {
-    std::lock_guard lock(mutex_);
-    return places_.contains(key);
+    if (is_known(key)) return true;
+    look_for_others();
+    return is_known(key);
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
-    const std::vector<std::byte> packed = pack_fields(fields);
-    std::lock_guard lock(mutex_);
-    if (!trouble_.empty() || places_.contains(key) || packed.size() > ~uint32_t{0}) return {};
-    if (const Status status = append(key, packed); !status.ok())
-      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+    std::vector<std::byte> packed = pack_fields(fields);
+    if (packed.size() > ~uint32_t{0}) return {};
+    bool is_due = false;
+    {
+      std::lock_guard lock(mutex_);
+      if (!trouble_.empty() || places_.contains(key) || waiting_.contains(key)) return {};
+      waiting_bytes_ += packed.size();
+      MutableBufferPtr block = HeapBuffer::make(std::max<size_t>(1, packed.size()));
+      std::copy(packed.begin(), packed.end(), block->mutable_data());
+      waiting_[key] = {std::move(block), packed.size()};
+      is_due = waiting_bytes_ >= kMostUnwritten ||
+               std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten;
+    }
+    if (is_due) write_out();
     return {};
   }
 
   size_t size() override {
     std::lock_guard lock(mutex_);
-    return places_.size();
+    return places_.size() + waiting_.size();
   }
   uint64_t bytes() override {
     std::lock_guard lock(mutex_);
-    uint64_t out = 0;
-    for (const auto& [key, place] : places_) out += place.length;
-    return out;
+    return bytes_ + waiting_bytes_;
   }
   std::string trouble() override {
     std::lock_guard lock(mutex_);
@@ -95,91 +158,135 @@ class DiskCache final : public ElementCache {
   }
 
  private:
+  struct Waiting {
+    BufferPtr block;
+    size_t size = 0;
+    std::span<const std::byte> bytes() const { return {block->data(), size}; }
+  };
+  using Elements = std::unordered_map<CacheKey, Waiting, CacheKeyHash>;
+
+  bool is_known(const CacheKey& key) {
+    std::lock_guard lock(mutex_);
+    return places_.contains(key) || waiting_.contains(key);
+  }
+
   bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
     Place place;
+    Waiting waiting;
     {
       std::lock_guard lock(mutex_);
-      const auto it = places_.find(key);
-      if (it == places_.end()) return false;
-      place = it->second;
-      if (!place.file && !reopen(place)) return false;
+      if (const auto it = waiting_.find(key); it != waiting_.end())
+        waiting = it->second;
+      else if (const auto found = places_.find(key); found != places_.end())
+        place = found->second;
+      else
+        return false;
+    }
+    if (waiting.block) {
+      write_out();  // it is asked for again: an epoch has passed
+      return unpack_fields(waiting.block, fields).ok();
     }
     const auto bytes = read_bytes(*place.file, place.offset, place.length);
     if (bytes.ok() && crc32c((*bytes)->bytes()) == place.checksum && unpack_fields(*bytes, fields).ok())
       return true;
     std::lock_guard lock(mutex_);
-    places_.erase(key);
+    if (places_.erase(key) > 0) bytes_ -= place.length;
     return false;
   }
 
-  void add_segment(std::string_view name) {
-    const std::string path = folder_ + "/" + std::string(name);
-    auto data = file_store()->open(path + std::string(kData)),
-         index = file_store()->open(path + std::string(kIndex));
-    if (!data.ok() || !index.ok()) return;
-    const std::shared_ptr<OpenFile> file = std::move(*data);
-    const auto size = file->size();
-    const auto bytes = read_bytes(**index, 0, kToEnd);
-    if (!size.ok() || !bytes.ok()) return;
-    for (size_t at = 0; at + sizeof(Entry) <= (*bytes)->size(); at += sizeof(Entry)) {
-      Entry entry;
-      std::memcpy(&entry, (*bytes)->data() + at, sizeof entry);
-      if (entry.self != checksum_of(entry) || entry.offset > *size || entry.length > *size - entry.offset)
-        continue;
-      places_[entry.key] = {file, entry.offset, entry.length, entry.checksum};
-    }
+  // What others added, now and then: a miss costs more than a look, but not many times more.
+  void look_for_others() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    auto last = looked_at_.load(std::memory_order_relaxed);
+    if (now - last < std::chrono::nanoseconds(kBetweenLooks).count()) return;
+    if (!looked_at_.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
+    std::lock_guard lock(writing_);
+    refresh();
   }
 
-  Status append(const CacheKey& key, std::span<const std::byte> packed) {
-    if (!data_) {
-      const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-      path_ = folder_ + "/" + key_ + "-" + std::to_string(::getpid()) + "-" + std::to_string(now);
-      HEADRACE_ASSIGN(data_, AppendedFile::make(path_ + std::string(kData)));
-      HEADRACE_ASSIGN(index_, AppendedFile::make(path_ + std::string(kIndex)));
-    }
-    Entry entry{key, data_->size(), static_cast<uint32_t>(packed.size()), crc32c(packed)};
-    entry.self = checksum_of(entry);
-    HEADRACE_TRY(data_->append(packed));
-    HEADRACE_TRY(index_->append(std::as_bytes(std::span(&entry, 1))));
-    places_[key] = {nullptr, entry.offset, entry.length,
-                    entry.checksum};  // read back through a file of its own
-    const auto now = std::chrono::steady_clock::now();
-    if (data_->size() - flushed_ < kMostUnwritten && now - flushed_at_ < kLongestUnwritten) return {};
-    flushed_at_ = now;
-    return write_out();
+  // REQUIRES: writing_ is held, or nobody else knows of this.
+  void refresh() {
+    others_.refresh(stem_, [&](const Entry& entry, const std::shared_ptr<OpenFile>& file) {
+      std::lock_guard lock(mutex_);
+      keep(entry, file);
+    });
   }
 
-  // What this process added lies with the system first, then it can be read.
-  bool reopen(Place& place) {
-    if (!own_ || flushed_ < place.offset + place.length) {
-      if (!flush()) return false;
-      auto file = file_store()->open(path_ + std::string(kData));
-      if (!file.ok()) return false;
-      own_ = std::move(*file);
-    }
-    place.file = own_;
-    return true;
+  // REQUIRES: mutex_ is held.
+  void keep(const Entry& entry, const std::shared_ptr<OpenFile>& file) {
+    const auto [it, is_new] = places_.try_emplace(entry.key);
+    if (!is_new) bytes_ -= it->second.length;
+    it->second = {file, entry.offset, entry.length, entry.checksum};
+    bytes_ += entry.length;
   }
 
-  bool flush() { return !data_ || write_out().ok(); }
+  // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
+  void write_out() {
+    std::lock_guard writing(writing_);
+    Elements elements;
+    {
+      std::lock_guard lock(mutex_);
+      elements = waiting_;  // they are found there until they are in the files
+      written_at_ = std::chrono::steady_clock::now();
+    }
+    if (elements.empty()) return;
+    std::vector<Entry> entries;
+    Status status;
+    {
+      const auto alone = FileLock::wait(folder_ + "/" + key_ + std::string(kLock));  // else as well without
+      refresh();
+      status = append(elements, entries);
+    }
+    std::lock_guard lock(mutex_);
+    for (const Entry& entry : entries) keep(entry, own_);
+    for (const auto& [key, waiting] : elements)
+      if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.size;
+    if (!status.ok())
+      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+  }
 
   // Elements before the entries that say where they are.
-  Status write_out() {
+  Status append(const Elements& elements, std::vector<Entry>& entries) {
+    if (!data_) {
+      const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+      stem_ = key_ + "-" + std::to_string(::getpid()) + "-" + std::to_string(now);
+      const std::string path = folder_ + "/" + stem_;
+      HEADRACE_ASSIGN(data_, AppendedFile::make(path + std::string(kData)));
+      HEADRACE_ASSIGN(index_, AppendedFile::make(path + std::string(kIndex)));
+      HEADRACE_ASSIGN(own_, file_store()->open(path + std::string(kData)));
+    }
+    std::vector<Entry> made;
+    for (const auto& [key, waiting] : elements) {
+      if (is_written(key)) continue;
+      Entry entry{key, data_->size(), static_cast<uint32_t>(waiting.size), crc32c(waiting.bytes())};
+      entry.self = checksum_of(entry);
+      HEADRACE_TRY(data_->append(waiting.bytes()));
+      made.push_back(entry);
+    }
     HEADRACE_TRY(data_->flush());
-    HEADRACE_TRY(index_->flush());
-    flushed_ = data_->size();
-    return {};
+    entries = std::move(made);  // they can be read, whatever comes
+    HEADRACE_TRY(index_->append(std::as_bytes(std::span(entries))));
+    return index_->flush();
+  }
+
+  bool is_written(const CacheKey& key) {
+    std::lock_guard lock(mutex_);
+    return places_.contains(key);
   }
 
   const std::string folder_, key_;
-  std::mutex mutex_;  // guards what follows
-  std::unordered_map<CacheKey, Place, CacheKeyHash> places_;
-  std::string path_;  // of this process's segment, without an ending
+  std::mutex writing_;  // guards the next ones
+  Others others_{folder_, key_};
+  std::string stem_;  // of this process's segment, without an ending
   std::unique_ptr<AppendedFile> data_, index_;
-  std::shared_ptr<OpenFile> own_;
-  uint64_t flushed_ = 0;
-  std::chrono::steady_clock::time_point flushed_at_ = std::chrono::steady_clock::now();
+  std::shared_ptr<OpenFile> own_;  // what is read back
+  std::mutex mutex_;               // guards the next ones
+  std::unordered_map<CacheKey, Place, CacheKeyHash> places_;
+  Elements waiting_;
+  uint64_t bytes_ = 0, waiting_bytes_ = 0;
+  std::chrono::steady_clock::time_point written_at_ = std::chrono::steady_clock::now();
   std::string trouble_;
+  std::atomic<int64_t> looked_at_ = 0;
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace headrace {
 
 // In files of a folder, which is made where there is none. `key` names the pipeline and the data: elements of
-// others in the same folder are not seen. Several processes may add at once: each sees what was there when it
-// opened the cache, and what it added itself. Without room on the disk nothing more is kept: see trouble().
+// others in the same folder are not seen. Several processes may add at once, and see within a moment what the
+// others added. Without room on the disk nothing more is kept: see trouble().
 Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key);
 
 // Which data a source reads, as far as can be told without reading them: where its files lie, and their sizes

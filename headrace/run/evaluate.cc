@@ -213,6 +213,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   const bool timed =
       samples_ % kTimedOneIn == 1;  // reading the thread's clock costs as much as a small operator
   const uint64_t begin = timed ? thread_cpu_ns() : 0, elsewhere = cpu_elsewhere_ns;
+  if (watcher_) watcher_->begin();
   in_.clear();
   bool any_ragged = false;
   for (int v : call.inputs) {
@@ -270,6 +271,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     if (call.op->phase() == Phase::python && !has_lock_)
       in_python_ns_ += kTimedOneIn * (ns - std::min(ns, cpu_elsewhere_ns - elsewhere));
   }
+  if (watcher_) watcher_->end(program, call, out_);
   return {};
 }
 

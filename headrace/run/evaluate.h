@@ -53,6 +53,15 @@ class RowTimes {
   std::array<uint64_t, kMost + 1> at_{};
 };
 
+// Told of every call of an operator, on the thread that makes it.
+class CallWatcher {
+ public:
+  virtual ~CallWatcher() = default;
+  virtual void begin() = 0;
+  // It succeeded, and these are its outputs.
+  virtual void end(const Program& program, const Call& call, std::span<const MutView> outputs) = 0;
+};
+
 class Evaluator {
  public:
   Evaluator(Pool* pool, Counters* counters, uint64_t seed, bool write_into_slot,
@@ -96,6 +105,9 @@ class Evaluator {
 
   RowTimes& row_times() { return row_times_; }
 
+  // Null: nobody. It outlives the calls.
+  void watch(CallWatcher* watcher) { watcher_ = watcher; }
+
   Scratch& scratch() { return scratch_; }
   Pool* pool() { return pool_; }
   Counters& counters() { return *counters_; }
@@ -117,6 +129,7 @@ class Evaluator {
   Counters* counters_;
   uint64_t seed_;
   bool write_into_slot_;
+  CallWatcher* watcher_ = nullptr;
   std::span<const Program> chain_;  // under way
   size_t at_ = 0;                   // of those, the one that runs
   size_t before_ = 0;               // programs of the sample that ran before them

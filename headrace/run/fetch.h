@@ -34,6 +34,7 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, Counters& counters);
 
+  const std::shared_ptr<Store>& store() const { return store_; }
   size_t budget() const { return pool_->ledger().budget; }
   // A copy within the budget; null when it has no room now.
   BufferPtr copy(std::span<const std::byte> bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/run/disk_cache.h"
+#include "headrace/run/extra_cache.h"
 #include "headrace/run/machine.h"
 
 namespace headrace {
@@ -108,7 +109,7 @@ class Lowering {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
     std::shared_ptr<ElementCache> elements;
-    if (cache.path.empty()) {
+    if (cache.path.empty() || (cache.memory && cache.memory->given())) {
       elements = cache.memory->of(cache.key, most);
     } else {
       std::string key = cache.key;
@@ -216,6 +217,24 @@ class Lowering {
   uint32_t marks_ = 0;
 };
 
+// The program before a cache of the run's own and the one after it are one without it, if the one after it
+// has not gone elsewhere.
+void find_straight(LeafPlan& leaf) {
+  if (leaf.caches.size() != 1) return;
+  const auto* extra = dynamic_cast<const ExtraCache*>(leaf.caches[0].elements.get());
+  if (!extra) return;
+  const size_t covered = leaf.caches[0].covered;
+  if (covered == leaf.programs.size()) {
+    leaf.straight = leaf.programs;
+    return;
+  }
+  const auto begin = leaf.programs.begin();
+  leaf.straight.assign(begin, begin + static_cast<std::ptrdiff_t>(covered - 1));
+  leaf.straight.push_back(extra->straight());
+  leaf.straight.insert(leaf.straight.end(), begin + static_cast<std::ptrdiff_t>(covered + 1),
+                       leaf.programs.end());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
@@ -223,6 +242,7 @@ Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   HEADRACE_ASSIGN(level->order, Lowering(*level, leaves).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
+  for (LeafPlan& leaf : level->leaves) find_straight(leaf);
   level->reads =
       std::ranges::any_of(level->leaves, [](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); });
   return level;

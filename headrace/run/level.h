@@ -45,6 +45,9 @@ struct LeafPlan {
     std::shared_ptr<ElementCache> elements;
   };
   std::vector<Cached> caches;  // innermost first
+  // Where the only cache is the run's own (extra_cache.h): what makes an element that it does not keep. They
+  // are `programs`, or as many but one: that before the cache and that after it as one.
+  std::vector<Program> straight;
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
   bool resident() const;   // nothing is read for its elements

@@ -1,6 +1,9 @@
 // Elements of leaves with caches: from the outermost that has them on, else made and kept on the way.
+#include <algorithm>
+
 #include "headrace/core/element_cache.h"
 #include "headrace/run/body.h"
+#include "headrace/run/extra_cache.h"
 
 namespace headrace {
 namespace {
@@ -46,9 +49,56 @@ bool LevelBody::gather_cached(const Level& level, const Part& part, std::span<co
   return leaf.caches.back().elements->gather(leaf.caches.back().leaf, indices, places);
 }
 
+namespace {
+
+// What is kept is made whole, and may fail where only a part would be made of it otherwise.
+bool may_fail_more(const Status& status, const LeafPlan& leaf) {
+  if (status.code() == Code::exhausted) return true;
+  return is_data_error(status) && std::ranges::any_of(leaf.straight, [](const Program& program) {
+           return std::ranges::any_of(program.steps,
+                                      [](const Call& call) { return !call.part_readers.empty(); });
+         });
+}
+
+}  // namespace
+
+// As run_cached(), with a cache that may do without any element, and which nobody may notice.
+Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
+                            std::span<const MutView> slots, std::span<Tensor> out,
+                            const Identity& who) const {
+  const std::span<const Program> programs = leaf.programs;
+  const LeafPlan::Cached& cache = leaf.caches[0];
+  const CacheKey key{cache.leaf, row.at.index};
+  const Schema& schema = schema_after(leaf, cache.covered);
+  auto& elements = static_cast<ExtraCache&>(*cache.elements);
+  const auto rest = [&](const std::vector<Tensor>& kept) {
+    evaluator.begin(cache.covered);
+    return evaluator.run_or_pass(programs.subspan(cache.covered), schema, operands_of(kept), who, slots, out);
+  };
+  std::vector<Tensor> fields;
+  if (elements.get(key, fields) && fits(schema, fields)) return rest(fields);
+  HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
+  if (elements.wants(key)) {
+    Identity always = identity_of(leaf, row.at);
+    always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
+    std::vector<Tensor> made(schema.size());
+    evaluator.begin();
+    const Status status = evaluator.run_or_pass(programs.first(cache.covered), leaf.incoming,
+                                                operands_of(fields), always, {}, made);
+    if (status.ok()) {
+      HEADRACE_TRY(elements.put(key, made));
+      return rest(made);
+    }
+    if (!may_fail_more(status, leaf)) return status;
+  }
+  evaluator.begin(programs.size() - leaf.straight.size());  // numbers of those after the cache are theirs
+  return evaluator.run_or_pass(leaf.straight, leaf.incoming, operands_of(fields), who, slots, out);
+}
+
 Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                              std::span<const MutView> slots, std::span<Tensor> out,
                              const Identity& who) const {
+  if (!leaf.straight.empty()) return run_extra(leaf, row, evaluator, slots, out, who);
   const std::span<const Program> programs = leaf.programs;
   std::vector<Tensor> fields;
   size_t next = leaf.caches.size();  // the first cache that does not have it

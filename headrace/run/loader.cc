@@ -6,7 +6,9 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text.h"
 #include "headrace/graph/notes.h"
+#include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"
@@ -55,8 +57,10 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop, SettingLimits limits)
-      : plan_(std::move(plan)),
+             std::shared_ptr<StopFlag> stop, SettingLimits limits,
+             std::unique_ptr<const AutoCache> caching)
+      : caching_(std::move(caching)),
+        plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
         stop_(std::move(stop)),
@@ -141,6 +145,7 @@ class LoaderImpl final : public Loader {
   bool pause();  // whether an iteration was under way
   Where here() const;
 
+  const std::unique_ptr<const AutoCache> caching_;  // null: off
   const NodePtr plan_;
   LoaderOptions options_;
   const std::shared_ptr<Pool> pool_;
@@ -455,6 +460,7 @@ std::string LoaderImpl::explain() const {
   out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
          " (the last operator writes its row of the batch, nothing is copied)\n";
   for (const std::string& part : pipeline_.parts) out += part + "\n";
+  if (caching_) out += caching_->text();
   std::unique_lock running(executor_.mutex());
   const Settings settings = steer_.settings();
   const SettingLimits limits = steer_.tuner().limits();
@@ -489,15 +495,26 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
+  std::unique_ptr<AutoCache> caching;
+  PlaceCaches place_caches;
+  if (options.cache == "auto") {
+    AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off,
+                            options.cache_version};
+    caching = std::make_unique<AutoCache>(std::move(wanted), fetcher->store(), pool);
+    place_caches = [&](const NodePtr& planar) { return caching->place(planar); };
+  } else if (!options.cache.empty()) {
+    return invalid("options: cache wants \"auto\" or nothing, got " + in_quotes(options.cache));
+  }
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
-                        2 * options.io / options.ready + 1));  // while some wait to be taken, others are read
+                        2 * options.io / options.ready + 1,  // while some wait to be taken, others are read
+                        place_caches));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), limits);
+                                             std::move(pool), std::move(stop), limits, std::move(caching));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -32,6 +32,10 @@ struct LoaderOptions {
   // Large bytes of a batch that go through no operator may be those of the file itself, mapped: no copy is
   // made. Who takes them asks check_intact() (io/file_map.h) after he has looked at them.
   bool map_files = false;
+  // "auto": elements are kept, in memory or in the user's cache folder, where that pays (docs/caching.md);
+  // the same bytes. "": only by cache().
+  std::string cache;
+  std::string cache_version;    // of the functions in the plan, which files outlive; "": nobody can tell
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
   bool watched = true;          // false: neither what samples cost nor a timeline is kept; for benchmarks

@@ -81,6 +81,7 @@ void mark_and_note_parts(Level& level, Pipeline& pipeline) {
       first = cache.covered;
     }
     mark_and_note_parts(std::span(leaf.programs).subspan(first), pipeline);
+    mark_part_readers(leaf.straight);
     if (leaf.rows) mark_and_note_parts(*leaf.rows, pipeline);
     for (const auto& input : leaf.zipped) mark_and_note_parts(*input, pipeline);
   }
@@ -403,11 +404,13 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
-                       uint64_t read_block) {
+                       uint64_t read_block, const PlaceCaches& place_caches) {
   Pipeline out;
   HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
   const NodePtr placed = with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed);
-  out.plan = rewrite(with_planar_chains(placed, out.parts), rewrites_off, &out.applied);
+  NodePtr planar = with_planar_chains(placed, out.parts);
+  if (place_caches) planar = place_caches(planar);
+  out.plan = rewrite(planar, rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;

@@ -472,6 +472,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         rewrites: Mapping[str, bool] | bool | None = None,
         checkpoints: bool | None = None,
         map_files: bool | None = None,
+        cache: Literal["auto"] | None = None,
         trace: str | os.PathLike[str] | None = None,
         tuning: Literal["auto", "locked"] | None = None,
         settings: Mapping[str, int] | None = None,
@@ -494,6 +495,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 the second epoch on; kept in the user's cache folder (True). Results are the same.
             map_files: Let a batch's large `bytes` that go through no operator lie in the files themselves, mapped, where
                 they are in memory and on a local file system; no copy is made (True). Results are the same.
+            cache: "auto" keeps elements where that pays, in a part of the memory budget or in the user's cache folder: after what is
+                expensive, before the first operator that draws (off). Results are the same; `explain()` says what was chosen. A loader looks
+                at some samples for that when it is made, which takes about half a second.
             trace: File for a Chrome/Perfetto trace of the first iteration.
             tuning: "locked" keeps all three numbers as they are from the beginning ("auto").
             settings: Where the three numbers begin, as the report of an earlier run has them in its "settings":
@@ -501,12 +505,12 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
         Raises:
             TypeError: of a value that is of another type.
-            ValueError: of a number below 1, or a name that is none.
+            ValueError: of a number below 1, or a name that is none; a `cache` of another text.
         """
         given = {
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,
             "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "trace": trace, "tuning": tuning,
-            "settings": settings,
+            "settings": settings, "cache": cache,
         }  # fmt: skip
         return Dataset(self._node, merged_options(self._options, given), self._bound)
 
@@ -595,7 +599,16 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     def explain(self) -> str:
         """Show the plan as written and after each rewrite, what a run would use, and what is worth a warning."""
-        return _core.Loader(self._node, {**self._options, "trace": ""}).explain()
+        return _core.Loader(self._node, {**self._run_options(), "trace": ""}).explain()
+
+    def _run_options(self) -> dict[str, Any]:
+        """The options as a loader takes them: with what files are to know functions by, if elements may be kept in files."""
+        if self._options.get("cache") != "auto":
+            return self._options
+        try:
+            return {**self._options, "cache_version": code_version(self.slots)}
+        except ValueError:  # nobody can tell: then they are kept in memory alone
+            return self._options
 
     def __repr__(self) -> str:
         size = (

@@ -59,6 +59,10 @@ LoaderOptions loader_options(const nb::dict& options) {
       out.checkpoints = nb::cast<bool>(value);
     else if (name == "map_files")
       out.map_files = nb::cast<bool>(value);
+    else if (name == "cache")
+      out.cache = nb::cast<std::string>(value);
+    else if (name == "cache_version")
+      out.cache_version = nb::cast<std::string>(value);
     else if (name == "trace")
       out.trace = nb::cast<std::string>(value);
     else

@@ -131,7 +131,7 @@ class Loader(Generic[Element]):
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
         self.sampler = Sampler(self)
-        self._core = _core.Loader(dataset._node, dataset._options)
+        self._core = _core.Loader(dataset._node, dataset._run_options())
         self.name: str | None = None
         self.number = next(_numbers)  # among the loaders of this process
         self.rank_and_world = _rank_and_world(dataset._node)

@@ -1,0 +1,58 @@
+// options(cache="auto"): finds the places in a plan where keeping elements pays, in memory or on disk, and
+// puts caches there. Results are the same bytes in the same order; states and fingerprints do not know of it.
+//
+// What stands before such a cache answers the same in every epoch: reads and operators that do not draw.
+// docs/caching.md says what is chosen and why.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headrace/run/cache_candidates.h"
+
+namespace headrace {
+
+struct AutoCacheOptions {
+  uint64_t seed = 0;
+  size_t workers = 1, io = 1;
+  std::set<std::string> rewrites_off;
+  std::string version;  // of the user's functions, for what is kept in files; "": nobody can tell
+};
+
+// Reads and elements on their way to a border or a batch, and what was found about them.
+struct CacheChain {
+  Program program;  // that they go through; its steps are the user's
+  Pilot measured;
+  std::vector<CacheCandidate> candidates;
+};
+
+// One thread.
+class AutoCache {
+ public:
+  // What it keeps in memory is taken from `pool`.
+  AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
+  ~AutoCache();
+  AutoCache(const AutoCache&) = delete;
+  AutoCache& operator=(const AutoCache&) = delete;
+
+  // The plan with caches where they pay. It looks at some samples first, for a third of a second or two
+  // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
+  NodePtr place(const NodePtr& plan);
+  // The same without placing any: what would be chosen.
+  void look(const NodePtr& plan);
+
+  const std::vector<CacheChain>& chains() const { return chains_; }
+  Value candidates() const;  // of all chains: see to_value()
+  std::string text() const;  // for people: what was chosen, where, and why not elsewhere
+
+ private:
+  class Placing;
+  const AutoCacheOptions options_;
+  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<Pool> pool_;
+  size_t reserved_ = 0;  // of the pool
+  std::vector<CacheChain> chains_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,72 @@
+#include "headrace/run/cache_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "headrace/core/value.h"
+#include "headrace/graph/walk.h"
+#include "headrace/io/file_system.h"
+#include "headrace/io/new_file.h"
+#include "headrace/io/store.h"
+#include "headrace/run/cache_key.h"
+#include "headrace/run/disk_cache.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kChoice = ".choice";
+constexpr time_t kUnread = 30 * 24 * 3600;  // s
+
+// Files of ours that nobody has read or written for a month.
+void remove_unread(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string ending = it->path().extension().string();
+    if (ending != ".data" && ending != ".index" && ending != kChoice) continue;
+    struct stat info;
+    if (::lstat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    const time_t last = std::max(info.st_atime, info.st_mtime);
+    if (std::time(nullptr) - last > kUnread) (void)remove_file(it->path().string());
+  }
+}
+
+std::string text_of(const std::string& path) {
+  const auto file = file_store()->open(path);
+  if (!file.ok()) return "";
+  const auto bytes = read_bytes(**file, 0, kToEnd, 1024);
+  if (!bytes.ok()) return "";
+  return {reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size()};
+}
+
+}  // namespace
+
+std::string element_key(const NodePtr& below, const std::string& version, uint64_t seed) {
+  auto cache = make_node(Cache{.version = version}, {below});
+  if (!cache.ok()) return "";
+  std::string key = with_cache_keys(*cache, seed)->as<Cache>()->key;
+  each_node(*below, [&](const Node& node) {
+    if (const auto* read = node.as<Read>()) key += data_key(*read->source);
+  });
+  return hash_text(key);
+}
+
+Result<std::shared_ptr<ElementCache>> open_elements(const std::string& folder, const std::string& key) {
+  remove_unread(folder);
+  return disk_cache(folder, key);
+}
+
+std::string agree(const std::string& folder, const std::string& question, const std::string& answer) {
+  if (question.empty() || answer.empty()) return "";
+  const std::string path = folder + "/" + question + std::string(kChoice);
+  if (const std::string said = text_of(path); !said.empty()) return said;
+  const std::string own = path + "-" + std::to_string(::getpid());
+  if (!write_atomically(own, std::as_bytes(std::span(answer))).ok()) return "";
+  (void)move(own, path, Existing::refused);  // where somebody was quicker, theirs stands
+  (void)remove_file(own);
+  return text_of(path);
+}
+
+}  // namespace headrace
