@@ -294,7 +294,15 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
 Pull Executor::poll_any(Sample& out, Status& failure) {
   pump();
   Item item;
-  const Pull pulled = root_->pull_one(item, failure);
+  Pull pulled = root_->pull_one(item, failure);
+  // Another child may be under way after this, or the last one have come to its end: the consumer looks again
+  // himself, for nobody else would call him.
+  for (size_t tries = 0; pulled == Pull::wait && tries <= stages_.size(); ++tries) {
+    pump();
+    const Stage* giving = root_->giving();
+    if (!giving || !giving->has_output()) break;
+    pulled = root_->pull_one(item, failure);
+  }
   if (pulled == Pull::item) {
     if (item.samples.empty()) {
       failure = internal_error("an element without a sample");
@@ -308,9 +316,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     pump();
     return pulled;
   }
-  if (pulled != Pull::wait) return pulled;
-  pump();  // another child may be under way now
-  if (running_ > 0) return pulled;
+  if (pulled != Pull::wait || running_ > 0) return pulled;
   awaits_consumer_ = false;  // it came and found nothing
   if (!starved_ || give_up_later_children()) return pulled;
   if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {

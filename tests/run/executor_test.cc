@@ -163,6 +163,7 @@ std::map<std::string, Dataset> datasets() {
       {"windows", base.shuffle({.seed = 3}).window(4, {.shift = 3, .stride = 2}).batch(2, {.ragged = true})},
       {"windows of a stream", base.filter(odd).window(5, {.shift = 2})},
       {"windows apart", base.filter(odd).window(2, {.shift = 5, .drop_last = true})},
+      {"window that holds all", base.filter(odd).shuffle({.seed = 4, .window = 1000})},
       {"sample", base.sample(std::vector<double>(100, 1.5), {.num = 60, .seed = 9}).batch(9)},
       {"sort", base.sort_by(std::vector<double>(100, 0), true).shuffle({.seed = 2}).batch(9)},
   };
