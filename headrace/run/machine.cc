@@ -8,13 +8,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace headrace {
 namespace {
 
 // The first two words of a small file; -1 where there is no number ("max").
-std::pair<double, double> two_numbers(const char* path) {
+std::pair<double, double> two_numbers(const std::string& path) {
   std::ifstream file(path);
   std::string a, b;
   file >> a >> b;
@@ -28,15 +29,62 @@ std::pair<double, double> two_numbers(const char* path) {
 
 }  // namespace
 
+GroupLimits group_limits(const std::string& membership, const std::string& root) {
+  GroupLimits out;
+  const auto lower = [](double& bound, double value) {
+    if (value > 0 && (bound < 0 || value < bound)) bound = value;
+  };
+  // The group and all above it; those of a container may not show where it lies on its machine.
+  const auto each_level = [&](const std::string& tree, std::string group, auto look) {
+    while (true) {
+      look(tree + group);
+      const size_t last = group.find_last_of('/');
+      if (group.empty() || last == std::string::npos) return;
+      group.resize(last);
+    }
+  };
+  std::istringstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {  // "4:cpu,cpuacct:/slurm/job_7", or "0::/user.slice"
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
+    if (names == ",,")
+      each_level(root, group, [&](const std::string& at) {
+        const auto [quota, period] = two_numbers(at + "/cpu.max");
+        if (period > 0) lower(out.cores, quota / period);
+        lower(out.memory_bytes, two_numbers(at + "/memory.max").first);
+      });
+    if (names.find(",cpu,") != std::string::npos)
+      each_level(root + "/cpu", group, [&](const std::string& at) {
+        const double period = two_numbers(at + "/cpu.cfs_period_us").first;
+        if (period > 0) lower(out.cores, two_numbers(at + "/cpu.cfs_quota_us").first / period);
+      });
+    if (names.find(",memory,") != std::string::npos)
+      each_level(root + "/memory", group, [&](const std::string& at) {
+        lower(out.memory_bytes, two_numbers(at + "/memory.limit_in_bytes").first);
+      });
+  }
+  return out;
+}
+
+namespace {
+
+GroupLimits own_group_limits() {
+  std::ifstream file("/proc/self/cgroup");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return group_limits(text.str(), "/sys/fs/cgroup");
+}
+
+}  // namespace
+
 size_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   double cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  const auto [quota2, period2] = two_numbers("/sys/fs/cgroup/cpu.max");
-  if (quota2 > 0 && period2 > 0) cores = std::min(cores, std::ceil(quota2 / period2));
-  const double quota1 = two_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").first;
-  const double period1 = two_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us").first;
-  if (quota1 > 0 && period1 > 0) cores = std::min(cores, std::ceil(quota1 / period1));
+  if (const double quota = own_group_limits().cores; quota > 0) cores = std::min(cores, std::ceil(quota));
   return std::max<size_t>(1, static_cast<size_t>(cores));
 }
 
@@ -47,8 +95,7 @@ size_t usable_memory_bytes() {
   double value = 0;
   while (info >> name >> value >> unit)
     if (name == "MemAvailable:") bytes = value * 1024;
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (const double limit = two_numbers(path).first; limit > 0) bytes = std::min(bytes, limit);
+  if (const double limit = own_group_limits().memory_bytes; limit > 0) bytes = std::min(bytes, limit);
   if (bytes > 1e17) bytes = 4e9;  // nothing known
   return std::max<size_t>(size_t{64} << 20, static_cast<size_t>(bytes));
 }

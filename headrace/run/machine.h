@@ -3,11 +3,20 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace headrace {
 
 size_t usable_cores();         // at least 1
 size_t usable_memory_bytes();  // at least 64 MiB
+
+// What the control groups allow that this process is in, each within the one above it: as Slurm, Kubernetes
+// and systemd set them. Numbers below 0: no bound.
+struct GroupLimits {
+  double cores = -1, memory_bytes = -1;
+};
+// `membership`: the text of /proc/self/cgroup; `root`: where the groups' files are.
+GroupLimits group_limits(const std::string& membership, const std::string& root);
 
 // How long the thread that made it was ready to run and had no core, as Linux counts it. For that thread
 // only.
