@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <system_error>
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
@@ -104,13 +105,22 @@ class ThreadsCrew final : public Crew {
     keep_scratch_ = executor_.scratch_to_keep(settings.workers + settings.io);
     for (const Duty duty : {Duty::cpu, Duty::io}) {
       const size_t wanted = duty == Duty::cpu ? settings.workers : settings.io;
-      for (; begun(duty) < wanted; ++begun(duty))
-        threads_.emplace_back([this, duty, number = begun(duty), worker = &team_.member(duty, begun(duty))] {
-          work(*worker, duty, number);
-        });
+      while (begun(duty) < wanted && begin_one(duty)) ++begun(duty);
       wanted_.of(duty == Duty::cpu ? Knob::workers : Knob::io) = wanted;
     }
     resting_.notify_all();
+  }
+  // False where the system has no more threads: those there are suffice.
+  bool begin_one(Duty duty) {
+    try {
+      threads_.emplace_back([this, duty, number = begun(duty), worker = &team_.member(duty, begun(duty))] {
+        work(*worker, duty, number);
+      });
+    } catch (const std::system_error&) {
+      if (begun(duty) == 0) throw;
+      return false;
+    }
+    return true;
   }
   size_t& begun(Duty duty) { return duty == Duty::cpu ? begun_cpu_ : begun_io_; }
   bool is_wanted(Duty duty, size_t number) const {
