@@ -41,7 +41,7 @@ Result<int> doctor(const Arguments& arguments) {
                   .balance = find_balance(look, class_names(*source).size()),
                   .slow = find_slow(reader, look),
                   .measured = std::nullopt};
-  if (!arguments.no_advice) found.measured = measure(source, reader, look, arguments.input.path);
+  if (!arguments.no_advice) found.measured = measure(source, reader, look, arguments.input);
   if (arguments.json)
     fmt::print("{}\n", json_of(found).dump(1));
   else

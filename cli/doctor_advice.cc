@@ -43,7 +43,8 @@ std::string ending_of(const std::string& format) {
 
 class Adviser {
  public:
-  Adviser(Measured& measured, const std::string& path) : m_(measured), path_(path) {}
+  Adviser(Measured& measured, const InputArguments& input, const SampleReader& reader)
+      : m_(measured), input_(input), reader_(reader) {}
 
   void advise() {
     set_limit();
@@ -128,9 +129,7 @@ class Adviser {
     out.verdict =
         fmt::format("one big file would read {:.1f}x faster in random order, {:.1f}x in order ({}){}",
                     shuffled, in_order, from(), whole(out));
-    if (out.is_worth_it())
-      out.how =
-          fmt::format("headrace convert {} {}", quoted(path_), new_name(path_, ending_of(best_container())));
+    if (out.is_worth_it()) out.how = convert("", best_container());
   }
 
   // Of data that are few files.
@@ -150,9 +149,7 @@ class Adviser {
             : "";
     out.verdict = fmt::format("reading in order is {:.1f}x faster than in random order ({}){}{}", in_order,
                               from(), blocks, whole(out));
-    if (out.is_worth_it())
-      out.how = fmt::format("headrace convert {} {} --shuffle 1", quoted(path_),
-                            new_name(path_, "-shuffled" + ending_of(best_container())));
+    if (out.is_worth_it()) out.how = convert("-shuffled", best_container(), " --shuffle 1");
   }
 
   std::string best_container() const {
@@ -180,8 +177,7 @@ class Adviser {
         "as they lie, a sample costs {:.1f} µs of CPU to read; in {} µs{}", m_.containers.as_they_lie_s * 1e6,
         list,
         out.is_worth_it() ? whole(out) : fmt::format("; as a whole no gain: {:.2f}x", out.later_epochs));
-    if (out.is_worth_it())
-      out.how = fmt::format("headrace convert {} {}", quoted(path_), new_name(path_, ending_of(best)));
+    if (out.is_worth_it()) out.how = convert("", best);
   }
 
   void order_of_operations() {
@@ -197,7 +193,7 @@ class Adviser {
         "random_resized_crop right behind decode_image takes {:.2f} ms of CPU; with something between that "
         "wants all pixels (a Python function, a cache) {:.2f}: {:.1f}x",
         p.crop * 1e3, p.crop_after_whole * 1e3, part);
-    out.how = "img = ops.random_resized_crop(ops.decode_image(s.image), size=224)";
+    out.how = fmt::format("ops.random_resized_crop(ops.decode_image({}), size={})", encoded(), p.crop_side);
   }
 
   void entropy_points() {
@@ -218,8 +214,7 @@ class Adviser {
     out.verdict = fmt::format("with entropy points a crop takes {} instead of {:.2f} ms{}", list,
                               p.crop * 1e3, whole(out));
     if (out.is_worth_it())
-      out.how = fmt::format("headrace index {}{}", quoted(path_),
-                            best->step > 0 ? fmt::format(" --step {}", best->step) : "");
+      out.how = command("index", "") + (best->step > 0 ? fmt::format(" --step {}", best->step) : "");
   }
 
   void resizing() {
@@ -235,9 +230,8 @@ class Adviser {
           one.max_side, 100 * bytes, one.crop * 1e3, p.crop * 1e3, whole(out));
       if (static_cast<double>(one.max_side) >= kLeastSide * static_cast<double>(p.crop_side) &&
           out.is_worth_it())
-        out.how = fmt::format(
-            "headrace convert {} {} --max-side {}", quoted(path_),
-            new_name(path_, fmt::format("-{}{}", one.max_side, ending_of(best_container()))), one.max_side);
+        out.how = convert(fmt::format("-{}", one.max_side), best_container(),
+                          fmt::format(" --max-side {}", one.max_side));
     }
   }
 
@@ -256,17 +250,40 @@ class Adviser {
                               size, p.crop_of_pixels * 1e3, p.crop_later() * 1e3,
                               out.is_worth_it() ? whole(out) : "; no gain");
     if (out.is_worth_it())
-      out.how = "data.map(lambda s: {**s, \"image\": ops.decode_image(s.image)}).cache()";
+      out.how =
+          fmt::format("data.map(lambda s: {{**s, {}: ops.decode_image({})}}).cache()", field(), encoded());
   }
 
+  // The command that reads the data as this one did. `prefix` is that of the options which say so.
+  std::string command(const std::string& name, const std::string& prefix) const {
+    std::string out = "headrace " + name;
+    if (!input_.format.empty()) out += " --" + prefix + "format " + quoted(input_.format);
+    for (const std::string& option : input_.options) out += " --" + prefix + "option " + quoted(option);
+    return out + " " + quoted(input_.path);
+  }
+  // `what`: behind the name of the new data, before its ending.
+  std::string convert(const std::string& what, const std::string& format,
+                      const std::string& options = "") const {
+    return command("convert", "source-") + " " + new_name(input_.path, what + ending_of(format)) + options;
+  }
+
+  // The field with the image, and what it holds of a sample `s`, in Python; of an Example, nobody knows
+  // where the one who parses it puts its features.
+  std::string field() const {
+    const int at = reader_.image_field();
+    return Value(at < 0 ? "image" : reader_.source().schema().names[static_cast<size_t>(at)]).dump();
+  }
+  std::string encoded() const { return reader_.image_field() < 0 ? "encoded" : "s[" + field() + "]"; }
+
   Measured& m_;
-  const std::string& path_;
+  const InputArguments& input_;
+  const SampleReader& reader_;
 };
 
 }  // namespace
 
 Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look,
-                 const std::string& path) {
+                 const InputArguments& input) {
   Measured out;
   out.machine = {usable_cores(), usable_memory_bytes()};
   const double scale =
@@ -276,7 +293,7 @@ Measured measure(const SourcePtr& source, const SampleReader& reader, const Look
   out.reading = measure_reading(*source, look);
   out.containers = measure_containers(source, look);
   if (look.decode.count() > 0) out.pixels = measure_pixels(reader, look);
-  Adviser(out, path).advise();
+  Adviser(out, input, reader).advise();
   return out;
 }
 

@@ -42,8 +42,8 @@ struct Measured {
   std::vector<Advice> advice;
 };
 
-// `path`: as the user gave it, for the commands.
+// `input`: as the user gave it, for the commands.
 Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look,
-                 const std::string& path);
+                 const InputArguments& input);
 
 }  // namespace headrace::cli

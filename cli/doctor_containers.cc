@@ -72,15 +72,15 @@ Containers measure_containers(const SourcePtr& source, const Look& look) {
   const uint64_t wanted = std::max(kSamples, std::min(kMostSamples, as_many(kEnoughBytes)));
   const uint64_t samples = std::min({source->size(), wanted, as_many(kMostBytes)});
   if (samples == 0 || source->num_files() == 0) return out;
-  auto folder = ScratchFolder::make(source->file(0), 8 * kMostBytes);
-  if (!folder.ok()) return out;
   Progress progress("measuring containers", kFormats.size() + 1);
   progress.show(0);
   const Dataset data = from_source(source).take(samples).on_error(OnErrorPolicy::replace);
   out.as_they_lie_s = cpu_of(data, samples);
   if (out.as_they_lie_s == 0) return out;
   out.samples = samples;
-  for (size_t i = 0; i < kFormats.size(); ++i) {
+  const auto folder = ScratchFolder::make(source->file(0), 8 * kMostBytes);
+  if (!folder.ok()) return out;
+  for (size_t i = 0; i < kFormats.size() && !ScratchFolder::is_interrupted(); ++i) {
     const std::string path = (*folder)->path() + "/" + std::string(kFormats[i]);
     WriteOptions options;
     options.format = kFormats[i], options.shards = 1;

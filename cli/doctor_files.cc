@@ -7,7 +7,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -21,6 +24,10 @@ namespace headrace::cli {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+
+constexpr std::array<int, 3> kInterruptions{SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, 3> before;       // what they did, while there is a ScratchFolder
+volatile std::sig_atomic_t interruption = 0;  // the last that came meanwhile
 
 // The pages that these bytes touch: parts of pages are not given up.
 void give_up(int descriptor, uint64_t offset, uint64_t length) {
@@ -56,10 +63,10 @@ std::vector<std::string> folders_with_room(std::optional<dev_t> disk, uint64_t b
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), ignored);
     (void)::mkdir(folder.c_str(), 0700);  // as sidecars want it; one that exists is fine
-    if (!has_room(folder, bytes)) continue;
-    const bool same = disk && disk_of(folder) == disk;
-    out.insert(same ? out.begin() : out.end(), folder);
+    if (has_room(folder, bytes)) out.push_back(folder);
   }
+  std::ranges::stable_partition(out,
+                                [&](const std::string& folder) { return disk && disk_of(folder) == disk; });
   return out;
 }
 
@@ -186,9 +193,24 @@ Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make(const std::string& pa
   return no_room();
 }
 
+ScratchFolder::ScratchFolder(std::string path) : path_(std::move(path)) {
+  struct sigaction put_off{};
+  put_off.sa_handler = [](int signal) { interruption = signal; };
+  for (size_t i = 0; i < kInterruptions.size(); ++i) {
+    (void)::sigaction(kInterruptions[i], nullptr, &before[i]);
+    // What is ignored stays so: a shell starts what is in the background like that.
+    if (before[i].sa_handler != SIG_IGN) (void)::sigaction(kInterruptions[i], &put_off, nullptr);
+  }
+}
+
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  for (size_t i = 0; i < kInterruptions.size(); ++i)
+    (void)::sigaction(kInterruptions[i], &before[i], nullptr);
+  if (interruption != 0) (void)::raise(interruption);
 }
+
+bool ScratchFolder::is_interrupted() { return interruption != 0; }
 
 }  // namespace headrace::cli

@@ -73,18 +73,20 @@ class ScratchFile {
   uint64_t size_ = 0;
 };
 
-// A folder of one's own in one of these two, removed with what is in it.
+// A folder of one's own in one of these two, removed with what is in it. One at a time: while it is there,
+// SIGINT, SIGTERM and SIGHUP are put off until it is gone.
 class ScratchFolder {
  public:
   static Result<std::unique_ptr<ScratchFolder>> make(const std::string& path, uint64_t bytes);
   ~ScratchFolder();
+  static bool is_interrupted();  // one of them came: end soon
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  explicit ScratchFolder(std::string path);
   std::string path_;
 };
 

@@ -68,6 +68,7 @@ struct Look {
 
 // Bytes held for each sample, with those that finding duplicates takes: 100 million take 4.8 GB.
 inline constexpr size_t kBytesPerSample = sizeof(Looked) + sizeof(uint64_t);
+static_assert(kBytesPerSample == 48);
 
 // `count`: at most so many. Progress is shown on stderr when it is a terminal.
 void look_at_samples(const SampleReader& reader, const LabelReader& labels, uint64_t count, size_t workers,

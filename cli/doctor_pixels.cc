@@ -1,16 +1,17 @@
 #include "cli/doctor_pixels.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <functional>
 #include <numeric>
-#include <random>
+#include <optional>
 
 #include "cli/encoded_again.h"
 #include "cli/terminal.h"
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/key.h"
 #include "headrace/formats/arrays/arrays.h"
+#include "headrace/kernels/affine.h"
 #include "headrace/kernels/resize.h"
 #include "headrace/ops/crop_box.h"
 #include "headrace/ops/row_sinks.h"
@@ -20,8 +21,8 @@ namespace headrace::cli {
 namespace {
 
 constexpr int64_t kCropSide = 224;
-constexpr size_t kMostImages = 48, kLeastImages = 6;
-constexpr double kSeconds = 6;           // that all of it may take, roughly
+constexpr size_t kMostImages = 128, kLeastImages = 6;
+constexpr double kSeconds = 4;           // that all of it may take, roughly
 constexpr double kRunsOfWhole = 25;      // what all of it takes, in decodes of a whole image
 constexpr double kWorthResizing = 0.25;  // share of the images that a side must make smaller
 constexpr size_t kMostSides = 3;
@@ -54,47 +55,71 @@ class Wanting final : public PointStore {
   void keep(const FileKey&, EntropyPoints) override {}
 };
 
+// What ImageNet training does with a crop.
+constexpr std::array<float, 3> kMean{0.485f, 0.456f, 0.406f}, kStd{0.229f, 0.224f, 0.225f};
+
 class Costs {
  public:
   Costs(int64_t crop_side, int runs)
-      : side_(crop_side), runs_(runs), out_(static_cast<size_t>(crop_side * crop_side * 3)) {}
+      : side_(crop_side), runs_(runs), rgb_(crop_size()), batch_(kBatch * crop_size() * sizeof(float)) {}
 
-  double whole(const Image& image) {
-    return best([&] { return pixels_.decode(image.bytes, image.header).ok(); });
+  // The mean over the images of the least CPU time of each. Every image has its turn before the first comes
+  // again: it is not in the processor's caches, as it is not in training.
+  template <class Work> double mean_of(const std::vector<Image>& images, const Work& work) {
+    std::vector<double> best(images.size());
+    for (int run = 0; run < runs_; ++run)
+      for (size_t i = 0; i < images.size(); ++i) {
+        const double before = thread_cpu_s();
+        work(i);
+        const double taken = thread_cpu_s() - before;
+        best[i] = run == 0 ? taken : std::min(best[i], taken);
+      }
+    return std::accumulate(best.begin(), best.end(), 0.0) /
+           static_cast<double>(std::max<size_t>(1, best.size()));
   }
 
-  // The window that an epoch would draw.
-  Box box(const Image& image) const {
-    SampleId id;
-    id.index = image.index;
-    return sample_crop_box(image.header.height, image.header.width, {}, Key(0, 1, id));
+  double whole(const std::vector<Image>& images) {
+    return mean_of(images, [&](size_t i) { (void)pixels_.decode(images[i].bytes, images[i].header); });
   }
 
-  double crop(const Image& image, PointStore* points = nullptr) {
-    const Box from = box(image);
-    const Resampled picture{.from = from, .height = side_, .width = side_, .window = {0, 0, side_, side_}};
-    return best([&] {
+  // `store(i)`: a PointStore for an image, or null.
+  template <class Store> double crop(const std::vector<Image>& images, const Store& store) {
+    return mean_of(images, [&](size_t i) {
       scratch_.clear();
-      PixelSink sink(side_, 3, out_.data());
+      NormalizingSink sink(normalize(), next_place());
       RowSink* sinks[] = {&sink};
-      return decode_resampled(image.bytes, image.header, Color::rgb, false, {&picture, 1}, sinks, scratch_,
-                              points)
-          .ok();
+      const Resampled picture{
+          .from = box(images[i]), .height = side_, .width = side_, .window = {0, 0, side_, side_}};
+      (void)decode_resampled(images[i].bytes, images[i].header, Color::rgb, false, {&picture, 1}, sinks,
+                             scratch_, store(i));
+      kernels::finish_streaming();
     });
   }
+  double crop(const std::vector<Image>& images) {
+    return crop(images, [](size_t) -> PointStore* { return nullptr; });
+  }
 
-  // REQUIRES: whole() of the same image was the last.
-  double crop_of_pixels(const Image& image) {
-    if (pixels_.rgb().empty()) return 0;
-    const Box from = box(image);
-    const kernels::Resize resize{
-        .in_height = from.h, .in_width = from.w, .out_height = side_, .out_width = side_};
-    const uint8_t* first = pixels_.rgb().data() + (from.y * image.header.width + from.x) * 3;
-    return best([&] {
+  // Of as many images as have room when they are decoded; 0 of none.
+  double crop_of_pixels(const std::vector<Image>& images) {
+    std::vector<Image> held;
+    size_t bytes = 0;
+    for (const Image& image : images) {
+      if (!pixels_.decode(image.bytes, image.header).ok()) continue;
+      const auto rgb = std::as_bytes(pixels_.rgb());
+      if ((bytes += rgb.size()) > kMostPixels) break;
+      held.push_back({Bytes(rgb.begin(), rgb.end()), image.header, image.index});
+    }
+    return mean_of(held, [&](size_t i) {
+      const Box from = box(held[i]);
+      const int64_t width = held[i].header.width;
+      const kernels::Resize resize{
+          .in_height = from.h, .in_width = from.w, .out_height = side_, .out_width = side_};
       scratch_.clear();
       const auto memory = scratch_.take(kernels::resize_scratch_bytes(resize));
-      kernels::resize_u8(resize, first, image.header.width * 3, out_.data(), side_ * 3, memory.data());
-      return true;
+      const auto* pixels = reinterpret_cast<const uint8_t*>(held[i].bytes.data());
+      kernels::resize_u8(resize, pixels + (from.y * width + from.x) * 3, width * 3, rgb_.data(), side_ * 3,
+                         memory.data());
+      kernels::normalize(normalize(), rgb_.data(), side_ * 3, next_place());
     });
   }
 
@@ -104,20 +129,27 @@ class Costs {
   }
 
  private:
-  double best(const std::function<bool()>& work) {
-    double out = 0;
-    for (int run = 0; run < runs_; ++run) {
-      const double before = thread_cpu_s();
-      if (!work()) return 0;  // they were all decoded before
-      const double taken = thread_cpu_s() - before;
-      out = run == 0 ? taken : std::min(out, taken);
-    }
-    return out;
+  static constexpr size_t kBatch = 32;
+  static constexpr size_t kMostPixels = size_t{256} << 20;  // bytes
+
+  size_t crop_size() const { return static_cast<size_t>(side_ * side_ * 3); }
+  kernels::Normalize normalize() const {
+    return {side_, side_, 3, kMean.data(), kStd.data(), 1.0f / 255, DType::f32, true, false};
   }
+  // The window that an epoch would draw.
+  static Box box(const Image& image) {
+    SampleId id;
+    id.index = image.index;
+    return sample_crop_box(image.header.height, image.header.width, {}, Key(0, 1, id));
+  }
+  // One after the other in a batch.
+  std::byte* next_place() { return batch_.data() + (place_++ % kBatch) * crop_size() * sizeof(float); }
 
   int64_t side_;
   int runs_;
-  std::vector<uint8_t> out_;
+  std::vector<uint8_t> rgb_;
+  Bytes batch_;
+  size_t place_ = 0;
   Pixels pixels_{Pool::make(usable_memory_bytes() / 2)};
   Scratch scratch_;
 };
@@ -130,18 +162,18 @@ double mean_of(const std::vector<Image>& images, const std::function<double(cons
 
 double bytes_of(const Image& image) { return static_cast<double>(image.bytes.size()); }
 
-// Images spread evenly over those that were decoded, in a random order.
+// Images that were decoded, spread evenly.
 std::vector<Image> some_images(const SampleReader& reader, const Look& look, size_t count) {
-  std::vector<uint64_t> positions(look.samples.size());
-  std::iota(positions.begin(), positions.end(), 0);
-  std::erase_if(positions, [&](uint64_t i) { return look.samples[i].kind == ImageKind::none; });
+  const auto place = [&](size_t i) { return look.samples.size() * i / count; };
   std::vector<Image> out;
-  for (size_t i = 0; i < std::min(count, positions.size()); ++i) {
-    const uint64_t index = look.index(positions[positions.size() * i / std::min(count, positions.size())]);
-    const auto fields = reader.read(index);
+  for (size_t i = 0; i < count; ++i) {
+    size_t at = place(i);
+    while (at < place(i + 1) && look.samples[at].kind == ImageKind::none) ++at;
+    if (at == place(i + 1)) continue;
+    const auto fields = reader.read(look.index(at));
     const auto bytes = fields.ok() ? reader.image(*fields) : std::nullopt;
     const auto header = bytes ? read_image_header(*bytes) : Result<ImageHeader>(invalid(""));
-    if (header.ok()) out.push_back({Bytes(bytes->begin(), bytes->end()), *header, index});
+    if (header.ok()) out.push_back({Bytes(bytes->begin(), bytes->end()), *header, look.index(at)});
   }
   return out;
 }
@@ -174,19 +206,20 @@ Result<std::vector<Image>> resized(const std::vector<Image>& images, int64_t max
 
 int64_t longer(const Image& image) { return std::max(image.header.height, image.header.width); }
 
-// With the points of this step, which are counted.
+// With the points of this step, of which there are so many an image.
 struct Cropped {
-  double crop = 0, points = 0;  // means
+  double crop = 0, points = 0;
 };
 Cropped crop_with_points(const std::vector<Image>& images, int64_t step, Costs& costs) {
   double found = 0;
-  const double crop = mean_of(images, [&](const Image& image) {
+  std::vector<std::optional<Given>> given;
+  for (const Image& image : images) {
     EntropyPoints points = costs.points(image, step);
     found += static_cast<double>(points.points.size());
-    const bool any = !points.points.empty();
-    Given given(std::move(points));
-    return costs.crop(image, any ? &given : nullptr);
-  });
+    given.emplace_back();
+    if (!points.points.empty()) given.back().emplace(std::move(points));
+  }
+  const double crop = costs.crop(images, [&](size_t i) { return given[i] ? &*given[i] : nullptr; });
   return {crop, found / static_cast<double>(images.size())};
 }
 
@@ -205,9 +238,8 @@ void measure_resized(const std::vector<Image>& images, Costs& costs, PixelCosts&
     if (!smaller.ok()) continue;
     Wanting wanting;
     PixelCosts::Resized made{.max_side = side, .larger = larger, .bytes = mean_of(*smaller, bytes_of)};
-    made.whole = mean_of(*smaller, [&](const Image& image) { return costs.whole(image); });
-    made.crop = mean_of(*smaller, [&](const Image& image) { return costs.crop(image); });
-    made.crop_first = mean_of(*smaller, [&](const Image& image) { return costs.crop(image, &wanting); });
+    made.whole = costs.whole(*smaller), made.crop = costs.crop(*smaller);
+    made.crop_first = costs.crop(*smaller, [&](size_t) { return &wanting; });
     made.crop_with_points = crop_with_points(*smaller, 0, costs).crop;
     out.resized.push_back(made);
   }
@@ -223,7 +255,7 @@ PixelCosts measure_pixels(const SampleReader& reader, const Look& look) {
   const std::vector<Image> images = some_images(reader, look, count);
   out.images = images.size();
   if (images.empty()) return out;
-  Progress progress("measuring pixels", 0);
+  Progress progress("measuring how fast images are decoded", 0);
   progress.show(0);
   std::vector<int64_t> sides;
   for (const Image& image : images) sides.push_back(std::min(image.header.height, image.header.width));
@@ -234,17 +266,11 @@ PixelCosts measure_pixels(const SampleReader& reader, const Look& look) {
   out.pixels = mean_of(images, [](const Image& image) {
     return static_cast<double>(image.header.height) * static_cast<double>(image.header.width);
   });
-  double of_pixels = 0;
-  out.whole = mean_of(images, [&](const Image& image) {
-    const double whole = costs.whole(image);
-    of_pixels += costs.crop_of_pixels(image);
-    return whole;
-  });
-  out.crop_of_pixels = of_pixels / static_cast<double>(images.size());
-  out.crop_after_whole = out.whole + out.crop_of_pixels;
-  out.crop = mean_of(images, [&](const Image& image) { return costs.crop(image); });
+  out.whole = costs.whole(images), out.crop = costs.crop(images);
   Wanting wanting;
-  out.crop_first = mean_of(images, [&](const Image& image) { return costs.crop(image, &wanting); });
+  out.crop_first = costs.crop(images, [&](size_t) { return &wanting; });
+  out.crop_of_pixels = costs.crop_of_pixels(images);
+  out.crop_after_whole = out.whole + out.crop_of_pixels;
   measure_points(images, costs, out);
   measure_resized(images, costs, out);
   return out;

@@ -8,7 +8,8 @@
 
 namespace headrace::cli {
 
-// All times: CPU seconds an image on one core, the mean over the images of the best of some runs each.
+// All times: CPU seconds an image on one core, the mean over the images of the best of some runs each. Crops
+// are normalised, f32 (3, side, side), as training wants them.
 struct PixelCosts {
   uint64_t images = 0;          // measured; none of what follows is known when there are none
   int64_t crop_side = 0;        // pixels: 224, or less for small images

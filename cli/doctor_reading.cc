@@ -208,7 +208,8 @@ Reading measure_reading(const Source& source, const Look& look) {
   // As run/loader.cc chooses it.
   out.readers = std::clamp<size_t>(usable_cores(), 2, 16);
   out.samples_a_block = samples_a_block(source);
-  Progress progress("measuring", 0);
+  Progress progress("measuring how fast samples are read", 0);
+  progress.show(0);
   const Subset subset = subset_of(source, look);
   out.samples = subset.samples.size(), out.bytes = subset.bytes, out.files = subset.files.size();
   if (subset.samples.empty() || subset.bytes == 0) {

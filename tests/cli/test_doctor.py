@@ -5,7 +5,9 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -366,20 +368,24 @@ def test_commands_that_are_advised_work(advised, tmp_path):
         assert done.returncode == 0, (command, done.stderr)
 
 
+def test_commands_that_are_advised_read_the_data_as_they_were_read(large, tmp_path):
+    assert headrace("convert", large, tmp_path / "x.lmdb").returncode == 0
+    items = doctor(tmp_path / "x.lmdb", "--option", "values=datum", advice=True)["advice"]["items"]
+    (smaller,) = [one["how"] for one in items if one["name"] == "max_side_512"]
+    assert smaller.startswith(f"headrace convert --source-option values=datum {tmp_path}/x.lmdb x-512.")
+    assert headrace(*shlex.split(smaller)[1:], cwd=tmp_path).returncode == 0
+    (index,) = [one["how"] for one in items if one["name"] == "entropy_points"]
+    assert index in {"", *(f"headrace index --option values=datum {tmp_path}/x.lmdb{step}" for step in ("", " --step 8"))}  # fmt: skip
+
+
 def test_python_that_is_advised_works(large, advised):
     ops = pytest.importorskip("headrace.ops")
-
     items = {one["name"]: one["how"] for one in advised[0]["items"]}
-    data = eval(items["cache"] or 'data.map(lambda s: {**s, "image": ops.decode_image(s.image)}).cache()',
-                {"data": hr.read(large), "ops": ops})  # fmt: skip
-    assert data[0]["image"].shape == (800, 1200, 3)
-    names = {"ops": ops}
-
-    def crop(s):
-        exec(items["order"], dict(names, s=s), names)
-        return names["img"]
-
-    assert hr.read(large).map(crop)[0].shape == (224, 224, 3)
+    names = {"data": hr.read(large), "ops": ops}
+    cached = eval(items["cache"], names)
+    assert cached[0]["image"].shape == (800, 1200, 3)
+    crops = hr.read(large).map(lambda s: {"image": eval(items["order"], names, {"s": s})})
+    assert crops[0]["image"].shape == (224, 224, 3)
 
 
 def test_nothing_is_left_behind(advised):
@@ -387,6 +393,18 @@ def test_nothing_is_left_behind(advised):
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
         "cache", "cache/headrace", "tmp",
     ]  # fmt: skip
+
+
+def test_nothing_is_left_behind_by_an_interruption(large, cache):
+    command = [executable(), "doctor", large]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(cache.glob("headrace/doctor.*")) and running.poll() is None:
+        assert time.monotonic() < deadline
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=60) == -signal.SIGINT
+    assert list((cache / "headrace").iterdir()) == []
 
 
 def test_no_advice_writes_nothing(large, cache):
