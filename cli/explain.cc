@@ -14,7 +14,7 @@ struct Arguments {
   InputArguments input;
   uint64_t batch = 64;
   std::string cache;
-  bool no_rewrites = false, json = false;
+  bool no_rewrites = false, measure = false, json = false;
 };
 
 // Of a pipeline that waits for its data: how it is written, and what it wants.
@@ -49,12 +49,13 @@ Result<int> explain(const Arguments& arguments) {
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
   if (arguments.json) {
     Value out;
-    out.set("pipeline", opened.title), out.set("explain", loader->explain());
+    out.set("pipeline", opened.title), out.set("explain", loader->explain(arguments.measure));
     out.set("fingerprint", loader->fingerprint());
     fmt::print("{}\n", out.dump(1));
     return kOk;
   }
-  fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(), loader->fingerprint());
+  fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(arguments.measure),
+             loader->fingerprint());
   return kOk;
 }
 
@@ -62,12 +63,14 @@ Result<int> explain(const Arguments& arguments) {
 
 void add_explain(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "explain", "Say what a pipeline will do: its steps, what the rewrites made of them");
+      "explain", "Say what a pipeline will do: its steps, what the rewrites made of them, its memory");
   auto arguments = std::make_shared<Arguments>();
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
   add_cache(*command, arguments->cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
+  command->add_flag("--measure", arguments->measure,
+                    "Make a few elements to say how large they are where shapes do not");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("example:\n  headrace explain pipeline.json");
   command->callback([arguments, &run] { run = [arguments] { return explain(*arguments); }; });

@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
+#include <cstdio>
 
 namespace headrace {
 
@@ -26,6 +26,15 @@ Result<uint64_t> parse_byte_size(std::string_view text) {
       return static_cast<uint64_t>(bytes);
   }
   return invalid("wants a size such as \"150MB\" or \"1GiB\", got \"" + std::string(text) + "\"");
+}
+
+std::string byte_size_text(double bytes) {
+  constexpr std::array units{"B", "kB", "MB", "GB", "TB", "PB"};
+  size_t unit = 0;
+  while (bytes >= 999.95 && unit + 1 < units.size()) bytes /= 1000, ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+  return text;
 }
 
 }  // namespace headrace

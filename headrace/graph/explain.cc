@@ -1,35 +1,126 @@
+#include "headrace/graph/explain.h"
+
+#include <algorithm>
+
+#include "headrace/core/byte_size.h"
 #include "headrace/core/text.h"
-#include "headrace/graph/node.h"
 #include "headrace/graph/plan_json.h"
 
 namespace headrace {
 namespace {
 
-std::string size_text(const Node& node) {
+constexpr size_t kColumns = 100;
+
+std::string count_text(const Node& node) {
   if (!node.size) return "length unknown until run";
   return *node.size == kInfinite ? "endless" : std::to_string(*node.size) + " elements";
 }
 
-std::string steps_text(const Program& program) {
+std::string size_text(const Node& node, const ElementSizes& sizes) {
+  const auto found = sizes.find(&node);
+  if (found == sizes.end()) return ", size unknown until read";
+  const ElementSize& size = found->second;
+  if (size.looked_at == 0) return ", " + byte_size_text(size.bytes) + " each";
+  return ", about " + byte_size_text(size.bytes) + " each (" + std::to_string(size.looked_at) + " looked at)";
+}
+
+// An operator with many parameters, broken between them; `at` is the column of its first letter.
+std::string broken(const std::string& call, size_t at, size_t indent) {
   std::string out;
-  for (const Call& step : program.steps) {
-    if (!out.empty()) out += ", ";
-    out += step.op->name();
-    std::string params;
-    const Value given = step.op->params();
-    if (const auto* object = given.object())
-      for (const auto& [name, value] : *object)
-        params += (params.empty() ? "" : ", ") + name + "=" + value.dump();
-    out += "(" + params + ")";
+  for (size_t begin = 0; begin < call.size();) {
+    const size_t comma = call.find(", ", begin), end = comma == std::string::npos ? call.size() : comma + 2;
+    if (begin > 0 && at + end - begin > kColumns) {
+      while (out.ends_with(' ')) out.pop_back();
+      out += "\n" + std::string(indent, ' '), at = indent;
+    }
+    out += call.substr(begin, end - begin), at += end - begin;
+    begin = end;
   }
+  return out;
+}
+
+// Items side by side, in as many lines as it takes; those after the first begin with `indent` spaces. `at`:
+// the column where the first begins.
+std::string joined(const std::vector<std::string>& items, size_t at, size_t indent) {
+  std::string out;
+  size_t column = at;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out += ",", ++column;
+    if (i > 0 && column + 2 + items[i].size() > kColumns) {
+      out += "\n" + std::string(indent, ' '), column = indent;
+    } else if (i > 0) {
+      out += " ", ++column;
+    }
+    const std::string item =
+        column + items[i].size() > kColumns ? broken(items[i], column, indent + 4) : items[i];
+    const size_t line = item.rfind('\n');
+    out += item, column = line == std::string::npos ? column + item.size() : item.size() - line - 1;
+  }
+  return out;
+}
+
+// JSON with a space after each comma and colon, for reading.
+std::string spaced(const Value& value) {
+  std::string out;
+  bool in_text = false, is_escaped = false;
+  for (const char c : value.dump()) {
+    out += c;
+    if (!in_text && (c == ',' || c == ':')) out += ' ';
+    if (c == '"' && !is_escaped) in_text = !in_text;
+    is_escaped = c == '\\' && !is_escaped;
+  }
+  return out;
+}
+
+// An operator with the parameters that are not its defaults.
+std::string call_text(const AnyOp& op) {
+  const OpInfo* info = find_op(op.name());
+  const auto is_default = [&](const std::string& name, const Value& value) {
+    if (!info) return false;
+    const auto param = std::ranges::find(info->params, name, &ParamInfo::name);
+    return param != info->params.end() && !param->required && param->fallback.dump() == value.dump();
+  };
+  std::string params;
+  const Value given = op.params();
+  if (const auto* object = given.object())
+    for (const auto& [name, value] : *object) {
+      const bool is_bound = std::ranges::find(op.bound(), name) != op.bound().end();
+      if (!is_bound && is_default(name, value)) continue;
+      params += (params.empty() ? "" : ", ") + name + "=" + (is_bound ? "<field>" : spaced(value));
+    }
+  return std::string(op.name()) + "(" + params + ")";
+}
+
+std::vector<std::string> step_texts(const Program& program) {
+  std::vector<std::string> out;
+  for (const Call& step : program.steps) out.push_back(call_text(*step.op));
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const auto value = static_cast<size_t>(program.outputs[i]);
     if (value >= program.input_fields.size() || program.input_fields[value] >= 0) continue;
-    out += out.empty() ? "" : ", ";
-    out += program.input_fields[value] == kValidField ? "with_validity" : "with_ids";
-    out += "(" + Value(program.schema.names[i]).dump() + ")";
+    out.push_back((program.input_fields[value] == kValidField ? "with_validity(" : "with_ids(") +
+                  Value(program.schema.names[i]).dump() + ")");
   }
-  return out.empty() ? "choose fields" : out;
+  if (out.empty()) out.push_back("choose fields");
+  return out;
+}
+
+std::string steps_text(const Program& program) {
+  std::string out;
+  for (const std::string& step : step_texts(program)) out += (out.empty() ? "" : ", ") + step;
+  return out;
+}
+
+// The format or generator, and how it was asked for.
+std::string source_text(const Value& description) {
+  std::string name, more;
+  if (const auto* object = description.object())
+    for (const auto& [key, value] : *object) {
+      if ((key == "format" || key == "generator") && value.text())
+        name = *value.text();
+      else
+        more += (more.empty() ? "" : ", ") + key + "=" + spaced(value);
+    }
+  return name + "(" + more + ")";
 }
 
 template <class T> std::string list_text(const std::vector<T>& numbers) {
@@ -58,14 +149,18 @@ std::string weights_text(const MixWeights& step, bool alone) {
 }
 
 struct Details {
-  std::string operator()(const Read& r) const { return r.source->describe().dump(); }
-  std::string operator()(const Generate& g) const { return g.generator->describe().dump(); }
+  size_t indent;
+
+  std::string operator()(const Read& r) const { return source_text(r.source->describe()); }
+  std::string operator()(const Generate& g) const { return source_text(g.generator->describe()); }
   std::string operator()(const TakeWhile& t) const { return steps_text(t.program); }
   std::string operator()(const Unique& u) const { return steps_text(u.program); }
   std::string operator()(const Scan& s) const {
     return steps_text(s.program) + ", state of " + std::to_string(s.initial.size());
   }
-  std::string operator()(const Map& m) const { return steps_text(m.program); }
+  std::string operator()(const Map& m) const {
+    return joined(step_texts(m.program), indent + 5, indent + 5);  // behind "map  "
+  }
   std::string operator()(const Filter& f) const { return steps_text(f.predicate); }
   std::string operator()(const Unbatch&) const { return ""; }
   std::string operator()(const Shuffle& s) const {
@@ -128,14 +223,20 @@ struct Details {
   }
 };
 
-void write(const Node& node, const std::string& indent, std::string& out) {
+void write(const Node& node, const ElementSizes* sizes, const std::string& indent,
+           std::vector<std::string>& out) {
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    write(*node.inputs[i], indent + (node.inputs.size() > 1 ? "  " : ""), out);
-  const std::string details = std::visit(Details{}, node.kind);
-  out += indent + std::string(kind_name(node.kind)) + (details.empty() ? "" : "  " + details);
-  out += "\n" + indent + "    -> {" + node.schema.text() + "}, " + size_text(node);
-  if (!node.made_at.empty()) out += "    (" + node.made_at + ")";
-  out += "\n";
+    write(*node.inputs[i], sizes, indent + (node.inputs.size() > 1 ? "  " : ""), out);
+  const std::string details = std::visit(Details{indent.size()}, node.kind);
+  std::string text = indent + std::string(kind_name(node.kind)) + (details.empty() ? "" : "  " + details);
+  std::vector<std::string> elements;
+  for (size_t i = 0; i < node.schema.size(); ++i)
+    elements.push_back(node.schema.names[i] + ": " + node.schema.specs[i].text());
+  const std::string arrow = indent + "    -> {";
+  text += "\n" + arrow + joined(elements, arrow.size(), arrow.size()) + "}, " + count_text(node);
+  if (sizes) text += size_text(node, *sizes);
+  if (!node.made_at.empty()) text += "    (" + node.made_at + ")";
+  out.push_back(text + "\n");
 }
 
 // The same without where and how often at once a user's function runs: "python" and "num_parallel" of the
@@ -191,9 +292,28 @@ void append_data(const Node& node, std::string& out) {
 
 }  // namespace
 
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string out, line = indent;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t space = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, space - begin);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > kColumns)
+      out += line + "\n", line = indent;
+    line += (line.size() > indent.size() ? " " : "") + word;
+    begin = space + 1;
+  }
+  return out + line + "\n";
+}
+
+std::vector<std::string> explain_nodes(const NodePtr& root, const ElementSizes* sizes) {
+  std::vector<std::string> out;
+  write(*root, sizes, "", out);
+  return out;
+}
+
 std::string explain_tree(const NodePtr& root) {
   std::string out;
-  write(*root, "", out);
+  for (const std::string& node : explain_nodes(root)) out += node;
   return out;
 }
 

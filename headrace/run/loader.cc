@@ -7,9 +7,9 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
-#include "headrace/graph/notes.h"
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
+#include "headrace/run/explained.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/pipeline.h"
@@ -58,12 +58,13 @@ class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
              std::shared_ptr<StopFlag> stop, SettingLimits limits,
-             std::unique_ptr<const AutoCache> caching)
+             std::unique_ptr<const AutoCache> caching, std::shared_ptr<Store> store)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
         stop_(std::move(stop)),
+        store_(std::move(store)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
         executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
@@ -122,7 +123,7 @@ class LoaderImpl final : public Loader {
   const Schema& schema() const override { return plan_->schema; }
   std::string fingerprint() const override { return fingerprint_; }
   Value report() const override;
-  std::string explain() const override;
+  std::string explain(bool measure) const override;
 
  private:
   std::unique_ptr<Worker> make_worker() const {
@@ -150,6 +151,7 @@ class LoaderImpl final : public Loader {
   LoaderOptions options_;
   const std::shared_ptr<Pool> pool_;
   const std::shared_ptr<StopFlag> stop_;
+  const std::shared_ptr<Store> store_;
   Pipeline pipeline_;
   std::string fingerprint_;
   Executor executor_;
@@ -448,29 +450,13 @@ Value LoaderImpl::report() const {
   return out;
 }
 
-std::string LoaderImpl::explain() const {
-  std::string out = "as written:\n" + explain_tree(plan_);
-  for (const Applied& applied : pipeline_.applied) {
-    std::string why;
-    for (const Rewrite& r : rewrites())
-      if (r.name == applied.name) why = r.why;
-    out += "\nafter " + applied.name + " (" + std::to_string(applied.times) + "x; " + why + "):\n" +
-           applied.after;
-  }
-  out += std::string("\nwrite_into_slot: ") + (options_.write_into_slot ? "on" : "off") +
-         " (the last operator writes its row of the batch, nothing is copied)\n";
-  for (const std::string& part : pipeline_.parts) out += part + "\n";
-  if (caching_) out += caching_->text();
+std::string LoaderImpl::explain(bool measure) const {
   std::unique_lock running(executor_.mutex());
   const Settings settings = steer_.settings();
   const SettingLimits limits = steer_.tuner().limits();
   running.unlock();
-  for (const Knob knob : kKnobs)
-    out += std::string(knob_name(knob)) + " " + std::to_string(settings.of(knob)) +
-           (limits.may_turn(knob) ? " (tuned), " : ", ");
-  out += "memory budget " + std::to_string(options_.memory_budget) + " bytes\n";
-  for (const std::string& note : notes(plan_)) out += "note: " + note + "\n";
-  return out;
+  return explain_run({plan_, pipeline_, executor_.stages(), options_, settings, limits,
+                      caching_ ? caching_->text() : "", measure ? store_ : std::shared_ptr<Store>()});
 }
 
 }  // namespace
@@ -494,13 +480,13 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   const SettingLimits limits = limits_of(given, options);
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
-  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
+  auto fetcher = std::make_shared<Fetcher>(store, pool, stop);
   std::unique_ptr<AutoCache> caching;
   PlaceCaches place_caches;
   if (options.cache == "auto") {
     AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off,
                             options.cache_version};
-    caching = std::make_unique<AutoCache>(std::move(wanted), fetcher->store(), pool);
+    caching = std::make_unique<AutoCache>(std::move(wanted), store, pool);
     place_caches = [&](const NodePtr& planar) { return caching->place(planar); };
   } else if (!options.cache.empty()) {
     return invalid("options: cache wants \"auto\" or nothing, got " + in_quotes(options.cache));
@@ -514,7 +500,8 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), limits, std::move(caching));
+                                             std::move(pool), std::move(stop), limits, std::move(caching),
+                                             std::move(store));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

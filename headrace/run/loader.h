@@ -75,7 +75,9 @@ class Loader {
   virtual std::optional<uint64_t> size() const = 0;  // elements of an epoch on this rank
   virtual const Schema& schema() const = 0;
   virtual Value report() const = 0;
-  virtual std::string explain() const = 0;
+  // The plan as written and as it runs, with the sizes of elements, what the rewrites did, and an estimate of
+  // memory. With `measure` a few elements are made, in epoch 0, where sizes do not follow from shapes.
+  virtual std::string explain(bool measure = false) const = 0;
   virtual std::string fingerprint() const = 0;
 };
 

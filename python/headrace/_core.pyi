@@ -344,7 +344,7 @@ class Loader:
     def report_text(self) -> str:
         """What was counted, for people."""
 
-    def explain(self) -> str:
+    def explain(self, measure: bool) -> str:
         """The plan before and after each rewrite."""
 
     @property

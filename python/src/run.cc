@@ -182,9 +182,9 @@ class LoaderHandle {
     check_process();
     return headrace::report_text(quietly([&] { return loader_->report(); }));
   }
-  std::string explain() {
+  std::string explain(bool measure) {
     check_process();
-    return quietly([&] { return loader_->explain(); });
+    return quietly([&] { return loader_->explain(measure); });
   }
   std::string fingerprint() { return loader_->fingerprint(); }
 
@@ -276,7 +276,7 @@ void bind_run(nb::module_& m) {
       .def_prop_ro("position", &LoaderHandle::position, "Elements of its epoch that were handed out.")
       .def("report", &LoaderHandle::report, "What was counted, as a dict.")
       .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
-      .def("explain", &LoaderHandle::explain, "The plan before and after each rewrite.")
+      .def("explain", &LoaderHandle::explain, nb::arg("measure"), "The plan before and after each rewrite.")
       .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
   nb::class_<ElementsHandle>(m, "Elements", "One element by position, here and now.")
       .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"),

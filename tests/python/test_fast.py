@@ -389,7 +389,7 @@ def test_explain_says_which_verb_cuts_a_chain(folder: str) -> None:
 def test_explain_shows_the_chain_and_what_becomes_of_it(folder: str) -> None:
     text = JOBS["train"](hr.read(folder, format="images")).explain()
     assert f"decode_image + random_resized_crop + random_flip: {CHAIN}" in text
-    assert f"after {FUSION} (1x;" in text
+    assert f"after {FUSION} (1x):" in text
     assert "normalize=" in text.split(f"after {FUSION}")[1]
     assert FUSION not in JOBS["train, pixels"](hr.read(folder, format="images")).explain()
 

@@ -52,7 +52,7 @@ NodePtr rewrite(NodePtr root, const std::set<std::string>& off, std::vector<Appl
     int times = 0;
     NodePtr made = apply_everywhere(one, root, times);
     if (times == 0 || !equal_outside(*root, *made)) continue;
-    if (log) log->push_back({std::string(one.name), times, explain_tree(root), explain_tree(made)});
+    if (log) log->push_back({std::string(one.name), times, root, made});
     root = std::move(made);
   }
   return root;

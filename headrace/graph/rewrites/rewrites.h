@@ -23,7 +23,7 @@ std::span<const Rewrite> rewrites();
 struct Applied {
   std::string name;
   int times = 0;
-  std::string before, after;  // explain_tree around it
+  NodePtr before, after;
 };
 
 // REQUIRES: numbered. `off` holds names that are switched off; "all" switches off everything.

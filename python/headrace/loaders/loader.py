@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
-from .._arguments import whole_number
+from .._arguments import flag, whole_number
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -237,9 +237,9 @@ class Loader(Generic[Element]):
         """Return what was counted so far, over all iterations."""
         return Report(self._core.report(), self._core.report_text())
 
-    def explain(self) -> str:
-        """Show the plan before and after each rewrite."""
-        return self._core.explain()
+    def explain(self, *, measure: bool = False) -> str:
+        """Show the plan as written and as it runs; see `Dataset.explain`."""
+        return self._core.explain(flag("explain", "measure", measure))
 
     def close(self) -> None:
         """End the iteration under way and all threads. The loader can iterate again."""
