@@ -57,8 +57,7 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop, SettingLimits limits,
-             std::unique_ptr<const AutoCache> caching)
+             std::shared_ptr<StopFlag> stop, SettingLimits limits, std::unique_ptr<const AutoCache> caching)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
@@ -495,26 +494,18 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool, stop);
-  std::unique_ptr<AutoCache> caching;
-  PlaceCaches place_caches;
-  if (options.cache == "auto") {
-    AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off,
-                            options.cache_version};
-    caching = std::make_unique<AutoCache>(std::move(wanted), fetcher->store(), pool);
-    place_caches = [&](const NodePtr& planar) { return caching->place(planar); };
-  } else if (!options.cache.empty()) {
-    return invalid("options: cache wants \"auto\" or nothing, got " + in_quotes(options.cache));
-  }
+  HEADRACE_ASSIGN(auto caching, auto_cache(options, limits.most, fetcher->store(), pool));
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
                         2 * options.io / options.ready + 1,  // while some wait to be taken, others are read
-                        place_caches));
+                        caching.get()));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), limits, std::move(caching));
+  auto loader =
+      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool),
+                                   std::move(stop), limits, std::move(caching));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }
