@@ -410,6 +410,15 @@ NodePtr AutoCache::place(const NodePtr& plan) {
 
 void AutoCache::look(const NodePtr& plan) { (void)Placing(*this, true).visit(plan); }
 
+Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, const Settings& most,
+                                              std::shared_ptr<Store> store, std::shared_ptr<Pool> pool) {
+  if (options.cache.empty()) return std::unique_ptr<AutoCache>();
+  if (options.cache != "auto")
+    return invalid("options: cache wants 'auto' or nothing, got " + in_quotes(options.cache));
+  AutoCacheOptions wanted{options.seed, most.workers, most.io, options.rewrites_off, options.cache_version};
+  return std::make_unique<AutoCache>(std::move(wanted), std::move(store), std::move(pool));
+}
+
 Value AutoCache::candidates() const {
   Value::List out;
   for (const CacheChain& chain : chains_) {

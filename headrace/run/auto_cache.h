@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "headrace/run/cache_candidates.h"
+#include "headrace/run/loader.h"
+#include "headrace/run/pipeline.h"
+#include "headrace/tune/settings.h"
 
 namespace headrace {
 
 struct AutoCacheOptions {
   uint64_t seed = 0;
-  size_t workers = 1, io = 1;
+  size_t workers = 1, io = 1;  // at most
   std::set<std::string> rewrites_off;
   std::string version;  // of the user's functions, for what is kept in files; "": nobody can tell
 };
@@ -28,17 +31,17 @@ struct CacheChain {
 };
 
 // One thread.
-class AutoCache {
+class AutoCache final : public CachePlacer {
  public:
   // What it keeps in memory is taken from `pool`.
   AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
-  ~AutoCache();
+  ~AutoCache() override;
   AutoCache(const AutoCache&) = delete;
   AutoCache& operator=(const AutoCache&) = delete;
 
   // The plan with caches where they pay. It looks at some samples first, for a third of a second or two
   // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
-  NodePtr place(const NodePtr& plan);
+  NodePtr place(const NodePtr& plan) override;
   // The same without placing any: what would be chosen.
   void look(const NodePtr& plan);
 
@@ -54,5 +57,9 @@ class AutoCache {
   size_t reserved_ = 0;  // of the pool
   std::vector<CacheChain> chains_;
 };
+
+// What the options ask for; null: nothing. `most`: what the run may have.
+Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, const Settings& most,
+                                              std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
 
 }  // namespace headrace

@@ -481,21 +481,12 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(store, pool, stop);
-  std::unique_ptr<AutoCache> caching;
-  PlaceCaches place_caches;
-  if (options.cache == "auto") {
-    AutoCacheOptions wanted{options.seed, options.workers, options.io, options.rewrites_off,
-                            options.cache_version};
-    caching = std::make_unique<AutoCache>(std::move(wanted), store, pool);
-    place_caches = [&](const NodePtr& planar) { return caching->place(planar); };
-  } else if (!options.cache.empty()) {
-    return invalid("options: cache wants \"auto\" or nothing, got " + in_quotes(options.cache));
-  }
+  HEADRACE_ASSIGN(auto caching, auto_cache(options, limits.most, store, pool));
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
                         2 * options.io / options.ready + 1,  // while some wait to be taken, others are read
-                        place_caches));
+                        caching.get()));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

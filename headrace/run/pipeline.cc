@@ -404,12 +404,12 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
-                       uint64_t read_block, const PlaceCaches& place_caches) {
+                       uint64_t read_block, CachePlacer* caches) {
   Pipeline out;
   HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
   const NodePtr placed = with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed);
   NodePtr planar = with_planar_chains(placed, out.parts);
-  if (place_caches) planar = place_caches(planar);
+  if (caches) planar = caches->place(planar);
   out.plan = rewrite(planar, rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);

@@ -2,7 +2,6 @@
 // access into Levels and what has not into stages between streams. Also the arithmetic of states: what
 // "consumed" means for it.
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,14 +48,18 @@ struct Pipeline {
   } sharing;
 };
 
-// Adds caches of the run's own to a plan that means the same with them.
-using PlaceCaches = std::function<NodePtr(const NodePtr& plan)>;
+// Adds caches of the run's own to a plan, which means the same with them.
+class CachePlacer {
+ public:
+  virtual ~CachePlacer() = default;
+  virtual NodePtr place(const NodePtr& plan) = 0;
+};
 
 // `point_memory`: bytes for entropy points that are found; 0: none are used. `read_block`: elements that a
 // ticket shall hold at least where they are read and not batched; what comes out does not depend on it.
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0,
-                       uint64_t read_block = 0, const PlaceCaches& place_caches = {});
+                       uint64_t read_block = 0, CachePlacer* caches = nullptr);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

@@ -46,6 +46,14 @@ def _tuning(name: str, value: object) -> str:
     return value
 
 
+def _cache(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"options: {name} wants 'auto', got {value!r}")
+    if value != "auto":
+        raise ValueError(f"options: {name} wants 'auto', got {value!r}")
+    return value
+
+
 def _settings(name: str, value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise TypeError(f"options: {name} wants a dict as a report has it in its 'settings', got {value!r}")
@@ -82,6 +90,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "deterministic": _flag,
     "checkpoints": _flag,
     "map_files": _flag,
+    "cache": _cache,
     "trace": lambda _, value: os.fspath(value),
     "tuning": _tuning,
     "settings": _settings,

@@ -509,8 +509,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         given = {
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,
-            "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "trace": trace, "tuning": tuning,
-            "settings": settings, "cache": cache,
+            "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "cache": cache, "trace": trace,
+            "tuning": tuning, "settings": settings,
         }  # fmt: skip
         return Dataset(self._node, merged_options(self._options, given), self._bound)
 

@@ -11,9 +11,12 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headrace as hr
 from headrace import ops
+
+from .pictures import picture
 
 SLEEP = 0.003  # of a function that is worth keeping; what the engine adds to it is some microseconds
 
@@ -197,11 +200,7 @@ def test_images_are_those_of_a_run_without_it(photos, match, rewrites):
 
 
 def test_an_image_that_is_damaged_where_nobody_looks_is_no_error(photos):
-    from .pictures import picture
-
     path = photos / "cat" / "big.jpg"
-    from PIL import Image
-
     Image.fromarray(picture(1, 400, 300)).save(path, quality=90, restart_marker_blocks=4)
     data = bytearray(path.read_bytes())
     at = len(data) * 9 // 10
@@ -437,5 +436,5 @@ def test_files_that_are_damaged_cost_their_elements(own_cache):
 
 
 def test_another_word_is_an_error():
-    with pytest.raises(ValueError, match="options: cache wants \"auto\", got 'always'"):
+    with pytest.raises(ValueError, match="options: cache wants 'auto', got 'always'"):
         hr.range(3).options(cache="always")
