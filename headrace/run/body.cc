@@ -186,6 +186,11 @@ RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   return {follow(sample, 0, evaluator, where, ticket.row_outputs[0]), 0};
 }
 
+std::optional<SampleRef> SampleBody::sample_of(const Ticket& ticket, const Part&, size_t) const {
+  const SampleId& id = ticket.item.samples[0].id;
+  return SampleRef{id.read, id.index};
+}
+
 bool SampleBody::finish_at_once(Ticket& ticket) const {
   join_outputs(ticket);
   return true;

@@ -43,6 +43,13 @@ class Body {
     return false;
   }
 
+  // How many samples a part held that has been run, and the one that row `i` began as, if that is known.
+  virtual size_t num_samples(const Ticket&, const Part& part) const { return part.count; }
+  virtual std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
+    (void)ticket, (void)part, (void)i;
+    return std::nullopt;
+  }
+
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
   // The first number of the feeder's cursor counts rows that were handed out since the rest of it was
   // written: a state adds to it, and does not depend on how many rows an item had.
@@ -112,6 +119,8 @@ class LevelBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
   bool finish_at_once(Ticket& ticket) const override;
+  size_t num_samples(const Ticket& ticket, const Part& part) const override;
+  std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
   bool takes_positions() const override { return true; }
 
   // One element, here and now: ds[i], batches of batches. Not `valid`: of a batch that shard's Even::pad
@@ -233,6 +242,7 @@ class SampleBody final : public Body {
  public:
   Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+  std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
   bool finish_at_once(Ticket& ticket) const override;
 };
 
@@ -280,6 +290,7 @@ Identity identity_of(const LeafPlan& leaf, const Position& at);
 
 // The sample at a position, for people.
 std::string where(const LeafPlan& leaf, const Position& at);
+std::string where(const Source& source, uint64_t index);
 
 // Whether on_error may answer this failure: what the data did, not what the run or we did.
 bool is_data_error(const Status& status);

@@ -8,19 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/run/sample_costs.h"
+#include "headrace/run/tally.h"
+
 namespace headrace {
-
-// A number that one thread writes and others may read at any time.
-class Tally {
- public:
-  void add(uint64_t n) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
 
 // An operator of the user. One that a rewrite made part of another is timed there.
 struct ReportedOp {
@@ -59,8 +50,9 @@ struct OpTally {
 
 class Counters {
  public:
-  explicit Counters(size_t operators) : ops(operators) {}
-  std::vector<OpTally> ops;  // by ordinal
+  explicit Counters(size_t operators, size_t stages = 0) : ops(operators), costs(stages) {}
+  std::vector<OpTally> ops;        // by ordinal
+  std::vector<SampleCosts> costs;  // by number of the stage
   Tally parts, busy_ns;
   Tally core_wait_ns;  // ready to run, without a core
   Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;

@@ -49,21 +49,24 @@ class ThreadsCrew final : public Crew {
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
     std::chrono::steady_clock::time_point deadline;
     const Range range{Range::Next()};
+    if (trace_) trace_->arrives();
     std::unique_lock lock(executor_.mutex());
-    bool waits = false;
+    uint64_t waits_since = 0;
     asleep_.is_patient = true;
     while (!stopping_) {
       const Pull pulled = executor_.poll_locked(out, failure);
       asleep_.consumer = pulled == Pull::wait;
       if (asleep_.consumer || !executor_.has_plenty()) wake_workers();
       if (pulled != Pull::wait) {
-        if (waits) steer_.consumer_waited(now_ns());
+        const uint64_t now = waits_since ? now_ns() : 0;
+        if (waits_since) steer_.consumer_waited(now);
         if (pulled == Pull::item) steer_.delivered(out);
+        if (trace_) trace_->leaves(pulled, waits_since, now, executor_.given());
         return pulled;
       }
-      if (!waits) {
-        waits = true;
-        steer_.consumer_waits(now_ns());
+      if (!waits_since) {
+        waits_since = now_ns();
+        steer_.consumer_waits(waits_since);
         deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
       }
       if (asleep_.is_patient) {
@@ -72,9 +75,11 @@ class ThreadsCrew final : public Crew {
         consumer_.wait(lock);
       } else if (consumer_.wait_until(lock, deadline) == std::cv_status::timeout) {
         steer_.consumer_waited(now_ns());
+        if (trace_) trace_->leaves(Pull::wait, waits_since, 0, {});
         return Pull::wait;
       }
     }
+    if (trace_) trace_->leaves(Pull::error, waits_since, now_ns(), {});
     failure = stopped();
     return Pull::error;
   }
@@ -95,6 +100,7 @@ class ThreadsCrew final : public Crew {
   // more rest, and hold no memory meanwhile.
   void apply(const Settings& settings) {
     executor_.set_ring(settings.ready);
+    if (trace_) trace_->set(now_ns(), settings);
     keep_scratch_ = executor_.scratch_to_keep(settings.workers + settings.io);
     for (const Duty duty : {Duty::cpu, Duty::io}) {
       const size_t wanted = duty == Duty::cpu ? settings.workers : settings.io;
@@ -117,6 +123,7 @@ class ThreadsCrew final : public Crew {
     std::optional<CoreWait> core_wait;  // of those who compute
     if (duty == Duty::cpu) core_wait.emplace();
     uint64_t looked = now_ns();
+    Track* track = trace_ ? &trace_->track(duty, number) : nullptr;
     std::unique_lock lock(executor_.mutex());
     while (true) {
       while (!stopping_ && (!is_wanted(duty, number) || !executor_.take_locked(duty, work)))
@@ -139,11 +146,16 @@ class ThreadsCrew final : public Crew {
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(keep_scratch);
       const uint64_t end = now_ns();
-      if (trace_) trace_->add(duty == Duty::io, number, begin, end, work);
+      if (trace_) trace_->add(*track, begin, end, work);
       lock.lock();
       steer_.worked(work, end - begin, executor_);
       executor_.finish_locked(work);
-      if (const auto settings = steer_.look(end, executor_, team_)) apply(*settings);
+      if (trace_ && trace_->wants_state(end))
+        trace_->add_state(end, executor_.phases().ready, executor_.ledger().in_use);
+      if (const auto settings = steer_.look(end, executor_, team_)) {
+        apply(*settings);
+        if (trace_) trace_->decide(end, steer_.tuner().decisions());
+      }
     }
     lock.unlock();
     if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());

@@ -60,6 +60,7 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
 
 MeasuredWait::MeasuredWait(Evaluator& evaluator, bool has_lock)
     : evaluator_(evaluator), has_lock_(has_lock), began_(now_ns()), cpu_began_(thread_cpu_ns()) {
+  evaluator_.set_called();
   if (has_lock_) evaluator_.begin_with_lock();
 }
 MeasuredWait::~MeasuredWait() {

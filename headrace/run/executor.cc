@@ -22,6 +22,15 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
       ring_(ring),
       flexible_(flexible) {
   root_->stages(stages_);
+  bool are_samples = true;
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Body& body = stages_[i]->body();
+    const auto* level = dynamic_cast<const LevelBody*>(&body);
+    const bool takes_one = dynamic_cast<const SampleBody*>(&body) != nullptr;
+    stages_[i]->set_number(static_cast<uint8_t>(std::min<size_t>(i, 255)),
+                           level || (are_samples && takes_one));
+    are_samples = are_samples && (level ? !level->makes_batches() : takes_one);
+  }
 }
 
 namespace {
@@ -293,6 +302,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     }
     out = std::move(item.samples[0]);
     if (!item.is_alone) separate(out, *pool_);
+    given_ = item.given;
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();

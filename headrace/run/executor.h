@@ -46,7 +46,8 @@ class Executor {
   struct Phases {
     size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
   };
-  Phases phases() const;  // REQUIRES: the mutex is held
+  Phases phases() const;                         // REQUIRES: the mutex is held
+  const Given& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
 
   // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
@@ -83,6 +84,7 @@ class Executor {
   mutable std::mutex mutex_;
   StreamPtr root_;
   std::vector<Stage*> stages_;  // what is needed first stands last
+  Given given_;
   std::vector<Stage*> open_;    // those of them that may take in work
   std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;

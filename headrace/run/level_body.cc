@@ -269,6 +269,7 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
+  evaluator.row_times().begin(0);
   if (many_batches_) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
@@ -283,7 +284,10 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator, held != nullptr);
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
+  RowTimes& times = evaluator.row_times();
+  times.begin(part.count);
   for (size_t i = 0; i < part.count; ++i) {
+    times.next_row();
     if (ticket.batch && pass(ticket, part, i, passing)) {
       part.forget_row(i);
       continue;
@@ -312,6 +316,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     if (!status.ok()) return {std::move(status), n};
     part.forget_row(i);
   }
+  times.end();
   return {};
 }
 

@@ -48,8 +48,12 @@ bool must_be_copied(const Tensor& field) {
 std::string where(const LeafPlan& leaf, const Position& at) {
   if (leaf.rows) return "batch " + std::to_string(at.index);
   if (!leaf.zipped.empty()) return "element " + std::to_string(at.index) + " of zip";
-  const std::string place = leaf.source->where(at.index);
-  return "sample " + std::to_string(at.index) + (place.empty() ? "" : " of " + place);
+  return where(*leaf.source, at.index);
+}
+
+std::string where(const Source& source, uint64_t index) {
+  const std::string place = source.where(index);
+  return "sample " + std::to_string(index) + (place.empty() ? "" : " of " + place);
 }
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {

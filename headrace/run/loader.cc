@@ -15,7 +15,7 @@
 #include "headrace/run/report.h"
 #include "headrace/run/simulated_crew.h"
 #include "headrace/run/state.h"
-#include "headrace/run/trace.h"
+#include "headrace/run/watch.h"
 
 namespace headrace {
 namespace {
@@ -66,6 +66,7 @@ class LoaderImpl final : public Loader {
         team_([this] { return make_worker(); }),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
                pipeline_.batched),
+        watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }
 
@@ -116,12 +117,16 @@ class LoaderImpl final : public Loader {
   const Schema& schema() const override { return plan_->schema; }
   std::string fingerprint() const override { return fingerprint_; }
   Value report() const override;
+  std::shared_ptr<const Timeline> timeline() const override {
+    std::lock_guard lock(control_);
+    return watch_.timeline();
+  }
   std::string explain() const override;
 
  private:
   std::unique_ptr<Worker> make_worker() const {
-    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), options_.seed,
-                                    options_.write_into_slot, stop_.get());
+    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), watch_.counted_stages(),
+                                    options_.seed, options_.write_into_slot, stop_.get());
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Cursor cursor_from(const Where& where) const;
@@ -149,7 +154,7 @@ class LoaderImpl final : public Loader {
   Steer steer_;
 
   mutable std::mutex control_;  // guards the next ones
-  std::unique_ptr<Trace> trace_;
+  Watch watch_;
   std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
   Where next_;                   // where the next begin() begins
   Where began_;                  // where the iteration under way began
@@ -206,11 +211,7 @@ void LoaderImpl::start_crew() {
     crew_ = simulated_crew(executor_, team_, steer_, *options_.simulated);
     return;
   }
-  if (!options_.trace.empty()) {
-    trace_ = std::make_unique<Trace>(options_.trace);
-    options_.trace.clear();  // the first iteration only
-  }
-  crew_ = threads_crew(executor_, team_, steer_, trace_.get());
+  crew_ = threads_crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
 bool LoaderImpl::pause() {
@@ -227,11 +228,7 @@ bool LoaderImpl::pause() {
   over_ = true;
   paused_ = here();
   crew_.reset();
-  if (trace_) {
-    if (Status s = trace_->write(); !s.ok())
-      std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
-    trace_.reset();
-  }
+  watch_.end();
   return true;
 }
 
@@ -426,6 +423,7 @@ Value LoaderImpl::report() const {
   if (crew_) totals.in_flight = executor_.in_flight();
   Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
   out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
+  out.set("sample_cost", watch_.sample_cost(counters));
   Value::List caches;
   for (const auto& cache : pipeline_.caches) {
     Value one;

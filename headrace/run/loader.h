@@ -34,12 +34,15 @@ struct LoaderOptions {
   bool map_files = false;
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
+  bool watched = true;          // false: neither what samples cost nor a timeline is kept; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed
   std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
 };
 
 // An error that lists the rewrites when one of the names is none.
 Status check_rewrite_names(const std::set<std::string>& names);
+
+class Timeline;
 
 class Loader {
  public:
@@ -70,6 +73,8 @@ class Loader {
   virtual std::optional<uint64_t> size() const = 0;  // elements of an epoch on this rank
   virtual const Schema& schema() const = 0;
   virtual Value report() const = 0;
+  // A piece of the iteration under way or of the last one, to look at; null: there is none.
+  virtual std::shared_ptr<const Timeline> timeline() const = 0;
   virtual std::string explain() const = 0;
   virtual std::string fingerprint() const = 0;
 };

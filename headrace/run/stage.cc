@@ -40,6 +40,7 @@ Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
     if (ticket->done && ticket->emitted < ticket->num_outputs()) {
       out = {};
       ticket->emit(out, most);
+      out.given = {ticket->serial, number_};
       if (ordered_ && ticket->used_up()) mark_after(*ticket);
       return Pull::item;
     }
@@ -264,10 +265,12 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
   const uint64_t begin = thread_cpu_ns();
   if (work.io) {
-    const uint64_t began = now_ns(), reads = counters.io_reads.get();
+    const uint64_t began = now_ns(), reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
     work.busy_ns = thread_cpu_ns() - begin;
     work.reading_ns = now_ns() - began, work.reads = counters.io_reads.get() - reads;
+    work.read_bytes = counters.io_bytes.get() - bytes;
+    if (ticket.parts[work.part].has_passed) count_costs(work, evaluator, counters);
     return;
   }
   if (work.part == Work::kFinish)
@@ -275,10 +278,40 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   else
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
   work.busy_ns = thread_cpu_ns() - begin;
+  work.called = evaluator.take_called();
   work.waited_ns = evaluator.take_waited();
   work.python_ns = evaluator.take_in_python();
+  if (work.part != Work::kFinish) count_costs(work, evaluator, counters);
   counters.parts.add(1);
   counters.busy_ns.add(work.busy_ns);
+}
+
+// What each row of the part took of it, where that was looked at; else the mean.
+void Stage::count_costs(const Work& work, Evaluator& evaluator, Counters& counters) const {
+  const Part& part = work.ticket->parts[work.part];
+  const RowTimes& times = evaluator.row_times();
+  if (!takes_samples_ || !work.result.status.ok() || number_ >= counters.costs.size()) return;
+  const size_t samples = body_->num_samples(*work.ticket, part);
+  if (samples == 0) return;
+  SampleCosts& costs = counters.costs[number_];
+  const uint64_t all_ns = work.busy_ns + work.waited_ns;
+  const auto keep_if_slow = [&](uint64_t ns, size_t row, size_t of) {
+    if (!costs.is_slow(ns)) return;
+    if (const auto sample = sample_of(*work.ticket, part, row))
+      costs.keep({*sample, ns, static_cast<uint32_t>(of)});
+  };
+  if (samples == 1 || times.num_rows() != samples) {
+    const uint64_t mean_ns = all_ns / samples;
+    samples == 1 ? costs.add(mean_ns) : costs.add_averaged(mean_ns, samples);
+    return keep_if_slow(mean_ns, 0, samples);
+  }
+  const double share =
+      static_cast<double>(all_ns) / static_cast<double>(std::max<uint64_t>(1, times.all_ns()));
+  for (size_t row = 0; row < samples; ++row) {
+    const auto ns = static_cast<uint64_t>(static_cast<double>(times.row_ns(row)) * share);
+    costs.add(ns);
+    keep_if_slow(ns, row, 1);
+  }
 }
 
 void Stage::finish(Work& work) {

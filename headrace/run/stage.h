@@ -22,7 +22,9 @@ struct Work {
   uint64_t busy_ns = 0, waited_ns = 0;
   uint64_t python_ns = 0;              // of busy_ns, in Python functions; estimated
   uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
-  bool alone = false;                  // it found no memory before, and was taken again with nobody beside it
+  uint64_t read_bytes = 0;
+  bool called = false;  // functions of an interpreter
+  bool alone = false;   // it found no memory before, and was taken again with nobody beside it
 };
 
 class Stage final : public Stream {
@@ -30,6 +32,9 @@ class Stage final : public Stream {
   Stage(StreamPtr feeder, std::unique_ptr<Body> body) : feeder_(std::move(feeder)), body_(std::move(body)) {}
   // Not in order. Before the first ticket; REQUIRES: nobody above counts on the order.
   void give_what_is_ready() { ordered_ = false; }
+  // Which one it is of an executor's, and whether what it is fed are samples and not batches of them.
+  void set_number(uint8_t number, bool takes_samples) { number_ = number, takes_samples_ = takes_samples; }
+  uint8_t number() const { return number_; }
 
   // Stream.
   Pull pull(Item& out, Status& failure, uint64_t most) override;
@@ -52,6 +57,10 @@ class Stage final : public Stream {
                  Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
   void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
   void finish(Work& work);                                               // what run() found
+  // The sample that row `i` of a part began as; nothing where that is not known, as of batches of batches.
+  std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
+    return takes_samples_ ? body_->sample_of(ticket, part, i) : std::nullopt;
+  }
   void give_back(const Work& work);  // the part could not get memory: runnable again
   size_t drop_fetched();             // forget bytes that nobody works on yet; how many parts gave some up
 
@@ -97,10 +106,12 @@ class Stage final : public Stream {
   static constexpr size_t kTinyRing = 32;
   bool are_tiny() const { return num_tiny_ >= kTinyRing; }
   void settle_reads(const Work& work);
+  void count_costs(const Work& work, Evaluator& evaluator, Counters& counters) const;
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;
-  bool ordered_ = true;
+  bool ordered_ = true, takes_samples_ = false;
+  uint8_t number_ = 0;
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;

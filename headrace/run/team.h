@@ -11,8 +11,9 @@ namespace headrace {
 
 // One worker's own things.
 struct Worker {
-  Worker(Pool* pool, size_t operators, uint64_t seed, bool write_into_slot, const StopFlag* stop = nullptr)
-      : counters(operators), evaluator(pool, &counters, seed, write_into_slot, stop) {}
+  Worker(Pool* pool, size_t operators, size_t stages, uint64_t seed, bool write_into_slot,
+         const StopFlag* stop = nullptr)
+      : counters(operators, stages), evaluator(pool, &counters, seed, write_into_slot, stop) {}
   Counters counters;
   Evaluator evaluator;
 };

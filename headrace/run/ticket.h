@@ -18,6 +18,12 @@ namespace headrace {
 // these.
 using Cursor = std::vector<uint64_t>;
 
+// Which ticket of which stage an item is of, for traces; those that streams put together are of none.
+struct Given {
+  uint64_t ticket = ~uint64_t{0};
+  uint8_t stage = 0;
+};
+
 struct Item {
   uint64_t first = 0, count = 0;  // positions first, first + step … of a level, or
   uint64_t step = 1;
@@ -28,6 +34,7 @@ struct Item {
   std::vector<RowRange> ranges;  // or all of these instead
   bool is_alone = true;          // no bytes of the samples lie beside those of others
   std::shared_ptr<void> turn;    // of a body that takes its items one by one: what it goes on from
+  Given given;
 
   size_t num_samples() const;
   void append(Item&& other);  // take the samples of another item, too

@@ -1,52 +1,156 @@
 #include "headrace/run/trace.h"
 
-#include <cstdio>
-#include <set>
+#include <algorithm>
+#include <utility>
 
 namespace headrace {
 namespace {
-constexpr size_t kMaxSlices = 2'000'000;  // about 100 MB of JSON: what the viewers open
+
+constexpr uint64_t kStateEveryNs = 10'000'000;
+// A look at the clock costs some 25 ns: of steps that are short, so many that they take this long are looked
+// at together, and are one slice.
+constexpr uint64_t kLookEveryNs = 60'000;
+constexpr uint64_t kMostStepsAtOnce = 64;
+constexpr size_t kMostDecisions = 10'000;
+
+// Pieces of 512 slices, 29 kB each.
+constexpr size_t kPiecesOfPage = 4, kPiecesOfFile = 3'400;
+
+}  // namespace
+
+Trace::Trace(Size size, uint64_t began_ns)
+    : began_ns_(began_ns),
+      least_(size == Size::file ? 1 : kPiecesOfPage),
+      most_(size == Size::file ? kPiecesOfFile : kPiecesOfPage),
+      left_(size == Size::file ? kPiecesOfFile : 0),
+      consumer_(left_, least_, most_),
+      states_(left_, least_, most_) {}
+
+Track& Trace::track(Duty duty, size_t number) {
+  std::lock_guard lock(mutex_);
+  std::deque<Track>& tracks = duty == Duty::io ? io_ : workers_;
+  while (tracks.size() <= number) tracks.emplace_back(left_, least_, most_);
+  return tracks[number];
 }
 
-Trace::Trace(std::string path) : path_(std::move(path)) {}
-
-void Trace::add(bool, size_t number, uint64_t begin_ns, uint64_t end_ns, const Work& work) {
-  std::lock_guard lock(mutex_);
-  if (slices_.size() < kMaxSlices)
-    slices_.push_back(
-        {begin_ns, end_ns, work.ticket->serial, number, work.part, work.io, work.part == Work::kFinish});
-}
-
-Status Trace::write() const {
-  std::lock_guard lock(mutex_);
-  FILE* file = std::fopen(path_.c_str(), "we");
-  if (!file) return {Code::io, "trace: cannot write " + path_};
-  std::fputs("{\"traceEvents\":[\n", file);
-  // Workers are tracks 1, 2, 3 …, readers those from 1001 on.
-  const auto track = [](const Slice& s) { return s.number + (s.io ? 1001 : 1); };
-  std::set<size_t> named;
-  for (const Slice& s : slices_)
-    if (named.insert(track(s)).second)
-      std::fprintf(
-          file,
-          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%zu,\"args\":{\"name\":\"%s %zu\"}},\n",
-          track(s), s.io ? "io" : "worker", s.number);
-  const uint64_t origin = slices_.empty() ? 0 : slices_[0].begin;
-  for (const Slice& s : slices_) {
-    std::fprintf(file,
-                 "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":1,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f,\"args\":{"
-                 "\"ticket\":%llu,\"part\":%lld}},\n",
-                 s.io       ? "read"
-                 : s.finish ? "finish"
-                            : "samples",
-                 track(s), static_cast<double>(static_cast<int64_t>(s.begin - origin)) * 1e-3,
-                 static_cast<double>(s.end - s.begin) * 1e-3, static_cast<unsigned long long>(s.ticket),
-                 s.finish ? -1LL : static_cast<long long>(s.part));
+void Trace::add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& work) {
+  const bool finish = work.part == Work::kFinish;
+  Slice slice;
+  slice.kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
+  slice.calls = work.called, slice.stage = work.stage->number();
+  slice.begin_ns = since(begin_ns), slice.wall_ns = end_ns - begin_ns;
+  slice.cpu_ns = work.busy_ns, slice.waited_ns = work.waited_ns, slice.bytes = work.read_bytes;
+  slice.ticket = work.ticket->serial;
+  if (!finish) {
+    const Part& part = work.ticket->parts[work.part];
+    slice.rows = static_cast<uint32_t>(part.count);
+    if (const auto sample = work.stage->sample_of(*work.ticket, part, 0))
+      slice.has_name = true, slice.read = sample->read, slice.index = sample->index;
   }
-  std::fprintf(file,
-               "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"headrace\"}}\n]}\n");
-  const bool ok = std::fclose(file) == 0;
-  return ok ? Status() : Status(Code::io, "trace: cannot write " + path_);
+  track.add(slice);
+}
+
+void Trace::arrives() {
+  if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
+  ++steps_;
+  if (not_timed_ > 0) {
+    --not_timed_;
+    return;
+  }
+  const uint64_t now = now_ns();
+  end_step(now);
+  step_from_ns_ = now;  // unless it waits
+}
+
+void Trace::end_step(uint64_t end_ns) {
+  if (steps_ == 0) return;
+  Slice step;
+  step.kind = Slice::Kind::step, step.times = steps_;
+  step.begin_ns = since(step_from_ns_), step.wall_ns = end_ns - std::min(end_ns, step_from_ns_);
+  step.ticket = step_.ticket, step.stage = step_.stage;
+  consumer_.add(step);
+  const uint64_t step_ns = step.wall_ns / steps_ + 1;
+  not_timed_ = static_cast<uint32_t>(std::min(kLookEveryNs / step_ns, kMostStepsAtOnce));
+  steps_ = 0;
+}
+
+void Trace::leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
+  if (waited_from_ns != 0 && waiting_since_ns_ == 0) {
+    end_step(waited_from_ns);  // steps that nobody looked at
+    not_timed_ = 0;
+    waiting_since_ns_ = waited_from_ns;
+  }
+  if (pulled == Pull::wait) return;
+  const bool begins_step = waiting_since_ns_ != 0 || step_from_ns_ == 0;
+  if (begins_step && left_ns == 0) left_ns = now_ns();
+  if (waiting_since_ns_ != 0) {
+    Slice wait;
+    wait.kind = Slice::Kind::wait, wait.ticket = given.ticket, wait.stage = given.stage;
+    wait.begin_ns = since(waiting_since_ns_), wait.wall_ns = left_ns - std::min(left_ns, waiting_since_ns_);
+    wait.waited_ns = wait.wall_ns;
+    consumer_.add(wait);
+    waiting_since_ns_ = 0;
+  }
+  if (begins_step) step_from_ns_ = left_ns;
+  if (pulled != Pull::item) step_from_ns_ = 0;
+  if (steps_ == 0) step_ = given;
+}
+
+void Trace::add_state(uint64_t at_ns, size_t ready, size_t memory) {
+  Slice state;
+  state.kind = Slice::Kind::state;
+  state.begin_ns = since(at_ns), state.rows = static_cast<uint32_t>(ready), state.bytes = memory;
+  states_.add(state);
+  next_state_ns_ = at_ns + kStateEveryNs;
+}
+
+void Trace::set(uint64_t at_ns, const Settings& settings) {
+  std::lock_guard lock(mutex_);
+  if (settings_.size() < kMostDecisions) settings_.push_back({since(at_ns), settings});
+}
+
+void Trace::decide(uint64_t at_ns, std::string text) {
+  std::lock_guard lock(mutex_);
+  if (decisions_.size() < kMostDecisions) decisions_.push_back({since(at_ns), std::move(text)});
+}
+
+void Trace::decide(uint64_t at_ns, const std::vector<Decision>& decisions) {
+  if (decisions.empty()) return;
+  const Decision& last = decisions.back();
+  const bool undone = last.undone;
+  decide(at_ns, std::string(knob_name(last.knob)) + " " + std::to_string(undone ? last.to : last.from) +
+                    " to " + std::to_string(undone ? last.from : last.to) +
+                    (undone ? ", back again: " : ": ") + last.why);
+}
+
+void Trace::close() {
+  std::lock_guard lock(mutex_);
+  for (std::deque<Track>* tracks : {&workers_, &io_})
+    for (Track& track : *tracks) track.close();
+  consumer_.close(), states_.close();
+}
+
+uint64_t Trace::last_ns() const {
+  std::lock_guard lock(mutex_);
+  uint64_t out = consumer_.last_ns();
+  for (const std::deque<Track>* tracks : {&workers_, &io_})
+    for (const Track& track : *tracks) out = std::max(out, track.last_ns());
+  return out;
+}
+
+Trace::Copy Trace::copy(uint64_t from_ns) const {
+  std::lock_guard lock(mutex_);
+  Copy out;
+  const auto read = [&](const Track& track) {
+    std::vector<Slice> slices = track.slices(from_ns);
+    if (from_ns == 0) out.dropped += track.written() - std::min<uint64_t>(track.written(), slices.size());
+    return slices;
+  };
+  for (const Track& track : workers_) out.workers.push_back(read(track));
+  for (const Track& track : io_) out.io.push_back(read(track));
+  out.consumer = read(consumer_), out.states = read(states_);
+  out.settings = settings_, out.decisions = decisions_;
+  return out;
 }
 
 }  // namespace headrace

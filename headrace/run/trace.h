@@ -1,30 +1,95 @@
-// A Chrome/Perfetto trace: one track per worker, one slice per piece of work. Thread-safe; written once at
-// the end.
+// A Trace: what workers, readers and the consumer of an iteration did when, and why the tuner changed
+// something. Kept in memory of a fixed size; a file for Perfetto or a page can be made of it.
+//
+// Each thread writes its own track without a lock. Times come in as now_ns() says them and are told since the
+// beginning. Reading is for any thread at any time.
 #pragma once
-#include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "headrace/run/stage.h"
+#include "headrace/run/executor.h"
+#include "headrace/run/names.h"
+#include "headrace/run/track.h"
+#include "headrace/tune/tuner.h"
 
 namespace headrace {
 
 class Trace {
  public:
-  explicit Trace(std::string path);
-  void add(bool reads, size_t number, uint64_t begin_ns, uint64_t end_ns, const Work& work);
-  Status write() const;  // JSON that chrome://tracing and ui.perfetto.dev open
+  enum class Size : uint8_t {
+    page,  // the last seconds: some 100 kB a track
+    file,  // at most 1.7 million slices, 100 MB: twenty minutes at 1,400 a second
+  };
+  Trace(Size size, uint64_t began_ns);
+
+  // Of worker `number` of its kind, who adds to it what he did: after Stage::run() and before
+  // Executor::finish().
+  Track& track(Duty duty, size_t number);
+  void add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& work);
+
+  // By the consumer: it comes for an element; it leaves with one, or without. `waited_from_ns`: since when it
+  // waited in this call, and until when; 0: it did not.
+  void arrives();
+  void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
+
+  // What is ready and in use, now and then. REQUIRES: the executor's mutex.
+  bool wants_state(uint64_t at_ns) const { return at_ns >= next_state_ns_; }
+  void add_state(uint64_t at_ns, size_t ready, size_t memory);
+  // What the tuner set, and why.
+  void set(uint64_t at_ns, const Settings& settings);
+  void decide(uint64_t at_ns, std::string text);
+  void decide(uint64_t at_ns, const std::vector<Decision>& decisions);  // the last of them
+
+  // When no thread adds anything any more: nothing is held back.
+  void close();
+
+  struct Setting {
+    uint64_t at_ns;
+    Settings settings;
+  };
+  struct Event {
+    uint64_t at_ns;
+    std::string text;
+  };
+  // Everything in it, to be looked at in peace.
+  struct Copy {
+    std::vector<std::vector<Slice>> workers, io;
+    std::vector<Slice> consumer, states;
+    std::vector<Setting> settings;
+    std::vector<Event> decisions;
+    uint64_t dropped = 0;  // slices that were overwritten
+  };
+  uint64_t last_ns() const;               // until when it goes
+  Copy copy(uint64_t from_ns = 0) const;  // without what ended before
 
  private:
-  struct Slice {
-    uint64_t begin, end, ticket;
-    size_t number, part;
-    bool io, finish;
-  };
-  std::string path_;
-  mutable std::mutex mutex_;
-  std::vector<Slice> slices_;  // guarded by mutex_; at most kMaxSlices
+  uint64_t since(uint64_t at_ns) const { return at_ns > began_ns_ ? at_ns - began_ns_ : 0; }
+  void end_step(uint64_t end_ns);
+
+  const uint64_t began_ns_;
+  const size_t least_, most_;  // pieces of a track
+  PiecesLeft left_;
+  Track consumer_, states_;
+
+  // The consumer's own.
+  uint64_t step_from_ns_ = 0;      // 0: it has no element
+  uint64_t waiting_since_ns_ = 0;  // of calls that left without one; 0: none did
+  uint32_t steps_ = 0;             // since then
+  uint32_t not_timed_ = 0;         // of the next ones, that nobody looks at
+  Given step_;                     // what the first of them is about
+
+  uint64_t next_state_ns_ = 0;  // guarded by the executor's mutex
+
+  mutable std::mutex mutex_;  // guards the next ones, not what is in a track
+  std::deque<Track> workers_, io_;
+  std::vector<Setting> settings_;
+  std::vector<Event> decisions_;
 };
+
+// JSON that ui.perfetto.dev and chrome://tracing open.
+Status write_trace(const Trace& trace, const SampleNames& names, const std::string& path);
 
 }  // namespace headrace
