@@ -75,7 +75,8 @@ Result<int> bench(Arguments arguments) {
   HEADRACE_ASSIGN(const Measured measured, measure(arguments, *loader));
   const Value report = loader->report();
   if (!arguments.html.empty())
-    HEADRACE_TRY(write_file("bench", arguments.html, report_page(report, loader->timeline().get(), opened.title)));
+    HEADRACE_TRY(
+        write_file("bench", arguments.html, report_page(report, loader->timeline().get(), opened.title)));
   if (arguments.json) {
     Value out;
     out.set("pipeline", opened.title), out.set("batches", measured.batches),

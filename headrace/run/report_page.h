@@ -1,5 +1,5 @@
-// A report as HTML. The page needs no other file and no network; its JavaScript (run/page/report.js) draws what
-// the JSON in it says, and a browser without any shows the text form.
+// A report as HTML. The page needs no other file and no network; its JavaScript (run/page/report.js) draws
+// what the JSON in it says, and a browser without any shows the text form.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,10 +1,16 @@
 #include "headrace/run/watch.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "headrace/core/value.h"
 
 namespace headrace {
+namespace {
+
+constexpr uint64_t kEnoughNs = 1'000'000'000;
+
+}  // namespace
 
 Watch::Watch(const std::vector<Stage*>& stages, bool is_on, std::string file)
     : is_on_(is_on), counted_stages_(is_on ? stages.size() : 0), file_(std::move(file)) {
@@ -14,6 +20,7 @@ Watch::Watch(const std::vector<Stage*>& stages, bool is_on, std::string file)
 }
 
 Trace* Watch::begin(uint64_t at_ns) {
+  before_ = is_on_ ? std::move(trace_) : nullptr;
   trace_.reset();
   if (is_on_ || !file_.empty())
     trace_ = std::make_unique<Trace>(file_.empty() ? Trace::Size::page : Trace::Size::file, at_ns);
@@ -35,7 +42,9 @@ Value Watch::sample_cost(const std::vector<const Counters*>& workers) const {
 
 std::shared_ptr<const Timeline> Watch::timeline() const {
   if (!trace_) return nullptr;
-  auto out = std::make_shared<const Timeline>(*trace_, names_);
+  // An iteration that has just begun shows little; the one before may show more.
+  const bool has_begun = !before_ || trace_->last_ns() >= std::min(kEnoughNs, before_->last_ns());
+  auto out = std::make_shared<const Timeline>(has_begun ? *trace_ : *before_, names_);
   return out->empty() ? nullptr : std::move(out);
 }
 

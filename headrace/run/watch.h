@@ -1,5 +1,5 @@
-// What a loader keeps so that a run can be looked at: what its samples are called, and the trace of the
-// iteration under way or of the last one.
+// What a loader keeps so that a run can be looked at: what its samples are called, and the traces of the
+// iteration under way, or of the last one, and of the one before.
 //
 // Begun and ended by whoever begins and ends the iteration; the rest may be called from any thread in
 // between.
@@ -30,7 +30,7 @@ class Watch {
   bool is_on_;
   size_t counted_stages_;
   std::string file_;
-  std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Trace> trace_, before_;  // of this iteration, and of the one before it
 };
 
 }  // namespace headrace

@@ -20,6 +20,10 @@ const scaled = (value, units, step) => {
 };
 const bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1000);
 const time = (us) => scaled(us, ["µs", "ms", "s"], 1000);
+const time_like = (us, most) => {  // in the unit of `most`
+  const [unit, name] = most >= 1e6 ? [1e6, "s"] : most >= 1e3 ? [1e3, "ms"] : [1, "µs"];
+  return `${number(us / unit)} ${name}`;
+};
 const seconds = (s) => (s < 1 ? time(s * 1e6) : `${number(s)} s`);
 const percent = (share) => `${number(100 * share, share < 0.1 ? 2 : 3)} %`;
 const rate = (value) => `${number(value)}/s`;
@@ -118,26 +122,26 @@ function headline() {
 }
 
 function history() {
-  const moments = report.history || [];
+  const moments = [...(report.history || [])].sort((a, b) => a.at_s - b.at_s);
   if (moments.length < 2) return;
   const end_of = (m, i) => (m.seconds ? m.at_s + m.seconds : i + 1 < moments.length ? moments[i + 1].at_s : m.at_s);
   const most_s = Math.max(...moments.map(end_of)), budget = (report.memory || {}).budget || 0;
   const share = (words, key, kind) => ({ words, kind, of: (m) => m[key] || 0, show: percent });
   const panels = [
     { name: "Throughput", series: [{ words: "samples", kind: "samples", of: (m) => m.samples_per_s, show: rate, area: true }], show: rate },
-    { name: "Consumer", series: [{ ...share("waits", "wait", "wait"), area: true }], most: 1, show: percent },
+    { name: "Consumer waits", series: [{ ...share("waits", "wait", "wait"), area: true }], most: 1, show: percent },
     { name: "Busy", series: [share("workers", "workers_busy", "samples"), share("io", "io_busy", "read")], most: 1, show: percent },
     { name: "Settings", series: [["workers", "samples"], ["io", "read"], ["ready", "step"]].map(([key, kind]) =>
-      ({ words: key, kind, of: (m) => m[key] || 0, show: (v) => number(v) })), show: (v) => number(v), whole: true },
+      ({ words: key, kind, of: (m) => m[key] || 0, show: (v) => number(v) })), show: (v) => number(v), whole: true, last: true },
     { name: "Memory", series: [{ words: "in use", kind: "memory", of: (m) => m.memory, show: bytes, area: true }], show: bytes,
       bound: budget },
   ].filter((p) => moments.some((m) => p.series.some((s) => isFinite(s.of(m)) && s.of(m) > 0)) || p.name === "Consumer");
   const decisions = report.decisions || [];
   const draw = (width) => {
-    const left = 64, right = 10, inner = width - left - right, top = decisions.length > 0 ? 26 : 4, height = 74, gap = 34;
-    const x = (s) => left + (inner * s) / most_s, out = [], readouts = [];
+    const left = 64, right = 10, inner = width - left - right, top = decisions.length > 0 ? 26 : 4, height = 74, gap = 38;
+    const x = (s) => left + (inner * s) / most_s, out = [], titles = [], readouts = [];
     panels.forEach((panel, p) => {
-      const y0 = top + p * (height + gap) + 20, y1 = y0 + height;
+      const y0 = top + p * (height + gap) + 24, y1 = y0 + height;
       const used = Math.max(...panel.series.map((s) => Math.max(...moments.map((m) => s.of(m) || 0))), 1e-9);
       // A budget far above what is used would press the curve flat; it is then said in words.
       const bound = panel.bound && panel.bound < 4 * used ? panel.bound : 0;
@@ -159,25 +163,26 @@ function history() {
         out.push(element("path", { d: path, fill: "none", stroke: `var(--${one.kind})`, "stroke-width": 1.6, "stroke-linejoin": "round" }));
       }
       if (bound) out.push(line(left, y(bound), left + inner, y(bound), "budget"));
-      out.push(text(left, y0 - 7, panel.name, "start", "strong"));
-      const readout = text(left + inner, y0 - 7, "", "end");
-      out.push(readout);
+      const readout = text(left + inner, y0 - 10, "", "end", "halo");
+      titles.push(text(left, y0 - 10, panel.name, "start", "strong halo"), readout);
       readouts.push({ readout, panel, room: inner - width_of(panel.name, true) - 16 });
     });
-    const bottom = top + panels.length * (height + gap) - gap + 20;
+    const bottom = top + panels.length * (height + gap) - gap + 24;
     const labels = ticks(most_s, Math.max(2, Math.floor(inner / 90))).map((s) => [x(s), `${number(s)} s`]);
     out.push(...axis(bottom, labels), line(left, bottom, left + inner, bottom, "axis"));
-    out.push(...marks(decisions, x, bottom));
+    out.push(...marks(decisions, x, bottom), ...titles);
     const cursor = line(0, top + 20, 0, bottom, "cursor"), cover = element("rect", { x: left, y: 0, width: inner, height: bottom, fill: "transparent" });
-    const say = (words_of, before) => readouts.forEach(({ readout, panel, room }) => {
-      const all = panel.series.map((s) => (panel.series.length > 1 ? `${s.words} ` : "") + words_of(s)).join("   ");
-      const bound = panel.bound ? `   budget ${bytes(panel.bound)}` : "";
+    const say = (words_of, when) => readouts.forEach(({ readout, panel, room }) => {
+      const before = when(panel);
+      const all = panel.series.map((s) => (panel.series.length > 1 ? `${s.words} ` : "") + words_of(s, panel)).join(" · ");
+      const bound = panel.bound ? ` · budget ${bytes(panel.bound)}` : "";
       readout.textContent = [before + all + bound, before + all, all, ""].find((words) => width_of(words) <= room);
     });
     const length = sum(moments.map((m, i) => end_of(m, i) - m.at_s)) || 1;
     const rest = () => {
       cursor.style.visibility = "hidden";
-      say((s) => s.show(sum(moments.map((m, i) => (s.of(m) || 0) * (end_of(m, i) - m.at_s))) / length), "mean ");
+      const mean = (s) => sum(moments.map((m, i) => (s.of(m) || 0) * (end_of(m, i) - m.at_s))) / length;
+      say((s, panel) => s.show(panel.last ? s.of(moments[moments.length - 1]) : mean(s)), (panel) => (panel.last ? "at the end " : "mean "));
     };
     cover.addEventListener("pointermove", (event) => {
       const box = cover.getBoundingClientRect(), s = (most_s * (event.clientX - box.left)) / box.width;
@@ -185,7 +190,7 @@ function history() {
       if (!at) return rest();
       cursor.setAttribute("x1", x(s)), cursor.setAttribute("x2", x(s));
       cursor.style.visibility = "visible";
-      say((one) => one.show(one.of(at) || 0), `at ${number(s)} s: `);
+      say((one) => one.show(one.of(at) || 0), () => `at ${number(s)} s: `);
     });
     cover.addEventListener("pointerleave", rest);
     rest();
@@ -212,11 +217,11 @@ function marks(decisions, x, bottom) {
 }
 
 function table_of(decisions) {
-  const columns = [{ name: "#", class: "number" }, { name: "at", class: "number" }, { name: "change" }, { name: "why", class: "words" },
-    { name: "predicted", class: "number" }, { name: "obtained", class: "number" }];
+  const columns = [{ name: "#", class: "number" }, { name: "at", class: "number" }, { name: "change", class: "words" },
+    { name: "predicted", class: "number" }, { name: "obtained", class: "result" }];
   const obtained = (d) => (isFinite(d.obtained_samples_per_s) ? rate(d.obtained_samples_per_s) : "not measured yet") + (d.undone ? ", undone" : "");
   section("What the tuner decided", "Samples a second: what the change should have brought, and what it did.", table(columns, decisions.map((d, i) =>
-    [i + 1, `${number(d.at_s)} s`, `${d.knob} ${d.from} → ${d.to}`, d.why, rate(d.predicted_samples_per_s), obtained(d)])));
+    [i + 1, `${number(d.at_s)} s`, [element("b", {}, `${d.knob} ${d.from} → ${d.to}`), d.why], rate(d.predicted_samples_per_s), obtained(d)])));
 }
 
 const kinds = [["wait", "the consumer waits"], ["step", "the consumer works"], ["samples", "samples through operators"],
@@ -235,15 +240,15 @@ function serial_and_parallel() {
   const ratio = total(rows[0]) / total(rows[1]);
   const words = { read: "reading", samples: "operators", step: "consumer", wait: "waiting" };
   const draw = (width) => {
-    const narrow = width < 560, left = narrow ? 0 : 132, right = 64, inner = width - left - right, out = [];
+    const narrow = width < 560, left = narrow ? 0 : 12 + Math.max(...rows.map((r) => width_of(r[0], true))), right = 64, inner = width - left - right, out = [];
     rows.forEach((row, r) => {
       const y = narrow ? 18 + r * 48 : 4 + r * 32;
-      out.push(narrow ? text(0, y - 5, row[0], "start", "strong") : text(left - 8, y + 16, row[0], "end", "strong"));
+      out.push(narrow ? text(0, y - 5, row[0], "start", "strong") : text(left - 10, y + 16, row[0], "end", "strong"));
       let x = left;
       for (const [kind, s] of row[1]) {
         const wide = (inner * s) / most, label = [`${words[kind]} ${seconds(s)}`, seconds(s)].find((w) => width_of(w) + 10 < wide);
         out.push(bar(x, y, wide, 22, kind, `${words[kind]} ${seconds(s)}`));
-        if (label) out.push(element("text", { x: x + 6, y: y + 15, style: "fill: var(--back); font-weight: 600" }, label));
+        if (label) out.push(element("text", { x: x + 6, y: y + 15, style: `fill: ${kind === "read" ? "#1d2430" : "var(--back)"}; font-weight: 600` }, label));
         x += wide;
       }
       out.push(text(x + 8, y + 16, seconds(total(row))));
@@ -253,7 +258,8 @@ function serial_and_parallel() {
   return [element("h3", {}, "A mean element, one thing after the other, and as it ran"),
     element("p", { class: "note" }, ratio > 1.05
       ? `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`
-      : "Hardly anything overlaps: the run is as slow as one thing after the other."), chart(draw)];
+      : ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as one thing after the other."
+      : "The run is slower than one thing after the other: somebody waits for what is not in this picture, as a core."), chart(draw)];
 }
 
 function tracks() {
@@ -262,7 +268,7 @@ function tracks() {
   const us = 1e6 * (window.to_s - window.from_s), found = new Set();
   for (const track of window.tracks) for (const slice of track.slices) found.add(slice[2]);
   const draw = (width) => {
-    const left = 78, right = 46, inner = width - left - right, out = [], scale = inner / us;
+    const left = 78, right = 54, inner = width - left - right, out = [], scale = inner / us;
     let y = 22;
     out.push(text(width, 12, "busy", "end"));
     const deliveries = [];
@@ -271,7 +277,8 @@ function tracks() {
       out.push(text(left - 8, y + height / 2 + 4, track.name, "end", is_consumer ? "strong" : ""));
       out.push(element("rect", { x: left, y, width: inner, height, class: "lane" }));
       let before = null, busy = 0;
-      for (const [begin, long, kind, times, sample] of track.slices) {
+      for (const [begin, whole, kind, times, sample] of track.slices) {
+        const long = Math.min(whole, us - begin);
         if (kind !== "wait") busy += long;
         if (is_consumer && kind === "step" && times === 1) deliveries.push(begin);
         const x = left + begin * scale, wide = long * scale;
@@ -290,7 +297,7 @@ function tracks() {
     }
     if (deliveries.length < 60)
       for (const at of deliveries) out.push(line(left + at * scale, 22, left + at * scale, y, "decision"));
-    const labels = ticks(us, Math.max(2, Math.floor(inner / 90))).map((t) => [left + t * scale, time(t)]);
+    const labels = ticks(us, Math.max(2, Math.floor(inner / 90))).map((t) => [left + t * scale, time_like(t, us)]);
     out.push(...axis(y + 4, labels), line(left, y + 4, left + inner, y + 4, "axis"));
     return [y + 26, out];
   };
@@ -334,7 +341,7 @@ function sample_costs() {
       }
     out.push(line(left, bottom, left + inner, bottom, "axis"), ...axis(bottom, labels));
     let end = -Infinity;
-    for (const [share, words] of [[0.5, "median"], [0.99, "99 %"]]) {
+    for (const [share, words] of [[0.5, "median"], [0.99, "99 % below"]]) {
       const label = `${words} ${time(at(share))}`, wide = width_of(label), place = x(at(share));
       const start = Math.max(left, Math.min(place - wide / 2, left + inner - wide));
       const row = start < end + 8 ? 12 : 27;  // one above the other where they would touch
@@ -355,7 +362,7 @@ function sample_costs() {
 function bars(rows, most) {
   return chart((width) => {
     const longest = Math.max(...rows.map((r) => width_of(r[0]))), widest = Math.max(...rows.map((r) => width_of(r[2])));
-    const stacked = longest > width * 0.4, left = stacked ? 0 : longest + 10, out = [];
+    const stacked = longest > width * 0.45, left = stacked ? 0 : longest + 10, out = [];
     const inner = Math.max(20, width - left - widest - 12), pitch = stacked ? 40 : 25;
     rows.forEach(([name, value, words, kind], i) => {
       const y = i * pitch + (stacked ? 16 : 0), wide = (inner * Math.min(value, most)) / Math.max(most, 1e-12);
@@ -371,12 +378,12 @@ function operators() {
   if (all.length === 0) return null;
   const total = sum(all.map((o) => o.cpu_s)), most = Math.max(...all.map((o) => o.cpu_s));
   const name = (o) => o.name + (o.within ? ` (in ${o.within})` : "");
-  const sorted = [...all].sort((a, b) => b.cpu_s - a.cpu_s), shown = sorted.slice(0, 16);
+  const sorted = [...all].sort((a, b) => b.cpu_s - a.cpu_s), shown = sorted.filter((o) => o.cpu_s > 0).slice(0, 16);
   return element("section", {}, element("h2", {}, "CPU time by operator"),
     element("p", { class: "note" }, "From every sixteenth sample. Reading and putting batches together are no operators."),
     most > 0 && bars(shown.map((o) => [name(o), o.cpu_s, `${seconds(o.cpu_s)}, ${percent(o.cpu_s / Math.max(total, 1e-12))}`, "samples"]), most) || null,
     table([{ name: "operator", class: "name" }, { name: "calls", class: "number" }, { name: "a call", class: "number" }, { name: "bytes out", class: "number" }],
-      sorted.map((o) => [name(o), number(o.calls, 9), time((1e6 * o.cpu_s) / o.calls), bytes(o.bytes)])));
+      sorted.map((o) => [name(o), number(o.calls, 9), o.cpu_s > 0 ? time((1e6 * o.cpu_s) / o.calls) : "–", o.bytes > 0 ? bytes(o.bytes) : "–"])));
 }
 
 function memory() {
@@ -398,6 +405,7 @@ function queues() {
   if (!phases || !phases.io || !phases.cpu) return null;
   const rows = [["wait to be read", phases.io.queued, "read"], ["are being read", phases.io.running, "read"],
     ["wait for a worker", phases.cpu.queued, "samples"], ["are with a worker", phases.cpu.running, "samples"], ["elements ready", phases.done || 0, "step"]];
+  if (sum(rows.map((r) => r[1])) === 0) return null;  // the run is over
   return element("section", {}, element("h2", {}, "On the way"),
     element("p", { class: "note" }, "Pieces of batches in each phase at the moment of the report."),
     bars(rows.map(([name, count, kind]) => [name, count, number(count, 9), kind]), Math.max(1, ...rows.map((r) => r[1]))));
