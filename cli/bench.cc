@@ -6,7 +6,10 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/terminal.h"
+#include "cli/write_file.h"
 #include "headrace/run/report.h"
+#include "headrace/run/report_page.h"
+#include "headrace/run/timeline.h"
 
 namespace headrace::cli {
 namespace {
@@ -16,6 +19,7 @@ struct Arguments {
   uint64_t batches = 0, batch_size = 64;
   double seconds = 10;
   LoaderOptions loader;
+  std::string html;
   bool no_rewrites = false, json = false;
 };
 
@@ -34,6 +38,8 @@ double number(const Value& report, std::string_view key) {
 Result<Measured> measure(const Arguments& arguments, Loader& loader) {
   Measured out;
   const auto begin = std::chrono::steady_clock::now();
+  constexpr double kShowEvery_s = 0.1;  // a report costs more than a small batch
+  double next_show_s = 0;
   const auto is_over = [&] {
     return arguments.batches > 0 ? out.batches >= arguments.batches
                                  : seconds_since(begin) >= arguments.seconds;
@@ -51,9 +57,11 @@ Result<Measured> measure(const Arguments& arguments, Loader& loader) {
       continue;
     }
     if (out.batches++ == 0) out.first_batch_s = seconds_since(begin);
+    const double now_s = seconds_since(begin);
+    if (now_s < next_show_s) continue;
+    next_show_s = now_s + kShowEvery_s;
     const double rate = number(loader.report(), "samples_per_s");
-    progress.show(out.batches,
-                  fmt::format("batches, {:.0f} samples/s, {:.0f}{} s", rate, seconds_since(begin), limit));
+    progress.show(out.batches, fmt::format("batches, {:.0f} samples/s, {:.0f}{} s", rate, now_s, limit));
   }
   loader.stop();
   return out;
@@ -66,6 +74,9 @@ Result<int> bench(Arguments arguments) {
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
   HEADRACE_ASSIGN(const Measured measured, measure(arguments, *loader));
   const Value report = loader->report();
+  if (!arguments.html.empty())
+    HEADRACE_TRY(
+        write_file("bench", arguments.html, report_page(report, loader->timeline().get(), opened.title)));
   if (arguments.json) {
     Value out;
     out.set("pipeline", opened.title), out.set("batches", measured.batches),
@@ -78,6 +89,7 @@ Result<int> bench(Arguments arguments) {
              count_text(measured.batches), measured.batches == 1 ? "batch" : "batches",
              plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
              report_text(report));
+  if (!arguments.html.empty()) fmt::print("{}: the same with pictures\n", arguments.html);
   return kOk;
 }
 
@@ -98,6 +110,8 @@ void add_bench(CLI::App& program, Run& run) {
   add_cache(*command, arguments->loader.cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites,
                     "Run it as it is written: what do the rewrites gain?");
+  command->add_option("--html", arguments->html, "Write a page with pictures: who did what, costs, memory")
+      ->option_text("FILE");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "examples:\n  headrace bench imagenet/train\n  headrace bench pipeline.json --workers 1 --seconds "

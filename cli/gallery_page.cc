@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "headrace/core/html.h"
+
 namespace headrace::cli {
 namespace {
 
@@ -12,23 +14,6 @@ constexpr std::string_view kHead =
     "main{display:grid;grid-template-columns:repeat(auto-fill,minmax(224px,1fr));gap:12px}"
     "figure{margin:0;text-align:center}figcaption{margin-top:4px;overflow-wrap:anywhere}img{max-width:100%}</"
     "style>\n";
-
-std::string escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -46,10 +31,10 @@ std::string base64(std::string_view bytes) {
 
 Result<std::string> gallery_page(const std::string& title, const std::vector<Tile>& tiles) {
   std::string out(kHead);
-  out += fmt::format("<title>{0}</title>\n<h1>{0}</h1>\n<main>\n", escape(title));
+  out += fmt::format("<title>{0}</title>\n<h1>{0}</h1>\n<main>\n", html_escape(title));
   for (const Tile& tile : tiles) {
     HEADRACE_ASSIGN(const std::string png, encode_png(tile.picture));
-    const std::string caption = escape(tile.caption);
+    const std::string caption = html_escape(tile.caption);
     out += fmt::format(
         "<figure><img src=\"data:image/png;base64,{}\" alt=\"{}\"><figcaption>{}</figcaption></figure>\n",
         base64(png), caption, caption);

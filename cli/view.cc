@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "cli/commands.h"
 #include "cli/gallery_page.h"
@@ -12,6 +11,7 @@
 #include "cli/on_error_counts.h"
 #include "cli/picture.h"
 #include "cli/terminal.h"
+#include "cli/write_file.h"
 
 namespace headrace::cli {
 namespace {
@@ -160,13 +160,6 @@ Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
   return out;
 }
 
-Status write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.close();
-  return file ? Status() : Status(Code::io, "view: cannot write '" + path + "'");
-}
-
 void print_text(const Sheet& sheet, const Arguments& arguments, const std::string& page_path,
                 const std::string& title) {
   fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
@@ -195,8 +188,8 @@ Result<int> view(const Arguments& arguments) {
   HEADRACE_ASSIGN(const std::string png, encode_png(contact_sheet(pictures, kColumns)));
   HEADRACE_ASSIGN(const std::string page, gallery_page(opened.title, sheet.tiles));
   const std::string page_path = std::filesystem::path(arguments.out).replace_extension(".html").string();
-  HEADRACE_TRY(write_file(arguments.out, png));
-  HEADRACE_TRY(write_file(page_path, page));
+  HEADRACE_TRY(write_file("view", arguments.out, png));
+  HEADRACE_TRY(write_file("view", page_path, page));
   if (arguments.json)
     print_json(sheet, arguments, page_path);
   else

@@ -17,7 +17,7 @@
 #include "headrace/run/report.h"
 #include "headrace/run/simulated_crew.h"
 #include "headrace/run/state.h"
-#include "headrace/run/trace.h"
+#include "headrace/run/watch.h"
 
 namespace headrace {
 namespace {
@@ -71,9 +71,8 @@ class LoaderImpl final : public Loader {
         team_([this] { return make_worker(); }),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
                pipeline_.batched),
-        saver_(pipeline_.points) {
-    for (const Stage* stage : executor_.stages()) names_.add(*stage);
-  }
+        watch_(executor_.stages(), options_.watched, options_.trace),
+        saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }
 
   Status prepare() {
@@ -124,12 +123,15 @@ class LoaderImpl final : public Loader {
   std::string fingerprint() const override { return fingerprint_; }
   Value report() const override;
   std::string explain(bool measure) const override;
+  std::shared_ptr<const Timeline> timeline() const override {
+    std::lock_guard lock(control_);
+    return watch_.timeline();
+  }
 
  private:
   std::unique_ptr<Worker> make_worker() const {
-    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(),
-                                    options_.watched ? executor_.stages().size() : 0, options_.seed,
-                                    options_.write_into_slot, stop_.get());
+    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), watch_.counted_stages(),
+                                    options_.seed, options_.write_into_slot, stop_.get());
   }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Cursor cursor_from(const Where& where) const;
@@ -157,16 +159,15 @@ class LoaderImpl final : public Loader {
   Executor executor_;
   Team team_;
   Steer steer_;
-  SampleNames names_;
 
-  mutable std::mutex control_;    // guards the next ones
-  std::unique_ptr<Trace> trace_;  // of the iteration under way, or of the last one
-  std::shared_ptr<Crew> crew_;    // exists while an iteration is under way
-  Where next_;                    // where the next begin() begins
-  Where began_;                   // where the iteration under way began
-  Cursor fresh_;                  // the cursor of an epoch's beginning
-  std::optional<Where> paused_;   // where the last iteration stopped
-  bool over_ = false;             // the iteration has ended or was stopped
+  mutable std::mutex control_;  // guards the next ones
+  Watch watch_;
+  std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
+  Where next_;                   // where the next begin() begins
+  Where began_;                  // where the iteration under way began
+  Cursor fresh_;                 // the cursor of an epoch's beginning
+  std::optional<Where> paused_;  // where the last iteration stopped
+  bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   PointSaver saver_;
@@ -217,10 +218,7 @@ void LoaderImpl::start_crew() {
     crew_ = simulated_crew(executor_, team_, steer_, *options_.simulated);
     return;
   }
-  if (options_.watched || !options_.trace.empty())
-    trace_ =
-        std::make_unique<Trace>(options_.trace.empty() ? Trace::Size::page : Trace::Size::file, started_ns_);
-  crew_ = threads_crew(executor_, team_, steer_, trace_.get());
+  crew_ = threads_crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
 bool LoaderImpl::pause() {
@@ -237,12 +235,7 @@ bool LoaderImpl::pause() {
   over_ = true;
   paused_ = here();
   crew_.reset();
-  if (trace_) trace_->close();
-  if (trace_ && !options_.trace.empty()) {
-    if (Status s = write_trace(*trace_, names_, options_.trace); !s.ok())
-      std::fprintf(stderr, "headrace: %s\n", std::string(s.text()).c_str());
-    options_.trace.clear();  // the first iteration only
-  }
+  watch_.end();
   return true;
 }
 
@@ -437,7 +430,7 @@ Value LoaderImpl::report() const {
   if (crew_) totals.in_flight = executor_.in_flight();
   Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
   out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
-  out.set("sample_cost", sample_cost(counters, names_));
+  out.set("sample_cost", watch_.sample_cost(counters));
   Value::List caches;
   for (const auto& cache : pipeline_.caches) {
     Value one;

@@ -46,6 +46,8 @@ struct LoaderOptions {
 // An error that lists the rewrites when one of the names is none.
 Status check_rewrite_names(const std::set<std::string>& names);
 
+class Timeline;
+
 class Loader {
  public:
   static Result<std::unique_ptr<Loader>> make(NodePtr plan, LoaderOptions options,
@@ -78,6 +80,8 @@ class Loader {
   // The plan as written and as it runs, with the sizes of elements, what the rewrites did, and an estimate of
   // memory. With `measure` a few elements are made, in epoch 0, where sizes do not follow from shapes.
   virtual std::string explain(bool measure = false) const = 0;
+  // A piece of the iteration under way or of the last one, to look at; null: there is none.
+  virtual std::shared_ptr<const Timeline> timeline() const = 0;
   virtual std::string fingerprint() const = 0;
 };
 

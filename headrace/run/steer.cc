@@ -32,8 +32,8 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   consumer_waited(now);
   const uint64_t ns = now - began_ns_;
   const Sums sums_now = sums(now, executor, team);
-  if (sums_now.rows > then_.rows) remember(gauge(then_, sums_now, ns, executor));
   at_s_ += seconds(ns);
+  if (sums_now.rows > then_.rows) remember(gauge(then_, sums_now, ns, executor));
   under_way_ = false;
 }
 
@@ -129,7 +129,7 @@ void Steer::remember(const Gauge& gauge) {
     history_.resize(kMostMoments / 2);
     per_moment_ *= 2;
   }
-  history_.push_back({at_s_ + (under_way_ ? -gauge.seconds : 0), gauge});
+  history_.push_back({at_s_ - gauge.seconds, gauge});
   in_last_ = 1;
 }
 

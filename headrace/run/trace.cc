@@ -130,12 +130,20 @@ void Trace::close() {
   consumer_.close(), states_.close();
 }
 
-Trace::Copy Trace::copy() const {
+uint64_t Trace::last_ns() const {
+  std::lock_guard lock(mutex_);
+  uint64_t out = consumer_.last_ns();
+  for (const std::deque<Track>* tracks : {&workers_, &io_})
+    for (const Track& track : *tracks) out = std::max(out, track.last_ns());
+  return out;
+}
+
+Trace::Copy Trace::copy(uint64_t from_ns) const {
   std::lock_guard lock(mutex_);
   Copy out;
   const auto read = [&](const Track& track) {
-    std::vector<Slice> slices = track.slices();
-    out.dropped += track.written() - std::min<uint64_t>(track.written(), slices.size());
+    std::vector<Slice> slices = track.slices(from_ns);
+    if (from_ns == 0) out.dropped += track.written() - std::min<uint64_t>(track.written(), slices.size());
     return slices;
   };
   for (const Track& track : workers_) out.workers.push_back(read(track));

@@ -62,7 +62,8 @@ class Trace {
     std::vector<Event> decisions;
     uint64_t dropped = 0;  // slices that were overwritten
   };
-  Copy copy() const;
+  uint64_t last_ns() const;               // until when it goes
+  Copy copy(uint64_t from_ns = 0) const;  // without what ended before
 
  private:
   uint64_t since(uint64_t at_ns) const { return at_ns > began_ns_ ? at_ns - began_ns_ : 0; }

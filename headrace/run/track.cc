@@ -83,34 +83,42 @@ void Track::put(const Slice& s) {
   std::atomic<uint64_t>* to =
       &pieces_[place / kPiece].load(std::memory_order_relaxed)->words[place % kPiece * kWords];
   for (const uint64_t word : words) (to++)->store(word, std::memory_order_release);
+  last_ns_.store(s.end_ns(), std::memory_order_relaxed);
   written_.store(number + 1, std::memory_order_release);
 }
 
-std::vector<Slice> Track::slices() const {
-  const uint64_t end = written_.load(std::memory_order_acquire), size = capacity();
+Slice Track::at(uint64_t place) const {
+  constexpr uint64_t k24 = (1u << 24) - 1, k40 = (uint64_t{1} << 40) - 1, k48 = (uint64_t{1} << 48) - 1;
+  const std::atomic<uint64_t>* from =
+      &pieces_[place / kPiece].load(std::memory_order_relaxed)->words[place % kPiece * kWords];
+  std::array<uint64_t, kWords> words;
+  for (uint64_t& word : words) word = (from++)->load(std::memory_order_acquire);
+  Slice s;
+  s.begin_ns = words[0] & k48, s.kind = static_cast<Slice::Kind>(words[0] >> 48 & 0xF);
+  s.calls = words[0] >> 52 & 1, s.has_name = words[0] >> 53 & 1;
+  s.stage = static_cast<uint8_t>(words[0] >> 56);
+  s.wall_ns = words[1] & k40, s.rows = static_cast<uint32_t>(words[1] >> 40);
+  s.cpu_ns = words[2] & k40, s.times = static_cast<uint32_t>(words[2] >> 40);
+  s.ticket = words[3] & k40, s.read = static_cast<uint32_t>(words[3] >> 40 & k24);
+  s.index = words[4], s.bytes = words[5], s.waited_ns = words[6];
+  return s;
+}
+
+// Newest first, so that whoever wants the last ones only pays for those.
+std::vector<Slice> Track::slices(uint64_t from_ns) const {
+  const uint64_t end = written(), size = capacity();
   const uint64_t first = end > size ? end - size : 0;
   std::vector<Slice> out;
-  out.reserve(end - first);
-  constexpr uint64_t k24 = (1u << 24) - 1, k40 = (uint64_t{1} << 40) - 1, k48 = (uint64_t{1} << 48) - 1;
-  for (uint64_t number = first; number < end; ++number) {
-    const uint64_t place = number % size;
-    const std::atomic<uint64_t>* from =
-        &pieces_[place / kPiece].load(std::memory_order_relaxed)->words[place % kPiece * kWords];
-    std::array<uint64_t, kWords> words;
-    for (uint64_t& word : words) word = (from++)->load(std::memory_order_acquire);
-    Slice s;
-    s.begin_ns = words[0] & k48, s.kind = static_cast<Slice::Kind>(words[0] >> 48 & 0xF);
-    s.calls = words[0] >> 52 & 1, s.has_name = words[0] >> 53 & 1;
-    s.stage = static_cast<uint8_t>(words[0] >> 56);
-    s.wall_ns = words[1] & k40, s.rows = static_cast<uint32_t>(words[1] >> 40);
-    s.cpu_ns = words[2] & k40, s.times = static_cast<uint32_t>(words[2] >> 40);
-    s.ticket = words[3] & k40, s.read = static_cast<uint32_t>(words[3] >> 40 & k24);
-    s.index = words[4], s.bytes = words[5], s.waited_ns = words[6];
-    out.push_back(s);
+  uint64_t oldest = end;
+  for (; oldest > first; --oldest) {
+    const Slice slice = at((oldest - 1) % size);
+    if (slice.end_ns() < from_ns) break;
+    out.push_back(slice);
   }
-  const uint64_t now = written_.load(std::memory_order_acquire);
-  const uint64_t safe = now >= size ? std::min(now + 1 - size, end) : 0;  // slice `now` may be half written
-  if (safe > first) out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(safe - first));
+  const uint64_t now = written();
+  const uint64_t safe = now >= size ? now + 1 - size : 0;  // slice `now` may be half written
+  if (safe > oldest) out.resize(out.size() - std::min<size_t>(out.size(), safe - oldest));
+  std::ranges::reverse(out);
   return out;
 }
 

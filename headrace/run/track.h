@@ -53,9 +53,10 @@ class Track {
   void add(const Slice& slice);
   void close();  // nothing is held back any more; by its own thread, or when that is gone
 
-  // The slices that are still there, oldest first; from any thread. What a thread adds meanwhile may be
-  // missing.
-  std::vector<Slice> slices() const;
+  // The slices that are still there and end after `from_ns`, oldest first; from any thread. What a thread
+  // adds meanwhile may be missing.
+  std::vector<Slice> slices(uint64_t from_ns = 0) const;
+  uint64_t last_ns() const { return last_ns_.load(std::memory_order_relaxed); }  // when the last one ended
   uint64_t written() const { return written_.load(std::memory_order_acquire); }  // those that are gone, too
 
  private:
@@ -64,6 +65,7 @@ class Track {
     std::array<std::atomic<uint64_t>, kWords * kPiece> words;
   };
   void put(const Slice& slice);
+  Slice at(uint64_t place) const;
   bool grow();
   size_t capacity() const { return num_pieces_.load(std::memory_order_acquire) * kPiece; }
 
@@ -73,7 +75,7 @@ class Track {
   bool holds_ = false;
   std::unique_ptr<std::atomic<Piece*>[]> pieces_;
   std::atomic<size_t> num_pieces_{0};  // grows until the first slice is overwritten
-  std::atomic<uint64_t> written_{0};
+  std::atomic<uint64_t> written_{0}, last_ns_{0};
 };
 
 }  // namespace headrace

@@ -298,6 +298,15 @@ def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | N
 
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
 
+def report_page(report: object, timeline: Timeline | None, title: str) -> str:
+    """A report as a page of HTML."""
+
+def report_card(report: object) -> str:
+    """A report as some lines of HTML."""
+
+class Timeline:
+    """A piece of a run, to be drawn."""
+
 def check_rewrites(names: Set[str]) -> None:
     """Raise when one of them is no rewrite."""
 
@@ -340,6 +349,9 @@ class Loader:
 
     def report(self) -> dict:
         """What was counted, as a dict."""
+
+    def timeline(self) -> Timeline | None:
+        """A piece of the last run, to be drawn; None: nothing was traced."""
 
     def report_text(self) -> str:
         """What was counted, for people."""

@@ -17,6 +17,8 @@
 #include "headrace/run/loader.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/report.h"
+#include "headrace/run/report_page.h"
+#include "headrace/run/timeline.h"
 #include "loader_options.h"
 #include "module.h"
 #include "runner.h"
@@ -182,6 +184,10 @@ class LoaderHandle {
     check_process();
     return headrace::report_text(quietly([&] { return loader_->report(); }));
   }
+  std::shared_ptr<const Timeline> timeline() {
+    check_process();
+    return quietly([&] { return loader_->timeline(); });
+  }
   std::string explain(bool measure) {
     check_process();
     return quietly([&] { return loader_->explain(measure); });
@@ -255,9 +261,24 @@ nb::dict merge(const nb::list& states) {
   return nb::cast<nb::dict>(to_python(unwrap(merge_states(values))));
 }
 
+// What a report keeps of a timeline: it may outlive the loader.
+struct TimelineHandle {
+  std::shared_ptr<const Timeline> timeline;
+};
+
 }  // namespace
 
 void bind_run(nb::module_& m) {
+  m.def(
+      "report_page",
+      [](nb::handle report, const std::optional<TimelineHandle>& timeline, const std::string& title) {
+        return report_page(to_value(report), timeline ? timeline->timeline.get() : nullptr, title);
+      },
+      nb::arg("report"), nb::arg("timeline").none(), nb::arg("title"), "A report as a page of HTML.");
+  m.def(
+      "report_card", [](nb::handle report) { return report_card(to_value(report)); }, nb::arg("report"),
+      "A report as some lines of HTML.");
+  nb::class_<TimelineHandle>(m, "Timeline", "A piece of a run, to be drawn.");
   m.def(
       "check_rewrites", [](const std::set<std::string>& names) { check(check_rewrite_names(names)); },
       nb::arg("names"), "Raise when one of them is no rewrite.");
@@ -275,6 +296,14 @@ void bind_run(nb::module_& m) {
       .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")
       .def_prop_ro("position", &LoaderHandle::position, "Elements of its epoch that were handed out.")
       .def("report", &LoaderHandle::report, "What was counted, as a dict.")
+      .def(
+          "timeline",
+          [](LoaderHandle& self) -> std::optional<TimelineHandle> {
+            auto timeline = self.timeline();
+            if (!timeline) return std::nullopt;
+            return TimelineHandle{std::move(timeline)};
+          },
+          "A piece of the last run, to be drawn; None: nothing was traced.")
       .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
       .def("explain", &LoaderHandle::explain, nb::arg("measure"), "The plan before and after each rewrite.")
       .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
