@@ -102,17 +102,17 @@ bool is_repeatable(const Node& node) {
          std::ranges::all_of(data_of(node), [](const NodePtr& input) { return is_repeatable(*input); });
 }
 
-struct Elements {
+struct Counted {
   uint64_t count = 0;
   bool others_each_epoch = false;  // which of them come changes
 };
 
 // The different ones that an epoch of all ranks has.
-Elements elements_of(const Node& node) {
+Counted elements_of(const Node& node) {
   if (const auto* read = node.as<Read>()) return {read->source->size(), false};
-  Elements out;
+  Counted out;
   for (const NodePtr& input : data_of(node)) {
-    const Elements one = elements_of(*input);
+    const Counted one = elements_of(*input);
     out.count += one.count, out.others_each_epoch = out.others_each_epoch || one.others_each_epoch;
   }
   const auto* take = node.as<Take>();
@@ -185,7 +185,7 @@ class AutoCache::Placing {
     return made ? made : node;
   }
 
-  // Elements of its input in one of its own, about.
+  // Counted of its input in one of its own, about.
   static double rows_of(const Node& node) {
     if (const auto* batch = node.as<Batch>()) return static_cast<double>(batch->size);
     if (const auto* window = node.as<Window>()) return static_cast<double>(window->size);
@@ -238,7 +238,7 @@ class AutoCache::Placing {
   }
 
   static CacheUse use_of(const Node& data, const Node& bottom) {
-    const Elements elements = elements_of(data);
+    const Counted elements = elements_of(data);
     CacheUse out{elements.count, elements.count, 1};
     (void)bottom;
     const Shard* shard = find_shard(data);

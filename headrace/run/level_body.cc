@@ -32,34 +32,6 @@ Identity identity_of(const LeafPlan& leaf, const Position& at) {
   return identity_of(naming.leaves[below.leaf], below);
 }
 
-namespace {
-
-// Of a zip, that of the input that names it; of a batch, nothing.
-std::optional<SampleRef> sample_at(const LeafPlan& leaf, const Position& at) {
-  if (leaf.source) return SampleRef{leaf.read, at.index};
-  if (leaf.zipped.empty()) return std::nullopt;
-  const Level& naming = *leaf.zipped[leaf.ids];
-  Position below;
-  naming.locate(at.index, at.epoch, at.occurrence, kWholeEpochs, {&below, 1});
-  return sample_at(naming.leaves[below.leaf], below);
-}
-
-}  // namespace
-
-size_t LevelBody::num_samples(const Ticket& ticket, const Part& part) const {
-  if (!many_batches_) return part.count;
-  size_t rows = ticket.rows_made ? ticket.rows_made->size() : 0;
-  for (const Sample& batch : ticket.outputs)
-    if (!batch.fields.empty()) rows += static_cast<size_t>(batch.fields[0].shape[0]);
-  return rows;
-}
-
-std::optional<SampleRef> LevelBody::sample_of(const Ticket& ticket, const Part& part, size_t i) const {
-  if (i >= part.at.size()) return std::nullopt;
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
-  return sample_at(level.leaves[part.at[i].leaf], part.at[i]);
-}
-
 LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher)
     : level_(std::move(level)), fetcher_(std::move(fetcher)) {
   for (const LeafPlan& leaf : level_->leaves) makes_batches_ = makes_batches_ || leaf.rows;
