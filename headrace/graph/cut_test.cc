@@ -54,8 +54,7 @@ TEST(Cut, TheHalvesOneAfterTheOtherAreTheWhole) {
     const Program again = compose(halves.first, halves.second);
     EXPECT_EQ(names_of(again), names_of(whole));
     EXPECT_TRUE(again.schema == whole.schema);
-    for (size_t i = 0; i < again.steps.size(); ++i)
-      EXPECT_EQ(again.steps[i].ordinal, whole.steps[i].ordinal);
+    for (size_t i = 0; i < again.steps.size(); ++i) EXPECT_EQ(again.steps[i].ordinal, whole.steps[i].ordinal);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-constexpr double kMuch = 0.5;        // of the values: what keeps no more than that shrinks them
+constexpr double kMuch = 0.5;  // of the values: what keeps no more than that shrinks them
 constexpr double kMuchOfImage = 0.25;
 constexpr double kWorthSaying = 0.05, kMostOfWork = 0.25;  // of the CPU time of all operators
 
@@ -142,8 +142,7 @@ class Hints {
     const Call& first = *works.front();
     const OperatorCost *before = cost_of(first), *after = cost_of(reader);
     std::string sizes = "a part of them, " + spec(reader.first_output).shape.text();
-    if (before && after)
-      sizes = amount(after->bytes) + " of " + amount(before->bytes);
+    if (before && after) sizes = amount(after->bytes) + " of " + amount(before->bytes);
     const char* work = works.size() == 1 ? " works" : " work";
     out_.push_back(names + work + " on every value of an element, of which " + with_line(reader) + " keeps " +
                    sizes + "; the other way round is less work");
@@ -162,10 +161,11 @@ class Hints {
     const OperatorCost* after = reader ? cost_of(*reader) : nullptr;
     if (!after || !before || reader->op->placing() != Placing::resamples) return;
     if (after->bytes > kMuchOfImage * before->bytes || share_of(*before) < kMostOfWork) return;
-    out_.push_back(with_line(call) + " makes " + amount(before->bytes) + " of pixels an image, of which " +
-                   with_line(*reader) + " makes " + amount(after->bytes) +
-                   "; with match=\"fast\" the two are one step that makes little more than those, with almost the "
-                   "same values (docs/jpeg.md)");
+    out_.push_back(
+        with_line(call) + " makes " + amount(before->bytes) + " of pixels an image, of which " +
+        with_line(*reader) + " makes " + amount(after->bytes) +
+        "; with match=\"fast\" the two are one step that makes little more than those, with almost the "
+        "same values (docs/jpeg.md)");
   }
 
   const Program& program_;
@@ -203,7 +203,8 @@ void hint_at_batch(const Node& node, std::vector<std::string>& out) {
     return std::string(kind_name(one.kind)) + (one.made_at.empty() ? "" : " (at " + one.made_at + ")");
   };
   out.push_back(line(*below) + " gathers " + amount(whole) + " an element, of which " + line(node) +
-                " does not look at " + amount(left_out) + "; a map before it that leaves them out saves that");
+                " does not look at " + amount(left_out) +
+                "; a map before it that leaves them out saves that");
 }
 
 void collect(const Node& node, bool in_chain, std::span<const OperatorCost> measured,

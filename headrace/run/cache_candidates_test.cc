@@ -52,8 +52,7 @@ std::vector<CacheCandidate> judged(const Pilot& pilot, const CacheUse& use, cons
   const Program program = augment();
   std::vector<CacheCandidate> out = cache_candidates("read", program, pilot, use);
   Demand base = pilot.below;
-  for (size_t s = 0; s < program.steps.size(); ++s)
-    base = base + demand_of(program.steps[s], pilot.steps[s]);
+  for (size_t s = 0; s < program.steps.size(); ++s) base = base + demand_of(program.steps[s], pilot.steps[s]);
   for (CacheCandidate& one : out) judge(one, base, use, machine, pilot.output_bytes);
   choose(out);
   return out;
@@ -71,7 +70,8 @@ TEST(CacheCandidates, StandAfterTheExpensivePartAndBeforeWhatDraws) {
   const CacheCandidate& resize = after(all, "resize (map at train.py:3)");
   EXPECT_TRUE(resize.chosen) << to_text(all);
   EXPECT_EQ(resize.where, KeptIn::memory);
-  EXPECT_NEAR(resize.speedup, 5.15 / 0.14, 5);  // what is left: the crop, and the way from memory to the batch
+  EXPECT_NEAR(resize.speedup, 5.15 / 0.14,
+              5);  // what is left: the crop, and the way from memory to the batch
   EXPECT_FALSE(after(all, "read").pays) << "the CPU limits";
   EXPECT_TRUE(after(all, "decode_image").pays);
   EXPECT_FALSE(after(all, "decode_image").fits && after(all, "decode_image").where == KeptIn::memory);
@@ -82,8 +82,8 @@ TEST(CacheCandidates, StandAfterTheExpensivePartAndBeforeWhatDraws) {
 TEST(CacheCandidates, ASlowStoreIsWorthKeepingWhatWasRead) {
   CacheMachine slow = machine();
   slow.io = 2;
-  const auto all = judged(measured({.read = 100, .decode = 0.2, .resize = 0.1, .decoded = 60e6}),
-                          {1000, 1000}, slow);
+  const auto all =
+      judged(measured({.read = 100, .decode = 0.2, .resize = 0.1, .decoded = 60e6}), {1000, 1000}, slow);
   EXPECT_TRUE(after(all, "read").pays) << to_text(all);
   EXPECT_GT(after(all, "read").speedup, 100);
 }
@@ -96,7 +96,8 @@ TEST(CacheCandidates, WhatIsCheaperToMakeThanToBringBackIsNotKept) {
   const CacheCandidate& decode = after(all, "decode_image");
   EXPECT_FALSE(decode.pays);
   EXPECT_LT(decode.speedup, 1);
-  EXPECT_NE(decode.why.find("to bring it back takes longer than to make it"), std::string::npos) << decode.why;
+  EXPECT_NE(decode.why.find("to bring it back takes longer than to make it"), std::string::npos)
+      << decode.why;
 }
 
 struct RoomCase {
@@ -134,7 +135,8 @@ TEST(CacheCandidates, APartIsWorthWhatItsShareIs) {
 }
 
 TEST(CacheCandidates, RanksWithOtherSamplesEachEpochShareFiles) {
-  const auto all = judged(measured(), {.elements = 1000, .in_memory = 1000, .found_in_memory = 0.25}, machine());
+  const auto all =
+      judged(measured(), {.elements = 1000, .in_memory = 1000, .found_in_memory = 0.25}, machine());
   EXPECT_EQ(after(all, "resize").where, KeptIn::disk);
 }
 

@@ -18,7 +18,7 @@ struct Explained {
   const LoaderOptions& options;
   Settings settings;
   SettingLimits limits;
-  std::string caching;           // what was decided of caches
+  std::string caching;  // what was decided of caches
   std::shared_ptr<Store>
       store;  // for looking at some elements where sizes do not follow from shapes; null: none
 };

@@ -57,8 +57,8 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop, SettingLimits limits,
-             std::unique_ptr<const AutoCache> caching, std::shared_ptr<Store> store)
+             std::shared_ptr<StopFlag> stop, SettingLimits limits, std::unique_ptr<const AutoCache> caching,
+             std::shared_ptr<Store> store)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
@@ -68,7 +68,8 @@ class LoaderImpl final : public Loader {
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
         executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
-        team_([this] { return make_worker(); }),
+        team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
+               options_.seed, options_.write_into_slot, stop_.get()}),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
                pipeline_.batched),
         watch_(executor_.stages(), options_.watched, options_.trace),
@@ -129,10 +130,6 @@ class LoaderImpl final : public Loader {
   }
 
  private:
-  std::unique_ptr<Worker> make_worker() const {
-    return std::make_unique<Worker>(pool_.get(), pipeline_.operators.size(), watch_.counted_stages(),
-                                    options_.seed, options_.write_into_slot, stop_.get());
-  }
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Cursor cursor_from(const Where& where) const;
   void save_cursor(Where& out) const;
@@ -483,9 +480,9 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), limits, std::move(caching),
-                                             std::move(store));
+  auto loader =
+      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool),
+                                   std::move(stop), limits, std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

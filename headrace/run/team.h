@@ -2,18 +2,26 @@
 // what they counted is part of the report.
 #pragma once
 #include <deque>
-#include <functional>
 #include <memory>
 
 #include "headrace/run/executor.h"
 
 namespace headrace {
 
+// What all workers of a run are made with.
+struct Means {
+  Pool* pool = nullptr;
+  size_t operators = 0, stages = 0;  // that are counted
+  uint64_t seed = 0;
+  bool write_into_slot = true;
+  const StopFlag* stop = nullptr;
+};
+
 // One worker's own things.
 struct Worker {
-  Worker(Pool* pool, size_t operators, size_t stages, uint64_t seed, bool write_into_slot,
-         const StopFlag* stop = nullptr)
-      : counters(operators, stages), evaluator(pool, &counters, seed, write_into_slot, stop) {}
+  explicit Worker(const Means& means)
+      : counters(means.operators, means.stages),
+        evaluator(means.pool, &counters, means.seed, means.write_into_slot, means.stop) {}
   Counters counters;
   Evaluator evaluator;
 };
@@ -21,11 +29,11 @@ struct Worker {
 // Guarded by the executor's mutex; a worker itself belongs to its thread.
 class Team {
  public:
-  explicit Team(std::function<std::unique_ptr<Worker>()> make) : make_(std::move(make)) {}
+  explicit Team(const Means& means) : means_(means) {}
 
   Worker& member(Duty duty, size_t number) {
     auto& all = of(duty);
-    while (all.size() <= number) all.push_back(make_());
+    while (all.size() <= number) all.push_back(std::make_unique<Worker>(means_));
     return *all[number];
   }
   template <class F> void each(F&& f) const {
@@ -36,7 +44,7 @@ class Team {
  private:
   std::deque<std::unique_ptr<Worker>>& of(Duty duty) { return duty == Duty::io ? io_ : cpu_; }
 
-  std::function<std::unique_ptr<Worker>()> make_;
+  const Means means_;
   std::deque<std::unique_ptr<Worker>> cpu_, io_;
 };
 

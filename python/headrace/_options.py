@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _core
-from ._arguments import flag, text, whole_number
+from ._arguments import flag, whole_number
 
 _KNOBS = ("workers", "io", "ready")
 
@@ -63,12 +63,6 @@ def _settings(name: str, value: object) -> dict[str, int]:
     return {key: _count(f"settings[{key!r}]", number) for key, number in value.items()}
 
 
-def _cache(name: str, value: object) -> str:
-    if text("options", name, value) != "auto":
-        raise ValueError(f'options: {name} wants "auto", got {value!r}')
-    return "auto"
-
-
 def _rewrites_off(before: Any, value: object) -> set[str]:
     if isinstance(value, bool):
         return set() if value else {"all"}
@@ -94,5 +88,4 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "trace": lambda _, value: os.fspath(value),
     "tuning": _tuning,
     "settings": _settings,
-    "cache": _cache,
 }

@@ -357,7 +357,7 @@ TEST_F(ExecutorTest, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
     const auto pool = Pool::make(1 << 20);
     Executor executor(std::make_unique<Stage>(std::make_unique<Exhausted>(), std::make_unique<SampleBody>()),
                       pool, 3, false);
-    Team team([&] { return std::make_unique<Worker>(pool.get(), 0, 0, 0, true); });
+    Team team({.pool = pool.get()});
     const Settings settings{1, 1, 3};
     Steer steer(settings, {settings, settings}, 1, false);
     const auto crew =

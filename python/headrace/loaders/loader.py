@@ -9,6 +9,7 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
@@ -127,8 +128,7 @@ class Report:
             loader.report().html("report.html")
         """
         page = _core.report_page(self.values, self._timeline, self.title)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        Path(path).write_text(page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         return _core.report_card(self.values)
