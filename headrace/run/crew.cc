@@ -41,9 +41,14 @@ class ThreadsCrew final : public Crew {
   ThreadsCrew(Executor& executor, Team& team, Steer& steer, Trace* trace)
       : executor_(executor), team_(team), steer_(steer), trace_(trace) {
     look_for_profiler();
-    std::lock_guard lock(executor_.mutex());
-    steer_.begin(now_ns(), executor_, team_);
-    apply(steer_.settings());
+    try {
+      std::lock_guard lock(executor_.mutex());
+      steer_.begin(now_ns(), executor_, team_);
+      apply(steer_.settings());
+    } catch (...) {
+      stop();
+      throw;
+    }
   }
   ~ThreadsCrew() override { stop(); }
 

@@ -4,6 +4,7 @@
 // Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a
 // ring and memory in the pool, so memory is bounded by construction.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,8 @@ class Executor {
   Phases phases() const;                         // REQUIRES: the mutex is held
   const Given& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
+  // Whether what it makes is an element of the run, and goes to no other stage.
+  bool gives(const Stage& stage) const { return std::ranges::find(last_, &stage) != last_.end(); }
 
   // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
   // ends the run: the consumer hears of it.
@@ -85,6 +88,7 @@ class Executor {
   StreamPtr root_;
   std::vector<Stage*> stages_;  // what is needed first stands last
   Given given_;
+  std::vector<const Stage*> last_;  // those of them that feed no other
   std::vector<Stage*> open_;    // those of them that may take in work
   std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;

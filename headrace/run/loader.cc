@@ -57,7 +57,8 @@ LoaderOptions with_defaults(LoaderOptions o) {
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
-             std::shared_ptr<StopFlag> stop, SettingLimits limits, std::unique_ptr<const AutoCache> caching,
+             std::shared_ptr<StopFlag> stop, SettingLimits limits, bool ready_given,
+             std::unique_ptr<const AutoCache> caching,
              std::shared_ptr<Store> store)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
@@ -67,7 +68,7 @@ class LoaderImpl final : public Loader {
         store_(std::move(store)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
-        executor_(std::move(pipeline_.root), pool_, options_.ready, limits.may_turn(Knob::ready)),
+        executor_(std::move(pipeline_.root), pool_, options_.ready, !ready_given),
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
@@ -418,7 +419,7 @@ Value LoaderImpl::report() const {
   totals.phases = executor_.phases();
   totals.cores = steer_.cores();
   totals.tried = steer_.tuner().tried();
-  totals.most_readers = steer_.tuner().limits().most.io;
+  totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();
   std::vector<const Counters*> counters;
@@ -482,7 +483,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
     options.write_into_slot = false;
   auto loader =
       std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool),
-                                   std::move(stop), limits, std::move(caching), std::move(store));
+                                   std::move(stop), limits, given.ready > 0, std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

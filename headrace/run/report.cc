@@ -1,6 +1,7 @@
 #include "headrace/run/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -56,7 +57,7 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
 
 // What is full after a change, in a sentence with its factor.
 std::string what_if_text(const WhatIf& what) {
-  if (what.speedup == 0) return what.change + ": nothing would hold it back";
+  if (!std::isfinite(what.speedup)) return what.change + ": nothing would hold it back";
   std::string out = what.change + number(": %.2gx", what.speedup);
   if (what.speedup >= 10) out = what.change + number(": %.0fx", what.speedup);
   return out + ", then limited by: " + std::string(limit_name(what.then));
@@ -125,9 +126,11 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   if (own > 0 && lately.samples > 0)
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
-  for (const WhatIf& what : what_ifs(model, totals.cores, totals.most_readers, lately.settings)) {
+  for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
     Value one{Value::Object()};
-    one.set("change", what.change), one.set("speedup", what.speedup), one.set("then", limit_name(what.then));
+    one.set("change", what.change);
+    if (std::isfinite(what.speedup)) one.set("speedup", what.speedup);
+    one.set("then", limit_name(what.then));
     one.set("text", what_if_text(what));
     changes.push_back(std::move(one));
   }

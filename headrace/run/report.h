@@ -15,8 +15,8 @@ struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
   Executor::Phases phases;
   Model::Tried tried;
-  size_t most_readers = 1;
-  size_t cores = usable_cores();
+  Settings most;  // that the tuner may turn to
+  size_t cores = 1;
 };
 
 // `lately`: what the run is like under the settings it has now; limits and predictions are of that.

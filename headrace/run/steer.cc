@@ -11,6 +11,7 @@ constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an inte
 // one at a time and waits or does not.
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
+constexpr uint64_t kPause = 500 * kMs;  // after which what went on before says nothing
 constexpr double kLately = 5;  // seconds that the report calls lately, at least
 constexpr size_t kMostMoments = 512;
 
@@ -22,19 +23,32 @@ Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched)
     : tuner_(start, limits, cores), cores_(cores), batched_(batched) {}
 
 void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
-  tuner_.restart();
-  then_ = sums(now, executor, team);
-  began_ns_ = checked_ns_ = now, waits_since_ = 0, under_way_ = true;
+  // An iteration that follows at once goes on with the interval: there may be less than one in each.
+  if (ended_ns_ > 0 && now - ended_ns_ < kPause) {
+    began_ns_ += now - ended_ns_;
+  } else {
+    tuner_.restart();
+    then_ = sums(now, executor, team);
+    began_ns_ = now;
+  }
+  checked_ns_ = now, waits_since_ = 0, under_way_ = true;
 }
 
 void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   if (!under_way_) return;
   consumer_waited(now);
-  const uint64_t ns = now - began_ns_;
+  under_way_ = false, ended_ns_ = now;
   const Sums sums_now = sums(now, executor, team);
-  at_s_ += seconds(ns);
-  if (sums_now.rows > then_.rows) remember(gauge(then_, sums_now, ns, executor));
-  under_way_ = false;
+  if (!history_.empty() || sums_now.rows == then_.rows) return;
+  close_interval(now, sums_now, executor);  // a short run has something to tell, too
+}
+
+Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& executor) {
+  const Gauge g = gauge(then_, sums_now, now - began_ns_, executor);
+  remember(g);
+  at_s_ += g.seconds;
+  then_ = sums_now, began_ns_ = now;
+  return g;
 }
 
 void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& executor) {
@@ -102,11 +116,7 @@ std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, cons
   checked_ns_ = now;
   const uint64_t ns = now - began_ns_;
   if (!is_over(ns)) return std::nullopt;
-  const Sums sums_now = sums(now, executor, team);
-  const Gauge g = gauge(then_, sums_now, ns, executor);
-  then_ = sums_now;
-  began_ns_ = now, at_s_ += seconds(ns);
-  remember(g);
+  const Gauge g = close_interval(now, sums(now, executor, team), executor);
   const Settings before = tuner_.settings();
   const Settings& after = tuner_.look(g);
   return after == before ? std::nullopt : std::optional(after);
@@ -129,7 +139,7 @@ void Steer::remember(const Gauge& gauge) {
     history_.resize(kMostMoments / 2);
     per_moment_ *= 2;
   }
-  history_.push_back({at_s_ - gauge.seconds, gauge});
+  history_.push_back({at_s_, gauge});
   in_last_ = 1;
 }
 
@@ -137,9 +147,10 @@ Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) co
   Gauge out = older_;
   if (lately_.seconds > 0) out += lately_;
   // The interval under way, where there is little else.
-  if (under_way_ && out.seconds < 1)
-    out += gauge(then_, sums(now, executor, team), now - began_ns_, executor);
-  out.settings = tuner_.settings();
+  const uint64_t until = under_way_ ? now : ended_ns_;
+  if (out.seconds < 1 && until > began_ns_)
+    out += gauge(then_, sums(now, executor, team), until - began_ns_, executor);
+  if (out.seconds == 0) out.settings = tuner_.settings();
   return out;
 }
 

@@ -55,6 +55,7 @@ class Steer {
   uint64_t samples_of(const Sample& element) const;
   Sums sums(uint64_t now, const Executor& executor, const Team& team) const;
   Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
+  Gauge close_interval(uint64_t now, const Sums& sums_now, const Executor& executor);
   void remember(const Gauge& gauge);
   bool is_over(uint64_t ns) const;
 
@@ -63,6 +64,7 @@ class Steer {
   bool batched_;
   Sums now_, then_;           // counted here, and at the interval's beginning
   uint64_t began_ns_ = 0;     // of the interval
+  uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
   uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
   uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
   double at_s_ = 0;           // run so far, without pauses

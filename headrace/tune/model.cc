@@ -97,10 +97,12 @@ Bound lowest(std::initializer_list<Bound> bounds) {
 
 }  // namespace
 
-std::vector<WhatIf> what_ifs(const Model& m, size_t cores, size_t most_readers, const Settings& settings) {
+std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most, const Settings& settings) {
   if (m.rate <= 0) return {};
   const double more_readers =
-      static_cast<double>(most_readers) / static_cast<double>(std::max<size_t>(1, settings.io));
+      static_cast<double>(most.io) / static_cast<double>(std::max<size_t>(1, settings.io));
+  const double more_workers =
+      static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   const auto bounds = [&](double more_cores, double faster_store, double faster_consumer) {
     const double readers = m.by_readers * std::max(1.0, more_readers);
     const Bound store = readers < m.by_bandwidth
@@ -108,6 +110,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, size_t most_readers, 
                             : Bound{Limit::store_bandwidth, m.by_bandwidth * faster_store};
     return lowest({{Limit::consumer, m.by_consumer * faster_consumer},
                    {Limit::cpu, m.by_cores * more_cores},
+                   {Limit::functions, m.by_workers * std::max(1.0, more_workers)},
                    {Limit::python, m.by_python},
                    store});
   };
@@ -116,7 +119,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, size_t most_readers, 
   std::vector<WhatIf> out;
   const auto add = [&](std::string change, const Bound& bound) {
     if (bound.rate < 1.02 * now) return;
-    out.push_back({std::move(change), std::isfinite(bound.rate) ? bound.rate / now : 0, bound.limit});
+    out.push_back({std::move(change), bound.rate / now, bound.limit});
   };
   for (const size_t times : {2, 4}) {
     const Bound with = bounds(static_cast<double>(times), 1, 1);

@@ -49,7 +49,7 @@ struct Model {
 
 struct WhatIf {
   std::string change;  // "4 cores"
-  double speedup = 1;
+  double speedup = 1;  // kNoBound: nothing would hold it back
   Limit then = Limit::unknown;  // what limits it after that
 };
 
@@ -57,6 +57,7 @@ struct WhatIf {
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
 // What each of some changes would bring: more cores, a store twice as quick, a consumer that never works.
-std::vector<WhatIf> what_ifs(const Model& model, size_t cores, size_t most_readers, const Settings& settings);
+// `most`: what the tuner may turn the settings to.
+std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most, const Settings& settings);
 
 }  // namespace headrace

@@ -53,7 +53,10 @@ const Settings& Tuner::look(const Gauge& gauge) {
   return settings_;
 }
 
-void Tuner::restart() { settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0; }
+void Tuner::restart() {
+  trial_.reset();
+  settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0;
+}
 
 void Tuner::judge(const Gauge& gauge) {
   const Aim aim = trial_->aim;
@@ -132,6 +135,11 @@ void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound, no_
 void Tuner::decide(const Gauge& gauge) {
   const Model model = Model::of(gauge, cores_, tried());
   usual_rate_ = usual_rate_ > 0 ? 0.7 * usual_rate_ + 0.3 * gauge.rate() : gauge.rate();
+  // Something else is the case now than when a number was tried in vain.
+  if (steady_rate_ > 0 && std::abs(usual_rate_ / steady_rate_ - 1) > 0.25) {
+    forget_failures();
+    needed_ = {}, steady_rate_ = 0;
+  }
   if (gauge.wait_share() < kNeverWaits) {
     if (++calm_ >= kCalm && give_back(gauge, model)) calm_ = 0;
     return;
@@ -139,11 +147,6 @@ void Tuner::decide(const Gauge& gauge) {
   calm_ = 0;
   // Other programs have the cores: nothing that is measured now is due to the settings.
   if (limit_of(gauge, model, cores_) == Limit::cores) return;
-  // Something else is the case now than when a number was tried in vain.
-  if (steady_rate_ > 0 && std::abs(usual_rate_ / steady_rate_ - 1) > 0.25) {
-    forget_failures();
-    needed_ = {}, steady_rate_ = 0;
-  }
   try_more(gauge, model);
 }
 

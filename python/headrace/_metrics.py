@@ -131,7 +131,7 @@ _CACHE: tuple[tuple[str, str, Kind, str], ...] = (
     ("bytes", "cache_bytes", "gauge", "Bytes that a cache holds."),
 )
 _LIMITS = (
-    "cpu", "store latency", "store bandwidth", "consumer", "python", "memory", "cores", "functions", "unknown",
+    "cpu", "store latency", "store bandwidth", "consumer", "python", "memory", "cores", "functions that wait", "unknown",
 )  # fmt: skip
 
 
