@@ -159,18 +159,12 @@ Status exchange_by_hand(const std::string& from, const std::string& to, const st
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
-  return acquire(path, LOCK_EX | LOCK_NB);
-}
-Result<std::unique_ptr<FileLock>> FileLock::wait(const std::string& path) { return acquire(path, LOCK_EX); }
-
-Result<std::unique_ptr<FileLock>> FileLock::acquire(const std::string& path, int how) {
   HEADRACE_TRY(check_path(path));
   while (true) {
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return system_error("cannot create", path);
     std::unique_ptr<FileLock> lock(new FileLock(descriptor));
-    if (::flock(descriptor, how) != 0) {
-      if (errno == EINTR) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
       return system_error("cannot lock", path);
     }

@@ -53,15 +53,12 @@ class FileLock {
   // Nothing when another process holds it. The file is made where there is none, and may be removed by the
   // holder.
   static Result<std::unique_ptr<FileLock>> take(const std::string& path);
-  // The same, when the others have given it back.
-  static Result<std::unique_ptr<FileLock>> wait(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
  private:
   explicit FileLock(int descriptor);
-  static Result<std::unique_ptr<FileLock>> acquire(const std::string& path, int how);
   int descriptor_, process_;
 };
 

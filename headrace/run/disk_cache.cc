@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "headrace/codecs/crc32c.h"
@@ -29,6 +30,8 @@ constexpr std::string_view kData = ".data", kIndex = ".index", kLock = ".lock";
 // A process that is killed loses what lies in its own memory, and others cannot see it: so many bytes at
 // most, and where elements take long to make, only those of the last moments.
 constexpr uint64_t kMostUnwritten = 512 << 10;
+constexpr size_t kMostWaiting = size_t{64} << 20;
+constexpr std::chrono::milliseconds kLastPatience{1000};  // of a cache that goes away with elements in hand
 constexpr std::chrono::milliseconds kLongestUnwritten{50}, kBetweenLooks{50};
 
 struct Entry {
@@ -108,7 +111,7 @@ class Others {
 class DiskCache final : public ElementCache {
  public:
   DiskCache(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
-  ~DiskCache() override { write_out(); }
+  ~DiskCache() override { write_out(kLastPatience); }
 
   Status open() {
     if (!exists(folder_)) {
@@ -133,6 +136,7 @@ class DiskCache final : public ElementCache {
     {
       std::lock_guard lock(mutex_);
       if (!trouble_.empty() || places_.contains(key) || waiting_.contains(key)) return {};
+      if (waiting_bytes_ > kMostWaiting) return {};  // somebody else writes and does not come to an end
       waiting_bytes_ += packed.size();
       MutableBufferPtr block = HeapBuffer::make(std::max<size_t>(1, packed.size()));
       std::copy(packed.begin(), packed.end(), block->mutable_data());
@@ -220,8 +224,21 @@ class DiskCache final : public ElementCache {
     bytes_ += entry.length;
   }
 
+  // The right to write, which one process at a time has; null when another one keeps it for longer than that.
+  std::unique_ptr<FileLock> alone(std::chrono::milliseconds patience, bool& is_free) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (true) {
+      auto lock = FileLock::take(folder_ + "/" + key_ + std::string(kLock));
+      is_free = !lock.ok() || *lock;  // without locks each writes files of its own as well
+      if (is_free) return lock.ok() ? *std::move(lock) : nullptr;
+      if (std::chrono::steady_clock::now() >= until) return nullptr;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
   // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
-  void write_out() {
+  // While another one does it waits on, and no worker with it.
+  void write_out(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     std::lock_guard writing(writing_);
     Elements elements;
     {
@@ -233,7 +250,9 @@ class DiskCache final : public ElementCache {
     std::vector<Entry> entries;
     Status status;
     {
-      const auto alone = FileLock::wait(folder_ + "/" + key_ + std::string(kLock));  // else as well without
+      bool is_free = false;
+      const auto lock = alone(patience, is_free);
+      if (!is_free) return;
       refresh();
       status = append(elements, entries);
     }

@@ -89,8 +89,8 @@ class Executor {
   std::vector<Stage*> stages_;  // what is needed first stands last
   Given given_;
   std::vector<const Stage*> last_;  // those of them that feed no other
-  std::vector<Stage*> open_;    // those of them that may take in work
-  std::vector<Stage*> opened_;  // the same after a round of pump(), whose memory it is
+  std::vector<Stage*> open_;        // those of them that may take in work
+  std::vector<Stage*> opened_;      // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;
   size_t budget_, ring_;
   bool flexible_;

@@ -58,8 +58,7 @@ class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
              std::shared_ptr<StopFlag> stop, SettingLimits limits, bool ready_given,
-             std::unique_ptr<const AutoCache> caching,
-             std::shared_ptr<Store> store)
+             std::unique_ptr<const AutoCache> caching, std::shared_ptr<Store> store)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
@@ -481,9 +480,9 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader =
-      std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline), std::move(pool),
-                                   std::move(stop), limits, given.ready > 0, std::move(caching), std::move(store));
+  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
+                                             std::move(pool), std::move(stop), limits, given.ready > 0,
+                                             std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -48,8 +48,8 @@ struct Model {
 };
 
 struct WhatIf {
-  std::string change;  // "4 cores"
-  double speedup = 1;  // kNoBound: nothing would hold it back
+  std::string change;           // "4 cores"
+  double speedup = 1;           // kNoBound: nothing would hold it back
   Limit then = Limit::unknown;  // what limits it after that
 };
 
@@ -58,6 +58,7 @@ Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
 // What each of some changes would bring: more cores, a store twice as quick, a consumer that never works.
 // `most`: what the tuner may turn the settings to.
-std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most, const Settings& settings);
+std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
+                             const Settings& settings);
 
 }  // namespace headrace
