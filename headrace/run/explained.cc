@@ -5,6 +5,7 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/graph/explain.h"
 #include "headrace/graph/notes.h"
+#include "headrace/graph/order_hints.h"
 #include "headrace/run/memory_estimate.h"
 
 namespace headrace {
@@ -137,6 +138,7 @@ std::string explain_run(const Explained& run) {
   out += memory_text(memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch),
                      run.options.memory_budget);
   for (const std::string& note : notes(run.written)) out += "note: " + note + "\n";
+  for (const std::string& hint : order_hints(run.written)) out += "note: " + hint + "\n";
   return out;
 }
 

@@ -283,7 +283,7 @@ def test_a_cheap_pipeline_gets_none():
 
 
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
-    slow = Slow(size=20_000)
+    slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
     ds = hr.range(64).map(slow, python=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
@@ -318,7 +318,7 @@ def test_a_part_of_the_elements_is_kept_the_same_in_every_epoch(no_disk):
 
 
 def test_room_for_nothing_is_said(no_disk):
-    ds = hr.range(64).map(Slow(size=200_000), python=True).map(noisy, python=True)
+    ds = hr.range(64).map(Slow(seconds=0.02, size=200_000), python=True).map(noisy, python=True)
     text = ds.options(cache="auto", memory_budget=8 << 20).explain()
     assert "cache: none" in text
     assert "needs 102 MB; there is room for" in text and "not on disk: " in text
@@ -418,7 +418,7 @@ def test_a_run_that_is_killed_while_it_fills_goes_on_with_what_it_kept(own_cache
 
 
 def test_files_that_are_damaged_cost_their_elements(own_cache):
-    slow = Slow(size=20_000)
+    slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
     ds = hr.range(64).map(slow, python=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)

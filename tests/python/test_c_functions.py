@@ -460,4 +460,4 @@ def test_numba_functions_of_arrays_and_their_caches(tmp_path: Path) -> None:
     for step, keys in ((1, 1), (1, 1), (2, 2)):  # known by their code, and what it can see
         kept = hr.from_arrays(x).map(made(step)).cache(tmp_path)
         np.testing.assert_array_equal(np.stack(list(kept)), x + step)
-        assert len({path.name.partition("-")[0] for path in tmp_path.iterdir()}) == keys
+        assert len({path.stem.partition("-")[0] for path in tmp_path.iterdir()}) == keys
