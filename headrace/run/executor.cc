@@ -75,6 +75,8 @@ size_t Executor::in_flight() const {
   return n;
 }
 
+bool Executor::gives(const Stage& stage) const { return std::ranges::find(last_, &stage) != last_.end(); }
+
 Executor::Phases Executor::phases() const {
   Phases out{.io_running = reading_, .cpu_running = running_ - reading_};
   for (const Stage* stage : stages_)

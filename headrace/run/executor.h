@@ -4,7 +4,6 @@
 // Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a
 // ring and memory in the pool, so memory is bounded by construction.
 #pragma once
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,7 +50,7 @@ class Executor {
   const Given& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
   // Whether what it makes is an element of the run, and goes to no other stage.
-  bool gives(const Stage& stage) const { return std::ranges::find(last_, &stage) != last_.end(); }
+  bool gives(const Stage& stage) const;
 
   // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
   // ends the run: the consumer hears of it.
