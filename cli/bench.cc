@@ -104,8 +104,7 @@ void add_bench(CLI::App& program, Run& run) {
       ->option_text("S = 10")
       ->check(CLI::PositiveNumber);
   add_count(*command, "--batches", arguments->batches, "Measure so many batches instead");
-  add_count(*command, "--workers", arguments->loader.workers,
-            "Threads that compute; all cores when not given", kMostThreads);
+  add_settings(*command, arguments->loader);
   add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
   add_cache(*command, arguments->loader.cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites,

@@ -125,6 +125,19 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
       ->check(CLI::Range(uint64_t{1}, most));
 }
 
+void add_settings(CLI::App& command, LoaderOptions& options) {
+  add_count(command, "--workers", options.workers, "Threads that compute; found out when not given",
+            kMostThreads);
+  add_count(command, "--io", options.io, "Reads in flight; found out when not given", kMostThreads);
+  add_count(command, "--ready", options.ready, "Batches under way or ready; found out when not given");
+  command
+      .add_option_function<std::string>(
+          "--tuning", [&options](const std::string& how) { options.tuned = how == "auto"; },
+          "locked: what is not given stays as a run begins with it")
+      ->option_text("auto|locked")
+      ->check(CLI::IsMember({"auto", "locked"}));
+}
+
 void add_cache(CLI::App& command, std::string& variable) {
   command
       .add_option(

@@ -29,6 +29,9 @@ inline constexpr uint64_t kMostThreads = 1024;
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
                uint64_t most = uint64_t{1} << 62);
 
+// --workers, --io, --ready and --tuning.
+void add_settings(CLI::App& command, LoaderOptions& options);
+
 // --cache auto.
 void add_cache(CLI::App& command, std::string& variable);
 

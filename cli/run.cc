@@ -164,8 +164,7 @@ void add_run(CLI::App& program, Run& run) {
       ->add_option("--state", arguments->state,
                    "Continue from this file when it exists; write it after every epoch")
       ->option_text("FILE");
-  add_count(*command, "--workers", arguments->loader.workers,
-            "Threads that compute; all cores when not given", kMostThreads);
+  add_settings(*command, arguments->loader);
   add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
   command->add_flag("--each", arguments->each, "Print the hash after every batch: where do two runs part?");
   add_cache(*command, arguments->loader.cache);

@@ -93,19 +93,21 @@ def rate_of(
 
 
 def compare(name: str, images: str, seconds: float) -> dict[str, Any]:
-    """A tuned run and the grid, by turns."""
+    """All points of the grid, then a tuned run between two with the best of them."""
     make, truth, axes = PIPELINES[name]
-    rate, report = rate_of(make(images), WARM, seconds)
     best, best_settings = 0.0, {}
     for point in itertools.product(*axes.values()):
         settings = dict(zip(axes, point, strict=True))
         there, _ = rate_of(make(images).options(tuning="locked", settings=settings), GRID_WARM, seconds / 4)
         if there > best:
             best, best_settings = there, settings
-    best, _ = rate_of(make(images).options(tuning="locked", settings=best_settings), GRID_WARM, seconds)
-    again, _ = rate_of(make(images).options(tuning="locked", settings=report["settings"]), GRID_WARM, seconds)
+    locked = make(images).options(tuning="locked", settings=best_settings)
+    before, _ = rate_of(locked, GRID_WARM, seconds)
+    rate, report = rate_of(make(images), WARM, seconds)
+    after, _ = rate_of(locked, GRID_WARM, seconds)
+    best = (before + after) / 2
     return {
-        "pipeline": name, "tuned_samples_per_s": rate, "best_samples_per_s": best, "share": max(rate, again) / best,
+        "pipeline": name, "tuned_samples_per_s": rate, "best_samples_per_s": best, "share": rate / best,
         "settings": report["settings"], "best_settings": best_settings, "limited_by": report["limited_by"], "true_limit": truth,
         "decisions": len(report["decisions"]),
     }  # fmt: skip

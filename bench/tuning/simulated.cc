@@ -10,12 +10,15 @@
 #include <map>
 #include <vector>
 
+#include "bench/tuning/zeros.h"
 #include "headrace/formats/open.h"
 #include "headrace/headrace.h"
 #include "headrace/run/simulated_crew.h"
 
 namespace headrace {
 namespace {
+
+using tuning::must, tuning::Zeros;
 
 constexpr double kMs = 1e6;
 
@@ -123,38 +126,6 @@ const std::vector<Pipeline>& pipelines() {
        twice_the_cores},
   };
   return all;
-}
-
-// Files of any size, which hold whatever was in memory.
-class Zeros final : public Store {
- public:
-  explicit Zeros(uint64_t size) : size_(size) {}
-  Result<std::unique_ptr<OpenFile>> open(const std::string&) override {
-    return std::unique_ptr<OpenFile>(std::make_unique<File>(size_));
-  }
-  Result<FileInfo> info(const std::string&) override { return FileInfo{size_, 0, 0, false}; }
-  Result<Listing> list(const std::string&) override { return invalid("no folder"); }
-
- private:
-  class File final : public OpenFile {
-   public:
-    explicit File(uint64_t size) : size_(size) {}
-    Result<uint64_t> size() override { return size_; }
-    Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
-      const size_t count = offset >= size_ ? 0 : std::min<uint64_t>(out.size(), size_ - offset);
-      return count;
-    }
-
-   private:
-    uint64_t size_;
-  };
-  uint64_t size_;
-};
-
-template <class T> T must(Result<T> result, const char* what) {
-  if (result.ok()) return *std::move(result);
-  fmt::print(stderr, "{}: {}\n", what, result.status().text());
-  std::exit(1);
 }
 
 struct Run {

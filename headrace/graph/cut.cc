@@ -39,9 +39,10 @@ std::vector<bool> repeatable_steps(const Program& program) {
   for (size_t i = 0; i < program.input_fields.size(); ++i)
     repeatable_value[i] = program.input_fields[i] != kValidField;
   for (const Call& call : program.steps) {
-    const bool same = !varies_by_epoch(call) && std::ranges::all_of(call.inputs, [&](int value) {
-      return repeatable_value[static_cast<size_t>(value)];
-    });
+    const bool same =
+        !varies_by_epoch(call) && !may_vary_by_call(call) && std::ranges::all_of(call.inputs, [&](int value) {
+          return repeatable_value[static_cast<size_t>(value)];
+        });
     for (int i = 0; i < call.outputs; ++i)
       repeatable_value[static_cast<size_t>(call.first_output + i)] = same;
     out.push_back(same);

@@ -7,7 +7,7 @@
 namespace headrace {
 
 // Which steps give the same bytes for a sample whenever they run: neither they nor what they are made of
-// draws, or asks whether the sample only fills up a shard.
+// draws, asks whether the sample only fills up a shard, or is a Python function that does not say so.
 std::vector<bool> repeatable_steps(const Program& program);
 
 struct Halves {

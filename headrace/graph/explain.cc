@@ -239,9 +239,9 @@ void write(const Node& node, const ElementSizes* sizes, const std::string& inden
   out.push_back(text + "\n");
 }
 
-// The same without where and how often at once a user's function runs: "python" and "num_parallel" of the
-// parameters that name its slot. Of that what tells it from one of another branch, behind a #, is left out
-// too: it is chosen when a plan is saved.
+// The same without where, how often at once and how freely a user's function runs: "python", "num_parallel"
+// and "pure" of the parameters that name its slot. Of that what tells it from one of another branch, behind a
+// #, is left out too: it is chosen when a plan is saved.
 Value without_place(const Value& value) {
   if (const auto* list = value.list()) {
     Value::List out;
@@ -253,7 +253,7 @@ Value without_place(const Value& value) {
   for (const auto& [key, item] : *value.object()) {
     if (key == "slot" && item.text())
       out.set(key, item.text()->substr(0, item.text()->find('#')));
-    else if ((key != "python" && key != "num_parallel") || !value.find("slot"))
+    else if ((key != "python" && key != "num_parallel" && key != "pure") || !value.find("slot"))
       out.set(key, without_place(item));
   }
   return out;

@@ -167,6 +167,10 @@ bool varies_by_epoch(const Call& call) {
   return call.op->phase() == Phase::python ? call.op->params().is_true("random") : call.op->random();
 }
 
+bool may_vary_by_call(const Call& call) {
+  return call.op->phase() == Phase::python && !call.op->params().is_true("pure");
+}
+
 Program compose(const Program& first, const Program& second) {
   Program out;
   out.input_fields = first.input_fields;

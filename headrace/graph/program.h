@@ -49,6 +49,8 @@ struct Program {
 // Whether another epoch has other values of it: operators that draw. A Python function may call such, but
 // mostly does not, so it counts when it asks for a generator.
 bool varies_by_epoch(const Call& call);
+// Whether nobody can tell that two calls for one sample answer alike: a Python function that does not say so.
+bool may_vary_by_call(const Call& call);
 
 // Appends checked steps. Not for sharing between threads.
 class ProgramBuilder final : public Builder {

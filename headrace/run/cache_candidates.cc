@@ -150,14 +150,19 @@ std::vector<bool> steps_that_stay(const Program& program, const Pilot& measured)
 }
 
 // The first step whose answer is another one in each epoch, as a place where nothing can be kept.
-void add_what_varies(const Program& program, const Pilot& measured, const std::vector<bool>& same,
-                     const CacheUse& use, std::vector<CacheCandidate>& out) {
+void add_what_varies(const Program& program, const std::vector<bool>& same, const CacheUse& use,
+                     std::vector<CacheCandidate>& out) {
   for (size_t s = 0; s < same.size(); ++s) {
     if (same[s]) continue;
     CacheCandidate one;
     one.after = after_text(program, program.steps[s]), one.possible = false, one.elements = use.elements;
-    one.why = repeatable_steps(program)[s] ? "called twice for one sample it gave two answers"
-                                           : "it draws anew in every epoch";
+    if (repeatable_steps(program)[s])
+      one.why = "called twice for one sample it gave two answers";
+    else if (!varies_by_epoch(program.steps[s]) && may_vary_by_call(program.steps[s]))
+      one.why =
+          "it is a Python function; map(pure=True) says that it answers the same for a sample every time";
+    else
+      one.why = "it draws anew in every epoch";
     out.push_back(std::move(one));
     return;
   }
@@ -192,7 +197,7 @@ std::vector<CacheCandidate> cache_candidates(std::string_view below, const Progr
     if (made == header_spec() || made == geometry_spec()) continue;  // of a picture that is yet to be made
     if (call.op->counted()) add(after_text(program, call), kept, rest());
   }
-  add_what_varies(program, measured, same, use, out);
+  add_what_varies(program, same, use, out);
   return out;
 }
 

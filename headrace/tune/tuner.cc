@@ -161,7 +161,10 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   if (readers_full && (more_readers(gauge, model) || fewer_readers(gauge, model))) return true;
   if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;
   if (readers_full && std::isfinite(bandwidth_)) return false;
-  return more_ready(gauge, model) || (!workers_full && more_readers(gauge, model));
+  if (more_ready(gauge, model)) return true;
+  // Readers that take turns with others may still be too few; where memory is what lacks, they are not.
+  const bool readers_used = gauge.readers_occupied() >= 0.4 * static_cast<double>(settings_.io);
+  return !workers_full && readers_used && !gauge.starved && more_readers(gauge, model);
 }
 
 bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
@@ -171,9 +174,10 @@ bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
   const double per_row = gauge.reading / static_cast<double>(gauge.rows);
   const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
   const size_t to = std::min(rounded_up(wanted), kMostSteps * settings_.io);
-  return turn(
-      Knob::io, to, Aim::more, gauge, model,
-      "all " + std::to_string(settings_.io) + " reads in flight wait for the store while cores are idle");
+  const size_t waiting = std::min(settings_.io, rounded_up(gauge.readers_occupied()));
+  return turn(Knob::io, to, Aim::more, gauge, model,
+              std::to_string(waiting) + " of " + std::to_string(settings_.io) +
+                  " reads in flight wait for the store while cores are idle");
 }
 
 // More of them were of no use: perhaps because fewer would do.

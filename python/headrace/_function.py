@@ -395,6 +395,7 @@ def make_function(
     structure: str,
     returned: object,
     *,
+    pure: bool,
     processes: bool,
     num_parallel: int,
 ) -> tuple[Any, list[str], str]:
@@ -405,6 +406,7 @@ def make_function(
         "output": nest,
         "outputs": [spec_of(leaf) for leaf in leaves],
         "random": wants_generator(function),
+        "pure": pure,
         "python": "processes" if processes else "threads",
         "num_parallel": num_parallel,
     }
@@ -427,6 +429,7 @@ def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any
         params["output"],
         params["outputs"],
         params["random"],
+        params.get("pure", False),
         params.get("num_parallel", 0),
         function,
         converter(params["output"]),

@@ -60,6 +60,7 @@ def program(
     python: Where,
     slot: str,
     num_parallel: int | None = None,
+    pure: bool = False,
 ) -> tuple[_core.Program, Bound]:
     """Return the function as a program over what it gets, and what to bind in a saved plan."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
@@ -76,7 +77,11 @@ def program(
                 )
             return traced
     most = 0 if num_parallel is None else whole_number(verb, "num_parallel", num_parallel, 1, 2**63)
-    made = _as_python(given, function, at, slot, processes=python == "processes", num_parallel=most)
+    if pure and wants_generator(function):
+        raise ValueError(f"{verb}: a function that asks for rng is not pure; leave out pure=True ({at})")
+    made = _as_python(
+        given, function, at, slot, pure=pure, processes=python == "processes", num_parallel=most
+    )
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
@@ -179,7 +184,14 @@ def _random_states_kept() -> Iterator[Callable[[], bool]]:
 
 
 def _as_python(
-    given: Given, function: Callable[..., Any], at: str, slot: str, *, processes: bool, num_parallel: int
+    given: Given,
+    function: Callable[..., Any],
+    at: str,
+    slot: str,
+    *,
+    pure: bool,
+    processes: bool,
+    num_parallel: int,
 ) -> _core.Program:
     with _random_states_kept():
         returned = _first_result(given, caller(function, given.structure))
@@ -195,7 +207,7 @@ def _as_python(
             f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
         )
     made, output_names, nest = make_function(
-        function, slot, given.structure, returned, processes=processes, num_parallel=num_parallel
+        function, slot, given.structure, returned, pure=pure, processes=processes, num_parallel=num_parallel
     )
     tracer = given.tracer(at, slot)
     _warn_of_bits(tracer, function, at, len(given.names))

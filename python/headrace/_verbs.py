@@ -72,7 +72,12 @@ class Verbs:
         return f"{verb}_{sum(name.rpartition('_')[0] in _TRACED for name in set(names_of(self._bound)))}"
 
     def _program(
-        self, verb: str, function: Callable[..., Any], python: Where, num_parallel: int | None = None
+        self,
+        verb: str,
+        function: Callable[..., Any],
+        python: Where,
+        num_parallel: int | None = None,
+        pure: bool = False,
     ) -> tuple[_core.Program, Bound, str]:
         """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
         if not callable(function):
@@ -86,5 +91,5 @@ class Verbs:
         else:
             _check_takes_one(verb, function, self._node.schema[2])
         at, slot = users_line(), self._next_slot(verb)
-        made, bound = program(elements_of(self._node), verb, function, at, python, slot, num_parallel)
+        made, bound = program(elements_of(self._node), verb, function, at, python, slot, num_parallel, pure)
         return made, bound, at

@@ -82,7 +82,12 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def map(
-        self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        python: Where = False,
+        num_parallel: int | None = None,
+        pure: bool = False,
     ) -> Dataset:
         """Apply a function to every element.
 
@@ -102,8 +107,10 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 `if __name__ == "__main__":`. Elements travel through shared memory.
             num_parallel: Calls of a function that runs as Python, at most so many at once (at least 1): for what bears no more, such as
                 a service or a library that is not thread-safe. Not given: as many as there are workers. Native operators need no bound.
+            pure: A function that runs as Python answers the same whenever it is called for a sample, and nothing else depends on its
+                being called: so `options(cache="auto")` may keep what it made. Native operators and C functions say so themselves.
         """
-        return self._mapped("map", function, python, num_parallel)
+        return self._mapped("map", function, python, num_parallel, pure=flag("map", "pure", pure))
 
     @names_checked
     def filter(
@@ -117,15 +124,26 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def flat_map(
-        self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        python: Where = False,
+        num_parallel: int | None = None,
+        pure: bool = False,
     ) -> Dataset:
         """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
-        return self.map(function, python=python, num_parallel=num_parallel).unbatch()
+        return self.map(function, python=python, num_parallel=num_parallel, pure=pure).unbatch()
 
     def _mapped(
-        self, verb: str, function: Callable[..., Any], python: Where, num_parallel: int | None
+        self,
+        verb: str,
+        function: Callable[..., Any],
+        python: Where,
+        num_parallel: int | None,
+        *,
+        pure: bool = False,
     ) -> Dataset:
-        made, bound, at = self._program(verb, function, python, num_parallel)
+        made, bound, at = self._program(verb, function, python, num_parallel, pure)
         node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
         return self._then(node, *bound)
 

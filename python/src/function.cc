@@ -42,6 +42,7 @@ class FunctionOp final : public AnyOp {
     }
     out.set("outputs", std::move(outputs));
     out.set("random", info_.random);
+    if (info_.pure) out.set("pure", true);
     if (info_.processes) out.set("python", "processes");
     if (info_.num_parallel > 0) out.set("num_parallel", int64_t{info_.num_parallel});
     return out;

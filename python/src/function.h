@@ -19,6 +19,7 @@ struct FunctionInfo {
   std::string input, output;  // structures of what it gets and returns, as in Schema
   std::vector<TensorSpec> outputs;
   bool random = false;        // it wants a generator
+  bool pure = false;          // it answers the same whenever it is called for a sample
   bool processes = false;     // it runs in processes of its own
   uint32_t num_parallel = 0;  // calls of it at once; 0: as many as there are workers
 };

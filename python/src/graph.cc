@@ -68,13 +68,14 @@ std::shared_ptr<Callee> callee_of(nb::object function, nb::object convert, const
 }
 
 FunctionHandle make_function(std::string slot, std::string label, std::string input, std::string output,
-                             const nb::list& outputs, bool random, int64_t num_parallel, nb::object function,
-                             nb::object convert, nb::object start) {
+                             const nb::list& outputs, bool random, bool pure, int64_t num_parallel,
+                             nb::object function, nb::object convert, nb::object start) {
   FunctionInfo info{.slot = std::move(slot),
                     .label = std::move(label),
                     .input = std::move(input),
                     .output = std::move(output),
                     .random = random,
+                    .pure = pure,
                     .processes = !start.is_none(),
                     .num_parallel = num_parallel_from(num_parallel)};
   for (nb::handle spec : outputs) info.outputs.push_back(to_spec(spec));
@@ -398,8 +399,8 @@ void bind_graph(nb::module_& m) {
   nb::class_<FunctionHandle>(m, "Function", "A Python or C function as an operator.");
   m.def(
       "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
-      nb::arg("outputs"), nb::arg("random"), nb::arg("num_parallel"), nb::arg("function"), nb::arg("convert"),
-      nb::arg("start").none(),
+      nb::arg("outputs"), nb::arg("random"), nb::arg("pure"), nb::arg("num_parallel"), nb::arg("function"),
+      nb::arg("convert"), nb::arg("start").none(),
       "An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With "
       "start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as "
       "there are workers.");

@@ -454,6 +454,18 @@ def test_bench_tells_the_rate_and_the_limit(photos):
     assert report["samples"] == 8
 
 
+def test_bench_holds_the_settings_that_it_is_given(photos):
+    locked = ["--tuning", "locked", "--workers", 3, "--io", 5, "--ready", 7]
+    done = headrace("bench", photos, "--seconds", 0.5, "--batch-size", 4, "--json", *locked)
+    report = json.loads(done.stdout)["report"]
+    assert report["settings"] == {"workers": 3, "io": 5, "ready": 7}
+    assert report["decisions"] == []
+    hashes = [headrace("run", photos, "--batch-size", 4, *more).stdout.split()[-1] for more in ([], locked)]
+    assert hashes[0] == hashes[1]
+    wrong = headrace("bench", photos, "--tuning", "off")
+    assert (wrong.returncode, "--tuning" in wrong.stderr) == (2, True)
+
+
 def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     done = headrace("view", damaged, "--out", tmp_path / "v.png")
     assert "3 samples in place of broken ones, in red frames" in done.stdout

@@ -82,7 +82,14 @@ def no_disk(tmp_path, monkeypatch):
 
 def test_a_slow_function_runs_once_for_a_sample_and_what_draws_after_it_draws_anew():
     slow = Slow()
-    ds = hr.range(40).shuffle(seed=1).map(slow, python=True).map(noisy, python=True).batch(8).options(seed=3)
+    ds = (
+        hr.range(40)
+        .shuffle(seed=1)
+        .map(slow, python=True, pure=True)
+        .map(noisy, python=True)
+        .batch(8)
+        .options(seed=3)
+    )
     wanted = epochs(ds)
     loader = ds.options(cache="auto", workers=2).numpy()
     slow.calls = 0
@@ -94,7 +101,7 @@ def test_a_slow_function_runs_once_for_a_sample_and_what_draws_after_it_draws_an
 
 
 def test_explain_says_where_and_why_not_elsewhere():
-    ds = hr.range(40).map(Slow(), python=True).map(noisy, python=True).batch(8)
+    ds = hr.range(40).map(Slow(), python=True, pure=True).map(noisy, python=True).batch(8)
     text = ds.options(cache="auto").explain()
     (chosen,) = (line for line in text.splitlines() if line.startswith("cache: "))
     assert chosen.startswith("cache: after python_function (map at test_auto_cache.py:")
@@ -105,7 +112,7 @@ def test_explain_says_where_and_why_not_elsewhere():
 
 # A chain that is worth keeping, and what may stand around it.
 def worth(ds, slow):
-    return ds.map(slow, python=True)
+    return ds.map(slow, python=True, pure=True)
 
 
 PIPELINES = {
@@ -117,7 +124,7 @@ PIPELINES = {
     "fused": lambda slow: worth(hr.range(24), slow).map(lambda x: {"a": x * 2, "b": x}).map(lambda s: s.a + s.b),
     "for each value after": lambda slow: worth(hr.range(24), slow).map(lambda x: x * 2).batch(6),
     "batched": lambda slow: worth(hr.range(24), slow).batch(6).map(lambda x: x + 1),
-    "ragged": lambda slow: worth(hr.range(24), slow).map(lambda x: x[: int(x[0]) % 7], python=True).batch(4, ragged=True),
+    "ragged": lambda slow: worth(hr.range(24), slow).map(lambda x: x[: int(x[0]) % 7], python=True, pure=True).batch(4, ragged=True),
     "text": lambda slow: worth(hr.range(24), slow).map(lambda x: {"t": str(x[0]), "x": x}, python=True).batch(4),
     "ids": lambda slow: worth(hr.range(24), slow).map(lambda x: {"x": x}).with_ids().batch(4),
     "concatenated": lambda slow: worth(hr.range(9).concatenate(hr.range(50, 60)), slow).map(noisy, python=True).batch(4),
@@ -190,7 +197,7 @@ def slowly(s):
 @pytest.mark.parametrize("match", ["exact", "fast"])
 @pytest.mark.parametrize("rewrites", [True, False])
 def test_images_are_those_of_a_run_without_it(photos, match, rewrites):
-    ds = hr.read(photos).shuffle(seed=1).map(slowly, python=True).map(augment(match)).batch(4)
+    ds = hr.read(photos).shuffle(seed=1).map(slowly, python=True, pure=True).map(augment(match)).batch(4)
     ds = ds.options(seed=4, rewrites=rewrites)
     loader = ds.options(cache="auto").numpy()
     for _ in range(3):
@@ -215,7 +222,7 @@ def test_an_image_that_is_damaged_where_nobody_looks_is_no_error(photos):
 
     ds = (
         hr.read(photos)
-        .map(slowly, python=True)
+        .map(slowly, python=True, pure=True)
         .map(top)
         .map(corner, python=True)
         .on_error("replace")
@@ -245,11 +252,36 @@ def test_what_answers_otherwise_each_time_is_not_kept():
         return ops.random_flip(np.arange(600, dtype=np.uint8).reshape(1, 200, 3) + np.uint8(x))
 
     for function in (counts, draws, draws_inside):
-        ds = hr.range(30).map(function, python=True).options(cache="auto")
+        ds = hr.range(30).map(function, python=True, pure=True).options(cache="auto")
         loader = ds.numpy()
         list(loader)
         assert kept(loader) == []
         assert "called twice for one sample it gave two answers" in loader.explain()
+
+
+def test_what_a_function_makes_is_kept_only_where_the_user_says_that_it_may_be():
+    def rarely_draws(x):  # no look at some samples finds that out
+        time.sleep(SLEEP)
+        return x if x != 7 else x + np.random.default_rng().integers(1, 1 << 30)
+
+    ds = hr.range(30).map(Slow(), python=True, pure=True).map(lambda x: x[0], python=True, pure=True)
+    loader = ds.map(rarely_draws, python=True).options(cache="auto").numpy()
+    assert [list(loader)[7] for _ in range(3)] != [7] * 3
+    assert len({int(list(loader)[7]) for _ in range(4)}) > 1
+    assert kept(loader) == [30]
+    assert "map(pure=True) says that it answers the same" in loader.explain()
+
+
+def test_pure_says_nothing_of_bytes_and_a_function_with_rng_is_none():
+    def twice(x):
+        return x * 2 if np.asarray(x).sum() >= 0 else x
+
+    ds = hr.range(9)
+    assert ds.map(twice, python=True).fingerprint() == ds.map(twice, python=True, pure=True).fingerprint()
+    with pytest.raises(ValueError, match="map: a function that asks for rng is not pure"):
+        ds.map(noisy, pure=True)
+    with pytest.raises(TypeError, match="map: pure wants"):
+        ds.map(twice, pure="yes")
 
 
 def test_items_of_a_users_sequence_are_not_kept():
@@ -284,7 +316,7 @@ def test_a_cheap_pipeline_gets_none():
 
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
     slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
-    ds = hr.range(64).map(slow, python=True).map(noisy, python=True).batch(2)
+    ds = hr.range(64).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     loader = tight.numpy()
@@ -302,7 +334,7 @@ def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own
 
 def test_a_part_of_the_elements_is_kept_the_same_in_every_epoch(no_disk):
     slow = Slow(size=20_000)
-    ds = hr.range(64).shuffle(seed=2).map(slow, python=True).map(noisy, python=True).batch(2)
+    ds = hr.range(64).shuffle(seed=2).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
     loader = ds.options(cache="auto", memory_budget=12 << 20).numpy()
     assert " % of 10.2 MB" in loader.explain()
@@ -318,7 +350,7 @@ def test_a_part_of_the_elements_is_kept_the_same_in_every_epoch(no_disk):
 
 
 def test_room_for_nothing_is_said(no_disk):
-    ds = hr.range(64).map(Slow(seconds=0.02, size=200_000), python=True).map(noisy, python=True)
+    ds = hr.range(64).map(Slow(seconds=0.02, size=200_000), python=True, pure=True).map(noisy, python=True)
     text = ds.options(cache="auto", memory_budget=8 << 20).explain()
     assert "cache: none" in text
     assert "needs 102 MB; there is room for" in text and "not on disk: " in text
@@ -327,7 +359,11 @@ def test_room_for_nothing_is_said(no_disk):
 def test_a_cache_stays_within_the_memory_budget():
     slow = Slow(0.001, size=10_000)
     loader = (
-        hr.range(200).map(slow, python=True).batch(4).options(cache="auto", memory_budget=40 << 20).numpy()
+        hr.range(200)
+        .map(slow, python=True, pure=True)
+        .batch(4)
+        .options(cache="auto", memory_budget=40 << 20)
+        .numpy()
     )
     for _ in range(2):
         list(loader)
@@ -343,7 +379,7 @@ def test_functions_that_nobody_can_tell_apart_are_not_kept_in_files(own_cache):
         time.sleep(SLEEP)
         return np.full(20_000, x) if stream else x
 
-    ds = hr.range(64).map(uses_a_stream, python=True).options(cache="auto", memory_budget=12 << 20)
+    ds = hr.range(64).map(uses_a_stream, python=True, pure=True).options(cache="auto", memory_budget=12 << 20)
     text = ds.explain()
     assert "on disk" not in next(line for line in text.splitlines() if line.startswith("cache: ")), text
     assert not own_cache.exists() or not list(own_cache.glob("*.data"))
@@ -362,7 +398,7 @@ FILL = """
         return np.full(20_000, x)
     def noisy(x, rng):
         return int(x[0]) * 1000 + rng.integers(100)
-    ds = hr.range(200).shuffle(seed=seed).map(slow, python=True).map(noisy, python=True)
+    ds = hr.range(200).shuffle(seed=seed).map(slow, python=True, pure=True).map(noisy, python=True)
     loader = ds.options(cache="auto", memory_budget=12 << 20, workers=2).numpy()
     assert "on disk" in next(line for line in loader.explain().splitlines() if line.startswith("cache: "))
     open(os.environ["LOG"], "w").close()
@@ -419,7 +455,7 @@ def test_a_run_that_is_killed_while_it_fills_goes_on_with_what_it_kept(own_cache
 
 def test_files_that_are_damaged_cost_their_elements(own_cache):
     slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
-    ds = hr.range(64).map(slow, python=True).map(noisy, python=True).batch(2)
+    ds = hr.range(64).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     assert epochs(tight) == wanted

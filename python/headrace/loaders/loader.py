@@ -275,6 +275,28 @@ class Loader(Generic[Element]):
             self._core.report(), self._core.report_text(), _title(self.dataset._node), self._core.timeline()
         )
 
+    def replayed(self, elements: int = 8) -> Iterator[Element]:
+        """Give the first few elements over and over, as many as an epoch has: what would an infinitely fast loader bring?
+
+        They are made first, and then nothing is read or computed any more: what a training does with them is what it could
+        do at most. `report()["consumer_samples_per_s"]` is an estimate of that without such a run. State and epoch stay as
+        they are.
+
+        Args:
+            elements: So many different ones, at least 1. All are in memory at once, the consumer's, and come again as the same
+                objects: what changes one in place changes it for good.
+
+        Example:
+            for batch in loader.replayed():
+                train_step(batch)
+        """
+        count = whole_number("replayed", "elements", elements, least=1)
+        state = self.state_dict()
+        first = list(itertools.islice(self, count))
+        self.load_state_dict(state)
+        size = self.dataset._node.size
+        return itertools.islice(itertools.cycle(first), size)
+
     def explain(self, *, measure: bool = False) -> str:
         """Show the plan as written and as it runs; see `Dataset.explain`."""
         return self._core.explain(flag("explain", "measure", measure))

@@ -1,0 +1,147 @@
+"""What a run turns by itself, what it says about that, and how to hold it; on threads of this machine."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+
+def waits(x):
+    time.sleep(0.003)
+    return x * 2
+
+
+def counts(x):  # under Python's lock all the time
+    total = 0
+    for i in range(4000):
+        total += i
+    return x
+
+
+def run_for(loader, seconds, step=0.0):
+    """Iterate for some time; `step`: what the consumer does with an element."""
+    end = time.perf_counter() + seconds
+    for _ in loader:
+        if step:
+            time.sleep(step)
+        if time.perf_counter() > end:
+            break
+    report = loader.report().dict()
+    loader.close()
+    return report
+
+
+def test_functions_that_wait_get_more_threads_than_cores_and_the_same_elements_in_order():
+    ds = hr.range(4000).shuffle(seed=1).map(waits, python=True).batch(8)
+    wanted = [b.tolist() for b in hr.range(4000).shuffle(seed=1).map(lambda x: x * 2).batch(8).numpy()]
+    loader = ds.numpy()
+    assert [b.tolist() for b in loader] == wanted
+    report = loader.report()
+    grown = [d for d in report["decisions"] if d["knob"] == "workers" and d["to"] > d["from"]]
+    assert grown, report["decisions"]
+    assert report["settings"]["workers"] > grown[0]["from"]
+    for one in report["decisions"]:
+        assert one["at_s"] > 0 and one["why"] and one["predicted_samples_per_s"] > 0
+    assert report["limited_by"] in {"functions that wait", "python"}
+
+
+def test_locked_settings_stay_as_a_run_found_them():
+    ds = hr.range(10**9).map(waits, python=True).batch(8)
+    found = run_for(ds.numpy(), 1.5)["settings"]
+    report = run_for(ds.options(tuning="locked", settings=found).numpy(), 0.7)
+    assert report["settings"] == found
+    assert report["decisions"] == []
+
+
+def test_a_number_that_is_given_is_not_turned():
+    report = run_for(hr.range(10**9).map(waits, python=True).batch(8).options(workers=3).numpy(), 1.2)
+    assert report["settings"]["workers"] == 3
+    assert all(one["knob"] != "workers" for one in report["decisions"])
+
+
+def test_prefetch_is_the_least_of_ready():
+    report = run_for(hr.range(10**9).map(lambda x: x + 1).batch(8).prefetch(11).numpy(), 0.7)
+    assert report["settings"]["ready"] >= 11
+
+
+@pytest.mark.parametrize(
+    ("ds", "step", "limit"),
+    [
+        (hr.range(10**9).map(counts, python=True).batch(8), 0.0, "python"),
+        (hr.range(10**9).map(lambda x: x + 1).batch(8), 0.02, "consumer"),
+    ],
+    ids=["python", "consumer"],
+)
+def test_the_limit_is_named(ds, step, limit):
+    report = run_for(ds.numpy(), 1.5, step)
+    assert report["limited_by"] == limit, report["limit"]
+
+
+def test_a_consumer_that_takes_its_time_is_given_fewer_workers():
+    ds = hr.range(10**9).map(waits, python=True).batch(4).options(tuning="auto", settings={"workers": 16})
+    report = run_for(ds.numpy(), 3.0, step=0.03)
+    assert report["settings"]["workers"] < 16
+    assert report["limited_by"] == "consumer"
+    late = [one for one in report["history"] if one["at_s"] > 1.5]
+    assert sum(one["wait"] * one["seconds"] for one in late) <= 0.1 * sum(one["seconds"] for one in late)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"tuning": "yes"}, ValueError, "wants 'auto' or 'locked', got 'yes'"),
+        ({"tuning": True}, TypeError, "wants 'auto' or 'locked', got True"),
+        ({"settings": {"threads": 3}}, ValueError, "threads"),
+        ({"settings": {"workers": 0}}, ValueError, "workers"),
+        ({"settings": 3}, TypeError, "settings"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        hr.range(3).options(**options)
+
+
+def test_settings_are_json_and_come_from_a_report():
+    loader = hr.range(100).batch(4).numpy()
+    list(loader)
+    settings = json.loads(loader.report().json())["settings"]
+    assert set(settings) == {"workers", "io", "ready"}
+    assert list(hr.range(100).options(tuning="locked", settings=settings).numpy()) == list(range(100))
+
+
+# ---- replayed()
+
+
+def test_replayed_gives_the_first_elements_over_and_over_and_changes_nothing():
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return x * 3
+
+    loader = hr.range(20).shuffle(seed=1).map(counted, python=True).batch(2).numpy()
+    epochs = [[b.tolist() for b in loader.__class__(loader.dataset)] for _ in range(1)]
+    replayed = loader.replayed(3)
+    made = len(calls)
+    assert [b.tolist() for b in replayed] == (epochs[0][:3] * 4)[:10]
+    assert len(calls) == made, "nothing is computed any more"
+    assert loader.epoch == 0
+    assert [b.tolist() for b in loader] == epochs[0]
+
+
+def test_replayed_in_the_middle_of_an_epoch_goes_on_there():
+    loader = hr.range(12).batch(2).numpy()
+    it = iter(loader)
+    next(it), next(it)
+    assert [b.tolist() for b in loader.replayed(1)] == [[0, 1]] * 6
+    assert [b.tolist() for b in loader] == [[4, 5], [6, 7], [8, 9], [10, 11]]
+    with pytest.raises(ValueError, match="replayed: elements"):
+        loader.replayed(0)
+
+
+def test_replayed_of_an_endless_dataset_never_ends():
+    replayed = hr.range(4).repeat().batch(2).numpy().replayed(2)
+    assert np.concatenate([next(replayed) for _ in range(5)]).tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
