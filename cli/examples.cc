@@ -23,13 +23,13 @@ std::string_view dtype_of(FeatureKind kind) {
   return kind == FeatureKind::none ? "bytes" : feature_kind_name(kind);
 }
 
-std::string quoted(std::string_view name) { return Value(name).dump(); }
+std::string json_text(std::string_view name) { return Value(name).dump(); }
 
 // "()" or "(3,)".
 std::string python_shape(uint64_t count) { return count == 1 ? "()" : fmt::format("({},)", count); }
 
 std::string python_of(const Value& spec) {
-  const std::string kind = *spec.get_text("kind"), dtype = quoted(*spec.get_text("dtype"));
+  const std::string kind = *spec.get_text("kind"), dtype = json_text(*spec.get_text("dtype"));
   if (kind == "var_len") return fmt::format("hr.VarLenFeature({})", dtype);
   const auto* shape = spec.find("shape")->list();
   const std::string dims = python_shape(shape->empty() ? 1 : static_cast<uint64_t>(*(*shape)[0].integer()));
@@ -46,7 +46,7 @@ std::string python_of(const Value& spec) {
 std::string python_of_all(const Value& specs, std::string_view indent) {
   std::string out = "{\n";
   for (const auto& [name, spec] : *specs.object())
-    out += fmt::format("{}    {}: {},\n", indent, quoted(name), python_of(spec));
+    out += fmt::format("{}    {}: {},\n", indent, json_text(name), python_of(spec));
   return out + std::string(indent) + "}";
 }
 
@@ -195,11 +195,11 @@ Value FeatureSurvey::params() const {
 std::string FeatureSurvey::python(const std::string& field) const {
   const Value all = params();
   if (!has_lists())
-    return fmt::format("hr.ops.parse_example(s[{}], features={})", quoted(field),
+    return fmt::format("hr.ops.parse_example(s[{}], features={})", json_text(field),
                        python_of_all(*all.find("features"), ""));
   return fmt::format(
       "hr.ops.parse_sequence_example(\n    s[{}],\n    context_features={},\n    sequence_features={},\n)",
-      quoted(field), python_of_all(*all.find("context_features"), "    "),
+      json_text(field), python_of_all(*all.find("context_features"), "    "),
       python_of_all(*all.find("sequence_features"), "    "));
 }
 

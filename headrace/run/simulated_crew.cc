@@ -89,7 +89,7 @@ class Simulation final : public Crew {
   // Everybody who is wanted and idle takes work, if there is some.
   void hire() {
     const Settings& settings = steer_.settings();
-    for (const auto [duty, wanted] :
+    for (const auto& [duty, wanted] :
          {std::pair{Duty::io, settings.io}, std::pair{Duty::cpu, settings.workers}}) {
       while (begun_[static_cast<size_t>(duty)] < wanted)
         jobs_.push_back({duty, begun_[static_cast<size_t>(duty)]++, false, {}, {}, 0});
