@@ -9,8 +9,8 @@
 #include <limits>
 #include <mutex>
 
-#include "cli/parallel.h"
 #include "cli/terminal.h"
+#include "headrace/core/parallel_for.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {

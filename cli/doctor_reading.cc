@@ -11,8 +11,8 @@
 
 #include "cli/doctor_files.h"
 #include "cli/doctor_slow.h"
-#include "cli/parallel.h"
 #include "cli/terminal.h"
+#include "headrace/core/parallel_for.h"
 #include "headrace/formats/open.h"
 #include "headrace/run/machine.h"
 

@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "cli/labels.h"
-#include "cli/parallel.h"
 #include "cli/terminal.h"
+#include "headrace/core/parallel_for.h"
 
 namespace headrace::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/broken.h"
 #include "cli/commands.h"
 #include "cli/left_out.h"
-#include "cli/parallel.h"
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
+#include "headrace/core/parallel_for.h"
 #include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
 

@@ -1,6 +1,6 @@
 // The tuner on threads of this machine, over stores that take their time, beside every point of a grid.
-//   build/release/bench/tuning/headrace_paced [NAME…]
-// A tuned run is measured after ten seconds, between two runs with the best settings of the grid; printed is
+//   build/release/bench/tuning/headrace_paced [--log] [NAME…]
+// A tuned run is measured after twenty seconds, between two runs with the best settings of the grid; printed is
 // what share of those it reached, and which limit it named.
 #include <fmt/core.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using tuning::must, tuning::Pace, tuning::Zeros;
 
-constexpr double kTuning_s = 10, kMeasured_s = 5, kGridWarm_s = 0.7, kGrid_s = 1;
+constexpr double kTuning_s = 20, kMeasured_s = 5, kGridWarm_s = 0.7, kGrid_s = 1;
 
 struct Pipeline {
   const char* name;
@@ -84,7 +84,7 @@ Run run(const Pipeline& p, const LoaderOptions& options, double warm_s, double m
             const Symbol image = s["record"]
                                      .apply("decode_raw", {{"dtype", "u8"}, {"shape", bytes}})
                                      .apply("reshape", {{"shape", Value::List{p.side, p.side, 3}}});
-            return {{"image", p.resized ? image.apply("resize", {{"size", 384}}) : image}};
+            return {{"image", p.resized ? image.apply("resize", {{"size", 640}}) : image}};
           })
           .batch(p.batch);
   const auto loader = must(Loader::make(must(data.node(), p.name), options, store), p.name);
@@ -139,7 +139,8 @@ std::string settings_text(const Value& report) {
 
 int main(int argc, char** argv) {
   using namespace headrace;
-  const std::vector<std::string> names(argv + 1, argv + argc);
+  std::vector<std::string> names(argv + 1, argv + argc);
+  const bool log = std::erase(names, "--log") > 0;
   fmt::print("{:15} {:>9} {:>9} {:>6}  {:12} {:12} {:16} {:16}\n", "pipeline", "tuned/s", "best/s", "share",
              "tuned w/i/r", "best w/i/r", "limit named", "true limit");
   for (const Pipeline& p : pipelines()) {
@@ -152,6 +153,7 @@ int main(int argc, char** argv) {
                tuned.rate / best, settings_text(tuned.report),
                fmt::format("{}/{}/{}", settings.workers, settings.io, settings.ready),
                *tuned.report.find("limited_by")->text(), p.limit);
+    if (log) tuning::print_decisions(tuned.report);
     std::fflush(stdout);
   }
   return 0;

@@ -1,5 +1,8 @@
-// What the benchmarks of the tuner read: files of any size with nothing in them, at a pace of their own.
+// What the benchmarks of the tuner share: files of any size with nothing in them, at a pace of their own, and
+// how decisions are printed.
 #pragma once
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "headrace/core/value.h"
 #include "headrace/io/store.h"
 
 namespace headrace::tuning {
@@ -74,6 +78,19 @@ template <class T> T must(Result<T> result, const char* what) {
   if (result.ok()) return *std::move(result);
   std::fprintf(stderr, "%s: %s\n", what, std::string(result.status().text()).c_str());
   std::exit(1);
+}
+
+inline double real(const Value& v, const char* key) {
+  const Value* f = v.find(key);
+  return f && f->real() ? *f->real() : f && f->integer() ? static_cast<double>(*f->integer()) : 0;
+}
+
+inline void print_decisions(const Value& report) {
+  for (const Value& d : *report.find("decisions")->list())
+    fmt::print("    {:5.2f} s  {:7} {:>3} -> {:>3}  predicted {:8.0f}  obtained {:8.0f}{}  {}\n",
+               real(d, "at_s"), *d.find("knob")->text(), real(d, "from"), real(d, "to"),
+               real(d, "predicted_samples_per_s"), real(d, "obtained_samples_per_s"),
+               *d.find("undone")->boolean() ? "  undone" : "", *d.find("why")->text());
 }
 
 }  // namespace headrace::tuning

@@ -66,18 +66,17 @@ TEST(Affine, InversesGiveTheBitsOfDivision) {
     apply_scalar(divided, bytes.data(), 256, expected.data());
     on_each_simd_target([&](const std::string& target) {
       float inverse[1];
-      ++tried;
+      const bool multiplies_exactly = target.starts_with("AVX");  // the others have no fused multiply and add
+      tried += multiplies_exactly;
       if (!find_inverses(divided, inverse)) return;
-      ++found;
+      found += multiplies_exactly;
       Affine multiplied = divided;
       multiplied.inverse = inverse;
       apply(multiplied, bytes.data(), 256, out.data());
       EXPECT_EQ(bits(out), bits(expected)) << target;
     });
   }
-  if (simd_target().starts_with("AVX")) {
-    EXPECT_GT(found, tried / 3);
-  }
+  EXPECT_GE(found, tried / 2);
 }
 
 TEST(Affine, ByteZeroIsMinusMeanOverStd) {

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "headrace/codecs/crc32c.h"
+#include "headrace/core/parallel_for.h"
 #include "headrace/core/text.h"
 #include "headrace/core/value.h"
 #include "headrace/io/file_system.h"
@@ -317,20 +318,27 @@ Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, cons
 }
 
 std::string data_key(const Source& source) {
-  constexpr uint64_t kMostLooks = 100'000;
-  std::string text;
-  const bool look = source.num_files() < source.size() || source.num_files() <= kMostLooks;
-  for (uint64_t i = 0; i < source.num_files(); ++i) {
-    const std::string path = source.file(i);
-    std::error_code error;
-    text += std::filesystem::absolute(path, error).string();
-    if (look)
+  constexpr uint64_t kTogether = 4096;
+  constexpr size_t kThreads = 16;  // where files are far away, looks at them wait together
+  const uint64_t pieces = (source.num_files() + kTogether - 1) / kTogether;
+  std::vector<std::string> hashes(pieces);
+  parallel_for(pieces, std::min<uint64_t>(pieces, kThreads), [&](size_t, uint64_t piece) {
+    std::string text;
+    for (uint64_t i = piece * kTogether; i < std::min(source.num_files(), (piece + 1) * kTogether); ++i) {
+      const std::string path = source.file(i);
+      std::error_code error;
+      text += std::filesystem::absolute(path, error).string();
       if (const auto info = file_store()->info(path); info.ok())
         text += ' ' + std::to_string(info->size) + ' ' + std::to_string(info->mtime_ns) + ' ' +
                 std::to_string(info->changed_ns);
-    text += '\n';
-  }
-  return hash_text(text);
+      text += '\n';
+    }
+    hashes[piece] = hash_text(text);
+    return true;
+  });
+  std::string all;
+  for (const std::string& hash : hashes) all += hash;
+  return hash_text(all);
 }
 
 }  // namespace headrace

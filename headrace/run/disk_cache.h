@@ -14,7 +14,7 @@ namespace headrace {
 Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key);
 
 // Which data a source reads, as far as can be told without reading them: where its files lie, and their sizes
-// and times, of more than 100,000 files with a sample each only where they lie.
+// and times. Many files are looked at by several threads.
 std::string data_key(const Source& source);
 
 }  // namespace headrace

@@ -71,7 +71,7 @@ class LoaderImpl final : public Loader {
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
-               pipeline_.batched),
+               pipeline_.batched, options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {}
   ~LoaderImpl() override { stop(); }

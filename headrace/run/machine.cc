@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -86,6 +87,12 @@ size_t usable_cores() {
   double cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   if (const double quota = own_group_limits().cores; quota > 0) cores = std::min(cores, std::ceil(quota));
   return std::max<size_t>(1, static_cast<size_t>(cores));
+}
+
+uint64_t process_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 size_t usable_memory_bytes() {

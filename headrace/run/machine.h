@@ -8,6 +8,7 @@
 namespace headrace {
 
 size_t usable_cores();         // at least 1
+uint64_t process_cpu_ns();     // that all threads of this process have used
 size_t usable_memory_bytes();  // at least 64 MiB
 
 // What the control groups allow that this process is in, each within the one above it: as Slurm, Kubernetes

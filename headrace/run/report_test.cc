@@ -40,6 +40,22 @@ TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
   }
 }
 
+TEST(Report, CoresThatTheConsumerHoldsAreNotThoseOfOtherPrograms) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+  Gauge lately{.seconds = 10,
+               .settings = {2, 2, 3},
+               .rows = 1,
+               .waited = 5,
+               .occupied = 19.5,
+               .busy = 13,
+               .lacked = 6.5};
+  const auto limit_of = [&] { return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text(); };
+  EXPECT_EQ(limit_of(), "cores");
+  lately.process = 19.8;
+  EXPECT_EQ(limit_of(), "cpu");
+}
+
 TEST(Report, MoreWorkersThanCoresAreNotOtherPrograms) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;

@@ -19,8 +19,8 @@ double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 }  // namespace
 
-Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched)
-    : tuner_(start, limits, cores), cores_(cores), batched_(batched) {}
+Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched, uint64_t (*process_cpu_ns)())
+    : tuner_(start, limits, cores), cores_(cores), batched_(batched), process_cpu_ns_(process_cpu_ns) {}
 
 void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   // An iteration that follows at once goes on with the interval: there may be less than one in each.
@@ -79,6 +79,7 @@ uint64_t Steer::waited_ns(uint64_t now) const {
 
 Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team) const {
   Sums out = now_;
+  if (process_cpu_ns_) out.process = process_cpu_ns_();
   out.waited = waited_ns(now), out.starved = executor.times_starved();
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
@@ -95,7 +96,7 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.elements = to.elements - from.elements;
   out.waited = seconds(to.waited - from.waited);
   out.occupied = seconds(to.occupied - from.occupied), out.busy = seconds(to.busy - from.busy);
-  out.lacked = seconds(to.lacked - from.lacked),
+  out.lacked = seconds(to.lacked - from.lacked), out.process = seconds(to.process - from.process);
   out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);

@@ -16,8 +16,9 @@ namespace headrace {
 
 class Steer {
  public:
-  // `batched`: a sample is a row of an element.
-  Steer(Settings start, SettingLimits limits, size_t cores, bool batched);
+  // `batched`: a sample is a row of an element. `process_cpu_ns`: of the whole process; null: of no use, as in
+  // simulated time.
+  Steer(Settings start, SettingLimits limits, size_t cores, bool batched, uint64_t (*process_cpu_ns)() = nullptr);
 
   // An iteration begins or ends.
   void begin(uint64_t now, const Executor& executor, const Team& team);
@@ -45,7 +46,7 @@ class Steer {
  private:
   struct Sums {
     uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
-    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, in_python = 0, reading = 0, reading_cpu = 0;
+    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0, reading_cpu = 0;
     uint64_t reads = 0, bytes = 0, starved = 0;
   };
   struct Moment {
@@ -62,6 +63,7 @@ class Steer {
   Tuner tuner_;
   size_t cores_;
   bool batched_;
+  uint64_t (*process_cpu_ns_)();
   Sums now_, then_;           // counted here, and at the interval's beginning
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none

@@ -41,13 +41,12 @@ void Trace::add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& wo
   slice.begin_ns = since(begin_ns), slice.wall_ns = end_ns - begin_ns;
   slice.cpu_ns = work.busy_ns, slice.waited_ns = work.waited_ns, slice.bytes = work.read_bytes;
   slice.ticket = work.ticket->serial;
-  if (!finish) {
-    const Part& part = work.ticket->parts[work.part];
-    slice.rows = static_cast<uint32_t>(part.count);
-    if (const auto sample = work.stage->sample_of(*work.ticket, part, 0))
+  if (!finish) slice.rows = static_cast<uint32_t>(work.ticket->parts[work.part].count);
+  if (track.joins(slice)) return;
+  if (!finish)
+    if (const auto sample = work.stage->sample_of(*work.ticket, work.ticket->parts[work.part], 0))
       slice.has_name = true, slice.read = sample->read, slice.index = sample->index;
-  }
-  track.add(slice);
+  track.begin(slice);
 }
 
 void Trace::arrives() {

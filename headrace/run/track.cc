@@ -35,16 +35,18 @@ Track::~Track() {
   for (size_t i = 0; i < num_pieces_; ++i) delete pieces_[i].load();
 }
 
-void Track::add(const Slice& slice) {
-  if (holds_ && are_one(held_, slice)) {
-    held_.wall_ns = slice.end_ns() - held_.begin_ns;
-    held_.cpu_ns += slice.cpu_ns, held_.waited_ns += slice.waited_ns, held_.bytes += slice.bytes;
-    held_.rows += slice.rows, held_.times += slice.times;
-    if (held_.kind == Slice::Kind::finish || held_.kind == Slice::Kind::wait) held_.kind = slice.kind;
-  } else {
-    close();
-    held_ = slice, holds_ = true;
-  }
+bool Track::joins(const Slice& slice) {
+  if (!holds_ || !are_one(held_, slice)) return false;
+  held_.wall_ns = slice.end_ns() - held_.begin_ns;
+  held_.cpu_ns += slice.cpu_ns, held_.waited_ns += slice.waited_ns, held_.bytes += slice.bytes;
+  held_.rows += slice.rows, held_.times += slice.times;
+  if (held_.kind == Slice::Kind::finish || held_.kind == Slice::Kind::wait) held_.kind = slice.kind;
+  return true;
+}
+
+void Track::begin(const Slice& slice) {
+  close();
+  held_ = slice, holds_ = true;
   if (held_.wall_ns >= kShortNs || held_.kind == Slice::Kind::state) close();
 }
 

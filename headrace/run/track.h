@@ -49,8 +49,13 @@ class Track {
   Track(const Track&) = delete;
   Track& operator=(const Track&) = delete;
 
-  // By its own thread. Short neighbours become one slice: they would cost more than they tell.
-  void add(const Slice& slice);
+  // By its own thread. Short neighbours become one slice: they would cost more than they tell, and what the
+  // later ones are about is not asked for.
+  void add(const Slice& slice) {
+    if (!joins(slice)) begin(slice);
+  }
+  bool joins(const Slice& slice);  // whether it became part of the one before
+  void begin(const Slice& slice);
   void close();  // nothing is held back any more; by its own thread, or when that is gone
 
   // The slices that are still there and end after `from_ns`, oldest first; from any thread. What a thread

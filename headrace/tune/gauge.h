@@ -18,6 +18,7 @@ struct Gauge {
   double busy = 0;                     // of that, CPU time
   double lacked = 0;                   // of that, ready to run and without a core
   double in_python = 0;                // of that, CPU time of Python functions
+  double process = 0;                  // CPU time of the whole process, its consumer's too; 0: not known
   double reading = 0;                  // readers had a part in hands
   double reading_cpu = 0;              // of that, CPU time
   uint64_t reads = 0, bytes = 0;
@@ -30,6 +31,11 @@ struct Gauge {
   double workers_occupied() const { return seconds > 0 ? occupied / seconds : 0; }
   double readers_occupied() const { return seconds > 0 ? reading / seconds : 0; }
   double cores_used() const { return seconds > 0 ? (busy + reading_cpu) / seconds : 0; }
+  // The same by everything this process does.
+  double own_cores_used() const {
+    const double used = seconds > 0 ? process / seconds : 0;
+    return used > cores_used() ? used : cores_used();
+  }
   // Time that parts took without working or waiting for a core: functions that sleep, wait for an answer, or
   // for the interpreter's lock.
   double stalled() const {

@@ -18,7 +18,7 @@ double ratio(double a, double b) { return b > 0 ? a / b : Model::kNoBound; }
 Gauge& Gauge::operator+=(const Gauge& later) {
   seconds += later.seconds, rows += later.rows, samples += later.samples;
   elements += later.elements, waited += later.waited;
-  occupied += later.occupied, busy += later.busy, lacked += later.lacked, in_python += later.in_python;
+  occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process, in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
   reads += later.reads, bytes += later.bytes;
   settings = later.settings, memory = later.memory, budget = later.budget;
@@ -40,6 +40,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   out.rate = g.rate();
   out.by_cores = ratio(rows * static_cast<double>(cores), g.busy + g.reading_cpu);
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
+  out.by_brisk = ratio(rows * static_cast<double>(g.settings.workers), g.occupied - 0.5 * g.stalled());
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
   out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
   out.no_room = tried.no_room;
@@ -48,6 +49,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   if (python > 0.02 && python < 1.1) out.by_python = rows / g.in_python;
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
+  if (limit_of(g, out, cores) == Limit::memory) out.by_memory = out.rate;
   return out;
 }
 
@@ -65,7 +67,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double cpu = g.cores_used() / static_cast<double>(std::max<size_t>(1, cores));
   const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
   const double lacked = g.lacked / (g.seconds * static_cast<double>(g.settings.workers));
-  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && cpu < kFull) return Limit::cores;
+  const double own = g.own_cores_used() / static_cast<double>(std::max<size_t>(1, cores));
+  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && own < kFull) return Limit::cores;
   // Of those that are full the one that is fullest; a single core is that of Python, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
@@ -103,18 +106,24 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
       static_cast<double>(most.io) / static_cast<double>(std::max<size_t>(1, settings.io));
   const double more_workers =
       static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
-  const auto bounds = [&](double more_cores, double faster_store, double faster_consumer) {
+  struct Change {
+    double cores = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
+    bool is_free_of_python = false, is_brisk = false;
+  };
+  const auto bounds = [&](const Change& change) {
     const double readers = m.by_readers * std::max(1.0, more_readers);
     const Bound store = readers < m.by_bandwidth
-                            ? Bound{Limit::store_latency, readers * faster_store}
-                            : Bound{Limit::store_bandwidth, m.by_bandwidth * faster_store};
-    return lowest({{Limit::consumer, m.by_consumer * faster_consumer},
-                   {Limit::cpu, m.by_cores * more_cores},
-                   {Limit::functions, m.by_workers * std::max(1.0, more_workers)},
-                   {Limit::python, m.by_python},
+                            ? Bound{Limit::store_latency, readers * change.store}
+                            : Bound{Limit::store_bandwidth, m.by_bandwidth * change.store};
+    const double workers = change.is_brisk ? m.by_brisk : m.by_workers;
+    return lowest({{Limit::consumer, m.by_consumer * change.consumer},
+                   {Limit::cpu, m.by_cores * change.cores},
+                   {Limit::functions, workers * std::max(1.0, more_workers)},
+                   {Limit::python, change.is_free_of_python ? Model::kNoBound : m.by_python},
+                   {Limit::memory, m.by_memory * change.memory},
                    store});
   };
-  const double now = bounds(1, 1, 1).rate;
+  const double now = bounds({}).rate;
   if (!std::isfinite(now) || now <= 0) return {};
   std::vector<WhatIf> out;
   const auto add = [&](std::string change, const Bound& bound) {
@@ -122,12 +131,15 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
     out.push_back({std::move(change), bound.rate / now, bound.limit});
   };
   for (const size_t times : {2, 4}) {
-    const Bound with = bounds(static_cast<double>(times), 1, 1);
+    const Bound with = bounds({.cores = static_cast<double>(times)});
     add("with " + std::to_string(times * cores) + " cores", with);
     if (with.limit != Limit::cpu) break;  // more of them would bring nothing
   }
-  add("with a store twice as fast", bounds(1, 2, 1));
-  add("with a consumer that takes no time", bounds(1, 1, Model::kNoBound));
+  add("with a store twice as fast", bounds({.store = 2}));
+  add("with twice the memory budget", bounds({.memory = 2}));
+  add("with functions that need no lock", bounds({.is_free_of_python = true}));
+  add("with functions that wait half as long", bounds({.is_brisk = true}));
+  add("with a consumer that takes no time", bounds({.consumer = Model::kNoBound}));
   return out;
 }
 

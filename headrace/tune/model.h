@@ -29,10 +29,12 @@ struct Model {
   double rate = 0;                 // what the run does
   double by_cores = kNoBound;      // all cores busy with what a row costs
   double by_workers = kNoBound;    // all workers occupied
+  double by_brisk = kNoBound;      // the same if functions waited half as long
   double by_readers = kNoBound;    // all readers occupied
   double by_bandwidth = kNoBound;  // where more readers brought nothing any more
   double by_python = kNoBound;     // one thread at a time holds the interpreter's lock
   double by_consumer = kNoBound;   // the consumer never waits
+  double by_memory = kNoBound;     // the budget is what holds it back
   bool readers_in_vain = false, no_room = false;
 
   // What trying more readers has shown.
@@ -56,7 +58,8 @@ struct WhatIf {
 // What holds the run back.
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
-// What each of some changes would bring: more cores, a store twice as quick, a consumer that never works.
+// What each of some changes would bring: more cores, a store twice as quick, twice the memory, functions
+// without the interpreter's lock or that wait half as long, a consumer that never works.
 // `most`: what the tuner may turn the settings to.
 std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
                              const Settings& settings);

@@ -156,7 +156,7 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   const bool workers_full = gauge.workers_occupied() >= kFullWorkers * static_cast<double>(settings_.workers);
   if (workers_full && fewer_for_python(gauge, model)) return true;
   if (workers_full && more_workers(gauge, model)) return true;
-  const bool cores_full = gauge.cores_used() >= 0.9 * static_cast<double>(cores_);
+  const bool cores_full = gauge.own_cores_used() >= 0.9 * static_cast<double>(cores_);
   if (cores_full) return false;
   if (readers_full && (more_readers(gauge, model) || fewer_readers(gauge, model))) return true;
   if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;

@@ -342,7 +342,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         Args:
             path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie
                 beside these and are not mixed up with them. Data are known by where their files lie, and by the sizes and times of
-                these (of more than 100,000 files with a sample each, by where they lie alone). Several processes may use it at once. A run that is killed
+                these. Several processes may use it at once. A run that is killed
                 leaves what it kept, but for a megabyte. Nothing is ever deleted: that is yours to do, at any time, and costs
                 only that elements are made again. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
                 as long as the dataset lives.

@@ -2,8 +2,11 @@
 // that nothing which comes out depends on any of it.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
+#include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/open.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
@@ -155,6 +158,29 @@ TEST(Tuning, ChangesNothingThatComesOut) {
   alone.workers = alone.io = alone.ready = 1;
   const uint64_t expected = run(machines[0], alone, 1, 30).sum;
   for (const SimulatedMachine& machine : machines) EXPECT_EQ(run(machine).sum, expected);
+}
+
+int64_t waits(int64_t x) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(4));
+  return 3 * x;
+}
+
+TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
+  constexpr int64_t kCount = 6000;
+  const Dataset data = from_source(*range_source(0, kCount))
+                           .map(c_function("waits", &waits))
+                           .batch(8);
+  auto loader = Loader::make(*data.node(), {}, file_store());
+  ASSERT_TRUE(loader.ok()) << loader.status().text();
+  Sample element;
+  int64_t next = 0;
+  for (auto more = (*loader)->next(element); more.ok() && *more; more = (*loader)->next(element))
+    for (int64_t row = 0; row < element.fields[0].shape[0]; ++row)
+      EXPECT_EQ(reinterpret_cast<const int64_t*>(element.fields[0].view().data)[row], 3 * next++);
+  EXPECT_EQ(next, kCount);
+  const Value report = (*loader)->report();
+  const auto& decisions = *report.find("decisions")->list();
+  EXPECT_TRUE(std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
 }
 
 TEST(Tuning, StaysWithinTheBudget) {

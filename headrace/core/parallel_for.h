@@ -1,11 +1,11 @@
-// A loop over indexes on several threads, for subcommands that look at samples one by one.
+// A loop over indexes on several threads, for what is not part of a run.
 #pragma once
 #include <atomic>
 #include <cstdint>
 #include <thread>
 #include <vector>
 
-namespace headrace::cli {
+namespace headrace {
 
 // Call `work(worker, i)` for every i below `count`, in any order, each once; worker is below `workers`.
 // Worker 0 is the calling thread, so it may show progress. Ends early, after what is under way, when `work`
@@ -21,4 +21,4 @@ template <class Work> void parallel_for(uint64_t count, size_t workers, const Wo
   loop(0);
 }
 
-}  // namespace headrace::cli
+}  // namespace headrace
