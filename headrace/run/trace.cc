@@ -49,13 +49,7 @@ void Trace::add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& wo
   track.begin(slice);
 }
 
-void Trace::arrives() {
-  if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
-  ++steps_;
-  if (not_timed_ > 0) {
-    --not_timed_;
-    return;
-  }
+void Trace::look_at_step() {
   const uint64_t now = now_ns();
   end_step(now);
   step_from_ns_ = now;  // unless it waits
@@ -73,7 +67,7 @@ void Trace::end_step(uint64_t end_ns) {
   steps_ = 0;
 }
 
-void Trace::leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
+void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
   if (waited_from_ns != 0 && waiting_since_ns_ == 0) {
     end_step(waited_from_ns);  // steps that nobody looked at
     not_timed_ = 0;

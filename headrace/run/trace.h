@@ -32,8 +32,17 @@ class Trace {
 
   // By the consumer: it comes for an element; it leaves with one, or without. `waited_from_ns`: since when it
   // waited in this call, and until when; 0: it did not.
-  void arrives();
-  void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
+  void arrives() {
+    if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
+    ++steps_;
+    if (not_timed_ == 0) return look_at_step();
+    --not_timed_;
+  }
+  void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
+    const bool is_one_of_many = pulled == Pull::item && steps_ != 0 && waited_from_ns == 0 &&
+                                waiting_since_ns_ == 0 && step_from_ns_ != 0;
+    if (!is_one_of_many) ends_call(pulled, waited_from_ns, left_ns, given);
+  }
 
   // What is ready and in use, now and then. REQUIRES: the executor's mutex.
   bool wants_state(uint64_t at_ns) const { return at_ns >= next_state_ns_; }
@@ -67,7 +76,9 @@ class Trace {
 
  private:
   uint64_t since(uint64_t at_ns) const { return at_ns > began_ns_ ? at_ns - began_ns_ : 0; }
+  void look_at_step();
   void end_step(uint64_t end_ns);
+  void ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
 
   const uint64_t began_ns_;
   const size_t least_, most_;  // pieces of a track
