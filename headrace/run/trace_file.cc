@@ -1,5 +1,6 @@
 // A trace as JSON: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU, the
 // "Trace Event Format" of Chrome, which Perfetto reads.
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -48,8 +49,12 @@ class Writer {
 
   void slices(int track, const std::vector<Slice>& all) {
     for (const Slice& slice : all) {
-      event(R"({{"ph":"X","name":"{}","pid":1,"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", name_of(slice),
-            track, us(slice.begin_ns), us(slice.wall_ns), args(slice));
+      put(FMT_COMPILE(R"({{"ph":"X","name":"{}","pid":1,"tid":{},"ts":{}.{:03},"dur":{}.{:03},"args":{{)"),
+          name_of(slice), track, slice.begin_ns / 1000, slice.begin_ns % 1000, slice.wall_ns / 1000,
+          slice.wall_ns % 1000);
+      args(slice);
+      text_.append(std::string_view("}},\n"));
+      flush_if_much();
       if (slice.ticket == Slice::kNone || slice.times != 1) continue;
       const TicketKey ticket{slice.stage, slice.ticket};
       if (slice.kind == Slice::Kind::step) {
@@ -83,6 +88,13 @@ class Writer {
   template <class... Args> void event(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
     text_.append(std::string_view(",\n"));
+    flush_if_much();
+  }
+  // The same for what there are many of: the format is looked at by the compiler.
+  template <class Format, class... Args> void put(const Format& format, const Args&... args) {
+    fmt::format_to(std::back_inserter(text_), format, args...);
+  }
+  void flush_if_much() {
     if (text_.size() > size_t{1} << 20) flush();
   }
   void flush() {
@@ -91,26 +103,21 @@ class Writer {
   }
   static std::string us(uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
-  std::string args(const Slice& slice) const {
-    std::string out;
-    const auto add = [&](std::string_view name, const std::string& value) {
-      out += fmt::format("{}\"{}\":{}", out.empty() ? "" : ",", name, value);
-    };
-    if (slice.ticket != Slice::kNone) add("batch", fmt::to_string(slice.ticket));
-    if (slice.times > 1) add("times", fmt::to_string(slice.times));
-    if (slice.kind == Slice::Kind::wait || slice.kind == Slice::Kind::step) return out;
-    add("stage", fmt::to_string(slice.stage));
-    if (slice.kind != Slice::Kind::finish) add("rows", fmt::to_string(slice.rows));
-    if (slice.has_name) {
-      if (with_names_)
-        add("sample", Value(names_.of({slice.read, slice.index})).dump());
-      else
-        add("index", fmt::to_string(slice.index)), add("source", fmt::to_string(slice.read));
-    }
-    add("cpu_us", us(slice.cpu_ns));
-    if (slice.kind == Slice::Kind::read) add("bytes", fmt::to_string(slice.bytes));
-    if (slice.calls) add("python_wait_us", us(slice.waited_ns));
-    return out;
+  void args(const Slice& slice) {
+    const bool is_work = slice.kind != Slice::Kind::wait && slice.kind != Slice::Kind::step;
+    put(FMT_COMPILE(R"("times":{})"), slice.times);
+    if (slice.ticket != Slice::kNone) put(FMT_COMPILE(R"(,"batch":{})"), slice.ticket);
+    if (!is_work) return;
+    put(FMT_COMPILE(R"(,"stage":{},"cpu_us":{}.{:03})"), slice.stage, slice.cpu_ns / 1000,
+        slice.cpu_ns % 1000);
+    if (slice.kind != Slice::Kind::finish) put(FMT_COMPILE(R"(,"rows":{})"), slice.rows);
+    if (slice.has_name && with_names_)
+      put(FMT_COMPILE(R"(,"sample":{})"), Value(names_.of({slice.read, slice.index})).dump());
+    else if (slice.has_name)
+      put(FMT_COMPILE(R"(,"index":{},"source":{})"), slice.index, slice.read);
+    if (slice.kind == Slice::Kind::read) put(FMT_COMPILE(R"(,"bytes":{})"), slice.bytes);
+    if (slice.calls)
+      put(FMT_COMPILE(R"(,"python_wait_us":{}.{:03})"), slice.waited_ns / 1000, slice.waited_ns % 1000);
   }
 
   void arrow(const Finished& from, int track, uint64_t to_ns) {
