@@ -2,9 +2,9 @@
 
     python bench/tuning/real.py IMAGES [--tensorflow-python PATH] [--seconds S] [--only NAME] [--json]
 
-IMAGES is a folder of JPEG files. Four things are shown: what share of the best point of the grid a tuned run reaches after ten
+IMAGES is a folder of JPEG files. Five things are shown: what share of the best point of the grid a tuned run reaches after ten
 seconds; how much that is beside tf.data with AUTOTUNE where it can say the same; how long a consumer waits that asks for 70 % of what
-the loader could give, and what CPU time that costs beside the least; and which limit is named.
+the loader could give, and what CPU time that costs beside the least; which limit is named; and what a run on one core says that two would bring, beside what they do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -127,6 +128,18 @@ def at_70_percent(images: str, seconds: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def from_one_core_to_two(images: str, seconds: float) -> dict[str, Any]:
+    """What a run on one core says that two would bring, and what they do; the consumer works on the same cores."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(sorted(allowed)[:1]))
+    one, report = rate_of(decode(images), WARM / 2, seconds)
+    os.sched_setaffinity(0, set(sorted(allowed)[:2]))
+    two, _ = rate_of(decode(images), WARM / 2, seconds)
+    os.sched_setaffinity(0, allowed)
+    predicted = next((what["speedup"] for what in report["what_if"] if what["change"] == "with 2 cores"), 0.0)
+    return {"limited_by": report["limited_by"], "predicted": predicted, "obtained": two / one}
+
+
 TENSORFLOW = """
 import sys, time, glob
 import tensorflow as tf
@@ -214,11 +227,17 @@ def main() -> None:
     result: dict[str, Any] = {"pipelines": rows}
     if not arguments.only:
         result["at_70_percent"] = at_70_percent(images, arguments.seconds)
+        result["from_one_core_to_two"] = from_one_core_to_two(images, arguments.seconds)
         if not arguments.json:
             seventy = result["at_70_percent"]
             print(
                 f"a consumer at 70 %: waits {100 * seventy['wait_share']:.2f} % of the time, CPU a sample "
                 f"{seventy['cpu_beside_least']:.2f} of the least, settings {seventy['settings']}"
+            )
+            cores = result["from_one_core_to_two"]
+            print(
+                f"decode on one core (limit {cores['limited_by']}): two are said to bring {cores['predicted']:.2f}x, and bring "
+                f"{cores['obtained']:.2f}x"
             )
     if arguments.json:
         print(json.dumps(result, indent=1))
