@@ -9,7 +9,7 @@ namespace headrace::cli {
 
 struct Tile {
   Picture picture;
-  std::string caption;
+  std::string caption, place;  // what it is, and where it lies; either may be empty
 };
 
 Result<std::string> gallery_page(const std::string& title, const std::vector<Tile>& tiles);

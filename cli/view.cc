@@ -92,6 +92,33 @@ std::string caption_of(const Schema& schema, const Sample& sample, bool batched,
   return fmt::format("{} ({})", classes[static_cast<size_t>(value)], value);
 }
 
+const Source* source_of(const Node& node, uint32_t ordinal) {
+  if (const auto* read = node.as<Read>()) return read->ordinal == ordinal ? read->source.get() : nullptr;
+  for (const NodePtr& input : node.inputs)
+    if (const Source* found = source_of(*input, ordinal)) return found;
+  return nullptr;
+}
+
+// Where the sample lies that is shown; "" when no source knows.
+std::string place_of(const Node& plan, const Sample& sample) {
+  constexpr unsigned kIndexBits = 48;
+  const uint64_t index = sample.shown_id & ((uint64_t{1} << kIndexBits) - 1);
+  const Source* source = source_of(plan, static_cast<uint32_t>(sample.shown_id >> kIndexBits));
+  return source && index < source->size() ? source->where(index) : std::string();
+}
+
+// Without the folder that all of them lie in.
+void shorten_places(std::vector<Tile>& tiles) {
+  if (tiles.empty()) return;
+  std::string_view common = tiles[0].place;
+  for (const Tile& tile : tiles) {
+    const auto end = std::ranges::mismatch(common, tile.place).in1;
+    common = common.substr(0, static_cast<size_t>(end - common.begin()));
+  }
+  const size_t length = common.rfind('/') + 1;  // 0 when there is none
+  for (Tile& tile : tiles) tile.place.erase(0, length);
+}
+
 Result<size_t> picture_field(const Schema& schema, bool batched) {
   for (size_t i = 0; i < schema.size(); ++i)
     if (is_picture(row_spec(schema.specs[i], batched))) return i;
@@ -147,12 +174,15 @@ Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
     for (int64_t row = 0; row < rows && tiles.size() < count; ++row) {
       const View pixels = row_of(sample.fields[field], batched, row);
       Tile tile{shrink(picture_of(pixels, undo), kTile),
-                caption_of(plan.schema, sample, batched, row, classes)};
+                caption_of(plan.schema, sample, batched, row, classes),
+                batched ? std::string() : place_of(plan, sample)};
+      if (tile.caption.empty() && tile.place.empty()) tile.caption = fmt::format("sample {}", tiles.size());
       if (!batched && is_replaced(sample)) mark_replaced(tile), ++out.broken.replaced;
       tiles.push_back(std::move(tile));
     }
     progress.show(tiles.size());
   }
+  shorten_places(tiles);
   const auto counted = OnErrorCounts::from_report(loader->report());
   out.broken.skipped = counted.skipped;
   out.marked = !batched;

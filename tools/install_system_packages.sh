@@ -3,7 +3,7 @@
 # there it changes nothing. This is the one list: README, Makefile and CI all come here.
 #
 #   tools/install_system_packages.sh          what `make demo` and `make test` need
-#   tools/install_system_packages.sh --dev    also what `make nightly` and the fuzz targets need
+#   tools/install_system_packages.sh --dev    also for `make nightly`, the fuzz targets and tests of pages in a browser
 #   tools/install_system_packages.sh --print  print the names and install nothing
 set -euo pipefail
 
@@ -16,7 +16,7 @@ packages=(
   libhwy-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind)
+dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser')
 
 print_only=no
 for argument in "$@"; do

@@ -29,9 +29,9 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   } else {
     tuner_.restart();
     then_ = sums(now, executor, team);
-    began_ns_ = now;
+    began_ns_ = checked_ns_ = now;
   }
-  checked_ns_ = now, waits_since_ = 0, under_way_ = true;
+  waits_since_ = 0, under_way_ = true;
 }
 
 void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
@@ -40,7 +40,7 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   under_way_ = false, ended_ns_ = now;
   const Sums sums_now = sums(now, executor, team);
   if (!history_.empty() || sums_now.rows == then_.rows) return;
-  close_interval(now, sums_now, executor);  // a short run has something to tell, too
+  tuner_.pass(close_interval(now, sums_now, executor).seconds);  // a short run has something to tell, too
 }
 
 Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& executor) {

@@ -67,7 +67,9 @@ Timeline::Timeline(const Trace& trace, std::shared_ptr<const SampleNames> names)
   from_ns_ = to_ns_ > length ? to_ns_ - length : 0;
   const auto add = [&](const std::string& name, std::vector<Slice>& slices) {
     std::erase_if(slices, [&](const Slice& s) { return s.begin_ns >= to_ns_ || s.end_ns() <= from_ns_; });
-    if (!slices.empty() && tracks_.size() < kMostTracks) tracks_.push_back({name, std::move(slices)});
+    const bool is_consumer = tracks_.empty();  // there also when it did nothing
+    if ((is_consumer || !slices.empty()) && tracks_.size() < kMostTracks)
+      tracks_.push_back({name, std::move(slices)});
   };
   add("consumer", all.consumer);
   for (size_t i = 0; i < all.workers.size(); ++i) add("worker " + std::to_string(i), all.workers[i]);

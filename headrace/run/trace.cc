@@ -120,6 +120,11 @@ void Trace::close() {
   std::lock_guard lock(mutex_);
   for (std::deque<Track>* tracks : {&workers_, &io_})
     for (Track& track : *tracks) track.close();
+  if (step_from_ns_ != 0 && waiting_since_ns_ == 0) {  // it leaves in the middle of a step
+    ++steps_;
+    end_step(now_ns());
+    step_from_ns_ = 0;
+  }
   consumer_.close(), states_.close();
 }
 

@@ -52,7 +52,7 @@ class Trace {
   void decide(uint64_t at_ns, std::string text);
   void decide(uint64_t at_ns, const std::vector<Decision>& decisions);  // the last of them
 
-  // When no thread adds anything any more: nothing is held back.
+  // When no thread adds anything any more: nothing is held back, and the consumer's step is over.
   void close();
 
   struct Setting {

@@ -3,11 +3,12 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "headrace/core/value.h"
+#include "headrace/io/new_file.h"
 #include "headrace/run/trace.h"
 
 namespace headrace {
@@ -38,8 +39,10 @@ using TicketKey = std::pair<uint8_t, uint64_t>;
 
 class Writer {
  public:
-  Writer(FILE* file, const SampleNames& names, bool with_names)
-      : file_(file), names_(names), with_names_(with_names) {}
+  Writer(NewFile& file, const SampleNames& names, bool with_names)
+      : file_(file), names_(names), with_names_(with_names) {
+    text_.append(std::string_view("{\"traceEvents\":[\n"));
+  }
 
   void track(int number, const std::string& name, int place) {
     event(R"({{"ph":"M","name":"thread_name","pid":1,"tid":{},"args":{{"name":"{}"}}}})", number, name);
@@ -74,7 +77,7 @@ class Writer {
     event(R"({{"ph":"i","s":"g","name":{},"cat":"tuner","pid":1,"tid":{},"ts":{}}})", Value(text).dump(),
           kConsumer, us(at_ns));
   }
-  void finish(uint64_t dropped) {
+  Status finish(uint64_t dropped) {
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"M","name":"process_name","pid":1,"args":{{"name":"headrace"}}}}],)"
                    "\n"
@@ -82,6 +85,7 @@ class Writer {
                    "\n",
                    dropped);
     flush();
+    return failure_;
   }
 
  private:
@@ -98,7 +102,9 @@ class Writer {
     if (text_.size() > size_t{1} << 20) flush();
   }
   void flush() {
-    std::fwrite(text_.data(), 1, text_.size(), file_);
+    const auto bytes = std::as_bytes(std::span(text_.data(), text_.size()));
+    if (failure_.ok()) failure_ = file_.write(written_, bytes);
+    written_ += bytes.size();
     text_.clear();
   }
   static std::string us(uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
@@ -128,10 +134,12 @@ class Writer {
           us(to_ns), id);
   }
 
-  FILE* file_;
+  NewFile& file_;
   const SampleNames& names_;
   const bool with_names_;
-  fmt::memory_buffer text_;
+  fmt::memory_buffer text_;  // behind the first written_ bytes
+  uint64_t written_ = 0;
+  Status failure_;
   std::map<TicketKey, Finished> finished_;  // the last piece of work on each ticket
   uint64_t next_arrow_ = 1;
 };
@@ -143,10 +151,9 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
   size_t slices = all.consumer.size();
   for (const auto* tracks : {&all.workers, &all.io})
     for (const std::vector<Slice>& track : *tracks) slices += track.size();
-  FILE* file = std::fopen(path.c_str(), "we");
-  if (!file) return {Code::io, "trace: cannot write " + path};
-  std::fputs("{\"traceEvents\":[\n", file);
-  Writer out(file, names, slices <= kMostNames);
+  auto file = NewFile::make(path);  // whole or not at all, whenever the process ends
+  if (!file.ok()) return Status(file.status()).before("trace: ");
+  Writer out(**file, names, slices <= kMostNames);
   const auto add = [&](const std::vector<std::vector<Slice>>& tracks, const char* name, int first) {
     for (size_t i = 0; i < tracks.size(); ++i) {
       if (tracks[i].empty()) continue;
@@ -169,10 +176,8 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
                   static_cast<double>(setting.settings.of(knob)));
   }
   for (const Trace::Event& decision : all.decisions) out.instant(decision.at_ns, decision.text);
-  out.finish(all.dropped);
-  const bool failed = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || failed) return {Code::io, "trace: cannot write " + path};
-  return {};
+  HEADRACE_TRY(out.finish(all.dropped).before("trace: "));
+  return (*file)->commit(NewFile::Lasts::as_the_system_likes).before("trace: ");
 }
 
 }  // namespace headrace

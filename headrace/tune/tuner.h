@@ -33,6 +33,8 @@ class Tuner {
   const Settings& look(const Gauge& gauge);
   // Intervals are no measure of one another across this: another epoch, a pause.
   void restart();
+  // So much of the run went by of which it is told nothing: decisions say when they were taken.
+  void pass(double seconds) { at_s_ += seconds; }
 
   const Settings& settings() const { return settings_; }
   const SettingLimits& limits() const { return limits_; }

@@ -469,7 +469,7 @@ def test_bench_holds_the_settings_that_it_is_given(photos):
 def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     done = headrace("view", damaged, "--out", tmp_path / "v.png")
     assert "3 samples in place of broken ones, in red frames" in done.stdout
-    assert (tmp_path / "v.html").read_text().count("in place of a broken one</figcaption>") == 3
+    assert (tmp_path / "v.html").read_text().count("in place of a broken one<") == 3
     told = json.loads(headrace("view", damaged, "--out", tmp_path / "v.png", "--count", 30, "--json").stdout)
     assert (told["samples"], told["replaced"], told["skipped"]) == (30, 3, 0)
     assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout

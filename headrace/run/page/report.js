@@ -24,16 +24,20 @@ const time_like = (us, most) => {  // in the unit of `most`
   const [unit, name] = most >= 1e6 ? [1e6, "s"] : most >= 1e3 ? [1e3, "ms"] : [1, "µs"];
   return `${number(us / unit)} ${name}`;
 };
-const seconds = (s) => (s < 1 ? time(s * 1e6) : `${number(s)} s`);
+const seconds_like = (s, most) => {  // in the unit of `most`
+  const [unit, name] = most >= 7200 ? [3600, "h"] : most >= 300 ? [60, "min"] : [1, "s"];
+  return `${number(s / unit)} ${name}`;
+};
+const seconds = (s) => (s < 1 ? time(s * 1e6) : seconds_like(s, s));
 const percent = (share) => `${number(100 * share, share < 0.1 ? 2 : 3)} %`;
-const rate = (value) => `${number(value)}/s`;
+const rate = (value) => `${number(Number(value.toPrecision(4)))}/s`;
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 const plural = (count, noun) => `${number(count, 12)} ${noun}${count === 1 ? "" : "s"}`;
 
 // ---- elements
 
 function element(name, attributes = {}, ...children) {
-  const is_svg = ["svg", "g", "rect", "line", "path", "text", "title", "circle"].includes(name);
+  const is_svg = ["svg", "g", "rect", "line", "path", "text", "tspan", "title", "circle"].includes(name);
   const out = is_svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) out.setAttribute(key, value);
   for (const child of children.flat(Infinity))
@@ -43,11 +47,14 @@ function element(name, attributes = {}, ...children) {
 function section(heading, note, ...children) {
   page.append(element("section", {}, element("h2", {}, heading), note && element("p", { class: "note" }, note), children));
 }
+// A row may have one cell more than there are columns: words that stand below it.
 function table(columns, rows) {
   const cell = (tag, column, text) => element(tag, { class: column.class || "" }, text);
+  const below = (words) => element("tr", {}, element("td", {}), element("td", { colspan: columns.length - 1 }, words));
+  const row_of = (row) => [element("tr", row.length > columns.length ? { class: "with-words" } : {}, columns.map((c, i) => cell("td", c, row[i]))),
+    row.length > columns.length ? below(row[columns.length]) : null];
   return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, element("tr", {}, columns.map((c) => cell("th", c, c.name)))),
-    element("tbody", {}, rows.map((row) => element("tr", {}, columns.map((c, i) => cell("td", c, row[i])))))));
+    element("thead", {}, element("tr", {}, columns.map((c) => cell("th", c, c.name)))), element("tbody", {}, rows.map(row_of))));
 }
 const legend = (entries) => element("div", { class: "legend" }, entries.map(([kind, words]) => {
   const swatch = element("i");
@@ -71,6 +78,13 @@ function width_of(words, bold = false) {
   ruler.font = `${bold ? 600 : 400} 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif`;
   return ruler.measureText(words).width;
 }
+// As much of a name as has room; the whole of it stands elsewhere.
+function shortened(words, room) {
+  if (width_of(words) <= room) return words;
+  let length = words.length;
+  while (length > 1 && width_of(`${words.slice(0, length)}…`) > room) --length;
+  return `${words.slice(0, length)}…`;
+}
 const text = (x, y, words, anchor = "start", kind = "") =>
   element("text", { x, y, "text-anchor": anchor, class: kind }, words);
 const line = (x1, y1, x2, y2, kind) => element("line", { x1, y1, x2, y2, class: kind });
@@ -80,11 +94,12 @@ function bar(x, y, width, height, kind, hint) {
   return out;
 }
 
-// Round numbers from 0 to `most`, about so many.
-function ticks(most, count) {
+// Round numbers from 0 to `most`, about so many; `unit`: 60 of minutes.
+function ticks(most, count, unit = 1) {
   if (!(most > 0)) return [0];
-  const raw = most / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+  const raw = most / unit / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
+  const round = [1, 2, 5, 10].map((m) => m * power), wide = round.find((s) => s >= raw * 0.999);
+  const step = unit * (wide * unit <= most ? wide : round.findLast((s) => s * unit <= most));
   const out = [];
   for (let i = 0; i * step <= most * 1.0001; ++i) out.push(i * step);
   return out;
@@ -102,6 +117,8 @@ function axis(y, labels) {
   }
   return out;
 }
+// A long name may go on in the next line behind what divides it.
+const breakable = (name) => name.split(/(?<=[/_.,:])/).flatMap((part) => [part, element("wbr")]).slice(0, -1);
 
 // ---- sections
 
@@ -110,12 +127,12 @@ function headline() {
   const fact = (value, words) => facts.push(element("li", {}, element("b", {}, value), element("span", {}, words)));
   if (wall > 0) fact(percent((report.consumer_wait_s || 0) / wall), "of the time the consumer waited");
   if (rows > 0) fact(time((1e6 * (report.cpu_s || 0)) / rows), "CPU time a sample");
-  if (report.consumer_samples_per_s) fact(rate(report.consumer_samples_per_s), "with an infinitely fast loader");
+  if (report.consumer_samples_per_s) fact(rate(report.consumer_samples_per_s), "samples, with an infinitely fast loader");
   if (report.memory && report.memory.peak) fact(bytes(report.memory.peak), `memory at most, of ${bytes(report.memory.budget)}`);
   const what = (report.what_if || []).map((one) => element("li", {}, one.text || one.change));
   page.append(element("div", { class: "headline" },
-    element("div", { class: "rate" }, `${number(report.samples_per_s || 0)} samples/s `,
-      element("small", {}, `${plural(rows, "sample")} in ${seconds(wall)}`)),
+    element("div", { class: "rate" }, wall > 0 ? `${number(report.samples_per_s || 0)} samples/s ` : "No samples yet",
+      wall > 0 && element("small", {}, `${plural(rows, "sample")} in ${seconds(wall)}`) || null),
     report.limit && element("p", { class: "limit" }, `Limit: ${report.limit}`),
     element("ul", { class: "facts" }, facts),
     what.length > 0 && [element("h3", {}, "What if"), element("ul", { class: "what" }, what)] || null));
@@ -135,25 +152,30 @@ function history() {
       ({ words: key, kind, of: (m) => m[key] || 0, show: (v) => number(v) })), show: (v) => number(v), whole: true, last: true },
     { name: "Memory", series: [{ words: "in use", kind: "memory", of: (m) => m.memory, show: bytes, area: true }], show: bytes,
       bound: budget },
-  ].filter((p) => moments.some((m) => p.series.some((s) => isFinite(s.of(m)) && s.of(m) > 0)) || p.name === "Consumer");
+  ].filter((p) => moments.some((m) => p.series.some((s) => isFinite(s.of(m)) && s.of(m) > 0)) || p.name === "Consumer waits");
   const decisions = report.decisions || [];
+  for (const panel of panels) {
+    const used = Math.max(...panel.series.map((s) => Math.max(...moments.map((m) => s.of(m) || 0))), 1e-9);
+    // A budget far above what is used would press the curve flat; it is then said in words.
+    panel.shown_bound = panel.bound && panel.bound < 4 * used ? panel.bound : 0;
+    panel.top = panel.whole ? Math.max(2, Math.ceil(used)) : panel.most || Math.max(used, panel.shown_bound) * 1.08;
+    panel.ticks = ticks(panel.top, panel.whole ? Math.min(3, panel.top) : 2).filter((t) => !panel.whole || t === Math.round(t));
+  }
+  const left = Math.max(64, 8 + Math.max(...panels.flatMap((panel) => panel.ticks.map((t) => width_of(panel.show(t))))));
   const draw = (width) => {
-    const left = 64, right = 10, inner = width - left - right, top = decisions.length > 0 ? 26 : 4, height = 74, gap = 38;
+    const right = 10, inner = width - left - right, top = decisions.length > 0 ? 26 : 4, height = 74, gap = 38;
     const x = (s) => left + (inner * s) / most_s, out = [], titles = [], readouts = [];
     panels.forEach((panel, p) => {
       const y0 = top + p * (height + gap) + 24, y1 = y0 + height;
-      const used = Math.max(...panel.series.map((s) => Math.max(...moments.map((m) => s.of(m) || 0))), 1e-9);
-      // A budget far above what is used would press the curve flat; it is then said in words.
-      const bound = panel.bound && panel.bound < 4 * used ? panel.bound : 0;
-      let most = panel.most || Math.max(used, bound) * 1.08;
-      if (panel.whole) most = Math.max(2, Math.ceil(used));
-      const y = (v) => y1 - (height * Math.min(v, most)) / most;
-      for (const tick of ticks(most, panel.whole ? Math.min(3, most) : 2).filter((t) => !panel.whole || t === Math.round(t)))
+      const y = (v) => y1 - (height * Math.min(v, panel.top)) / panel.top;
+      for (const tick of panel.ticks)
         out.push(line(left, y(tick), left + inner, y(tick), "grid"), text(left - 8, y(tick) + 4, panel.show(tick), "end"));
-      for (const one of panel.series) {
+      panel.series.forEach((one, k) => {
+        // Numbers that are the same lie side by side.
+        const beside = panel.whole ? 2 * (k - (panel.series.length - 1) / 2) : 0;
         let path = "";
         moments.forEach((m, i) => {
-          const v = y(one.of(m) || 0).toFixed(1), a = x(m.at_s).toFixed(1), b = x(end_of(m, i)).toFixed(1);
+          const v = (y(one.of(m) || 0) - beside).toFixed(1), a = x(m.at_s).toFixed(1), b = x(end_of(m, i)).toFixed(1);
           path += `${i === 0 ? "M" : "L"}${a} ${v}L${b} ${v}`;
         });
         if (one.area) {
@@ -161,22 +183,24 @@ function history() {
           out.push(element("path", { d: area, fill: `var(--${one.kind})`, "fill-opacity": 0.18 }));
         }
         out.push(element("path", { d: path, fill: "none", stroke: `var(--${one.kind})`, "stroke-width": 1.6, "stroke-linejoin": "round" }));
-      }
-      if (bound) out.push(line(left, y(bound), left + inner, y(bound), "budget"));
+      });
+      if (panel.shown_bound) out.push(line(left, y(panel.shown_bound), left + inner, y(panel.shown_bound), "budget"));
       const readout = text(left + inner, y0 - 10, "", "end", "halo");
       titles.push(text(left, y0 - 10, panel.name, "start", "strong halo"), readout);
       readouts.push({ readout, panel, room: inner - width_of(panel.name, true) - 16 });
     });
     const bottom = top + panels.length * (height + gap) - gap + 24;
-    const labels = ticks(most_s, Math.max(2, Math.floor(inner / 90))).map((s) => [x(s), `${number(s)} s`]);
+    const labels = ticks(most_s, Math.max(2, Math.floor(inner / 90)), most_s >= 7200 ? 3600 : most_s >= 300 ? 60 : 1).map((s) => [x(s), seconds_like(s, most_s)]);
     out.push(...axis(bottom, labels), line(left, bottom, left + inner, bottom, "axis"));
     out.push(...marks(decisions, x, bottom), ...titles);
     const cursor = line(0, top + 20, 0, bottom, "cursor"), cover = element("rect", { x: left, y: 0, width: inner, height: bottom, fill: "transparent" });
     const say = (words_of, when) => readouts.forEach(({ readout, panel, room }) => {
-      const before = when(panel);
-      const all = panel.series.map((s) => (panel.series.length > 1 ? `${s.words} ` : "") + words_of(s, panel)).join(" · ");
-      const bound = panel.bound ? ` · budget ${bytes(panel.bound)}` : "";
-      readout.textContent = [before + all + bound, before + all, all, ""].find((words) => width_of(words) <= room);
+      const before = [[null, when(panel)]], bound = panel.bound ? [[null, ` · budget ${bytes(panel.bound)}`]] : [];
+      const all = panel.series.length === 1 ? [[null, words_of(panel.series[0], panel)]]
+        : panel.series.flatMap((s, k) => [[s.kind, k > 0 ? "\u2002■ " : "■ "], [null, `${s.words} ${words_of(s, panel)}`]]);
+      const fits = [[...before, ...all, ...bound], [...before, ...all], all, []]
+        .find((parts) => width_of(parts.map(([, words]) => words).join("")) <= room);
+      readout.replaceChildren(...fits.map(([kind, words]) => element("tspan", kind ? { style: `fill: var(--${kind})` } : {}, words)));
     });
     const length = sum(moments.map((m, i) => end_of(m, i) - m.at_s)) || 1;
     const rest = () => {
@@ -190,14 +214,14 @@ function history() {
       if (!at) return rest();
       cursor.setAttribute("x1", x(s)), cursor.setAttribute("x2", x(s));
       cursor.style.visibility = "visible";
-      say((one) => one.show(one.of(at) || 0), () => `at ${number(s)} s: `);
+      say((one) => one.show(one.of(at) || 0), () => `at ${seconds_like(s, most_s)}: `);
     });
     cover.addEventListener("pointerleave", rest);
     rest();
     return [bottom + 24, out, cursor, cover];
   };
-  section("Over time", "Means of short intervals; seconds of the run without pauses. Numbers above mark the tuner's decisions.", chart(draw),
-    legend([["samples", "samples, workers"], ["read", "io (reads in flight)"], ["wait", "consumer waits"], ["step", "ready"], ["memory", "memory"]]));
+  const numbered = decisions.length > 0 ? " Numbers mark the tuner's decisions." : "";
+  section("Over time", `Means of short intervals; seconds of the run without pauses.${numbered}`, chart(draw));
   if (decisions.length > 0) table_of(decisions);
 }
 
@@ -217,15 +241,16 @@ function marks(decisions, x, bottom) {
 }
 
 function table_of(decisions) {
-  const columns = [{ name: "#", class: "number" }, { name: "at", class: "number" }, { name: "change", class: "words" },
-    { name: "predicted", class: "number" }, { name: "obtained", class: "result" }];
+  const columns = [{ name: "#", class: "number" }, { name: "at", class: "number" }, { name: "change", class: "change" },
+    { name: "predicted", class: "number" }, { name: "obtained", class: "result" }], shown = 10;
   const obtained = (d) => (isFinite(d.obtained_samples_per_s) ? rate(d.obtained_samples_per_s) : "not measured yet") + (d.undone ? ", undone" : "");
-  section("What the tuner decided", "Samples a second: what the change should have brought, and what it did.", table(columns, decisions.map((d, i) =>
-    [i + 1, `${number(d.at_s)} s`, [element("b", {}, `${d.knob} ${d.from} → ${d.to}`), d.why], rate(d.predicted_samples_per_s), obtained(d)])));
+  const rows = decisions.map((d, i) => [i + 1, seconds(d.at_s), `${d.knob} ${d.from} → ${d.to}`, rate(d.predicted_samples_per_s), obtained(d), d.why]);
+  section("What the tuner decided", "Samples a second: what the change should have brought, and what it did.", table(columns, rows.slice(0, shown)),
+    rows.length > shown && element("details", {}, element("summary", {}, `${rows.length - shown} more`), table(columns, rows.slice(shown))) || null);
 }
 
 const kinds = [["wait", "the consumer waits"], ["step", "the consumer works"], ["samples", "samples through operators"],
-  ["python", "the same, with Python functions"], ["finish", "a batch is put together"], ["read", "reading"]];
+  ["python", "samples through operators and Python functions"], ["finish", "a batch is put together"], ["read", "reading"]];
 
 // One after the other beside what really was: of an average element.
 function serial_and_parallel() {
@@ -237,7 +262,6 @@ function serial_and_parallel() {
     ["as it ran", parts([["wait", wait / elements], ["step", (wall - wait) / elements]])],
   ];
   const total = (row) => sum(row[1].map(([, s]) => s)), most = Math.max(...rows.map(total));
-  const ratio = total(rows[0]) / total(rows[1]);
   const words = { read: "reading", samples: "operators", step: "consumer", wait: "waiting" };
   const draw = (width) => {
     const narrow = width < 560, left = narrow ? 0 : 12 + Math.max(...rows.map((r) => width_of(r[0], true))), right = 64, inner = width - left - right, out = [];
@@ -246,7 +270,7 @@ function serial_and_parallel() {
       out.push(narrow ? text(0, y - 5, row[0], "start", "strong") : text(left - 10, y + 16, row[0], "end", "strong"));
       let x = left;
       for (const [kind, s] of row[1]) {
-        const wide = (inner * s) / most, label = [`${words[kind]} ${seconds(s)}`, seconds(s)].find((w) => width_of(w) + 10 < wide);
+        const wide = (inner * s) / most, label = [`${words[kind]} ${seconds(s)}`, seconds(s)].find((w) => width_of(w, true) + 12 < wide);
         out.push(bar(x, y, wide, 22, kind, `${words[kind]} ${seconds(s)}`));
         if (label) out.push(element("text", { x: x + 6, y: y + 15, style: `fill: ${kind === "read" ? "#1d2430" : "var(--back)"}; font-weight: 600` }, label));
         x += wide;
@@ -255,11 +279,20 @@ function serial_and_parallel() {
     });
     return [narrow ? 94 : 62, out];
   };
+  const values = new Map(rows.flatMap((row) => row[1]));
   return [element("h3", {}, "A mean element, one thing after the other, and as it ran"),
-    element("p", { class: "note" }, ratio > 1.05
-      ? `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`
-      : ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as one thing after the other."
-      : "The run is slower than one thing after the other: somebody waits for what is not in this picture, as a core."), chart(draw)];
+    element("p", { class: "note" }, how_much_overlaps(total(rows[0]) / total(rows[1]))), chart(draw),
+    legend([...values].map(([kind, s]) => [kind, `${words[kind]} ${seconds(s)}`]))];
+}
+
+function how_much_overlaps(ratio) {
+  if (ratio > 1.05) return `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`;
+  const why = { cores: `other programs held the cores: workers stood ready without one for ${seconds(report.core_wait_s || 0)}.`,
+    python: "one thread at a time runs Python functions, and the others wait for it.",
+    "functions that wait": "functions wait. That is not in the first row, where operators are CPU time." }[report.limited_by];
+  if (why) return `Hardly anything overlaps: ${why}`;
+  return ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as one thing after the other."
+    : "The run is slower than one thing after the other: somebody waits for what is not in this picture.";
 }
 
 function tracks() {
@@ -268,7 +301,7 @@ function tracks() {
   const us = 1e6 * (window.to_s - window.from_s), found = new Set();
   for (const track of window.tracks) for (const slice of track.slices) found.add(slice[2]);
   const draw = (width) => {
-    const left = 78, right = 54, inner = width - left - right, out = [], scale = inner / us;
+    const left = 78, right = 58, inner = width - left - right, out = [], scale = inner / us;
     let y = 22;
     out.push(text(width, 12, "busy", "end"));
     const deliveries = [];
@@ -301,7 +334,7 @@ function tracks() {
     out.push(...axis(y + 4, labels), line(left, y + 4, left + inner, y + 4, "axis"));
     return [y + 26, out];
   };
-  return [element("h3", {}, `Side by side: ${time(us)} of the run, ${number(window.from_s, 4)} s after it began`),
+  return [element("h3", {}, `Side by side: ${time(us)} of the last iteration, ${window.from_s > 0 ? `${seconds(window.from_s)} after it began` : "from its beginning"}`),
     element("p", { class: "note" }, "Dashed lines: the consumer took an element. Where its row is full of steps, the loader keeps up; where it waits, look " +
       "below at who was busy. Rest the pointer on a piece to see which sample it was."),
     chart(draw), legend(kinds.filter(([kind]) => found.has(kind)))];
@@ -324,15 +357,17 @@ function sample_costs() {
     return histogram[histogram.length - 1].to_us;
   };
   const middle = at(0.5), draw = (width) => {
-    const left = 52, right = 14, inner = width - left - right, top = 34, height = 130, bottom = top + height;
+    const left = 28, right = 28, inner = width - left - right, top = 50, height = 130, bottom = top + height;
     const low = Math.log(Math.max(histogram[0].from_us, histogram[0].to_us / 2)), high = Math.log(histogram[histogram.length - 1].to_us);
     const x = (us) => left + (inner * (Math.log(Math.max(us, Math.exp(low))) - low)) / Math.max(1e-9, high - low);
-    const most = Math.max(...histogram.map((b) => b.count)), y = (n) => bottom - (height * n) / most, out = [];
-    for (const tick of ticks(most, 3)) out.push(line(left, y(tick), left + inner, y(tick), "grid"), text(left - 8, y(tick) + 4, number(tick), "end"));
-    for (const b of histogram)
-      if (b.count > 0)
-        out.push(bar(x(b.from_us) + 0.5, Math.min(y(b.count), bottom - 1.5), x(b.to_us) - x(b.from_us) - 1, Math.max(1.5, bottom - y(b.count)), "samples",
-          `${time(b.from_us)} to ${time(b.to_us)}: ${plural(b.count, "sample")}`));
+    // Ranges are of different widths: what is drawn is how many samples there are for each piece of the axis.
+    const density = (b) => b.count / (x(b.to_us) - x(b.from_us)), most = Math.max(...histogram.map(density)), out = [], counts = [];
+    for (const b of histogram) {
+      if (b.count === 0) continue;
+      const begin = x(b.from_us), wide = x(b.to_us) - begin, high = Math.max(1.5, (height * density(b)) / most), count = number(b.count, 12);
+      out.push(bar(begin + 0.5, bottom - high, wide - 1, high, "samples", `${time(b.from_us)} to ${time(b.to_us)}: ${plural(b.count, "sample")}`));
+      if (width_of(count) + 4 <= wide) counts.push(text(begin + wide / 2, bottom - high - 5, count, "middle", "halo"));
+    }
     const labels = [];
     for (let power = -3; power < 9; ++power)
       for (const digit of [1, 2, 5]) {
@@ -348,11 +383,11 @@ function sample_costs() {
       out.push(line(place, row + 3, place, bottom, "decision"), text(start, row, label));
       end = start + wide;
     }
-    return [bottom + 24, out];
+    return [bottom + 24, out, counts];
   };
   const averaged = cost.averaged > 0 ? ` Of ${percent(cost.averaged / total)} of them only the mean of neighbours is known, which ran together.` : "";
-  const name = (one) => one.sample + (one.of > 1 ? ` and ${one.of - 1} more, on the average` : "");
-  section("What a sample costs", `CPU time and time in Python functions of ${plural(total, "sample")}.${averaged}`, chart(draw),
+  const name = (one) => [breakable(one.sample), one.of > 1 ? ` and ${one.of - 1} more, on the average` : null];
+  section("What a sample costs", `CPU time and time in Python functions of ${plural(total, "sample")}: so many (the area of a bar) took so long.${averaged}`, chart(draw),
     (cost.slowest || []).length > 0 && [element("h3", {}, "The slowest"), table(
       [{ name: "sample", class: "name" }, { name: "cost", class: "number" }, { name: "× median", class: "number" }],
       cost.slowest.map((one) => [name(one), time(one.us), number(one.us / middle)]))] || null);
@@ -361,12 +396,12 @@ function sample_costs() {
 // Names with a bar and a value each; `rows`: [name, value, what is written beside, kind].
 function bars(rows, most) {
   return chart((width) => {
-    const longest = Math.max(...rows.map((r) => width_of(r[0]))), widest = Math.max(...rows.map((r) => width_of(r[2])));
+    const longest = Math.max(...rows.map((r) => width_of(r[0]))) + 1, widest = Math.max(...rows.map((r) => width_of(r[2])));
     const stacked = longest > width * 0.45, left = stacked ? 0 : longest + 10, out = [];
     const inner = Math.max(20, width - left - widest - 12), pitch = stacked ? 40 : 25;
     rows.forEach(([name, value, words, kind], i) => {
       const y = i * pitch + (stacked ? 16 : 0), wide = (inner * Math.min(value, most)) / Math.max(most, 1e-12);
-      out.push(stacked ? text(0, y - 4, name) : text(left - 10, y + 14, name, "end"));
+      out.push(stacked ? text(0, y - 4, shortened(name, width)) : text(left - 10, y + 14, name, "end"));
       out.push(bar(left, y, wide, 18, kind, `${name}: ${words}`), text(left + wide + 8, y + 14, words));
     });
     return [rows.length * pitch + 4, out];
@@ -388,11 +423,11 @@ function operators() {
 
 function memory() {
   const ledger = report.memory;
-  if (!ledger || !ledger.budget) return null;
+  if (!ledger || !ledger.budget || !ledger.peak) return null;
   const uses = Object.keys(ledger).filter((key) => key.startsWith("peak_") && ledger[key] > 0);
   const words = { encoded: "bytes as read", scratch: "work in progress", slot: "batches", ragged: "rows of uneven size", other: "other" };
   const rows = uses.map((key) => [words[key.slice(5)] || key.slice(5), ledger[key], bytes(ledger[key]), "memory"]);
-  rows.push(["all together", ledger.peak, bytes(ledger.peak), "samples"]);
+  rows.push(["all together", ledger.peak, bytes(ledger.peak), "soft"]);
   const fact = (key, name) => (key in ledger ? [[name, bytes(ledger[key])]] : []);
   return element("section", {}, element("h2", {}, "Memory"),
     element("p", { class: "note" }, `The most that was in use at any time, by use; the budget is ${bytes(ledger.budget)}, of which ${percent(ledger.peak / ledger.budget)} were needed.`),
