@@ -90,6 +90,8 @@ Result<int> bench(Arguments arguments) {
              plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
              report_text(report));
   if (!arguments.html.empty()) fmt::print("{}: the same with pictures\n", arguments.html);
+  if (!arguments.loader.trace.empty())
+    fmt::print("{}: the first epoch, for ui.perfetto.dev\n", arguments.loader.trace);
   return kOk;
 }
 
@@ -110,6 +112,10 @@ void add_bench(CLI::App& program, Run& run) {
   command->add_flag("--no-rewrites", arguments->no_rewrites,
                     "Run it as it is written: what do the rewrites gain?");
   command->add_option("--html", arguments->html, "Write a page with pictures: who did what, costs, memory")
+      ->option_text("FILE");
+  command
+      ->add_option("--trace", arguments->loader.trace,
+                   "Write what every thread did in the first epoch, for ui.perfetto.dev")
       ->option_text("FILE");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
