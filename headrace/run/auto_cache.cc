@@ -216,7 +216,7 @@ class AutoCache::Placing {
     if (!measured.ok()) return nullptr;  // the run says what is wrong
     chain.measured = *std::move(measured);
     const Program straight = as_it_runs(chain.program, data, options_.rewrites_off);
-    const CacheUse use = use_of(*data, *path.bottom);
+    const CacheUse use = use_of(*data);
     leave_room_for_run(chain.measured);
     find_speeds(path, chain);
     Demand below = chain.measured.below;
@@ -237,10 +237,9 @@ class AutoCache::Placing {
     return made;
   }
 
-  static CacheUse use_of(const Node& data, const Node& bottom) {
+  static CacheUse use_of(const Node& data) {
     const Counted elements = elements_of(data);
     CacheUse out{elements.count, elements.count, 1};
-    (void)bottom;
     const Shard* shard = find_shard(data);
     if (!shard || shard->world < 2) return out;
     if (elements.others_each_epoch)

@@ -58,6 +58,11 @@ class Body {
   // Once the chain is whole and before the first ticket: small samples may go through it together.
   virtual void allow_together();
 
+  // A row took so long: items yet to come are as long as is worth a ticket. In order only, where a state does
+  // not depend on it.
+  virtual void settle_items(uint64_t row_ns) { (void)row_ns; }
+  virtual uint64_t most_rows_of_item() const { return 1; }  // where items are settled
+
   std::vector<Link> chain;
   bool keep_failures =
       false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
@@ -106,6 +111,8 @@ class LevelBody final : public Body {
   void allow_together() override;
   // Elements of an item, where it is not a batch.
   void set_block(uint64_t block) { block_ = block; }
+  void settle_items(uint64_t row_ns) override;
+  uint64_t most_rows_of_item() const override { return most_block_; }
   const uint64_t& block() const { return block_; }
   // Large bytes that nothing is done with may be those of mapped files. Before the first ticket; REQUIRES:
   // whoever takes them checks them.
@@ -227,6 +234,7 @@ class LevelBody final : public Body {
   RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
                          std::vector<Mapped>* seen) const;
   bool pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const;
+  void allow_elements_together();
   bool pass_all(Ticket& ticket, const Part& part) const;
   bool may_map(const Ticket& ticket, const Part& part) const;
 
@@ -236,6 +244,7 @@ class LevelBody final : public Body {
   std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
   std::unique_ptr<const Together> together_;  // for elements
   uint64_t block_ = 1;                        // elements of an item
+  uint64_t most_block_ = 0;                   // while that changes; 0: it does not
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false;  // in a ticket
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "headrace/run/body.h"
 #include "headrace/run/hold.h"
@@ -228,6 +229,24 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
 void LevelBody::allow_together() {
   Body::allow_together();
   allow_many_batches();
+  allow_elements_together();
+  const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
+    return !leaf.programs.empty();
+  });
+  const bool is_quick = together_ && !together_->calls_functions();
+  const bool reads = std::ranges::any_of(
+      level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
+  if (works && !is_quick && !reads) most_block_ = std::exchange(block_, 1);
+}
+
+// What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
+void LevelBody::settle_items(uint64_t row_ns) {
+  constexpr uint64_t kItemNs = 1'000'000;
+  if (most_block_ > 0)
+    block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
+}
+
+void LevelBody::allow_elements_together() {
   const std::vector<LeafPlan>& leaves = level_->leaves;
   if (leaves.size() != 1 && !level_->is_plain()) return;
   const LeafPlan& leaf = leaves[0];

@@ -7,6 +7,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
+#include "headrace/io/new_file.h"
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/explained.h"
@@ -480,10 +481,12 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
+  const std::string trace = options.trace;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
                                              std::move(pool), std::move(stop), limits, given.ready > 0,
                                              std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
+  if (!trace.empty()) HEADRACE_TRY(NewFile::make(trace).status().before("trace: "));  // before the run
   return std::unique_ptr<Loader>(std::move(loader));
 }
 

@@ -31,6 +31,8 @@ size_t bytes_of(const Ticket& ticket) {
 constexpr uint64_t kReadingNs = 2'000'000;
 
 constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
+// Tickets that went before a slow one and take no place any more; a state names each.
+constexpr size_t kMostOvertaking = 1024;
 
 }  // namespace
 
@@ -42,6 +44,7 @@ Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
       ticket->emit(out, most);
       out.given = {ticket->serial, number_};
       if (ordered_ && ticket->used_up()) mark_after(*ticket);
+      if (!ordered_ && ticket->used_up()) ticket->empty();
       return Pull::item;
     }
     if (ticket->done && !ticket->error.ok()) {  // its turn: what the rows before it became was handed out
@@ -184,12 +187,16 @@ void Stage::drop_used_up() {
   while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
 }
 
-// Items that are cut short by what is left out are many small ones: their rows count.
+// Of items that are smaller than they might be, cut short by what is left out or by the time a row takes, the
+// rows count.
 bool Stage::has_place(size_t ring) const {
-  if (!leaves_out_ || ring_.size() < ring) return ring_.size() < ring;
+  if (ring_.size() < ring) return true;
+  if (!ordered_) return ring_.size() < ring + kMostOvertaking && in_flight() < ring;
+  const uint64_t most_rows = leaves_out_ ? kRowsAPlace : body_->most_rows_of_item();
+  if (most_rows <= 1) return false;
   uint64_t rows = 0;
   for (const TicketPtr& ticket : ring_) rows += ticket->item.count;
-  return rows < kRowsAPlace * ring;
+  return rows < most_rows * ring;
 }
 
 Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
@@ -365,8 +372,13 @@ size_t Stage::ring_of(size_t ring, size_t budget) const {
   return std::max(ring, std::min(fit, kTinyRing));
 }
 
+size_t Stage::in_flight() const {
+  return static_cast<size_t>(std::ranges::count_if(ring_, [](const TicketPtr& t) { return !t->used_up(); }));
+}
+
 size_t Stage::num_done() const {
-  return static_cast<size_t>(std::ranges::count_if(ring_, [](const TicketPtr& t) { return t->done; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(ring_, [](const TicketPtr& t) { return t->done && !t->used_up(); }));
 }
 
 bool Stage::has_plenty() const { return are_tiny() && num_done() > kTinyRing / 2; }
@@ -378,6 +390,7 @@ void Stage::settle_grain(const Work& work) {
   const uint64_t row_ns = (work.busy_ns + work.waited_ns) / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
+  if (ordered_) body_->settle_items(row_ns);
 }
 
 // No fewer rows than one read brings: to cut that would make it several. What was there already says nothing

@@ -84,7 +84,7 @@ class Stage final : public Stream {
   size_t num_done() const;
   bool has_output() const;  // pull() would not answer `wait`: an element, an error, the end
 
-  size_t in_flight() const { return ring_.size(); }
+  size_t in_flight() const;  // tickets that are not used up
   bool empty() const { return ring_.empty(); }
   bool ended() const { return ended_; }
   Body& body() { return *body_; }

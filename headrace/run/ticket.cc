@@ -35,4 +35,10 @@ void Ticket::emit(Item& out, uint64_t most) {
   emitted += count;
 }
 
+void Ticket::empty() {
+  item.samples.clear(), item.ranges.clear(), item.turn = nullptr;
+  slots.clear(), columns.clear(), rows.clear(), row_outputs.clear(), outputs.clear(), ends.clear();
+  rows_made = nullptr;
+}
+
 }  // namespace headrace
