@@ -31,6 +31,13 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
                            level || (are_samples && takes_one));
     are_samples = are_samples && (level ? !level->makes_batches() : takes_one);
   }
+  std::vector<Stage*> feeding;
+  for (Stage* stage : stages_) {
+    stage->stages(feeding);
+    feeding.pop_back();  // itself
+  }
+  for (const Stage* stage : stages_)
+    if (std::ranges::find(feeding, stage) == feeding.end()) last_.push_back(stage);
 }
 
 namespace {
@@ -81,7 +88,7 @@ Executor::Phases Executor::phases() const {
   Phases out{.io_running = reading_, .cpu_running = running_ - reading_};
   for (const Stage* stage : stages_)
     out.io_queued += stage->num_runnable(true), out.cpu_queued += stage->num_runnable(false);
-  if (!stages_.empty()) out.ready = stages_.back()->num_done();
+  for (const Stage* stage : last_) out.ready += stage->num_done();
   return out;
 }
 

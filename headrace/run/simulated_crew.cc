@@ -44,6 +44,7 @@ class Simulation final : public Crew {
       return Pull::error;
     }
     work_until(now_ + machine_.consumer_ns);  // the consumer is at work
+    if (machine_.pause_every > 0 && ++taken_ % machine_.pause_every == 0) work_until(now_ + machine_.pause_ns);
     std::unique_lock lock(executor_.mutex(), std::defer_lock);
     bool waits = false;
     while (true) {
@@ -215,6 +216,7 @@ class Simulation final : public Crew {
   Team& team_;
   Steer& steer_;
   SimulatedMachine& machine_;
+  uint64_t taken_ = 0;  // elements, by the consumer
   double now_;
   uint64_t state_ = 1;
   std::array<size_t, 2> begun_{};

@@ -23,6 +23,8 @@ struct SimulatedMachine {
   double bytes_per_s = 0;  // 0: no bound
   double jitter = 0;       // latencies differ by up to this share
   double consumer_ns = 0;  // of an element
+  double pause_ns = 0;     // now and then it does something else,
+  uint64_t pause_every = 0;  // after so many elements; 0: never
 };
 
 std::unique_ptr<Crew> simulated_crew(Executor& executor, Team& team, Steer& steer, SimulatedMachine& machine);

@@ -12,6 +12,7 @@ constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an inte
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
 constexpr uint64_t kPause = 500 * kMs;  // after which what went on before says nothing
+constexpr uint64_t kUnusual = 8;          // steps that one may take as long as
 constexpr double kLately = 5;           // seconds that the report calls lately, at least
 constexpr size_t kMostMoments = 512;
 
@@ -27,11 +28,17 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   if (ended_ns_ > 0 && now - ended_ns_ < kPause) {
     began_ns_ += now - ended_ns_;
   } else {
-    tuner_.restart();
-    then_ = sums(now, executor, team);
-    began_ns_ = checked_ns_ = now;
+    begin_anew(now, executor, team);
   }
+  checked_ns_ = now, waited_then_ = waited_ns(now);
   waits_since_ = 0, under_way_ = true;
+}
+
+// What was measured since the interval began is of no use.
+void Steer::begin_anew(uint64_t now, const Executor& executor, const Team& team) {
+  tuner_.restart();
+  then_ = sums(now, executor, team);
+  began_ns_ = now;
 }
 
 void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
@@ -56,8 +63,7 @@ void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& execu
     now_.reading += occupied_ns, now_.reading_cpu += work.busy_ns;
   else
     now_.occupied += occupied_ns, now_.busy += work.busy_ns, now_.in_python += work.python_ns;
-  if (!work.result.status.ok() || work.part == Work::kFinish || work.stage != executor.stages().back())
-    return;
+  if (!work.result.status.ok() || work.part == Work::kFinish || !executor.gives(*work.stage)) return;
   const Part& part = work.ticket->parts[work.part];
   if (work.io && !part.has_passed) return;
   now_.rows += std::max<size_t>(1, part.count);
@@ -112,11 +118,26 @@ bool Steer::is_over(uint64_t ns) const {
   return ns >= kLongest || (ns >= kLonger && parts > 0 && elements >= kSomeElements);
 }
 
+// Nobody worked for long, and the consumer asked for nothing: it validates or writes a checkpoint. One whose
+// steps always take so long does not pause: the first few of them are taken for pauses.
+bool Steer::is_pause(uint64_t quiet_ns, uint64_t waited_ns) {
+  if (quiet_ns < kPause || waited_ns > quiet_ns / 2 || quiet_ns < kUnusual * usual_step_ns_) return false;
+  usual_step_ns_ = (3 * usual_step_ns_ + quiet_ns) / 4;
+  return true;
+}
+
 std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, const Team& team) {
   if (now < checked_ns_ + kLookNs || !under_way_) return std::nullopt;
-  checked_ns_ = now;
+  const uint64_t quiet = now - std::exchange(checked_ns_, now);
+  const uint64_t waited = waited_ns(now), waited_for = waited - std::exchange(waited_then_, waited);
+  if (is_pause(quiet, waited_for)) {
+    begin_anew(now, executor, team);
+    return std::nullopt;
+  }
   const uint64_t ns = now - began_ns_;
   if (!is_over(ns)) return std::nullopt;
+  if (now_.elements > then_.elements)
+    usual_step_ns_ = (3 * usual_step_ns_ + ns / (now_.elements - then_.elements)) / 4;
   const Gauge g = close_interval(now, sums(now, executor, team), executor);
   const Settings before = tuner_.settings();
   const Settings& after = tuner_.look(g);

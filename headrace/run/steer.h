@@ -1,5 +1,5 @@
 // Reads a run's gauges, shows them to the tuner at the end of each interval, and keeps what they said for the
-// report. It has no thread: whoever works or takes an element looks whether an interval is over. Times are
+// report. It has no thread: whoever has worked looks whether an interval is over. Times are
 // handed in, so that a simulated run is steered by the same code.
 //
 // Guarded by the executor's mutex.
@@ -59,6 +59,8 @@ class Steer {
   Gauge close_interval(uint64_t now, const Sums& sums_now, const Executor& executor);
   void remember(const Gauge& gauge);
   bool is_over(uint64_t ns) const;
+  bool is_pause(uint64_t quiet_ns, uint64_t waited_ns);
+  void begin_anew(uint64_t now, const Executor& executor, const Team& team);
 
   Tuner tuner_;
   size_t cores_;
@@ -68,6 +70,8 @@ class Steer {
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
   uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
+  uint64_t waited_then_ = 0;  // how long the consumer had waited by then
+  uint64_t usual_step_ns_ = 0;
   uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
   double at_s_ = 0;           // run so far, without pauses
   bool under_way_ = false;

@@ -53,8 +53,9 @@ const Settings& Tuner::look(const Gauge& gauge) {
   return settings_;
 }
 
+// A trial goes on: what was turned is judged some time, and nothing is turned until then.
 void Tuner::restart() {
-  trial_.reset();
+  if (trial_) trial_->once.reset();
   settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0;
 }
 

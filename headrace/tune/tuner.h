@@ -27,7 +27,7 @@ struct Decision {
 class Tuner {
  public:
   Tuner(Settings start, SettingLimits limits, size_t cores)
-      : limits_(limits), settings_(start), start_(start), cores_(cores) {}
+      : limits_(limits), settings_(start), cores_(cores) {}
 
   // What to go on with after this interval.
   const Settings& look(const Gauge& gauge);
@@ -63,7 +63,7 @@ class Tuner {
   void forget_failures();
 
   SettingLimits limits_;
-  Settings settings_, start_;
+  Settings settings_;
   size_t cores_;
   double at_s_ = 0;
   int settle_ = 1;  // intervals to let pass: work of the settings before is still under way

@@ -142,6 +142,47 @@ TEST(Tuning, NumbersThatAreGivenOrLockedStay) {
   EXPECT_TRUE(got.report.find("decisions")->list()->empty());
 }
 
+// Validation, a checkpoint: what is measured across them is no measure of the settings.
+TEST(Tuning, PausesOfTheConsumerSpoilNoTrial) {
+  SimulatedMachine machine{.cores = 2, .cpu_ns = 0.5 * kMs, .sleep_ns = 9.5 * kMs};
+  const Outcome without = run(machine, {}, 60, 5);
+  machine.pause_ns = 5000 * kMs;
+  for (const uint64_t every : {80, 130, 200, 270}) {
+    machine.pause_every = every;
+    const Outcome got = run(machine, {}, 120, 5);
+    EXPECT_GE(got.settings.workers, without.settings.workers / 2) << every;
+    for (const Value& decision : *got.report.find("decisions")->list())
+      EXPECT_FALSE(*decision.find("undone")->boolean()) << every << decision.dump();
+  }
+}
+
+// One whose steps always take so long is no pause.
+TEST(Tuning, ASlowStepIsNoPause) {
+  const Outcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs});
+  EXPECT_EQ(got.limit, "consumer");
+  EXPECT_LE(got.settings.workers, 3u);
+}
+
+// Epochs too short for a trial and its judgement, and pauses between them: nothing else is turned meanwhile.
+TEST(Tuning, ATrialOutlastsItsEpoch) {
+  Tuner tuner({2, 2, 3}, {{1, 1, 1}, {64, 64, 64}}, 2);
+  Gauge gauge;
+  gauge.seconds = 0.5, gauge.rows = 250, gauge.elements = gauge.samples = 250;
+  gauge.waited = 0.5, gauge.occupied = 1, gauge.busy = 0.05;  // both workers wait in a function
+  for (int epoch = 0; epoch < 9; ++epoch) {
+    tuner.restart();
+    for (int i = 0; i < 2; ++i) {
+      gauge.settings = tuner.settings();
+      gauge.occupied = 0.5 * static_cast<double>(gauge.settings.workers);
+      tuner.look(gauge);
+    }
+    size_t unjudged = 0;
+    for (const Decision& decision : tuner.decisions()) unjudged += decision.obtained < 0;
+    ASSERT_LE(unjudged, 1u);
+  }
+  EXPECT_LE(tuner.settings().workers, 4u);
+}
+
 TEST(Tuning, WhatARunFoundIsWhereAnotherBegins) {
   const SimulatedMachine machine{.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs};
   LoaderOptions again;
@@ -178,6 +219,22 @@ TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
     for (int64_t row = 0; row < element.fields[0].shape[0]; ++row)
       EXPECT_EQ(reinterpret_cast<const int64_t*>(element.fields[0].view().data)[row], 3 * next++);
   EXPECT_EQ(next, kCount);
+  const Value report = (*loader)->report();
+  const auto& decisions = *report.find("decisions")->list();
+  EXPECT_TRUE(std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
+}
+
+// Whichever input of a join is at work.
+TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
+  const auto all = [](const Fields& f) { return f["value"].apply("greater_equal", {{"value", int64_t{0}}}); };
+  const auto input = [&](int64_t count) {
+    return from_source(*range_source(0, count)).map(c_function("waits", &waits)).filter(all);
+  };
+  auto loader = Loader::make(*input(40).concatenate(input(3000)).node(), {}, file_store());
+  ASSERT_TRUE(loader.ok()) << loader.status().text();
+  Sample element;
+  while (*(*loader)->next(element)) {
+  }
   const Value report = (*loader)->report();
   const auto& decisions = *report.find("decisions")->list();
   EXPECT_TRUE(std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
