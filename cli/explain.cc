@@ -45,6 +45,7 @@ Result<int> explain(const Arguments& arguments) {
   LoaderOptions options;
   options.seed = opened.plan.seed;
   options.cache = arguments.cache;
+  options.only_explained = true;
   if (arguments.no_rewrites) options.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
   if (arguments.json) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace headrace {
 
@@ -220,7 +221,7 @@ class MemoryCache final : public ElementCache {
     size_t size = 0;
     {
       std::lock_guard lock(mutex_);
-      if (elements_.has(key)) return {};
+      if (elements_.has(key) || has_given_up_) return {};
       is_small = elements_.is_small(key, fields);
       size = elements_.bytes_for(key, fields, is_small);
     }
@@ -249,6 +250,11 @@ class MemoryCache final : public ElementCache {
     return used_;
   }
   std::string trouble() override { return {}; }
+  void give_up() override {
+    std::lock_guard lock(mutex_);
+    room_->give_back(std::exchange(used_, 0));
+    elements_ = {}, has_given_up_ = true;
+  }
 
  private:
   bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
@@ -264,7 +270,8 @@ class MemoryCache final : public ElementCache {
   // False when another thread was faster, with this element or with one that its neighbours are not like.
   bool add(const CacheKey& key, std::span<const Tensor> fields, std::vector<Tensor> apart, size_t size) {
     std::lock_guard lock(mutex_);
-    if (elements_.has(key) || (apart.empty() && !elements_.is_small(key, fields))) return false;
+    if (elements_.has(key) || has_given_up_ || (apart.empty() && !elements_.is_small(key, fields)))
+      return false;
     elements_.add(key, fields, std::move(apart));
     used_ += size;
     return true;
@@ -286,6 +293,7 @@ class MemoryCache final : public ElementCache {
   const size_t most_;
   std::mutex mutex_;
   size_t used_ = 0;
+  bool has_given_up_ = false;
   ElementTable elements_;
 };
 

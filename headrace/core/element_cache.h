@@ -31,7 +31,7 @@ struct CacheKeyHash {
 class ElementCache {
  public:
   virtual ~ElementCache() = default;
-  // Whether get() would find it, now or later: nothing that is kept is given up.
+  // Whether get() would find it, now or later: nothing that is kept is given up but by give_up().
   virtual bool has(const CacheKey& key) = 0;
   // Its fields, shared and not to be written; false when it is not there, or what is there is damaged.
   bool get(const CacheKey& key, std::vector<Tensor>& fields) {
@@ -53,6 +53,8 @@ class ElementCache {
   virtual size_t size() = 0;          // elements
   virtual uint64_t bytes() = 0;       // that they take
   virtual std::string trouble() = 0;  // why nothing more is kept; "" while all is well
+  // Nothing is kept in memory any more.
+  virtual void give_up() {}
 
  private:
   virtual bool find(const CacheKey& key, std::vector<Tensor>& fields) = 0;

@@ -146,7 +146,7 @@ bool same_outside(const Node& a, const Node& b) {
 // The work on one plan.
 class AutoCache::Placing {
  public:
-  Placing(AutoCache& owner, bool dry) : owner_(owner), options_(owner.options_), dry_(dry) {
+  explicit Placing(AutoCache& owner) : owner_(owner), options_(owner.options_) {
     const Pool::Ledger ledger = owner.pool_->ledger();
     machine_.workers = options_.workers, machine_.io = options_.io;
     machine_.cores = usable_cores();
@@ -229,8 +229,8 @@ class AutoCache::Placing {
     look_closer(data, straight, chain, below, use, look);
     int best = choose(chain.candidates);
     NodePtr made;
-    if (best >= 0 && !dry_) {
-      best = settle(path, chain, best);
+    if (best >= 0) {
+      if (!options_.only_explained) best = settle(path, chain, best);
       made = built(path, chain, straight, chain.candidates[static_cast<size_t>(best)], use);
     }
     owner_.chains_.push_back(std::move(chain));
@@ -336,18 +336,19 @@ class AutoCache::Placing {
   }
 
   // Where elements are on disk already, or others are about to put them there, it is their place.
-  int settle(const Path& path, CacheChain& chain, int best) const {
+  int settle(const Path& path, CacheChain& chain, int best) {
     if (chain.candidates[static_cast<size_t>(best)].where != KeptIn::disk) return best;
     std::vector<std::string> keys(chain.candidates.size());
     for (size_t i = 0; i < keys.size(); ++i) {
       const CacheCandidate& one = chain.candidates[i];
       const NodePtr below = one.pays && one.where == KeptIn::disk ? kept_below(path, chain, one) : nullptr;
-      if (below) keys[i] = element_key(below, options_.version, options_.seed);
+      if (below) keys[i] = element_key(below, options_.version, options_.seed, data_keys_);
     }
     const auto whole = make_node(Map{chain.program}, {path.bottom});
     if (!whole.ok()) return best;
     const std::string agreed =
-        agree(folder_, element_key(*whole, options_.version, options_.seed), keys[static_cast<size_t>(best)]);
+        agree(folder_, element_key(*whole, options_.version, options_.seed, data_keys_),
+              keys[static_cast<size_t>(best)]);
     const auto found = std::ranges::find(keys, agreed);
     if (agreed.empty() || found == keys.end()) return best;
     const auto settled = static_cast<int>(found - keys.begin());
@@ -372,16 +373,21 @@ class AutoCache::Placing {
       if (!owner_.pool_->charge(room.bytes, Use::other)) return nullptr;
       owner_.reserved_ += room.bytes;
       kept = memory_cache(room.bytes);
+    } else if (options_.only_explained) {
+      kept = memory_cache(0);
     } else {
-      auto opened = open_elements(folder_, element_key(below, options_.version, options_.seed));
+      auto opened = open_elements(folder_, element_key(below, options_.version, options_.seed, data_keys_));
       if (!opened.ok()) return nullptr;
       machine_.disk_room -=
           std::min(machine_.disk_room, static_cast<uint64_t>(candidate.share * candidate.bytes()));
       kept = *std::move(opened);
     }
-    Cache cache{.path = candidate.where == KeptIn::disk ? folder_ : "", .version = "automatic"};
-    cache.memory =
-        std::make_shared<MemoryCaches>(std::make_shared<ExtraCache>(std::move(kept), room, straight));
+    Cache cache{.path = candidate.where == KeptIn::disk ? folder_ : "",
+                .max_memory = candidate.where == KeptIn::disk ? 0 : room.bytes,
+                .version = std::string(kAutomatic)};
+    auto extra = std::make_shared<ExtraCache>(std::move(kept), room, straight);
+    if (candidate.where == KeptIn::memory) owner_.kept_.push_back(extra);
+    cache.memory = std::make_shared<MemoryCaches>(std::move(extra));
     const auto node = make_node(std::move(cache), {below}, line_of(path));
     const NodePtr verbs = node.ok() ? verbs_over(path, *node) : nullptr;
     if (!verbs) return nullptr;
@@ -391,9 +397,9 @@ class AutoCache::Placing {
 
   AutoCache& owner_;
   const AutoCacheOptions& options_;
-  const bool dry_;
   CacheMachine machine_;
   std::string folder_;
+  DataKeys data_keys_;
   double rows_ = 1;  // that stand together in what leaves the batches above, about
 };
 
@@ -403,33 +409,33 @@ AutoCache::AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std
 AutoCache::~AutoCache() { pool_->uncharge(reserved_, Use::other); }
 
 NodePtr AutoCache::place(const NodePtr& plan) {
-  const NodePtr made = Placing(*this, false).visit(plan);
+  const NodePtr made = Placing(*this).visit(plan);
   return made && same_outside(*made, *plan) ? made : plan;
 }
 
-void AutoCache::look(const NodePtr& plan) { (void)Placing(*this, true).visit(plan); }
+bool AutoCache::give_up() {
+  const size_t bytes = reserved_.exchange(0);
+  if (bytes == 0) return false;
+  for (const auto& cache : kept_) cache->give_up();
+  pool_->uncharge(bytes, Use::other);
+  has_given_up_ = true;
+  return true;
+}
 
 Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, const Settings& most,
                                               std::shared_ptr<Store> store, std::shared_ptr<Pool> pool) {
   if (options.cache.empty()) return std::unique_ptr<AutoCache>();
   if (options.cache != "auto")
     return invalid("options: cache wants 'auto' or nothing, got " + in_quotes(options.cache));
-  AutoCacheOptions wanted{options.seed, most.workers, most.io, options.rewrites_off, options.cache_version};
+  AutoCacheOptions wanted{options.seed,         most.workers,          most.io,
+                          options.rewrites_off, options.cache_version, options.only_explained};
   return std::make_unique<AutoCache>(std::move(wanted), std::move(store), std::move(pool));
-}
-
-Value AutoCache::candidates() const {
-  Value::List out;
-  for (const CacheChain& chain : chains_) {
-    const Value listed = to_value(chain.candidates);
-    out.insert(out.end(), listed.list()->begin(), listed.list()->end());
-  }
-  return out;
 }
 
 std::string AutoCache::text() const {
   std::string out;
   for (const CacheChain& chain : chains_) out += to_text(chain.candidates);
+  if (has_given_up_) out += "cache: given up on the way, for the run wanted the memory\n";
   return out.empty()
              ? "cache: none: no reads and maps that answer the same in every epoch stand before a batch "
                "or border, or their samples cannot be read\n"

@@ -4,23 +4,29 @@
 // What stands before such a cache answers the same in every epoch: reads and operators that do not draw.
 // docs/caching.md says what is chosen and why.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/run/cache_candidates.h"
+#include "headrace/run/extra_cache.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/pipeline.h"
 #include "headrace/tune/settings.h"
 
 namespace headrace {
 
+inline constexpr std::string_view kAutomatic = "automatic";  // version of the caches that it places
+
 struct AutoCacheOptions {
   uint64_t seed = 0;
   size_t workers = 1, io = 1;  // at most
   std::set<std::string> rewrites_off;
   std::string version;  // of the user's functions, for what is kept in files; "": nobody can tell
+  bool only_explained = false;  // there is no run: nothing is kept, and no place is chosen for others
 };
 
 // Reads and elements on their way to a border or a batch, and what was found about them.
@@ -42,11 +48,10 @@ class AutoCache final : public CachePlacer {
   // The plan with caches where they pay. It looks at some samples first, for a third of a second or two
   // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
   NodePtr place(const NodePtr& plan) override;
-  // The same without placing any: what would be chosen.
-  void look(const NodePtr& plan);
+  // Nothing is kept in memory any more, for the run wants it; false when nothing was. Any thread.
+  bool give_up();
 
   const std::vector<CacheChain>& chains() const { return chains_; }
-  Value candidates() const;  // of all chains: see to_value()
   std::string text() const;  // for people: what was chosen, where, and why not elsewhere
 
  private:
@@ -54,7 +59,9 @@ class AutoCache final : public CachePlacer {
   const AutoCacheOptions options_;
   const std::shared_ptr<Store> store_;
   const std::shared_ptr<Pool> pool_;
-  size_t reserved_ = 0;  // of the pool
+  std::atomic<size_t> reserved_ = 0;              // of the pool
+  std::vector<std::shared_ptr<ExtraCache>> kept_;  // in memory
+  std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;
 };
 

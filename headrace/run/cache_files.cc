@@ -5,6 +5,8 @@
 
 #include <ctime>
 #include <filesystem>
+#include <set>
+#include <vector>
 
 #include "headrace/core/value.h"
 #include "headrace/graph/walk.h"
@@ -20,17 +22,28 @@ namespace {
 constexpr std::string_view kChoice = ".choice";
 constexpr time_t kUnread = 30 * 24 * 3600;  // s
 
-// Files of ours that nobody has read or written for a month.
+// Files of ours that nobody has read or written for a month; a lock goes with the last of its key.
 void remove_unread(const std::string& folder) {
   std::error_code error;
+  std::vector<std::string> locks;
+  std::set<std::string> keys;  // of what stays
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string ending = it->path().extension().string();
-    if (ending != ".data" && ending != ".index" && ending != kChoice) continue;
+    const bool is_lock = ending == ".lock";
+    if (!is_lock && ending != ".data" && ending != ".index" && ending != kChoice) continue;
     struct stat info;
     if (::lstat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    const time_t last = std::max(info.st_atime, info.st_mtime);
-    if (std::time(nullptr) - last > kUnread) (void)remove_file(it->path().string());
+    const std::string stem = it->path().stem().string();
+    const bool is_old = std::time(nullptr) - std::max(info.st_atime, info.st_mtime) > kUnread;
+    if (is_lock && is_old)
+      locks.push_back(stem);
+    else if (is_old)
+      (void)remove_file(it->path().string());
+    else
+      keys.insert(stem.substr(0, stem.find('-')));
   }
+  for (const std::string& key : locks)
+    if (!keys.contains(key)) (void)remove_file(folder + "/" + key + ".lock");
 }
 
 std::string text_of(const std::string& path) {
@@ -43,12 +56,16 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-std::string element_key(const NodePtr& below, const std::string& version, uint64_t seed) {
+std::string element_key(const NodePtr& below, const std::string& version, uint64_t seed, DataKeys& known) {
   auto cache = make_node(Cache{.version = version}, {below});
   if (!cache.ok()) return "";
   std::string key = with_cache_keys(*cache, seed)->as<Cache>()->key;
   each_node(*below, [&](const Node& node) {
-    if (const auto* read = node.as<Read>()) key += data_key(*read->source);
+    const auto* read = node.as<Read>();
+    if (!read) return;
+    std::string& data = known[read->source.get()];
+    if (data.empty()) data = data_key(*read->source);
+    key += data;
   });
   return hash_text(key);
 }

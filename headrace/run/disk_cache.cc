@@ -4,6 +4,8 @@
 // segments on the way, and write in turns (`<key>.lock`), so that no element is written twice.
 #include "headrace/run/disk_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +55,12 @@ struct Place {
   uint32_t length = 0, checksum = 0;
 };
 
+// Systems may not note when a file is read; what is used shall not look forgotten.
+void is_read_now(const std::string& path) {
+  const timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  (void)::utimensat(AT_FDCWD, path.c_str(), times, 0);
+}
+
 // The segments of others, as far as they were read.
 class Others {
  public:
@@ -100,6 +108,7 @@ class Others {
          index = file_store()->open(path + std::string(kIndex));
     if (!data.ok() || !index.ok()) return false;
     segment.data = std::move(*data), segment.index = std::move(*index);
+    is_read_now(path + std::string(kData)), is_read_now(path + std::string(kIndex));
     return true;
   }
 
@@ -244,6 +253,7 @@ class DiskCache final : public ElementCache {
     Elements elements;
     {
       std::lock_guard lock(mutex_);
+      if (!trouble_.empty()) return;
       elements = waiting_;  // they are found there until they are in the files
       written_at_ = std::chrono::steady_clock::now();
     }
@@ -261,6 +271,7 @@ class DiskCache final : public ElementCache {
     for (const Entry& entry : entries) keep(entry, own_);
     for (const auto& [key, waiting] : elements)
       if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.size;
+    if (!status.ok()) waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
     if (!status.ok())
       trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
   }
@@ -271,9 +282,10 @@ class DiskCache final : public ElementCache {
       const auto now = std::chrono::system_clock::now().time_since_epoch().count();
       stem_ = key_ + "-" + std::to_string(::getpid()) + "-" + std::to_string(now);
       const std::string path = folder_ + "/" + stem_;
-      HEADRACE_ASSIGN(data_, AppendedFile::make(path + std::string(kData)));
-      HEADRACE_ASSIGN(index_, AppendedFile::make(path + std::string(kIndex)));
+      HEADRACE_ASSIGN(auto data, AppendedFile::make(path + std::string(kData)));
+      HEADRACE_ASSIGN(auto index, AppendedFile::make(path + std::string(kIndex)));
       HEADRACE_ASSIGN(own_, file_store()->open(path + std::string(kData)));
+      data_ = std::move(data), index_ = std::move(index);  // all of them or none
     }
     std::vector<Entry> made;
     for (const auto& [key, waiting] : elements) {

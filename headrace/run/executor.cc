@@ -277,6 +277,7 @@ bool Executor::answer_hunger(Work& work) {
       else
         freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
     }
+    if (!awaits_consumer_ && !others && !paused && !freed) freed = has_last_resort();
     if (!awaits_consumer_ && !others && !paused && !freed) return false;
     retry = awaits_consumer_ || paused || freed;
   }
@@ -329,6 +330,10 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
   awaits_consumer_ = false;  // it came and found nothing
   if (!starved_ || give_up_later_children()) return pulled;
   if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {
+    if (has_last_resort()) {
+      pump();
+      return pulled;
+    }
     const auto ledger = pool_->ledger();
     failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
                                           " bytes has no room for one batch beside the " +

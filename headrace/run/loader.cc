@@ -47,7 +47,8 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
 LoaderOptions with_defaults(LoaderOptions o) {
   if (o.workers == 0) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
   if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
-  if (o.ready == 0) o.ready = std::max(o.start.ready > 0 ? o.start.ready : 3, o.prefetch);
+  if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
+  o.ready = std::max(o.ready, o.prefetch);
   if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
   return o;
 }
@@ -59,7 +60,7 @@ class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
              std::shared_ptr<StopFlag> stop, SettingLimits limits, bool ready_given,
-             std::unique_ptr<const AutoCache> caching, std::shared_ptr<Store> store)
+             std::unique_ptr<AutoCache> caching, std::shared_ptr<Store> store)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
@@ -74,7 +75,9 @@ class LoaderImpl final : public Loader {
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
                pipeline_.batched, options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
         watch_(executor_.stages(), options_.watched, options_.trace),
-        saver_(pipeline_.points) {}
+        saver_(pipeline_.points) {
+    if (caching_) executor_.set_last_resort([this] { return caching_->give_up(); });
+  }
   ~LoaderImpl() override { stop(); }
 
   Status prepare() {
@@ -146,7 +149,7 @@ class LoaderImpl final : public Loader {
   bool pause();  // whether an iteration was under way
   Where here() const;
 
-  const std::unique_ptr<const AutoCache> caching_;  // null: off
+  const std::unique_ptr<AutoCache> caching_;  // null: off
   const NodePtr plan_;
   LoaderOptions options_;
   const std::shared_ptr<Pool> pool_;

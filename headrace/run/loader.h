@@ -35,6 +35,7 @@ struct LoaderOptions {
   // "auto": elements are kept, in memory or in the user's cache folder, where that pays (docs/caching.md);
   // the same bytes. "": only by cache().
   std::string cache;
+  bool only_explained = false;  // explain() is all that will be called: cache="auto" keeps nothing in files
   std::string cache_version;    // of the functions in the plan, which files outlive; "": nobody can tell
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none

@@ -5,6 +5,7 @@
 
 #include "headrace/core/byte_size.h"
 #include "headrace/graph/walk.h"
+#include "headrace/run/auto_cache.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/stage.h"
 
@@ -54,6 +55,8 @@ class Estimate {
   void add_cache(const Cache& cache, const Node& node) {
     const double elements = node.size && *node.size != kInfinite ? static_cast<double>(*node.size) : 0;
     if (!cache.path.empty()) return add("cache in files, on disk", node, elements, false);
+    if (cache.version == kAutomatic)
+      return out.push_back({"cache, found to pay", static_cast<double>(cache.max_memory), "", true});
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
     add("cache, beside the budget", node, elements, false,
         ", at most " + byte_size_text(static_cast<double>(most)));
@@ -79,7 +82,7 @@ double samples_of(const Node& node) {
 
 void add_level(const Node& level, const LevelBody& body, bool is_last, const Settings& settings,
                Estimate& estimate) {
-  const auto tickets = static_cast<double>(settings.ready * body.block());
+  const auto tickets = static_cast<double>(settings.ready * std::max(body.block(), body.most_rows_of_item()));
   estimate.add(is_last ? "elements under way and ready" : "elements before they are regrouped", level,
                tickets);
   each_node(level, [&](const Node& node) {

@@ -626,7 +626,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             measure: Make a few elements (16, or 2 where they are batches) of epoch 0 where sizes do not follow from shapes, and say
                 their mean. It runs what the pipeline runs, Python functions too, but fills no cache.
         """
-        plan = _core.Loader(self._node, {**self._run_options(), "trace": ""})
+        plan = _core.Loader(self._node, {**self._run_options(), "trace": "", "only_explained": True})
         return plan.explain(flag("explain", "measure", measure))
 
     def _run_options(self) -> dict[str, Any]:

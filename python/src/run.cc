@@ -63,6 +63,8 @@ LoaderOptions loader_options(const nb::dict& options) {
       out.map_files = nb::cast<bool>(value);
     else if (name == "cache")
       out.cache = nb::cast<std::string>(value);
+    else if (name == "only_explained")
+      out.only_explained = nb::cast<bool>(value);
     else if (name == "cache_version")
       out.cache_version = nb::cast<std::string>(value);
     else if (name == "trace")

@@ -471,6 +471,25 @@ def test_files_that_are_damaged_cost_their_elements(own_cache):
     assert 1 <= slow.calls <= 5
 
 
+def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
+    def late_and_large(x):  # behind a batch: no cache after it
+        return np.zeros(7_000_000 if x[0] == 1501 else 100, np.int64)
+
+    slow = Slow(seconds=0.001, size=2000)
+    ds = hr.range(2000).map(slow, python=True, pure=True).map(lambda x, rng: (rng.integers(2), x)[1], python=True)
+    ds = ds.map(late_and_large, python=True).batch(4, ragged=True)
+    loader = ds.options(cache="auto", memory_budget=80 << 20, workers=4).numpy()
+    assert len(list(loader)) == 500
+    assert "in memory" in loader.explain() and "given up" in loader.explain()
+    assert len(list(loader)) == 500
+
+
+def test_explain_keeps_nothing_and_decides_for_nobody(own_cache):
+    ds = hr.range(64).map(Slow(seconds=0.02, size=20_000), python=True, pure=True).map(noisy, python=True).batch(2)
+    assert "on disk" in ds.options(cache="auto", memory_budget=12 << 20).explain()
+    assert not list(own_cache.glob("*.choice")) and not list(own_cache.glob("*.data"))
+
+
 def test_another_word_is_an_error():
     with pytest.raises(ValueError, match="options: cache wants 'auto', got 'always'"):
         hr.range(3).options(cache="always")

@@ -63,6 +63,8 @@ def test_a_number_that_is_given_is_not_turned():
 
 
 def test_prefetch_is_the_least_of_ready():
+    given = hr.range(10**9).map(lambda x: x + 1).batch(8).options(ready=2).prefetch(11).numpy()
+    assert run_for(given, 0.1)["settings"]["ready"] == 11
     report = run_for(hr.range(10**9).map(lambda x: x + 1).batch(8).prefetch(11).numpy(), 0.7)
     assert report["settings"]["ready"] >= 11
 
