@@ -211,11 +211,12 @@ class AutoCache::Placing {
     const PilotOptions look{.seed = options_.seed,
                             .samples = kSamplesForSteps,
                             .seconds = kLookAtSteps,
-                            .memory = owner_.pool_->ledger().budget};
+                            .pool = owner_.pool_};
     auto measured = look_ahead(data, chain.program, owner_.store_, look);
     if (!measured.ok()) return nullptr;  // the run says what is wrong
     chain.measured = *std::move(measured);
     const Program straight = as_it_runs(chain.program, data, options_.rewrites_off);
+    machine_.lock_share = chain.measured.lock_share;
     const CacheUse use = use_of(*data);
     leave_room_for_run(chain.measured);
     find_speeds(path, chain);

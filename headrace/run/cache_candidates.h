@@ -21,6 +21,7 @@ struct CacheMachine {
   double disk_s_per_byte = 0;               // of a file that the system keeps in memory, checked
   double cold_disk_s_per_byte = 0;          // of one that it does not
   double disk_write_s_per_byte = 0;
+  double lock_share = 1;  // as in Pilot
 };
 
 // Samples a second, with nobody in the way behind the chain.

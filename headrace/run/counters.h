@@ -17,6 +17,7 @@ namespace headrace {
 struct ReportedOp {
   std::string name;
   std::string within;  // name of the other, or nothing
+  bool may_wait = false;  // a function of the user
 };
 
 // How many images each decoder took, by its name.

@@ -7,6 +7,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
+#include "headrace/graph/walk.h"
 #include "headrace/io/new_file.h"
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
@@ -170,6 +171,7 @@ class LoaderImpl final : public Loader {
   std::optional<Where> paused_;  // where the last iteration stopped
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
+  uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
   uint64_t started_ns_ = 0;
   PointSaver saver_;
 
@@ -205,7 +207,7 @@ Status LoaderImpl::begin_locked() {
   const Cursor cursor = cursor_from(began_);
   if (!cursor.empty() && !executor_.restore(cursor))
     return invalid("state: its cursor does not fit this plan");
-  started_ns_ = now_ns();
+  started_ns_ = clock();
   start_crew();
   return {};
 }
@@ -231,7 +233,7 @@ bool LoaderImpl::pause() {
   {
     std::unique_lock lock(counts_);
     counted_.wait(lock, [&] { return consumers_ == 0; });
-    totals_.wall_ns += now_ns() - started_ns_;
+    totals_.wall_ns += clock() - started_ns_;
   }
   over_ = true;
   paused_ = here();
@@ -415,14 +417,15 @@ Value LoaderImpl::report() const {
     std::lock_guard counting(counts_);
     totals = totals_;
   }
-  const uint64_t now = options_.simulated ? options_.simulated->now_ns : now_ns();
-  if (crew_) totals.wall_ns += now_ns() - started_ns_;
+  const uint64_t now = clock();
+  if (crew_) totals.wall_ns += now - started_ns_;
   std::unique_lock running(executor_.mutex());
   totals.waited_ns = steer_.waited_ns(now);
   totals.phases = executor_.phases();
   totals.cores = steer_.cores();
   totals.tried = steer_.tuner().tried();
-  totals.most = steer_.tuner().limits().most;
+  totals.has_generators = find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; }) != nullptr;
+  totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();
   std::vector<const Counters*> counters;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <thread>
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/parts.h"
@@ -105,7 +107,7 @@ class Reader {
     uint32_t operators = 0;
     each_call(*below, [&](const Call& call) { operators = std::max(operators, call.ordinal + 1); });
     auto out = std::make_unique<Reader>();
-    out->pool_ = Pool::make(options.memory);
+    out->pool_ = options.pool;
     out->counters_ = std::make_unique<Counters>(operators);
     out->evaluator_ = std::make_unique<Evaluator>(out->pool_.get(), out->counters_.get(), options.seed, true);
     out->only_reads_ = operators == 0;
@@ -171,7 +173,7 @@ class Reader {
 // Runs programs on samples.
 class Runner {
  public:
-  Runner(std::span<const Program> programs, const PilotOptions& options) : pool_(Pool::make(options.memory)) {
+  Runner(std::span<const Program> programs, const PilotOptions& options) : pool_(options.pool) {
     uint32_t operators = 0;
     for (const Program& program : programs)
       for (const Call& call : program.steps) operators = std::max(operators, call.ordinal + 1);
@@ -224,6 +226,51 @@ template <class Look> Status each_sample(uint64_t size, const PilotOptions& opti
 
 }  // namespace
 
+namespace {
+
+struct LockCost {
+  double cpu_s = 0, wait_s = 0;  // of calls that want the lock
+  double all_cpu_s = 0;
+};
+
+LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const Sample& sample,
+                   const PilotOptions& options) {
+  constexpr double kSeconds = 0.03;
+  Runner runner(programs, options);
+  Steps steps(programs[0]);
+  LockCost out;
+  const uint64_t begin = now_ns();
+  for (int runs = 0; runs <= static_cast<int>(kLeast) || seconds(now_ns() - begin) < kSeconds; ++runs) {
+    if (!runner.run(programs, schema, sample.fields, sample, 1, &steps).ok()) break;
+    for (size_t s = 0; s < steps.laps.size() && runs > 0; ++s) {  // the first one's memory is new
+      out.all_cpu_s += steps.laps[s].cpu_s;
+      if (!holds_interpreter(programs[0].steps[s])) continue;
+      out.cpu_s += steps.laps[s].cpu_s, out.wait_s += steps.laps[s].wait_s;
+    }
+  }
+  return out;
+}
+
+// Two threads beside each other: calls that hold the lock wait for one another, longer than one alone does.
+double lock_share(std::vector<Program>& programs, const Schema& schema, const Sample& sample,
+                  const PilotOptions& options) {
+  const LockCost alone = lock_cost(programs, schema, sample, options);
+  if (alone.cpu_s < 0.2 * alone.all_cpu_s) return 1;  // of no weight
+  LockCost one, other;
+  std::vector<Program> others = programs;
+  std::thread thread([&] { other = lock_cost(others, schema, sample, options); });
+  one = lock_cost(programs, schema, sample, options);
+  thread.join();
+  const double cpu = one.cpu_s + other.cpu_s;
+  if (cpu <= 0 || alone.cpu_s <= 0) return 1;
+  const double waits = (one.wait_s + other.wait_s) / cpu - alone.wait_s / alone.cpu_s;
+  // Each would find the lock taken for as much of its calls as the other one spends in them.
+  const double expected = 0.4 * cpu / (one.all_cpu_s + other.all_cpu_s);
+  return std::clamp(waits / expected, 0.0, 1.0);
+}
+
+}  // namespace
+
 Demand demand_of(const Call& call, const StepCost& cost) {
   return {cost.cpu_s, cost.cpu_s + cost.wait_s, holds_interpreter(call) ? cost.cpu_s : 0, 0};
 }
@@ -238,6 +285,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
   Steps steps(programs[0]);
   const bool may_differ = std::ranges::any_of(program.steps, may_wait);
   Pilot out;
+  std::optional<Sample> seen;
   out.steps.resize(program.steps.size());
   for (size_t s = 0; s < program.steps.size(); ++s)
     out.steps[s].bytes.resize(static_cast<size_t>(program.steps[s].outputs));
@@ -255,6 +303,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     HEADRACE_ASSIGN(const std::vector<Tensor> made,
                     runner.run(programs, first->schema(), read.sample.fields, read.sample, 1, &steps));
     ++out.samples;
+    if (!seen) seen = read.sample;
     out.below = out.below + reread.demand;
     out.below.read_s += read.demand.read_s - reread.demand.read_s;
     out.read_again_s += reread.demand.read_s, out.read_bytes += read.bytes;
@@ -281,6 +330,8 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     step.cpu_s *= mean, step.wait_s *= mean;
     for (double& bytes : step.bytes) bytes *= mean;
   }
+  if (std::ranges::any_of(program.steps, holds_interpreter) && usable_cores() > 1)
+    out.lock_share = lock_share(programs, first->schema(), *seen, options);
   return out;
 }
 
@@ -290,7 +341,7 @@ namespace {
 class Tried {
  public:
   Tried(const Way& way, const PilotOptions& options)
-      : programs_(way.programs), kept_(way.kept), memory_(options.memory), runner_(programs_, options) {
+      : programs_(way.programs), kept_(way.kept), memory_(options.pool->ledger().budget), runner_(programs_, options) {
     mark_part_readers(before());
     mark_part_readers(after());
     waits_ = std::ranges::any_of(

@@ -10,6 +10,7 @@
 #include "headrace/graph/place_on_error.h"
 #include "headrace/graph/planar.h"
 #include "headrace/graph/walk.h"
+#include "headrace/ops/c_function.h"
 #include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
@@ -30,6 +31,7 @@ std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritte
   each_call(written, [&](const Call& call) {
     if (out.size() <= call.ordinal) out.resize(call.ordinal + 1);
     out[call.ordinal].name = call.op->name();
+    out[call.ordinal].may_wait = call.op->phase() == Phase::python || c_function_of(*call.op);
   });
   each_call(rewritten, [&](const Call& call) {
     for (const uint32_t ordinal : call.absorbed) out[ordinal].within = out[call.ordinal].name;

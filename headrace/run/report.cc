@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <map>
 
+#include "headrace/core/byte_size.h"
+
 namespace headrace {
 namespace {
 
@@ -40,6 +42,9 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
       return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
              "; python=\"processes\" would use all cores";
     case Limit::functions: return "functions that wait: all workers are occupied, and cores are idle";
+    case Limit::workers:
+      return "the number of workers: " + std::to_string(g.settings.workers) +
+             (g.settings.workers == 1 ? " is" : " are") + " busy, and cores are idle";
     case Limit::store_latency:
       return "storage, its latency: all " + std::to_string(g.settings.io) +
              " reads in flight wait for it; more of them may help";
@@ -63,19 +68,33 @@ std::string what_if_text(const WhatIf& what) {
   return out + ", then limited by: " + std::string(limit_name(what.then));
 }
 
-std::string bytes_text(double bytes) {
-  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
-  int u = 0;
-  while (bytes >= 1000 && u < 4) bytes /= 1000, ++u;
-  char text[32];
-  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
-  return text;
-}
-
 double real(const Value& v, std::string_view key) {
   const Value* f = v.find(key);
   if (f && f->real()) return *f->real();
   return f && f->integer() ? static_cast<double>(*f->integer()) : 0;
+}
+
+// What took the memory when most was taken, by use.
+std::string most_memory_text(const Value& memory) {
+  std::string out;
+  for (size_t i = 0; i < kUses; ++i) {
+    const std::string use(use_name(static_cast<Use>(i)));
+    const double bytes = real(memory, "peak_" + use);
+    if (bytes > 0) out += (out.empty() ? "  at most: " : ", ") + use + " " + byte_size_text(bytes);
+  }
+  return out.empty() ? "" : out + "\n";
+}
+
+std::string settings_text(const Value& r) {
+  std::string out = "settings:";
+  for (const auto& [name, value] : *r.find("settings")->object())
+    out += " " + name + "=" + std::to_string(*value.integer());
+  if (const Value* decisions = r.find("decisions"); decisions && !decisions->list()->empty())
+    out += " (" + std::to_string(decisions->list()->size()) + " decisions of the tuner)";
+  const Value& phases = *r.find("phases");
+  const auto waiting = [&](const char* phase) { return number("%.0f", real(*phases.find(phase), "queued")); };
+  return out + "; now " + waiting("io") + " parts wait for a reader, " + waiting("cpu") + " for a worker, " +
+         number("%.0f", real(phases, "done")) + " elements are ready\n";
 }
 
 }  // namespace
@@ -117,7 +136,9 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
   out.set("core_wait_s", seconds(core_wait_ns));
   const Model model = Model::of(lately, totals.cores, totals.tried);
-  const Limit limit = limit_of(lately, model, totals.cores);
+  const bool may_wait = totals.has_generators || std::ranges::any_of(operators, &ReportedOp::may_wait);
+  Limit limit = limit_of(lately, model, totals.cores);
+  if (limit == Limit::functions && !may_wait) limit = Limit::unknown;  // too short a run to say
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
                    : totals.elements == 0 ? "not known: the run has not delivered an element"
                                           : limit_text(limit, lately, slowest));
@@ -127,6 +148,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
   for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
+    if (what.then == Limit::functions && !may_wait) continue;
     Value one{Value::Object()};
     one.set("change", what.change);
     if (std::isfinite(what.speedup)) one.set("speedup", what.speedup);
@@ -141,10 +163,9 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);
   Value settings{Value::Object()};
-  for (const Knob knob : kKnobs) settings.set(knob_name(knob), uint64_t{lately.settings.of(knob)});
-  out.set("workers", uint64_t{lately.settings.workers}),
-      out.set("io_in_flight", uint64_t{lately.settings.io}),
-      out.set("ready", uint64_t{lately.settings.ready}), out.set("settings", std::move(settings));
+  for (const Knob knob : kKnobs) settings.set(knob_name(knob), uint64_t{totals.found.of(knob)});
+  out.set("workers", uint64_t{totals.found.workers}), out.set("io_in_flight", uint64_t{totals.found.io}),
+      out.set("ready", uint64_t{totals.found.ready}), out.set("settings", std::move(settings));
   const auto phase = [](size_t queued, size_t running) {
     Value one{Value::Object()};
     one.set("queued", uint64_t{queued}), one.set("running", uint64_t{running});
@@ -180,13 +201,16 @@ std::string report_text(const Value& r) {
                 real(r, "cpu_s"), 1e6 * real(r, "cpu_s") / samples);
   out += line;
   out += "limit: " + r.find("limit")->text()[0] + "\n";
+  for (const Value& what : *r.find("what_if")->list()) out += "  " + *what.find("text")->text() + "\n";
+  if (const double most = real(r, "consumer_samples_per_s"); most > 0)
+    out += "a loader that takes no time would give " + number("%.0f samples/s\n", most);
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
   for (const Value& op : *r.find("operators")->list()) {
     const Value* within = op.find("within");
     const std::string name = *op.find("name")->text() + (within ? " (in " + *within->text() + ")" : "");
     std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", name.c_str(), real(op, "calls"),
                   real(op, "cpu_s"), 1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
-                  bytes_text(real(op, "bytes")).c_str());
+                  byte_size_text(real(op, "bytes")).c_str());
     out += line;
     if (const Value* decoders = op.find("decoders"))
       for (const auto& [decoder, images] : *decoders->object()) {
@@ -198,14 +222,15 @@ std::string report_text(const Value& r) {
   const Value& io = *r.find("io");
   const Value& memory = *r.find("memory");
   std::snprintf(line, sizeof line, "read %s in %.0f reads (%.2f s waiting); memory peak %s of %s\n",
-                bytes_text(real(io, "bytes")).c_str(), real(io, "reads"), real(io, "seconds"),
-                bytes_text(real(memory, "peak")).c_str(), bytes_text(real(memory, "budget")).c_str());
+                byte_size_text(real(io, "bytes")).c_str(), real(io, "reads"), real(io, "seconds"),
+                byte_size_text(real(memory, "peak")).c_str(), byte_size_text(real(memory, "budget")).c_str());
   out += line;
+  out += most_memory_text(memory) + settings_text(r);
   if (const Value* caches = r.find("caches"))
     for (const Value& cache : *caches->list()) {
       const Value* trouble = cache.find("trouble");
       std::snprintf(line, sizeof line, "cache: %.0f elements, %s; %.0f hits, %.0f misses",
-                    real(cache, "elements"), bytes_text(real(cache, "bytes")).c_str(), real(cache, "hits"),
+                    real(cache, "elements"), byte_size_text(real(cache, "bytes")).c_str(), real(cache, "hits"),
                     real(cache, "misses"));
       out += line + (trouble ? "; " + *trouble->text() : "") + "\n";
     }

@@ -15,8 +15,9 @@ struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
   Executor::Phases phases;
   Model::Tried tried;
-  Settings most;  // that the tuner may turn to
+  Settings found, most;  // what the tuner keeps, and may turn to
   size_t cores = 1;
+  bool has_generators = false;
 };
 
 // `lately`: what the run is like under the settings it has now; limits and predictions are of that.

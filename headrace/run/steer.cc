@@ -29,8 +29,8 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
     began_ns_ += now - ended_ns_;
   } else {
     begin_anew(now, executor, team);
+    checked_ns_ = now, waited_then_ = waited_ns(now);
   }
-  checked_ns_ = now, waited_then_ = waited_ns(now);
   waits_since_ = 0, under_way_ = true;
 }
 

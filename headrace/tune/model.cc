@@ -26,12 +26,31 @@ Gauge& Gauge::operator+=(const Gauge& later) {
   return *this;
 }
 
-std::string_view limit_name(Limit limit) {
-  constexpr std::array<std::string_view, 9> names{"unknown",         "cpu",      "store latency",
-                                                  "store bandwidth", "consumer", "python",
-                                                  "memory",          "cores",    "functions that wait"};
-  return names[static_cast<size_t>(limit)];
+std::span<const std::string_view> limit_names() {
+  static constexpr std::array<std::string_view, 10> names{
+      "unknown", "cpu",    "store latency", "store bandwidth",     "consumer",
+      "python",  "memory", "cores",         "functions that wait", "workers"};
+  return names;
 }
+
+std::string_view limit_name(Limit limit) { return limit_names()[static_cast<size_t>(limit)]; }
+
+namespace {
+
+constexpr double kSomeWait = 0.3;  // share of the time for which workers are occupied
+
+bool functions_wait(const Gauge& g) { return g.stalled() >= kSomeWait * g.occupied; }
+
+// Whether one thread at a time is in functions of the interpreter. What is faster than one thread could be
+// does not hold the lock all the time, nor does what hardly waits for others who are in such functions as well.
+bool holds_lock(const Gauge& g, double python) {
+  if (python >= 1.1) return false;
+  const auto workers = static_cast<double>(g.settings.workers);
+  const double waits_if_held = 0.5 * python * (workers - 1) / workers * g.in_python;
+  return python < 0.3 || g.stalled() >= 0.3 * waits_if_held;
+}
+
+}  // namespace
 
 Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   Model out;
@@ -44,11 +63,11 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
   out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
   out.no_room = tried.no_room;
-  // What is faster than one thread could be does not hold the lock all the time.
   const double python = g.in_python / g.seconds;
-  if (python > 0.02 && python < 1.1) out.by_python = rows / g.in_python;
+  if (python > 0.02 && holds_lock(g, python)) out.by_python = rows / g.in_python;
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
+  if (!functions_wait(g)) out.if_by_workers = Limit::workers;
   if (limit_of(g, out, cores) == Limit::memory) out.by_memory = out.rate;
   return out;
 }
@@ -72,7 +91,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   // Of those that are full the one that is fullest; a single core is that of Python, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
-  if (workers >= 0.9 && g.stalled() < 0.3 * g.occupied) return Limit::cpu;
+  if (workers >= 0.9 && !functions_wait(g))
+    return g.settings.workers < cores && own < kFull ? Limit::workers : Limit::cpu;
   if (readers >= kFull && readers >= workers - 0.1) {
     if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
     return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
@@ -107,7 +127,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   const double more_workers =
       static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   struct Change {
-    double cores = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
+    double cores = 1, workers = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
     bool is_free_of_python = false, is_brisk = false;
   };
   const auto bounds = [&](const Change& change) {
@@ -118,7 +138,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
     const double workers = change.is_brisk ? m.by_brisk : m.by_workers;
     return lowest({{Limit::consumer, m.by_consumer * change.consumer},
                    {Limit::cpu, m.by_cores * change.cores},
-                   {Limit::functions, workers * std::max(1.0, more_workers)},
+                   {m.if_by_workers, workers * std::max(change.workers, more_workers)},
                    {Limit::python, change.is_free_of_python ? Model::kNoBound : m.by_python},
                    {Limit::memory, m.by_memory * change.memory},
                    store});
@@ -135,6 +155,9 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
     add("with " + std::to_string(times * cores) + " cores", with);
     if (with.limit != Limit::cpu) break;  // more of them would bring nothing
   }
+  if (settings.workers < cores)
+    add("with " + std::to_string(cores) + " workers",
+        bounds({.workers = static_cast<double>(cores) / static_cast<double>(settings.workers)}));
   add("with a store twice as fast", bounds({.store = 2}));
   add("with twice the memory budget", bounds({.memory = 2}));
   add("with functions that need no lock", bounds({.is_free_of_python = true}));

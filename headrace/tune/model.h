@@ -2,6 +2,7 @@
 // readers, cores and the consumer, of which the slowest sets the pace.
 #pragma once
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@ enum class Limit : uint8_t {
   memory,     // the budget
   cores,      // other programs hold them
   functions,  // that wait for something else
+  workers,    // fewer than cores, and all busy
 };
 std::string_view limit_name(Limit limit);  // "store latency"
+std::span<const std::string_view> limit_names();
 
 struct Model {
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
@@ -36,6 +39,7 @@ struct Model {
   double by_consumer = kNoBound;   // the consumer never waits
   double by_memory = kNoBound;     // the budget is what holds it back
   bool readers_in_vain = false, no_room = false;
+  Limit if_by_workers = Limit::functions;  // what all workers being occupied means
 
   // What trying more readers has shown.
   struct Tried {
@@ -58,8 +62,8 @@ struct WhatIf {
 // What holds the run back.
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
-// What each of some changes would bring: more cores, a store twice as quick, twice the memory, functions
-// without the interpreter's lock or that wait half as long, a consumer that never works.
+// What each of some changes would bring: more cores, workers for all there are, a store twice as quick, twice
+// the memory, functions without the interpreter's lock or that wait half as long, a consumer that never works.
 // `most`: what the tuner may turn the settings to.
 std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
                              const Settings& settings);

@@ -59,6 +59,12 @@ void Tuner::restart() {
   settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0;
 }
 
+Settings Tuner::found() const {
+  Settings out = settings_;
+  if (trial_) out.of(decisions_.back().knob) = decisions_.back().from;
+  return out;
+}
+
 void Tuner::judge(const Gauge& gauge) {
   const Aim aim = trial_->aim;
   Gauge after = gauge;
@@ -195,8 +201,9 @@ bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
   const bool waits = gauge.stalled() > 0.3 * gauge.occupied;
   if (!waits && settings_.workers >= cores_) return false;
   if (model.by_python < kWorthIt * gauge.rate()) return false;
-  // So many as keep the cores busy.
-  const double wanted = static_cast<double>(settings_.workers) * std::clamp(cores / used, 1.0, 2.0);
+  // So many as keep the cores busy; step by step, for more may wait longer.
+  const double most = gauge.stalled() > 0.8 * gauge.occupied ? 4 : 2;
+  const double wanted = static_cast<double>(settings_.workers) * std::clamp(cores / used, 1.0, most);
   const size_t to = std::max(settings_.workers + 1, rounded_up(wanted));
   return turn(
       Knob::workers, waits ? to : std::min(to, cores_), Aim::more, gauge, model,

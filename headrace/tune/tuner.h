@@ -37,6 +37,8 @@ class Tuner {
   void pass(double seconds) { at_s_ += seconds; }
 
   const Settings& settings() const { return settings_; }
+  // Those that are worth to be kept: without what is being tried.
+  Settings found() const;
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
   Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)], no_room_}; }

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from . import _core
 from ._version import __version__
 from .loaders.loader import Loader, alive
 
@@ -130,9 +131,6 @@ _CACHE: tuple[tuple[str, str, Kind, str], ...] = (
     ("elements", "cache_elements", "gauge", "Elements that a cache holds."),
     ("bytes", "cache_bytes", "gauge", "Bytes that a cache holds."),
 )
-_LIMITS = (
-    "cpu", "store latency", "store bandwidth", "consumer", "python", "memory", "cores", "functions that wait", "unknown",
-)  # fmt: skip
 
 
 def _add_loader(add: Any, labels: Labels, report: Mapping[str, Any], place: Mapping[str, Any]) -> None:
@@ -173,7 +171,7 @@ def _add_limit(put: Any, report: Mapping[str, Any]) -> None:
     named = report.get("limited_by")
     if named is None:
         return
-    for limit in dict.fromkeys((*_LIMITS, named)):
+    for limit in dict.fromkeys((*_core.limit_names(), named)):
         put(
             "limited_by",
             "stateset",

@@ -278,6 +278,14 @@ void bind_run(nb::module_& m) {
       },
       nb::arg("report"), nb::arg("timeline").none(), nb::arg("title"), "A report as a page of HTML.");
   m.def(
+      "limit_names",
+      [] {
+        nb::list out;
+        for (const std::string_view name : limit_names()) out.append(std::string(name));
+        return out;
+      },
+      "What may limit a run, as reports name it.");
+  m.def(
       "report_card", [](nb::handle report) { return report_card(to_value(report)); }, nb::arg("report"),
       "A report as some lines of HTML.");
   nb::class_<TimelineHandle>(m, "Timeline", "A piece of a run, to be drawn.");

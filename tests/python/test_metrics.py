@@ -266,6 +266,7 @@ def test_a_forked_child_lets_the_port_be_and_knows_no_loader_of_its_parent():
             os.read(done, 1)
         finally:
             os._exit(status)
+    os.close(tell)  # a child that dies is told by the end of what it says
     try:
         assert os.read(told, 1) == b"\0"
         assert "headrace_samples_total" in get(server.url)[2]  # the parent answers on

@@ -35,8 +35,8 @@ def run_for(loader, seconds, step=0.0):
 
 
 def test_functions_that_wait_get_more_threads_than_cores_and_the_same_elements_in_order():
-    ds = hr.range(4000).shuffle(seed=1).map(waits, python=True).batch(8)
-    wanted = [b.tolist() for b in hr.range(4000).shuffle(seed=1).map(lambda x: x * 2).batch(8).numpy()]
+    ds = hr.range(16000).shuffle(seed=1).map(waits, python=True).batch(8)
+    wanted = [b.tolist() for b in hr.range(16000).shuffle(seed=1).map(lambda x: x * 2).batch(8).numpy()]
     loader = ds.numpy()
     assert [b.tolist() for b in loader] == wanted
     report = loader.report()

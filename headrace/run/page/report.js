@@ -287,9 +287,11 @@ function serial_and_parallel() {
 
 function how_much_overlaps(ratio) {
   if (ratio > 1.05) return `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`;
+  const occupied = (report.history || []).reduce((sum, one) => sum + one.workers_busy * one.workers * one.seconds, 0);
+  const waits = occupied > 2 * (report.cpu_s + (report.core_wait_s || 0)) && report.limited_by !== "python";
   const why = { cores: `other programs held the cores: workers stood ready without one for ${seconds(report.core_wait_s || 0)}.`,
     python: "one thread at a time runs Python functions, and the others wait for it.",
-    "functions that wait": "functions wait. That is not in the first row, where operators are CPU time." }[report.limited_by];
+    "functions that wait": "functions wait. That is not in the first row, where operators are CPU time." }[waits ? "functions that wait" : report.limited_by];
   if (why) return `Hardly anything overlaps: ${why}`;
   return ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as one thing after the other."
     : "The run is slower than one thing after the other: somebody waits for what is not in this picture.";
