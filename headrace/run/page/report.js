@@ -104,16 +104,17 @@ function ticks(most, count, unit = 1) {
   for (let i = 0; i * step <= most * 1.0001; ++i) out.push(i * step);
   return out;
 }
-// Labels below an axis, those left out that would touch the one before.
-function axis(y, labels) {
+// Labels below an axis, within the picture; those left out that would touch the one before.
+function axis(y, labels, width) {
   const out = [];
   let end = -Infinity;
   for (const [x, words] of labels) {
     const half = width_of(words) / 2;
     out.push(line(x, y, x, y + 4, "axis"));
-    if (x - half < end + 8) continue;
-    out.push(text(x, y + 17, words, "middle"));
-    end = x + half;
+    const middle = Math.min(x, width - half - 1);
+    if (middle - half < end + 8) continue;
+    out.push(text(middle, y + 17, words, "middle"));
+    end = middle + half;
   }
   return out;
 }
@@ -191,7 +192,7 @@ function history() {
     });
     const bottom = top + panels.length * (height + gap) - gap + 24;
     const labels = ticks(most_s, Math.max(2, Math.floor(inner / 90)), most_s >= 7200 ? 3600 : most_s >= 300 ? 60 : 1).map((s) => [x(s), seconds_like(s, most_s)]);
-    out.push(...axis(bottom, labels), line(left, bottom, left + inner, bottom, "axis"));
+    out.push(...axis(bottom, labels, width), line(left, bottom, left + inner, bottom, "axis"));
     out.push(...marks(decisions, x, bottom), ...titles);
     const cursor = line(0, top + 20, 0, bottom, "cursor"), cover = element("rect", { x: left, y: 0, width: inner, height: bottom, fill: "transparent" });
     const say = (words_of, when) => readouts.forEach(({ readout, panel, room }) => {
@@ -333,7 +334,7 @@ function tracks() {
     if (deliveries.length < 60)
       for (const at of deliveries) out.push(line(left + at * scale, 22, left + at * scale, y, "decision"));
     const labels = ticks(us, Math.max(2, Math.floor(inner / 90))).map((t) => [left + t * scale, time_like(t, us)]);
-    out.push(...axis(y + 4, labels), line(left, y + 4, left + inner, y + 4, "axis"));
+    out.push(...axis(y + 4, labels, width), line(left, y + 4, left + inner, y + 4, "axis"));
     return [y + 26, out];
   };
   return [element("h3", {}, `Side by side: ${time(us)} of the last iteration, ${window.from_s > 0 ? `${seconds(window.from_s)} after it began` : "from its beginning"}`),
@@ -376,7 +377,7 @@ function sample_costs() {
         const us = digit * 10 ** power;
         if (Math.log(us) >= low && Math.log(us) <= high) labels.push([x(us), time(us)]);
       }
-    out.push(line(left, bottom, left + inner, bottom, "axis"), ...axis(bottom, labels));
+    out.push(line(left, bottom, left + inner, bottom, "axis"), ...axis(bottom, labels, width));
     let end = -Infinity;
     for (const [share, words] of [[0.5, "median"], [0.99, "99 % below"]]) {
       const label = `${words} ${time(at(share))}`, wide = width_of(label), place = x(at(share));
