@@ -1,7 +1,7 @@
 // The tuner on threads of this machine, over stores that take their time, beside every point of a grid.
 //   build/release/bench/tuning/headrace_paced [--log] [NAME…]
-// A tuned run is measured after twenty seconds, between two runs with the best settings of the grid; printed is
-// what share of those it reached, and which limit it named.
+// A tuned run is measured after twenty seconds, between two runs with the best settings of the grid; printed
+// is what share of those it reached, and which limit it named.
 #include <fmt/core.h>
 
 #include <vector>

@@ -208,10 +208,8 @@ class AutoCache::Placing {
     CacheChain chain;
     chain.program = program_along(path);
     if (!data || elements_of(*data).count == 0) return nullptr;
-    const PilotOptions look{.seed = options_.seed,
-                            .samples = kSamplesForSteps,
-                            .seconds = kLookAtSteps,
-                            .pool = owner_.pool_};
+    const PilotOptions look{
+        .seed = options_.seed, .samples = kSamplesForSteps, .seconds = kLookAtSteps, .pool = owner_.pool_};
     auto measured = look_ahead(data, chain.program, owner_.store_, look);
     if (!measured.ok()) return nullptr;  // the run says what is wrong
     chain.measured = *std::move(measured);

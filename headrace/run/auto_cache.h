@@ -25,7 +25,7 @@ struct AutoCacheOptions {
   uint64_t seed = 0;
   size_t workers = 1, io = 1;  // at most
   std::set<std::string> rewrites_off;
-  std::string version;  // of the user's functions, for what is kept in files; "": nobody can tell
+  std::string version;          // of the user's functions, for what is kept in files; "": nobody can tell
   bool only_explained = false;  // there is no run: nothing is kept, and no place is chosen for others
 };
 
@@ -59,7 +59,7 @@ class AutoCache final : public CachePlacer {
   const AutoCacheOptions options_;
   const std::shared_ptr<Store> store_;
   const std::shared_ptr<Pool> pool_;
-  std::atomic<size_t> reserved_ = 0;              // of the pool
+  std::atomic<size_t> reserved_ = 0;               // of the pool
   std::vector<std::shared_ptr<ExtraCache>> kept_;  // in memory
   std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;

@@ -126,10 +126,10 @@ std::string bytes_as_text(double bytes) {
 }
 
 double rate_of(const Demand& demand, const CacheMachine& machine) {
-  const double seconds = std::max({demand.busy_s / static_cast<double>(machine.workers),
-                                   demand.cpu_s / static_cast<double>(machine.cores),
-                                   demand.python_s * machine.lock_share,
-                                   demand.read_s / static_cast<double>(machine.io)});
+  const double seconds =
+      std::max({demand.busy_s / static_cast<double>(machine.workers),
+                demand.cpu_s / static_cast<double>(machine.cores), demand.python_s * machine.lock_share,
+                demand.read_s / static_cast<double>(machine.io)});
   return 1 / std::max(seconds, 1e-9);
 }
 

@@ -16,7 +16,7 @@ namespace headrace {
 // An operator of the user. One that a rewrite made part of another is timed there.
 struct ReportedOp {
   std::string name;
-  std::string within;  // name of the other, or nothing
+  std::string within;     // name of the other, or nothing
   bool may_wait = false;  // a function of the user
 };
 

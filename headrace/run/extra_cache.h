@@ -1,6 +1,6 @@
 // A cache that nobody wrote into the plan: the run keeps elements because it pays (run/auto_cache.h). It has
-// room for some or all, and where it has not, elements are made as if there were none. What it keeps in memory is
-// given up when the run cannot go on without that memory.
+// room for some or all, and where it has not, elements are made as if there were none. What it keeps in
+// memory is given up when the run cannot go on without that memory.
 #pragma once
 #include <memory>
 #include <string>

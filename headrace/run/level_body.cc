@@ -234,16 +234,15 @@ void LevelBody::allow_together() {
     return !leaf.programs.empty();
   });
   const bool is_quick = together_ && !together_->calls_functions();
-  const bool reads = std::ranges::any_of(
-      level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
+  const bool reads =
+      std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
   if (works && !is_quick && !reads) most_block_ = std::exchange(block_, 1);
 }
 
 // What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
 void LevelBody::settle_items(uint64_t row_ns) {
   constexpr uint64_t kItemNs = 1'000'000;
-  if (most_block_ > 0)
-    block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
+  if (most_block_ > 0) block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
 }
 
 void LevelBody::allow_elements_together() {

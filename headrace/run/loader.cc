@@ -73,8 +73,8 @@ class LoaderImpl final : public Loader {
         executor_(std::move(pipeline_.root), pool_, options_.ready, !ready_given),
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
-        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_),
-               pipeline_.batched, options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
+        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched,
+               options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_last_resort([this] { return caching_->give_up(); });
@@ -424,7 +424,8 @@ Value LoaderImpl::report() const {
   totals.phases = executor_.phases();
   totals.cores = steer_.cores();
   totals.tried = steer_.tuner().tried();
-  totals.has_generators = find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; }) != nullptr;
+  totals.has_generators =
+      find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; }) != nullptr;
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -341,7 +341,10 @@ namespace {
 class Tried {
  public:
   Tried(const Way& way, const PilotOptions& options)
-      : programs_(way.programs), kept_(way.kept), memory_(options.pool->ledger().budget), runner_(programs_, options) {
+      : programs_(way.programs),
+        kept_(way.kept),
+        memory_(options.pool->ledger().budget),
+        runner_(programs_, options) {
     mark_part_readers(before());
     mark_part_readers(after());
     waits_ = std::ranges::any_of(

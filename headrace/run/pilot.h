@@ -15,8 +15,8 @@ namespace headrace {
 
 struct PilotOptions {
   uint64_t seed = 0;
-  size_t samples = 32;   // at most, spread over epoch 0
-  double seconds = 0.3;  // after which no further sample is begun; two are looked at in any case
+  size_t samples = 32;         // at most, spread over epoch 0
+  double seconds = 0.3;        // after which no further sample is begun; two are looked at in any case
   std::shared_ptr<Pool> pool;  // for what is under way
 };
 
@@ -46,8 +46,8 @@ struct Pilot {
   double output_bytes = 0;          // of what leaves the program
   std::vector<double> field_bytes;  // of each field that reaches it
   std::vector<StepCost> steps;      // of the program
-  // Of the CPU time of functions of an interpreter, that for which they keep others from its lock: NumPy's and
-  // OpenCV's let go of it.
+  // Of the CPU time of functions of an interpreter, that for which they keep others from its lock: NumPy's
+  // and OpenCV's let go of it.
   double lock_share = 1;
 };
 // What a step needs.

@@ -230,8 +230,8 @@ std::string report_text(const Value& r) {
     for (const Value& cache : *caches->list()) {
       const Value* trouble = cache.find("trouble");
       std::snprintf(line, sizeof line, "cache: %.0f elements, %s; %.0f hits, %.0f misses",
-                    real(cache, "elements"), byte_size_text(real(cache, "bytes")).c_str(), real(cache, "hits"),
-                    real(cache, "misses"));
+                    real(cache, "elements"), byte_size_text(real(cache, "bytes")).c_str(),
+                    real(cache, "hits"), real(cache, "misses"));
       out += line + (trouble ? "; " + *trouble->text() : "") + "\n";
     }
   if (real(r, "skipped") > 0 || real(r, "replaced") > 0) {

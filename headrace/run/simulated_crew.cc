@@ -44,7 +44,8 @@ class Simulation final : public Crew {
       return Pull::error;
     }
     work_until(now_ + machine_.consumer_ns);  // the consumer is at work
-    if (machine_.pause_every > 0 && ++taken_ % machine_.pause_every == 0) work_until(now_ + machine_.pause_ns);
+    if (machine_.pause_every > 0 && ++taken_ % machine_.pause_every == 0)
+      work_until(now_ + machine_.pause_ns);
     std::unique_lock lock(executor_.mutex(), std::defer_lock);
     bool waits = false;
     while (true) {

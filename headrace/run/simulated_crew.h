@@ -20,10 +20,10 @@ struct SimulatedMachine {
   double slow_one_in = 0, slow_times = 1;  // of some rows cpu_ns is so many times as much; 0: of none
   // Of a read, ns, and of all reads together.
   double latency_ns = 0;
-  double bytes_per_s = 0;  // 0: no bound
-  double jitter = 0;       // latencies differ by up to this share
-  double consumer_ns = 0;  // of an element
-  double pause_ns = 0;     // now and then it does something else,
+  double bytes_per_s = 0;    // 0: no bound
+  double jitter = 0;         // latencies differ by up to this share
+  double consumer_ns = 0;    // of an element
+  double pause_ns = 0;       // now and then it does something else,
   uint64_t pause_every = 0;  // after so many elements; 0: never
 };
 

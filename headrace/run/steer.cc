@@ -12,7 +12,7 @@ constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an inte
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
 constexpr uint64_t kPause = 500 * kMs;  // after which what went on before says nothing
-constexpr uint64_t kUnusual = 8;          // steps that one may take as long as
+constexpr uint64_t kUnusual = 8;        // steps that one may take as long as
 constexpr double kLately = 5;           // seconds that the report calls lately, at least
 constexpr size_t kMostMoments = 512;
 

@@ -16,9 +16,10 @@ namespace headrace {
 
 class Steer {
  public:
-  // `batched`: a sample is a row of an element. `process_cpu_ns`: of the whole process; null: of no use, as in
-  // simulated time.
-  Steer(Settings start, SettingLimits limits, size_t cores, bool batched, uint64_t (*process_cpu_ns)() = nullptr);
+  // `batched`: a sample is a row of an element. `process_cpu_ns`: of the whole process; null: of no use, as
+  // in simulated time.
+  Steer(Settings start, SettingLimits limits, size_t cores, bool batched,
+        uint64_t (*process_cpu_ns)() = nullptr);
 
   // An iteration begins or ends.
   void begin(uint64_t now, const Executor& executor, const Team& team);
@@ -46,7 +47,8 @@ class Steer {
  private:
   struct Sums {
     uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
-    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0, reading_cpu = 0;
+    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0,
+             reading_cpu = 0;
     uint64_t reads = 0, bytes = 0, starved = 0;
   };
   struct Moment {

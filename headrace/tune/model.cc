@@ -18,7 +18,8 @@ double ratio(double a, double b) { return b > 0 ? a / b : Model::kNoBound; }
 Gauge& Gauge::operator+=(const Gauge& later) {
   seconds += later.seconds, rows += later.rows, samples += later.samples;
   elements += later.elements, waited += later.waited;
-  occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process, in_python += later.in_python;
+  occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process,
+      in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
   reads += later.reads, bytes += later.bytes;
   settings = later.settings, memory = later.memory, budget = later.budget;
@@ -42,7 +43,8 @@ constexpr double kSomeWait = 0.3;  // share of the time for which workers are oc
 bool functions_wait(const Gauge& g) { return g.stalled() >= kSomeWait * g.occupied; }
 
 // Whether one thread at a time is in functions of the interpreter. What is faster than one thread could be
-// does not hold the lock all the time, nor does what hardly waits for others who are in such functions as well.
+// does not hold the lock all the time, nor does what hardly waits for others who are in such functions as
+// well.
 bool holds_lock(const Gauge& g, double python) {
   if (python >= 1.1) return false;
   const auto workers = static_cast<double>(g.settings.workers);

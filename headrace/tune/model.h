@@ -63,8 +63,8 @@ struct WhatIf {
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
 // What each of some changes would bring: more cores, workers for all there are, a store twice as quick, twice
-// the memory, functions without the interpreter's lock or that wait half as long, a consumer that never works.
-// `most`: what the tuner may turn the settings to.
+// the memory, functions without the interpreter's lock or that wait half as long, a consumer that never
+// works. `most`: what the tuner may turn the settings to.
 std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
                              const Settings& settings);
 

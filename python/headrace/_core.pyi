@@ -134,7 +134,7 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python or C function as an operator."""
 
-def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, pure: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
     """
     An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as there are workers.
     """
@@ -300,6 +300,9 @@ def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
 
 def report_page(report: object, timeline: Timeline | None, title: str) -> str:
     """A report as a page of HTML."""
+
+def limit_names() -> list:
+    """What may limit a run, as reports name it."""
 
 def report_card(report: object) -> str:
     """A report as some lines of HTML."""

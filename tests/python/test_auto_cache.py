@@ -476,7 +476,11 @@ def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
         return np.zeros(7_000_000 if x[0] == 1501 else 100, np.int64)
 
     slow = Slow(seconds=0.001, size=2000)
-    ds = hr.range(2000).map(slow, python=True, pure=True).map(lambda x, rng: (rng.integers(2), x)[1], python=True)
+    ds = (
+        hr.range(2000)
+        .map(slow, python=True, pure=True)
+        .map(lambda x, rng: (rng.integers(2), x)[1], python=True)
+    )
     ds = ds.map(late_and_large, python=True).batch(4, ragged=True)
     loader = ds.options(cache="auto", memory_budget=80 << 20, workers=4).numpy()
     assert len(list(loader)) == 500
@@ -485,7 +489,12 @@ def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
 
 
 def test_explain_keeps_nothing_and_decides_for_nobody(own_cache):
-    ds = hr.range(64).map(Slow(seconds=0.02, size=20_000), python=True, pure=True).map(noisy, python=True).batch(2)
+    ds = (
+        hr.range(64)
+        .map(Slow(seconds=0.02, size=20_000), python=True, pure=True)
+        .map(noisy, python=True)
+        .batch(2)
+    )
     assert "on disk" in ds.options(cache="auto", memory_budget=12 << 20).explain()
     assert not list(own_cache.glob("*.choice")) and not list(own_cache.glob("*.data"))
 

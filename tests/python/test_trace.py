@@ -1,5 +1,6 @@
 """options(trace=…): the file that Perfetto opens, and what it shows of slow samples."""
 
+import itertools
 import json
 import time
 from collections import defaultdict
@@ -37,14 +38,18 @@ def tracks(found: list[dict]) -> dict[str, list[dict]]:
 
 
 def test_every_thread_has_a_track_whose_slices_do_not_overlap(tmp_path: Path, photos: Path) -> None:
-    ds = hr.read(photos).map(lambda s: {"image": hr.ops.resize(hr.ops.decode_image(s.image), size=(16, 16))}).batch(4)
+    ds = (
+        hr.read(photos)
+        .map(lambda s: {"image": hr.ops.resize(hr.ops.decode_image(s.image), size=(16, 16))})
+        .batch(4)
+    )
     path = tmp_path / "trace.json"
     batches = list(ds.options(trace=path, workers=2, io=2).numpy())
     found = events(path)
     by_name = tracks(found)
     assert {name.split()[0] for name in by_name} == {"worker", "io", "consumer"}
     for slices in by_name.values():
-        for one, after in zip(slices, slices[1:]):
+        for one, after in itertools.pairwise(slices):
             assert one["ts"] + one["dur"] <= after["ts"] + 0.002, (one, after)
     worked = [e for name, slices in by_name.items() if name.startswith("worker") for e in slices]
     assert sum(e["args"].get("rows", 0) for e in worked) == 12 == sum(len(b["image"]) for b in batches)

@@ -158,7 +158,8 @@ TEST(Tuning, PausesOfTheConsumerSpoilNoTrial) {
 
 // One whose steps always take so long is no pause.
 TEST(Tuning, ASlowStepIsNoPause) {
-  const Outcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs}, {}, 90, 10);
+  const Outcome got =
+      run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs}, {}, 90, 10);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 3u);
 }
@@ -208,9 +209,7 @@ int64_t waits(int64_t x) {
 
 TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
   constexpr int64_t kCount = 6000;
-  const Dataset data = from_source(*range_source(0, kCount))
-                           .map(c_function("waits", &waits))
-                           .batch(8);
+  const Dataset data = from_source(*range_source(0, kCount)).map(c_function("waits", &waits)).batch(8);
   auto loader = Loader::make(*data.node(), {}, file_store());
   ASSERT_TRUE(loader.ok()) << loader.status().text();
   Sample element;
@@ -221,7 +220,8 @@ TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
   EXPECT_EQ(next, kCount);
   const Value report = (*loader)->report();
   const auto& decisions = *report.find("decisions")->list();
-  EXPECT_TRUE(std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
 }
 
 // Whichever input of a join is at work.
@@ -237,7 +237,8 @@ TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
   }
   const Value report = (*loader)->report();
   const auto& decisions = *report.find("decisions")->list();
-  EXPECT_TRUE(std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
 }
 
 TEST(Tuning, StaysWithinTheBudget) {
