@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "headrace/run/cache_candidates.h"
-#include "headrace/run/extra_cache.h"
+#include "headrace/run/last_resort.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/pipeline.h"
 #include "headrace/tune/settings.h"
 
 namespace headrace {
+
+class ExtraCache;
 
 inline constexpr std::string_view kAutomatic = "automatic";  // version of the caches that it places
 
@@ -37,7 +39,7 @@ struct CacheChain {
 };
 
 // One thread.
-class AutoCache final : public CachePlacer {
+class AutoCache final : public CachePlacer, public LastResort {
  public:
   // What it keeps in memory is taken from `pool`.
   AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
@@ -49,7 +51,7 @@ class AutoCache final : public CachePlacer {
   // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
   NodePtr place(const NodePtr& plan) override;
   // Nothing is kept in memory any more, for the run wants it; false when nothing was. Any thread.
-  bool give_up();
+  bool give_up() override;
 
   const std::vector<CacheChain>& chains() const { return chains_; }
   std::string text() const;  // for people: what was chosen, where, and why not elsewhere

@@ -4,12 +4,12 @@
 // Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a
 // ring and memory in the pool, so memory is bounded by construction.
 #pragma once
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "headrace/run/last_resort.h"
 #include "headrace/run/stage.h"
 
 namespace headrace {
@@ -38,8 +38,7 @@ class Executor {
   bool restore(const Cursor& cursor);
   Cursor save() const;
   size_t in_flight() const;
-  // Asked when nothing can go on for want of memory: whether there is more now. It may not call this.
-  void set_last_resort(std::function<bool()> more_memory) { more_memory_ = std::move(more_memory); }
+  void set_last_resort(LastResort* last_resort) { last_resort_ = last_resort; }  // null: none
   // Tickets under way in each stage from now on. Those that are beyond it stay.
   void set_ring(size_t ring) { ring_ = ring; }  // REQUIRES: the mutex is held
   Pool::Ledger ledger() const { return pool_->ledger(); }
@@ -79,7 +78,7 @@ class Executor {
   Pull poll_any(Sample& out, Status& failure);
   void pump();
   bool answer_hunger(Work& work);
-  bool has_last_resort() { return more_memory_ && more_memory_(); }
+  bool has_last_resort() { return last_resort_ && last_resort_->give_up(); }
   bool give_up_later_children();
   bool is_waited_for(const Stage& stage) const;
   bool may_work(const Stage& stage) const;
@@ -104,7 +103,7 @@ class Executor {
   bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now
   bool starved_ = false;          // the last admission found no memory
   uint64_t times_starved_ = 0;
-  std::function<bool()> more_memory_;
+  LastResort* last_resort_ = nullptr;
   bool tight_ = false;  // memory does not suffice for all branches beside one another
   Status broken_;       // why nothing goes on any more
 };

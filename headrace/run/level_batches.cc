@@ -1,7 +1,9 @@
-// Small batches of rows that lie in memory: many in a ticket, for a ticket costs more than such a batch.
+// How much goes into a ticket. Small batches of rows that lie in memory: many, for a ticket costs more than such
+// a batch; elements: as many as are worth one.
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "headrace/core/saturate.h"
 #include "headrace/run/body.h"
@@ -70,6 +72,39 @@ void LevelBody::allow_many_batches() {
   }
   block_ = std::max<uint64_t>(1, batches);
   many_batches_ = block_ > 1;
+}
+
+void LevelBody::allow_together() {
+  Body::allow_together();
+  allow_many_batches();
+  allow_elements_together();
+  const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
+    return !leaf.programs.empty();
+  });
+  const bool is_quick = together_ && !together_->calls_functions();
+  const bool reads =
+      std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
+  if (works && !is_quick && !reads) most_block_ = std::exchange(block_, 1);
+}
+
+// What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
+void LevelBody::settle_items(uint64_t row_ns) {
+  constexpr uint64_t kItemNs = 1'000'000;
+  if (most_block_ > 0) block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
+}
+
+void LevelBody::allow_elements_together() {
+  const std::vector<LeafPlan>& leaves = level_->leaves;
+  if (leaves.size() != 1 && !level_->is_plain()) return;
+  const LeafPlan& leaf = leaves[0];
+  if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
+  for (const auto& input : leaf.zipped)
+    if (!input->is_plain()) return;
+  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
+  constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
+  if (together_ && !together_->calls_functions())          // which may wait, one after the other
+    block_ =
+        std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
 }
 
 // What batches are made with, one after the other.

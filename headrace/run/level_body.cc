@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "headrace/run/body.h"
 #include "headrace/run/hold.h"
@@ -224,39 +223,6 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
     return nullptr;
   return hold_for(leaf.programs,
                   &level == level_.get() ? std::span<const Link>(chain) : std::span<const Link>());
-}
-
-void LevelBody::allow_together() {
-  Body::allow_together();
-  allow_many_batches();
-  allow_elements_together();
-  const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
-    return !leaf.programs.empty();
-  });
-  const bool is_quick = together_ && !together_->calls_functions();
-  const bool reads =
-      std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
-  if (works && !is_quick && !reads) most_block_ = std::exchange(block_, 1);
-}
-
-// What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
-void LevelBody::settle_items(uint64_t row_ns) {
-  constexpr uint64_t kItemNs = 1'000'000;
-  if (most_block_ > 0) block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
-}
-
-void LevelBody::allow_elements_together() {
-  const std::vector<LeafPlan>& leaves = level_->leaves;
-  if (leaves.size() != 1 && !level_->is_plain()) return;
-  const LeafPlan& leaf = leaves[0];
-  if (leaf.rows || !leaf.resident() || !leaf.caches.empty() || !leaf.replaces.empty()) return;
-  for (const auto& input : leaf.zipped)
-    if (!input->is_plain()) return;
-  together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
-  constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
-  if (together_ && !together_->calls_functions())          // which may wait, one after the other
-    block_ =
-        std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
 }
 
 std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,

@@ -77,7 +77,7 @@ class LoaderImpl final : public Loader {
                options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
-    if (caching_) executor_.set_last_resort([this] { return caching_->give_up(); });
+    if (caching_) executor_.set_last_resort(caching_.get());
   }
   ~LoaderImpl() override { stop(); }
 
