@@ -95,7 +95,7 @@ $(CHECKERS_READY): tools/requirements-check.txt $(VENV_READY)
 # The build comes first and shows its progress; pip then finds everything compiled and adds the metadata and the editable hook.
 $(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(VENV_READY)
 	@cmake -S . -B $(RELEASE) -G Ninja $(RELEASE_OPTIONS) >build/configure.log || { cat build/configure.log; exit 1; }
-	@cmake --build $(RELEASE) -j $(JOBS)
+	@cmake --build $(RELEASE) -j $(JOBS) --target _core headrace_cli
 	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps --config-settings=build-dir=$(RELEASE) -e .
 	@touch $@
 RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_PYTHON=ON \
@@ -169,7 +169,7 @@ asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorS
 # to ask for less, and then often need none.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
-TSAN_FILTER ?= Executor*:Loader*:Pool*:RecordIndexes*:DatasetWriter*:FileMaps.*
+TSAN_FILTER ?= Executor*:Loader*:Pool*:TuningOfThreads*:RecordIndexes*:DatasetWriter*:FileMaps.*
 .PHONY: tsan
 tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
 	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null

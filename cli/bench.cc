@@ -73,7 +73,13 @@ Result<int> bench(Arguments arguments) {
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
   HEADRACE_ASSIGN(const Measured measured, measure(arguments, *loader));
-  const Value report = loader->report();
+  Value report = loader->report();
+  if (arguments.loader.cache.empty()) {
+    LoaderOptions caching = arguments.loader;
+    caching.cache = "auto", caching.only_explained = true, caching.trace = "";
+    const auto looked = opened.plan.dataset.loader(caching);
+    if (looked.ok()) add_what_if(report, *(*looked)->report().find("what_if")->list());
+  }
   if (!arguments.html.empty())
     HEADRACE_TRY(
         write_file("bench", arguments.html, report_page(report, loader->timeline().get(), opened.title)));

@@ -431,6 +431,14 @@ Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, cons
   return std::make_unique<AutoCache>(std::move(wanted), std::move(store), std::move(pool));
 }
 
+Value::List AutoCache::what_if() const {
+  Value::List out;
+  for (const CacheChain& chain : chains_)
+    if (auto one = headrace::what_if(chain.candidates, !options_.only_explained))
+      out.push_back(*std::move(one));
+  return out;
+}
+
 std::string AutoCache::text() const {
   std::string out;
   for (const CacheChain& chain : chains_) out += to_text(chain.candidates);

@@ -53,8 +53,8 @@ class AutoCache final : public CachePlacer, public LastResort {
   // Nothing is kept in memory any more, for the run wants it; false when nothing was. Any thread.
   bool give_up() override;
 
-  const std::vector<CacheChain>& chains() const { return chains_; }
-  std::string text() const;  // for people: what was chosen, where, and why not elsewhere
+  Value::List what_if() const;  // of a report
+  std::string text() const;     // for people: what was chosen, where, and why not elsewhere
 
  private:
   class Placing;

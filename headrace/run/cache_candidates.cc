@@ -232,6 +232,7 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
   }
   candidate.where = best.where, candidate.share = best.share, candidate.fits = best.share >= 1;
   candidate.speedup = best.where == KeptIn::nowhere ? 1 : before / best.seconds;
+  candidate.with_room = before / try_place(hit, base, use, machine, KeptIn::memory, 1).seconds;
   const double saved = base.busy_s + base.read_s - hit.demand.busy_s - hit.demand.read_s;
   const std::string size = bytes_as_text(candidate.bytes());
   if (best.where == KeptIn::nowhere) {
@@ -278,18 +279,21 @@ int choose(std::vector<CacheCandidate>& candidates) {
   return best;
 }
 
-Value to_value(const std::vector<CacheCandidate>& candidates) {
-  constexpr std::string_view places[] = {"", "memory", "disk"};
-  Value::List out;
-  for (const CacheCandidate& one : candidates) {
-    Value value{Value::Object()};
-    value.set("after", one.after), value.set("elements", one.elements);
-    value.set("bytes", static_cast<uint64_t>(one.bytes()));
-    value.set("where", places[static_cast<size_t>(one.where)]), value.set("share", one.share);
-    value.set("fits", one.fits), value.set("speedup", one.speedup), value.set("chosen", one.chosen);
-    value.set("why", one.why);
-    out.push_back(std::move(value));
-  }
+std::optional<Value> what_if(const std::vector<CacheCandidate>& candidates, bool is_kept) {
+  const auto with_room = [](const CacheCandidate& one) { return one.possible ? one.with_room : 0; };
+  const auto best = std::ranges::max_element(candidates, {}, with_room);
+  const auto chosen = std::ranges::find_if(candidates, &CacheCandidate::chosen);
+  const double now = is_kept && chosen != candidates.end() ? chosen->speedup : 1;
+  if (best == candidates.end() || with_room(*best) < kLeastSpeedup * now) return std::nullopt;
+  const CacheCandidate& one = !is_kept && chosen != candidates.end() ? *chosen : *best;
+  const double speedup = (one.chosen ? one.speedup : one.with_room) / now;
+  Value out{Value::Object()};
+  const std::string change = "with a cache after " + one.after;
+  const std::string how = one.chosen ? ", as cache=\"auto\" would" : ", in memory";
+  out.set("change", change), out.set("speedup", speedup);
+  out.set("needs_bytes", static_cast<uint64_t>(one.bytes()));
+  out.set("text", change + how + ": " + gain_text(speedup) + " from the second epoch on, for " +
+                      bytes_as_text(one.bytes()));
   return out;
 }
 

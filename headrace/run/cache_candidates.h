@@ -2,6 +2,7 @@
 // measured and what room there is. Pure; any thread.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct CacheCandidate {
   double share = 0;                // of the elements that have room there
   bool fits = false;               // all of them
   double speedup = 1;              // samples/s from the second epoch on, over those without
+  double with_room = 1;            // the same if all had room in memory
   bool pays = false, chosen = false;
   std::string why;
 };
@@ -66,8 +68,9 @@ void judge(CacheCandidate& candidate, const Demand& base, const CacheUse& use, c
 // The index of the best that pays, or -1. Says of the others why not.
 int choose(std::vector<CacheCandidate>& candidates);
 
-// [{after, bytes, where, share, fits, speedup, chosen, why}]
-Value to_value(const std::vector<CacheCandidate>& candidates);
+// What a cache would bring, for a report: the one that is chosen, or where `is_kept`, as it is already,
+// memory for all elements at the place where that brings most.
+std::optional<Value> what_if(const std::vector<CacheCandidate>& candidates, bool is_kept);
 std::string to_text(const std::vector<CacheCandidate>& candidates);
 
 // "41.0 GB".

@@ -103,7 +103,7 @@ class ThreadsCrew final : public Crew {
 
  private:
   // REQUIRES: the mutex is held. Threads are begun when they are first wanted; those that are not wanted any
-  // more rest, and hold no memory meanwhile.
+  // more rest, and hold no memory once they have noticed.
   void apply(const Settings& settings) {
     executor_.set_ring(settings.ready);
     if (trace_) trace_->set(now_ns(), settings);

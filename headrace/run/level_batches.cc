@@ -1,5 +1,5 @@
-// How much goes into a ticket. Small batches of rows that lie in memory: many, for a ticket costs more than such
-// a batch; elements: as many as are worth one.
+// How much goes into a ticket. Small batches of rows that lie in memory: many, for a ticket costs more than
+// such a batch; elements: as many as are worth one.
 #include <algorithm>
 #include <cstring>
 #include <optional>

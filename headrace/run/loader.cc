@@ -171,8 +171,8 @@ class LoaderImpl final : public Loader {
   std::optional<Where> paused_;  // where the last iteration stopped
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
-  uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
   uint64_t started_ns_ = 0;
+  uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
   PointSaver saver_;
 
   mutable std::mutex counts_;  // guards the next ones
@@ -420,10 +420,8 @@ Value LoaderImpl::report() const {
   const uint64_t now = clock();
   if (crew_) totals.wall_ns += now - started_ns_;
   std::unique_lock running(executor_.mutex());
-  totals.waited_ns = steer_.waited_ns(now);
-  totals.phases = executor_.phases();
-  totals.cores = steer_.cores();
-  totals.tried = steer_.tuner().tried();
+  totals.waited_ns = steer_.waited_ns(now), totals.phases = executor_.phases();
+  totals.cores = steer_.cores(), totals.tried = steer_.tuner().tried();
   totals.has_generators =
       find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; }) != nullptr;
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
@@ -434,6 +432,7 @@ Value LoaderImpl::report() const {
   running.unlock();
   if (crew_) totals.in_flight = executor_.in_flight();
   Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
+  if (caching_) add_what_if(out, caching_->what_if());
   out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
   out.set("sample_cost", watch_.sample_cost(counters));
   Value::List caches;

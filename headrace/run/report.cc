@@ -188,6 +188,12 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   return out;
 }
 
+void add_what_if(Value& report, const Value::List& more) {
+  Value::List all = *report.find("what_if")->list();
+  all.insert(all.end(), more.begin(), more.end());
+  report.set("what_if", std::move(all));
+}
+
 std::string report_text(const Value& r) {
   char line[256];
   std::string out;

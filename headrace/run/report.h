@@ -23,6 +23,7 @@ struct RunTotals {
 // `lately`: what the run is like under the settings it has now; limits and predictions are of that.
 Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger);
+void add_what_if(Value& report, const Value::List& more);
 std::string report_text(const Value& report);
 
 }  // namespace headrace

@@ -488,6 +488,20 @@ def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
     assert len(list(loader)) == 500
 
 
+def test_a_report_says_what_room_for_more_would_bring(no_disk):
+    ds = (
+        hr.range(4000)
+        .map(Slow(seconds=0.02, size=20_000), python=True, pure=True)
+        .map(noisy, python=True)
+        .batch(2)
+    )
+    report = ds.options(cache="auto", memory_budget=12 << 20).numpy().report()
+    what = next(one for one in report["what_if"] if one["change"].startswith("with a cache after"))
+    assert what["speedup"] > 1.5 and what["needs_bytes"] > 4000 * 160_000 and "640 MB" in what["text"]
+    roomy = ds.take(50).options(cache="auto", memory_budget=1 << 30).numpy().report()
+    assert not any(one["change"].startswith("with a cache") for one in roomy["what_if"])
+
+
 def test_explain_keeps_nothing_and_decides_for_nobody(own_cache):
     ds = (
         hr.range(64)
