@@ -93,7 +93,8 @@ Value slow_of(const Diagnosis& d) {
 Value rate_of(const ReadRate& rate) {
   Value out;
   out.set("samples_per_s", rate.samples_per_s), out.set("bytes_per_s", rate.bytes_per_s);
-  out.set("cpu_us", rate.cpu_s * 1e6), out.set("from_disk", rate.from_disk);
+  out.set("readers", uint64_t{rate.readers}), out.set("cpu_us", rate.cpu_s * 1e6);
+  out.set("from_disk", rate.from_disk);
   return out;
 }
 
@@ -109,7 +110,7 @@ Value layouts_of(const std::optional<Layouts>& layouts) {
 Value reading_of(const Reading& r) {
   Value out;
   out.set("samples", r.samples), out.set("bytes", r.bytes), out.set("files", r.files);
-  out.set("readers", r.readers), out.set("samples_a_block", r.samples_a_block);
+  out.set("samples_a_block", r.samples_a_block);
   out.set("disk", layouts_of(r.disk)), out.set("memory", layouts_of(r.memory));
   out.set("folder", r.folder), out.set("on_same_disk", r.on_same_disk), out.set("skipped", r.skipped);
   return out;
@@ -136,6 +137,7 @@ Value pixels_of(const PixelCosts& p) {
   out.set("crop_first_epoch_ms", p.crop_first * 1e3),
       out.set("crop_after_whole_ms", p.crop_after_whole * 1e3);
   out.set("crop_of_pixels_ms", p.crop_of_pixels * 1e3);
+  out.set("cached_first_epoch_ms", p.cached_first * 1e3), out.set("cached_ms", p.cached_later * 1e3);
   Value::List points, resized;
   for (const PixelCosts::Points& one : p.points) {
     Value entry;
@@ -162,7 +164,7 @@ Value measured_of(const std::optional<Measured>& m) {
   out.set("data_bytes", m->data_bytes), out.set("pixel_bytes", m->pixel_bytes);
   out.set("cpu_samples_per_s", m->cpu_rate), out.set("cpu_samples_per_s_later", m->cpu_rate_later);
   out.set("disk_samples_per_s", m->disk_rate);
-  out.set("limit", m->limit);
+  out.set("limit", m->limit), out.set("skipped", m->skipped);
   out.set("reading", reading_of(m->reading)), out.set("containers", containers_of(m->containers));
   out.set("pixels", pixels_of(m->pixels));
   Value::List items;

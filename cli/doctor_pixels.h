@@ -8,6 +8,10 @@
 
 namespace headrace::cli {
 
+// CPU seconds that what is compared must take in all: an interrupt or another program on the core costs up to
+// a millisecond or so, which would be more than the tenth that is worth advice (Advice::kWorth).
+inline constexpr double kLeastCpu = 20e-3;
+
 // All times: CPU seconds an image on one core, the mean over the images of the best of some runs each. Crops
 // are normalised, f32 (3, side, side), as training wants them.
 struct PixelCosts {
@@ -20,6 +24,9 @@ struct PixelCosts {
   double crop_first = 0;        // the same where entropy points are looked for: in the first epoch
   double crop_after_whole = 0;  // the same with something between that wants all pixels
   double crop_of_pixels = 0;    // the same of pixels that are there already
+  // Crops behind cache() as the engine makes them, all threads, with the batch: while the cache is filled, and
+  // from it. 0: not known.
+  double cached_first = 0, cached_later = 0;
 
   struct Points {
     int64_t step = 0;  // `headrace index --step`

@@ -131,14 +131,16 @@ class Text {
     std::string of;
     for (const std::string& name : d_.look.hashed) of += (of.empty() ? "" : ", ") + name;
     if (copies.repeated == 0) return wrap("duplicates", "none");
-    wrap("duplicates", fmt::format("{} repeat another to the byte ({}: {})",
-                                   plural(copies.repeated, "sample"), of, size_text(copies.repeated_bytes)));
+    wrap("duplicates", fmt::format("{} {} another to the byte ({}: {})", plural(copies.repeated, "sample"),
+                                   copies.repeated == 1 ? "repeats" : "repeat", of,
+                                   size_text(copies.repeated_bytes)));
     groups(fmt::format("{} under different labels: at most one of them is right",
                        plural(copies.conflicts.size(), images() ? "image" : "sample")),
            copies.conflicts);
-    groups(fmt::format("{} more than once: they count double in training, and an evaluation that holds one "
+    groups(fmt::format("{} more than once: {} double in training, and an evaluation that holds one "
                        "of them is no evaluation",
-                       plural(copies.groups.size(), images() ? "image" : "sample")),
+                       plural(copies.groups.size(), images() ? "image" : "sample"),
+                       copies.groups.size() == 1 ? "it counts" : "they count"),
            copies.groups);
   }
 
@@ -221,12 +223,15 @@ class Text {
 
   void rates(std::string_view from, const std::optional<Layouts>& layouts) const {
     if (!layouts) return;
-    const auto rate = [](const ReadRate& r) { return size_text(r.bytes_per_s) + "/s"; };
+    const auto rate = [](const ReadRate& r) {
+      return fmt::format("{}/s ({})", size_text(r.bytes_per_s), r.readers);
+    };
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, from, rate(layouts->as_they_lie),
                rate(layouts->one_file_shuffled), rate(layouts->one_file_in_order));
   }
 
   void advice(const Measured& m) const {
+    if (m.is_too_little()) return wrap("advice", "none: " + m.skipped);
     const auto gains = std::ranges::count_if(m.advice, [](const Advice& a) { return a.is_advised(); });
     wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine",
                                            plural(static_cast<uint64_t>(gains), "change"))
@@ -251,6 +256,8 @@ class Text {
                        m.containers.as_they_lie_s * 1e3,
                        100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
                        plural(m.pixels.images, "image")));
+    if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
+    if (!m.advice.empty()) wrap("", "* worth a try; - measured for comparison, not advised");
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);
       if (!one.how.empty()) fmt::print("        {}\n", one.how);
@@ -261,8 +268,8 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}, {} reads at once{}", plural(r.samples, "sample"),
-                     size_text(static_cast<double>(r.bytes)), r.readers,
+         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}", plural(r.samples, "sample"),
+                     size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
                "in order");

@@ -203,6 +203,13 @@ def test_the_same_image_under_two_labels_is_said_apart(planted):
     assert f"= {root}/cat/copy.jpg" in rest
 
 
+def test_one_copy_repeats_another(tmp_path):
+    root = write_photos(tmp_path / "photos", 2)
+    shutil.copy(root / "cat" / "01.jpg", root / "cat" / "copy.jpg")
+    text = re.sub(r"\s+", " ", headrace("doctor", root, "--no-advice").stdout)
+    assert "1 sample repeats another to the byte" in text and "1 image more than once: it counts double" in text
+
+
 def test_text_shows_ten_and_says_how_many_more(tmp_path):
     root = write_photos(tmp_path / "photos", 8)
     for i in range(13):
@@ -339,6 +346,7 @@ def test_advice_is_made_of_measurements(large, advised):
     ways = {"as_they_lie", "one_file_shuffled", "one_file_in_order"}
     for layouts in filter(None, (reading["disk"], reading["memory"])):
         assert set(layouts) == ways and all(layouts[way]["samples_per_s"] > 0 for way in ways)
+        assert {layouts[way]["readers"] for way in ways} <= {1, 4, 16, 64}
     # It says which of the two it measured: what came from memory is never called the disk.
     assert reading["disk"] or reading["skipped"]
     for way in ways if reading["disk"] else ():
@@ -348,6 +356,10 @@ def test_advice_is_made_of_measurements(large, advised):
     assert pixels["crop_side"] == 224 and pixels["images"] >= 6
     # A crop is less than all pixels; points and smaller images make it less still.
     assert pixels["crop_ms"] < pixels["whole_ms"] < pixels["crop_after_whole_ms"]
+    # The engine behind a cache does more than the crop: what it takes is counted.
+    assert pixels["crop_of_pixels_ms"] < pixels["cached_ms"] < pixels["cached_first_epoch_ms"]
+    (cache,) = [one for one in advice["items"] if one["name"] == "cache"]
+    assert cache["later_epochs"] < cache["part"] and cache["first_epoch"] <= 1
     assert [one["step"] for one in pixels["entropy_points"]] == [0, 8]
     sides = [one["max_side"] for one in pixels["resized"]]
     assert sides == [1024, 768, 512]
@@ -355,6 +367,12 @@ def test_advice_is_made_of_measurements(large, advised):
         (one["bytes"] for one in pixels["resized"]), reverse=True
     )
     assert all(one["bytes"] < pixels["bytes"] for one in pixels["resized"])
+
+
+def test_the_marks_before_advice_are_explained(large):
+    text = headrace("doctor", large, "--samples", 12).stdout
+    legend = text.index("* worth a try; - measured ")
+    assert legend < text.index("\n  * ") and legend < text.index("\n  - ")
 
 
 def test_commands_that_are_advised_work(advised, tmp_path):
@@ -386,6 +404,20 @@ def test_python_that_is_advised_works(large, advised):
     assert cached[0]["image"].shape == (800, 1200, 3)
     crops = hr.read(large).map(lambda s: {"image": eval(items["order"], names, {"s": s})})
     assert crops[0]["image"].shape == (224, 224, 3)
+
+
+def test_too_little_to_measure_is_said_once_and_nothing_advised(tmp_path):
+    for i in range(10):
+        (tmp_path / "few" / CLASSES[i % 2]).mkdir(parents=True, exist_ok=True)
+        photo(i, 30, 40).save(tmp_path / "few" / CLASSES[i % 2] / f"{i}.png")
+    advice = doctor(tmp_path / "few", advice=True)["advice"]
+    assert advice["items"] == [] and "10 samples take" in advice["skipped"]
+    text = headrace("doctor", tmp_path / "few").stdout
+    assert text.count("too little to measure") == 1 and "decoding" not in text and "headrace" not in text
+
+
+def test_enough_to_measure_is_measured(advised):
+    assert advised[0]["skipped"] == ""
 
 
 def test_nothing_is_left_behind(advised):
