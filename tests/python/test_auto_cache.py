@@ -498,7 +498,7 @@ def test_a_report_says_what_room_for_more_would_bring(no_disk):
     report = ds.options(cache="auto", memory_budget=12 << 20).numpy().report()
     what = next(one for one in report["what_if"] if one["change"].startswith("with a cache after"))
     assert what["speedup"] > 1.5 and what["needs_bytes"] >= 4000 * 160_000 and "640 MB" in what["text"]
-    roomy = ds.take(50).options(cache="auto", memory_budget=1 << 30).numpy().report()
+    roomy = ds.take(50).options(cache="auto", memory_budget=2 << 30).numpy().report()
     assert not any(one["change"].startswith("with a cache") for one in roomy["what_if"])
 
 
