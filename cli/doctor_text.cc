@@ -131,9 +131,9 @@ class Text {
     std::string of;
     for (const std::string& name : d_.look.hashed) of += (of.empty() ? "" : ", ") + name;
     if (copies.repeated == 0) return wrap("duplicates", "none");
-    wrap("duplicates", fmt::format("{} {} another to the byte ({}: {})", plural(copies.repeated, "sample"),
-                                   copies.repeated == 1 ? "repeats" : "repeat", of,
-                                   size_text(copies.repeated_bytes)));
+    wrap("duplicates",
+         fmt::format("{} {} another to the byte ({}: {})", plural(copies.repeated, "sample"),
+                     copies.repeated == 1 ? "repeats" : "repeat", of, size_text(copies.repeated_bytes)));
     groups(fmt::format("{} under different labels: at most one of them is right",
                        plural(copies.conflicts.size(), images() ? "image" : "sample")),
            copies.conflicts);
@@ -268,8 +268,8 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}", plural(r.samples, "sample"),
-                     size_text(static_cast<double>(r.bytes)),
+         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}",
+                     plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
                "in order");

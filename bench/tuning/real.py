@@ -74,9 +74,9 @@ PIPELINES: dict[str, tuple[Callable[[str], hr.Dataset], str, dict[str, list[int]
 def rate_of(
     dataset: hr.Dataset, warm: float, seconds: float, step: float = 0.0
 ) -> tuple[float, dict[str, Any]]:
-    """Samples a second after `warm` seconds, and the report."""
+    """Samples a second after `warm` seconds, and the report with the CPU time of the process for a sample since then."""
     loader = dataset.numpy().at_its_first_epoch()
-    begin, counted, since = time.perf_counter(), 0, 0.0
+    begin, counted, since, cpu = time.perf_counter(), 0, 0.0, 0.0
     with loader:
         for _ in loader:
             now = time.perf_counter()
@@ -84,12 +84,14 @@ def rate_of(
                 time.sleep(step)
             if now - begin < warm:
                 continue
+            cpu = cpu or time.process_time()
             since, counted = since or now, counted + 1
             if now - since > seconds:
                 break
-        elapsed = time.perf_counter() - since
+        elapsed, cpu = time.perf_counter() - since, time.process_time() - cpu
         report = loader.report().dict()
     size = loader.batch_size or 1
+    report["process_cpu_s_a_sample"] = cpu / (counted * size)
     return (counted - (0 if step else 1)) * size / elapsed, report
 
 
@@ -118,12 +120,11 @@ def at_70_percent(images: str, seconds: float) -> dict[str, Any]:
     """A consumer that sleeps, so that it asks for 70 % of what the loader could give."""
     capacity, _ = rate_of(decode(images), WARM / 2, seconds)
     _, alone = rate_of(decode(images).options(workers=1, io=1), 0.5, seconds)
-    least = alone["cpu_s"] / alone["samples"]
     _, report = rate_of(decode(images), WARM, 2 * seconds, step=32 / (0.7 * capacity))
     history = [one for one in report["history"] if one["at_s"] > WARM]
     waited = sum(one["wait"] * one["seconds"] for one in history) / sum(one["seconds"] for one in history)
     return {
-        "capacity_samples_per_s": capacity, "wait_share": waited, "cpu_beside_least": report["cpu_s"] / report["samples"] / least,
+        "capacity_samples_per_s": capacity, "wait_share": waited, "cpu_beside_least": report["process_cpu_s_a_sample"] / alone["process_cpu_s_a_sample"],
         "settings": report["settings"],
     }  # fmt: skip
 

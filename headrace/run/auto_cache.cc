@@ -156,7 +156,10 @@ class AutoCache::Placing {
   }
 
   NodePtr visit(const NodePtr& node) {
-    if (node->as<Cache>()) return node;  // of the user: that is enough
+    if (node->as<Cache>()) {
+      owner_.none_because_ = "there is one already, of your own";
+      return node;
+    }
     if (node->indexed && (node->as<Map>() || node->as<Read>() || moves_indices(*node))) {
       const Path path = path_below(node);
       if (is_repeatable(*path.bottom)) {
@@ -211,7 +214,10 @@ class AutoCache::Placing {
     const PilotOptions look{
         .seed = options_.seed, .samples = kSamplesForSteps, .seconds = kLookAtSteps, .pool = owner_.pool_};
     auto measured = look_ahead(data, chain.program, owner_.store_, look);
-    if (!measured.ok()) return nullptr;  // the run says what is wrong
+    if (!measured.ok()) {
+      owner_.none_because_ = "its samples could not be looked at: " + std::string(measured.status().text());
+      return nullptr;  // the run says it, too
+    }
     chain.measured = *std::move(measured);
     const Program straight = as_it_runs(chain.program, data, options_.rewrites_off);
     machine_.lock_share = chain.measured.lock_share;
@@ -443,10 +449,7 @@ std::string AutoCache::text() const {
   std::string out;
   for (const CacheChain& chain : chains_) out += to_text(chain.candidates);
   if (has_given_up_) out += "cache: given up on the way, for the run wanted the memory\n";
-  return out.empty()
-             ? "cache: none: no reads and maps that answer the same in every epoch stand before a batch "
-               "or border, or their samples cannot be read\n"
-             : out;
+  return out.empty() ? "cache: none: " + none_because_ + "\n" : out;
 }
 
 }  // namespace headrace

@@ -65,6 +65,8 @@ class AutoCache final : public CachePlacer, public LastResort {
   std::vector<std::shared_ptr<ExtraCache>> kept_;  // in memory
   std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;
+  std::string none_because_ =
+      "no reads and maps that answer the same in every epoch stand before a batch or border";
 };
 
 // What the options ask for; null: nothing. `most`: what the run may have.

@@ -164,6 +164,9 @@ void add_what_varies(const Program& program, const std::vector<bool>& same, cons
           "it is a Python function; map(pure=True) says that it answers the same for a sample every time";
     else
       one.why = "it draws anew in every epoch";
+    if (program.specs[static_cast<size_t>(program.steps[s].first_output)] == geometry_spec())
+      one.why +=
+          ", and decode_image is one step with it, which match=\"exact\" or a cache() between them divides";
     out.push_back(std::move(one));
     return;
   }
