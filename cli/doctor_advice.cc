@@ -50,6 +50,7 @@ class Adviser {
     set_limit();
     one_file();
     order_on_disk();
+    if (!m_.skipped.empty()) return;
     container();
     if (m_.pixels.images == 0) return;
     order_of_operations();
@@ -280,6 +281,15 @@ class Adviser {
   const SampleReader& reader_;
 };
 
+// Why ways to compute the samples that were looked at cannot be told apart; "" when they can.
+std::string too_little_to_compute(const Measured& measured, size_t samples) {
+  const double one = measured.containers.as_they_lie_s + measured.pixels.crop;
+  const double all = one * static_cast<double>(samples);
+  if (one == 0 || all >= kLeastCpu) return "";
+  return fmt::format("{} take {:.2g} ms of CPU in all: too little to measure", plural(samples, "sample"),
+                     all * 1e3);
+}
+
 }  // namespace
 
 Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look,
@@ -293,6 +303,7 @@ Measured measure(const SourcePtr& source, const SampleReader& reader, const Look
   out.reading = measure_reading(*source, look);
   out.containers = measure_containers(source, look);
   if (look.decode.count() > 0) out.pixels = measure_pixels(reader, look);
+  out.skipped = too_little_to_compute(out, look.samples.size());
   Adviser(out, input, reader).advise();
   return out;
 }

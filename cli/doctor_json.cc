@@ -162,7 +162,7 @@ Value measured_of(const std::optional<Measured>& m) {
   out.set("data_bytes", m->data_bytes), out.set("pixel_bytes", m->pixel_bytes);
   out.set("cpu_samples_per_s", m->cpu_rate), out.set("cpu_samples_per_s_later", m->cpu_rate_later);
   out.set("disk_samples_per_s", m->disk_rate);
-  out.set("limit", m->limit);
+  out.set("limit", m->limit), out.set("skipped", m->skipped);
   out.set("reading", reading_of(m->reading)), out.set("containers", containers_of(m->containers));
   out.set("pixels", pixels_of(m->pixels));
   Value::List items;

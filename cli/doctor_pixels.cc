@@ -22,9 +22,10 @@ namespace {
 
 constexpr int64_t kCropSide = 224;
 constexpr size_t kMostImages = 128, kLeastImages = 6;
-constexpr double kSeconds = 4;           // that all of it may take, roughly
-constexpr double kRunsOfWhole = 25;      // what all of it takes, in decodes of a whole image
-constexpr double kWorthResizing = 0.25;  // share of the images that a side must make smaller
+constexpr size_t kMostSmallImages = 4096;  // where so many take no longer than kLeastCpu
+constexpr double kSeconds = 4;             // that all of it may take, roughly
+constexpr double kRunsOfWhole = 25;        // what all of it takes, in decodes of a whole image
+constexpr double kWorthResizing = 0.25;    // share of the images that a side must make smaller
 constexpr size_t kMostSides = 3;
 
 using Bytes = std::vector<std::byte>;
@@ -251,7 +252,8 @@ PixelCosts measure_pixels(const SampleReader& reader, const Look& look) {
   PixelCosts out;
   const double one = look.decode.sum() / static_cast<double>(std::max<uint64_t>(1, look.decode.count()));
   const double affordable = kSeconds / std::max(1e-6, one * kRunsOfWhole);
-  const auto count = static_cast<size_t>(std::clamp(affordable, 1.0 * kLeastImages, 1.0 * kMostImages));
+  const double most = std::clamp(kLeastCpu / std::max(1e-9, one), 1.0 * kMostImages, 1.0 * kMostSmallImages);
+  const auto count = static_cast<size_t>(std::clamp(affordable, 1.0 * kLeastImages, most));
   const std::vector<Image> images = some_images(reader, look, count);
   out.images = images.size();
   if (images.empty()) return out;

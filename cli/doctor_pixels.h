@@ -8,6 +8,10 @@
 
 namespace headrace::cli {
 
+// CPU seconds that what is compared must take in all: an interrupt or another program on the core costs up to
+// a millisecond or so, which would be more than the tenth that is worth advice (Advice::kWorth).
+inline constexpr double kLeastCpu = 20e-3;
+
 // All times: CPU seconds an image on one core, the mean over the images of the best of some runs each. Crops
 // are normalised, f32 (3, side, side), as training wants them.
 struct PixelCosts {

@@ -227,6 +227,7 @@ class Text {
   }
 
   void advice(const Measured& m) const {
+    if (m.is_too_little()) return wrap("advice", "none: " + m.skipped);
     const auto gains = std::ranges::count_if(m.advice, [](const Advice& a) { return a.is_advised(); });
     wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine",
                                            plural(static_cast<uint64_t>(gains), "change"))
@@ -251,6 +252,7 @@ class Text {
                        m.containers.as_they_lie_s * 1e3,
                        100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
                        plural(m.pixels.images, "image")));
+    if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);
       if (!one.how.empty()) fmt::print("        {}\n", one.how);

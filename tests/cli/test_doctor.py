@@ -388,6 +388,20 @@ def test_python_that_is_advised_works(large, advised):
     assert crops[0]["image"].shape == (224, 224, 3)
 
 
+def test_too_little_to_measure_is_said_once_and_nothing_advised(tmp_path):
+    for i in range(10):
+        (tmp_path / "few" / CLASSES[i % 2]).mkdir(parents=True, exist_ok=True)
+        photo(i, 30, 40).save(tmp_path / "few" / CLASSES[i % 2] / f"{i}.png")
+    advice = doctor(tmp_path / "few", advice=True)["advice"]
+    assert advice["items"] == [] and "10 samples take" in advice["skipped"]
+    text = headrace("doctor", tmp_path / "few").stdout
+    assert text.count("too little to measure") == 1 and "decoding" not in text and "headrace" not in text
+
+
+def test_enough_to_measure_is_measured(advised):
+    assert advised[0]["skipped"] == ""
+
+
 def test_nothing_is_left_behind(advised):
     _, folder = advised
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
