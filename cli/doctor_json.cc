@@ -93,7 +93,8 @@ Value slow_of(const Diagnosis& d) {
 Value rate_of(const ReadRate& rate) {
   Value out;
   out.set("samples_per_s", rate.samples_per_s), out.set("bytes_per_s", rate.bytes_per_s);
-  out.set("cpu_us", rate.cpu_s * 1e6), out.set("from_disk", rate.from_disk);
+  out.set("readers", uint64_t{rate.readers}), out.set("cpu_us", rate.cpu_s * 1e6);
+  out.set("from_disk", rate.from_disk);
   return out;
 }
 
@@ -109,7 +110,7 @@ Value layouts_of(const std::optional<Layouts>& layouts) {
 Value reading_of(const Reading& r) {
   Value out;
   out.set("samples", r.samples), out.set("bytes", r.bytes), out.set("files", r.files);
-  out.set("readers", r.readers), out.set("samples_a_block", r.samples_a_block);
+  out.set("samples_a_block", r.samples_a_block);
   out.set("disk", layouts_of(r.disk)), out.set("memory", layouts_of(r.memory));
   out.set("folder", r.folder), out.set("on_same_disk", r.on_same_disk), out.set("skipped", r.skipped);
   return out;

@@ -14,7 +14,6 @@
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/formats/open.h"
-#include "headrace/run/machine.h"
 
 namespace headrace::cli {
 namespace {
@@ -130,42 +129,52 @@ Result<std::unique_ptr<ScratchFile>> one_file_of(const Subset& subset, const std
 
 class Measuring {
  public:
-  Measuring(const Subset& subset, ScratchFile& one_file, size_t readers, double samples_a_block)
-      : subset_(subset),
-        one_file_(one_file),
-        readers_(readers),
-        a_block_(samples_a_block),
-        order_(subset.samples.size()) {
+  Measuring(const Subset& subset, ScratchFile& one_file, double samples_a_block)
+      : subset_(subset), one_file_(one_file), a_block_(samples_a_block), order_(subset.samples.size()) {
     // Not that of the one file: which is then read at random.
     for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
     std::ranges::shuffle(order_, std::mt19937_64(2));
   }
 
-  // Each way in turn, some times over.
+  // Each way with each number of reads at once in turn, some times over, as far as there is time.
   Layouts measure(bool from_disk) {
     Layouts out;
     const auto begin = std::chrono::steady_clock::now();
-    for (int round = 0; round < kRounds && (round == 0 || seconds_since(begin) < kMostSeconds); ++round) {
-      better(out.as_they_lie, timed(from_disk, order_.size(), [&](uint64_t i, auto& buffer) {
-               return files_.read(subset_.samples[order_[i]], buffer);
-             }));
-      better(out.one_file_shuffled, timed(from_disk, order_.size(), [&](uint64_t i, auto& buffer) {
-               const uint64_t begins = subset_.begins[order_[i]];
-               const uint64_t ends =
-                   order_[i] + 1 < order_.size() ? subset_.begins[order_[i] + 1] : subset_.bytes;
-               return read_one(begins, ends - begins, buffer);
-             }));
-      better(out.one_file_in_order,
-             timed(from_disk, (subset_.bytes + kChunk - 1) / kChunk, [&](uint64_t i, auto& buffer) {
-               return read_one(i * kChunk, std::min<uint64_t>(kChunk, subset_.bytes - i * kChunk), buffer);
-             }));
-    }
+    double last_s = 0;  // what all ways took with kReaders[0] reads at once
+    for (int round = 0; round < kRounds; ++round)
+      for (const size_t readers : kReaders) {
+        const double before = seconds_since(begin);
+        if (last_s > 0 && before + expected_s(last_s, readers) > kMostSeconds) continue;
+        measure_once(from_disk, readers, out);
+        if (readers == kReaders[0]) last_s = seconds_since(begin) - before;
+      }
     // In order, each block is read once for all of its samples.
     out.one_file_in_order.samples_per_s *= a_block_;
     return out;
   }
 
  private:
+  // At worst: where reads wait, and do so independently.
+  static double expected_s(double with_first_s, size_t readers) {
+    return with_first_s * std::max(1.0, static_cast<double>(kReaders[0]) / static_cast<double>(readers));
+  }
+
+  void measure_once(bool from_disk, size_t readers, Layouts& out) {
+    better(out.as_they_lie, timed(from_disk, readers, order_.size(), [&](uint64_t i, auto& buffer) {
+             return files_.read(subset_.samples[order_[i]], buffer);
+           }));
+    better(out.one_file_shuffled, timed(from_disk, readers, order_.size(), [&](uint64_t i, auto& buffer) {
+             const uint64_t begins = subset_.begins[order_[i]];
+             const uint64_t ends =
+                 order_[i] + 1 < order_.size() ? subset_.begins[order_[i] + 1] : subset_.bytes;
+             return read_one(begins, ends - begins, buffer);
+           }));
+    const uint64_t chunks = (subset_.bytes + kChunk - 1) / kChunk;
+    better(out.one_file_in_order, timed(from_disk, readers, chunks, [&](uint64_t i, auto& buffer) {
+             return read_one(i * kChunk, std::min<uint64_t>(kChunk, subset_.bytes - i * kChunk), buffer);
+           }));
+  }
+
   bool read_one(uint64_t offset, uint64_t length, std::vector<std::byte>& buffer) const {
     buffer.resize(std::max<size_t>(buffer.size(), length));
     return one_file_.read(offset, {buffer.data(), length}).ok();
@@ -175,27 +184,26 @@ class Measuring {
     if (now.bytes_per_s > best.bytes_per_s) best = now;
   }
 
-  template <class Read> ReadRate timed(bool from_disk, uint64_t count, const Read& read) {
+  template <class Read> ReadRate timed(bool from_disk, size_t readers, uint64_t count, const Read& read) {
     if (from_disk) forget(subset_.files, subset_.samples), one_file_.forget();
-    std::vector<std::vector<std::byte>> buffers(readers_, std::vector<std::byte>(kChunk));
+    std::vector<std::vector<std::byte>> buffers(readers, std::vector<std::byte>(kChunk));
     std::atomic<bool> all{true};
     const uint64_t disk = bytes_from_disk();
     const double cpu = process_cpu_s();
     const auto begin = std::chrono::steady_clock::now();
-    parallel_for(count, readers_, [&](size_t reader, uint64_t i) {
+    parallel_for(count, readers, [&](size_t reader, uint64_t i) {
       if (!read(i, buffers[reader])) all = false;
       return all.load();
     });
     const double seconds = std::max(1e-9, seconds_since(begin));
     if (!all) return {};  // a file went away meanwhile
     const auto bytes = static_cast<double>(subset_.bytes), samples = static_cast<double>(order_.size());
-    return {bytes / seconds, samples / seconds, (process_cpu_s() - cpu) / samples,
+    return {bytes / seconds, samples / seconds, readers, (process_cpu_s() - cpu) / samples,
             std::min(1.0, static_cast<double>(bytes_from_disk() - disk) / bytes)};
   }
 
   const Subset& subset_;
   ScratchFile& one_file_;
-  size_t readers_;
   double a_block_;
   std::vector<size_t> order_;
   Files files_{subset_.files};
@@ -205,8 +213,6 @@ class Measuring {
 
 Reading measure_reading(const Source& source, const Look& look) {
   Reading out;
-  // As run/loader.cc chooses it.
-  out.readers = std::clamp<size_t>(usable_cores(), 2, 16);
   out.samples_a_block = samples_a_block(source);
   Progress progress("measuring how fast samples are read", 0);
   progress.show(0);
@@ -227,7 +233,7 @@ Reading measure_reading(const Source& source, const Look& look) {
     return out;
   }
   out.folder = (*one_file)->folder(), out.on_same_disk = (*one_file)->on_same_disk();
-  Measuring measuring(subset, **one_file, out.readers, out.samples_a_block);
+  Measuring measuring(subset, **one_file, out.samples_a_block);
   const Layouts cold = measuring.measure(true);
   const bool is_cold = cold.as_they_lie.from_disk >= kFromDisk &&
                        cold.one_file_in_order.from_disk >= kFromDisk &&

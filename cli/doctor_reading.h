@@ -1,5 +1,6 @@
 // How fast this machine reads the data as they lie, and as one file would be read: measured on some of them.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,13 +9,18 @@
 
 namespace headrace::cli {
 
+// Reads at once that are tried: one is best for a lone turning disk, and a loader comes to many where a store
+// takes its time to answer. The first is tried always, the others while there is time.
+inline constexpr std::array<size_t, 4> kReaders{16, 64, 4, 1};
+
 struct ReadRate {
   double bytes_per_s = 0;
   double samples_per_s = 0;
+  size_t readers = 0;    // reads at once, of kReaders: those that were fastest
   double cpu_s = 0;      // CPU time a sample
   double from_disk = 0;  // share of the bytes that came from a disk, as the system counts them
 };
-// The same bytes three ways, with as many reads at once.
+// The same bytes three ways, each with the number of reads at once that is best for it.
 struct Layouts {
   ReadRate as_they_lie;        // samples in random order, from where they are
   ReadRate one_file_shuffled;  // in the same order from one file
@@ -22,7 +28,6 @@ struct Layouts {
 };
 struct Reading {
   uint64_t samples = 0, bytes = 0, files = 0;  // measured
-  size_t readers = 0;                          // reads at once, as a loader here has
   double samples_a_block = 1;                  // as many come with each read
   std::optional<Layouts> disk;                 // where nearly all of it came from there
   std::optional<Layouts> memory;

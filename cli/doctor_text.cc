@@ -221,7 +221,9 @@ class Text {
 
   void rates(std::string_view from, const std::optional<Layouts>& layouts) const {
     if (!layouts) return;
-    const auto rate = [](const ReadRate& r) { return size_text(r.bytes_per_s) + "/s"; };
+    const auto rate = [](const ReadRate& r) {
+      return fmt::format("{}/s ({})", size_text(r.bytes_per_s), r.readers);
+    };
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, from, rate(layouts->as_they_lie),
                rate(layouts->one_file_shuffled), rate(layouts->one_file_in_order));
   }
@@ -263,8 +265,8 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}, {} reads at once{}", plural(r.samples, "sample"),
-                     size_text(static_cast<double>(r.bytes)), r.readers,
+         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}",
+                     plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
                "in order");

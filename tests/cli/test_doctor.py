@@ -339,6 +339,7 @@ def test_advice_is_made_of_measurements(large, advised):
     ways = {"as_they_lie", "one_file_shuffled", "one_file_in_order"}
     for layouts in filter(None, (reading["disk"], reading["memory"])):
         assert set(layouts) == ways and all(layouts[way]["samples_per_s"] > 0 for way in ways)
+        assert {layouts[way]["readers"] for way in ways} <= {1, 4, 16, 64}
     # It says which of the two it measured: what came from memory is never called the disk.
     assert reading["disk"] or reading["skipped"]
     for way in ways if reading["disk"] else ():
