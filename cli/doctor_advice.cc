@@ -238,7 +238,10 @@ class Adviser {
 
   void caching() {
     const PixelCosts& p = m_.pixels;
-    Advice& out = add("cache", p.crop_later() / p.crop_of_pixels, {cpu().first, p.crop_of_pixels});
+    // The engine's own work and the batch are in what it measured from a cache, and in read_cpu().
+    const Cpu computed{read_cpu() + std::max(p.crop_after_whole, p.cached_first),
+                       p.cached_later > 0 ? p.cached_later : read_cpu() + p.crop_of_pixels};
+    Advice& out = add("cache", p.crop_later() / p.crop_of_pixels, computed);
     const double room = static_cast<double>(m_.machine.memory) / 2;  // what cache() takes at most
     const std::string size = fmt::format("all pixels take {}", size_text(m_.pixel_bytes));
     if (m_.pixel_bytes > room) {

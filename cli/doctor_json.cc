@@ -137,6 +137,7 @@ Value pixels_of(const PixelCosts& p) {
   out.set("crop_first_epoch_ms", p.crop_first * 1e3),
       out.set("crop_after_whole_ms", p.crop_after_whole * 1e3);
   out.set("crop_of_pixels_ms", p.crop_of_pixels * 1e3);
+  out.set("cached_first_epoch_ms", p.cached_first * 1e3), out.set("cached_ms", p.cached_later * 1e3);
   Value::List points, resized;
   for (const PixelCosts::Points& one : p.points) {
     Value entry;

@@ -265,8 +265,8 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}",
-                     plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
+         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}", plural(r.samples, "sample"),
+                     size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
                "in order");
