@@ -104,7 +104,7 @@ void add_bench(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, true);
   command->add_option("--seconds", arguments->seconds, "How long to measure")
       ->option_text("S = 10")
-      ->check(CLI::PositiveNumber);
+      ->check(more_than_zero());
   add_count(*command, "--batches", arguments->batches, "Measure so many batches instead");
   add_settings(*command, arguments->loader);
   add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "cli/bind.h"
@@ -123,6 +124,16 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
   command.add_option(name, variable, doc)
       ->option_text(variable == 0 ? "N" : "N = " + std::to_string(variable))
       ->check(CLI::Range(uint64_t{1}, most));
+}
+
+CLI::Validator more_than_zero() {
+  return {[](const std::string& text) {
+            double number = 0;
+            const bool is_number =
+                CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+            return is_number ? std::string() : "wants more than 0, got " + text;
+          },
+          "POSITIVE"};
 }
 
 void add_settings(CLI::App& command, LoaderOptions& options) {

@@ -8,7 +8,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace headrace::cli {
 
@@ -28,6 +29,10 @@ inline constexpr uint64_t kMostThreads = 1024;
 // shown.
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
                uint64_t most = uint64_t{1} << 62);
+
+// A check of an option that wants a number above 0. CLI::PositiveNumber complains with the least and the
+// greatest double there are, in 309 digits.
+CLI::Validator more_than_zero();
 
 // --workers, --io, --ready and --tuning.
 void add_settings(CLI::App& command, LoaderOptions& options);
