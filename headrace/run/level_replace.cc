@@ -6,7 +6,15 @@
 namespace headrace {
 namespace {
 
-constexpr int kReplaceTries = 100;
+constexpr uint64_t kReplaceTries = 100;
+
+// Behind why a sample failed: why nothing took its place.
+std::string in_vain(uint64_t tries, uint64_t others, const Status& last) {
+  if (others == 0) return "; and there is no other sample";
+  const std::string who = tries < others ? "the next " + std::to_string(tries) + " samples in order"
+                                         : "all " + std::to_string(others + 1) + " samples";
+  return "; " + who + " failed" + (tries < others ? " too" : "") + ", the last: " + std::string(last.text());
+}
 
 // Whether the on_error("replace") of a mark stands above what failed in this leaf. Branches differ in that.
 bool covers(const LeafPlan& leaf, uint32_t mark, size_t failed) {
@@ -30,17 +38,16 @@ Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& 
     Position slot{here.index, here.epoch, 0, 0, true, &mark};
     here.order->locate({&slot, 1});
     Status last;
+    const uint64_t others = inner.total - 1, most = std::min(kReplaceTries, others);
     uint64_t tries = 1;
-    for (; tries <= kReplaceTries; ++tries) {
+    for (; tries <= most; ++tries) {
       last = attempt({inner.order, (mark.index + tries) % inner.total, mark.epoch, inner.mark}, row, leaf,
                      evaluator, slots, out, who);
       if (last.ok()) evaluator.counters().replaced.add(1);
       if (last.ok() || !is_data_error(last)) return last;
       if (!covers(*leaf, inner.mark, evaluator.failed())) break;  // not ours to answer
     }
-    if (tries > kReplaceTries)
-      return std::move(first).after("; and the next 100 samples in order failed too, the last: " +
-                                    std::string(last.text()));
+    if (tries > most) return std::move(first).after(in_vain(most, others, last));
   }
   return first;
 }

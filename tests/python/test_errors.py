@@ -81,6 +81,22 @@ def test_a_broken_file_is_skipped_or_replaced_and_counted(photos, name):
     assert run("replace", workers=1, ready=1)[:2] == (ids, pixels)
 
 
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (12, "; all 12 samples failed, the last: "),
+        (1, "; and there is no other sample"),
+    ],
+)
+def test_where_nothing_can_take_a_place_it_says_how_many_failed(photos, kept, said):
+    for i, path in enumerate(sorted(photos.rglob("*.jpg"))):
+        path.write_bytes(b"no image") if i < kept else path.unlink()
+    with pytest.raises(hr.CorruptSample) as caught:
+        list(decoded(hr.read(photos)).on_error("replace"))
+    assert said in str(caught.value)
+    assert "the next 100" not in str(caught.value)
+
+
 def test_cmyk_and_16_bit_images_are_decoded_or_refused_by_name(photos):
     Image.fromarray(picture(1)).convert("CMYK").save(photos / "cat" / "1.jpg")
     Image.fromarray((np.arange(600, dtype=np.uint16) * 100).reshape(20, 30)).save(photos / "cat" / "2.png")
@@ -161,6 +177,7 @@ def test_a_hundred_failures_in_a_row_are_raised():
     failing = built.map(lambda x: x if x < 1 else never(x), python=True).on_error("replace")
     with pytest.raises(hr.HeadraceError, match="always") as caught:
         list(failing)
+    assert "; the next 100 samples in order failed too, the last: " in str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
 
 
