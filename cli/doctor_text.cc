@@ -131,14 +131,16 @@ class Text {
     std::string of;
     for (const std::string& name : d_.look.hashed) of += (of.empty() ? "" : ", ") + name;
     if (copies.repeated == 0) return wrap("duplicates", "none");
-    wrap("duplicates", fmt::format("{} repeat another to the byte ({}: {})",
-                                   plural(copies.repeated, "sample"), of, size_text(copies.repeated_bytes)));
+    wrap("duplicates",
+         fmt::format("{} {} another to the byte ({}: {})", plural(copies.repeated, "sample"),
+                     copies.repeated == 1 ? "repeats" : "repeat", of, size_text(copies.repeated_bytes)));
     groups(fmt::format("{} under different labels: at most one of them is right",
                        plural(copies.conflicts.size(), images() ? "image" : "sample")),
            copies.conflicts);
-    groups(fmt::format("{} more than once: they count double in training, and an evaluation that holds one "
+    groups(fmt::format("{} more than once: {} double in training, and an evaluation that holds one "
                        "of them is no evaluation",
-                       plural(copies.groups.size(), images() ? "image" : "sample")),
+                       plural(copies.groups.size(), images() ? "image" : "sample"),
+                       copies.groups.size() == 1 ? "it counts" : "they count"),
            copies.groups);
   }
 
@@ -265,8 +267,8 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}", plural(r.samples, "sample"),
-                     size_text(static_cast<double>(r.bytes)),
+         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}",
+                     plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
     fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
                "in order");

@@ -137,7 +137,8 @@ Result<int> run_pipeline(Arguments arguments) {
     if (!loaded.ok()) return loaded.status().before(arguments.state + ": ");
     part = *std::move(loaded);
     if (part.batches > 0 && !arguments.json)
-      fmt::print("continuing after {} batches\n", count_text(part.batches));
+      fmt::print("continuing after {} {}\n", count_text(part.batches),
+                 part.batches == 1 ? "batch" : "batches");
   }
   uint64_t left = arguments.batches == 0 ? std::numeric_limits<uint64_t>::max() : arguments.batches;
   for (uint64_t epoch = 0; epoch < arguments.epochs && left > 0; ++epoch, part = {}) {

@@ -13,6 +13,7 @@ constexpr size_t kColumns = 100;
 
 std::string count_text(const Node& node) {
   if (!node.size) return "length unknown until run";
+  if (*node.size == 1) return "1 element";
   return *node.size == kInfinite ? "endless" : std::to_string(*node.size) + " elements";
 }
 

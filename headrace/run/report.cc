@@ -29,6 +29,11 @@ std::string number(const char* format, double value) {
   return text;
 }
 
+// "1 element", "2 elements".
+std::string plural(double count, std::string_view noun) {
+  return number("%.0f ", count) + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 // In words, for people; `slowest` is the operator that takes most CPU time.
 std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) {
   const std::string most = slowest.empty() ? "the engine" : slowest;
@@ -90,11 +95,13 @@ std::string settings_text(const Value& r) {
   for (const auto& [name, value] : *r.find("settings")->object())
     out += " " + name + "=" + std::to_string(*value.integer());
   if (const Value* decisions = r.find("decisions"); decisions && !decisions->list()->empty())
-    out += " (" + std::to_string(decisions->list()->size()) + " decisions of the tuner)";
+    out += " (" + plural(static_cast<double>(decisions->list()->size()), "decision") + " of the tuner)";
   const Value& phases = *r.find("phases");
-  const auto waiting = [&](const char* phase) { return number("%.0f", real(*phases.find(phase), "queued")); };
-  return out + "; now " + waiting("io") + " parts wait for a reader, " + waiting("cpu") + " for a worker, " +
-         number("%.0f", real(phases, "done")) + " elements are ready\n";
+  const auto waiting = [&](const char* phase) { return real(*phases.find(phase), "queued"); };
+  const double reading = waiting("io"), ready = real(phases, "done");
+  return out + "; now " + plural(reading, "part") + (reading == 1 ? " waits" : " wait") + " for a reader, " +
+         number("%.0f", waiting("cpu")) + " for a worker, " + plural(ready, "element") +
+         (ready == 1 ? " is" : " are") + " ready\n";
 }
 
 }  // namespace
@@ -192,8 +199,9 @@ std::string report_text(const Value& r) {
   char line[256];
   std::string out;
   const double wall = real(r, "wall_s"), samples = std::max(1.0, real(r, "samples"));
-  std::snprintf(line, sizeof line, "%.0f samples in %.2f s: %.0f samples/s, %.0f elements delivered\n",
-                real(r, "samples"), wall, real(r, "samples_per_s"), real(r, "elements"));
+  std::snprintf(line, sizeof line, "%s in %.2f s: %.0f samples/s, %s delivered\n",
+                plural(real(r, "samples"), "sample").c_str(), wall, real(r, "samples_per_s"),
+                plural(real(r, "elements"), "element").c_str());
   out += line;
   std::snprintf(line, sizeof line,
                 "consumer waited %.2f s (%.0f %%), workers used %.2f CPU s (%.1f us a sample)\n",
@@ -221,17 +229,19 @@ std::string report_text(const Value& r) {
   }
   const Value& io = *r.find("io");
   const Value& memory = *r.find("memory");
-  std::snprintf(line, sizeof line, "read %s in %.0f reads (%.2f s waiting); memory peak %s of %s\n",
-                byte_size_text(real(io, "bytes")).c_str(), real(io, "reads"), real(io, "seconds"),
-                byte_size_text(real(memory, "peak")).c_str(), byte_size_text(real(memory, "budget")).c_str());
+  std::snprintf(line, sizeof line, "read %s in %s (%.2f s waiting); memory peak %s of %s\n",
+                byte_size_text(real(io, "bytes")).c_str(), plural(real(io, "reads"), "read").c_str(),
+                real(io, "seconds"), byte_size_text(real(memory, "peak")).c_str(),
+                byte_size_text(real(memory, "budget")).c_str());
   out += line;
   out += most_memory_text(memory) + settings_text(r);
   if (const Value* caches = r.find("caches"))
     for (const Value& cache : *caches->list()) {
       const Value* trouble = cache.find("trouble");
-      std::snprintf(line, sizeof line, "cache: %.0f elements, %s; %.0f hits, %.0f misses",
-                    real(cache, "elements"), byte_size_text(real(cache, "bytes")).c_str(),
-                    real(cache, "hits"), real(cache, "misses"));
+      std::snprintf(line, sizeof line, "cache: %s, %s; %s, %.0f %s",
+                    plural(real(cache, "elements"), "element").c_str(),
+                    byte_size_text(real(cache, "bytes")).c_str(), plural(real(cache, "hits"), "hit").c_str(),
+                    real(cache, "misses"), real(cache, "misses") == 1 ? "miss" : "misses");
       out += line + (trouble ? "; " + *trouble->text() : "") + "\n";
     }
   if (real(r, "skipped") > 0 || real(r, "replaced") > 0) {

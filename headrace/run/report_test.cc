@@ -11,6 +11,13 @@ struct Case {
   const char* limit;
 };
 
+TEST(Report, OneIsOneElement) {
+  RunTotals totals;
+  totals.elements = totals.samples = 1, totals.wall_ns = 1'000'000'000, totals.cores = 2;
+  const std::string text = report_text(make_report(totals, {}, {}, {}, {}));
+  EXPECT_TRUE(text.starts_with("1 sample in 1.00 s: 1 samples/s, 1 element delivered\n")) << text;
+}
+
 TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
   const Case cases[] = {
       {"the consumer never waits", 10, 0, 1, 0.1, "the consumer: it hardly ever waits for data"},

@@ -203,6 +203,15 @@ def test_the_same_image_under_two_labels_is_said_apart(planted):
     assert f"= {root}/cat/copy.jpg" in rest
 
 
+def test_one_copy_repeats_another(tmp_path):
+    root = write_photos(tmp_path / "photos", 2)
+    shutil.copy(root / "cat" / "01.jpg", root / "cat" / "copy.jpg")
+    text = re.sub(r"\s+", " ", headrace("doctor", root, "--no-advice").stdout)
+    assert (
+        "1 sample repeats another to the byte" in text and "1 image more than once: it counts double" in text
+    )
+
+
 def test_text_shows_ten_and_says_how_many_more(tmp_path):
     root = write_photos(tmp_path / "photos", 8)
     for i in range(13):
