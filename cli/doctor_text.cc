@@ -257,6 +257,7 @@ class Text {
                        100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
                        plural(m.pixels.images, "image")));
     if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
+    if (!m.advice.empty()) wrap("  marks", "* worth a try; - measured for comparison, not advised");
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);
       if (!one.how.empty()) fmt::print("        {}\n", one.how);

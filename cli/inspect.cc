@@ -74,10 +74,7 @@ void print_labels(const Survey& found, const std::vector<std::string>& classes) 
   const size_t known = std::max(classes.size(), found.labels.size());
   line("labels", "{}, from {} to {}{}", plural(found.labels.size(), "different value"),
        found.labels.begin()->first, found.labels.rbegin()->first,
-       known > found.labels.size()
-           ? fmt::format("; {} names",
-                         classes.size() == 1 ? "1 class has" : count_text(classes.size()) + " classes have")
-           : "");
+       known > found.labels.size() ? fmt::format("; {} names", classes.size() == 1 ? "1 class has" : count_text(classes.size()) + " classes have") : "");
   auto rows = by_count(found.labels);
   const uint64_t most = rows[0].first;
   if (rows.size() > kShownLabels && rows.back().first == most)

@@ -371,6 +371,12 @@ def test_advice_is_made_of_measurements(large, advised):
     assert all(one["bytes"] < pixels["bytes"] for one in pixels["resized"])
 
 
+def test_the_marks_before_advice_are_explained(large):
+    text = headrace("doctor", large, "--samples", 12).stdout
+    legend = text.index("* worth a try; - measured ")
+    assert legend < text.index("\n  * ") and legend < text.index("\n  - ")
+
+
 def test_commands_that_are_advised_work(advised, tmp_path):
     items = advised[0]["items"]
     commands = [one["how"] for one in items if one["how"].startswith("headrace ")]
