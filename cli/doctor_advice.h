@@ -39,7 +39,7 @@ struct Measured {
   double cpu_rate = 0, disk_rate = 0;
   double cpu_rate_later = 0;      // from the second epoch on, with the entropy points found in the first
   std::string limit = "unknown";  // or "cpu" or "disk": the slower of the two in the first epoch
-  std::string skipped;            // why nothing is said about reading's and decoding's CPU time; "" when it is
+  std::string skipped;  // why nothing is said about reading's and decoding's CPU time; "" when it is
   std::vector<Advice> advice;
 
   bool is_too_little() const { return !skipped.empty() && !reading.disk && !reading.memory; }

@@ -24,9 +24,9 @@ namespace {
 constexpr int64_t kCropSide = 224;
 constexpr size_t kMostImages = 128, kLeastImages = 6;
 constexpr size_t kMostSmallImages = 4096;  // where so many take no longer than kLeastCpu
-constexpr double kSeconds = 4;           // that all of it may take, roughly
-constexpr double kRunsOfWhole = 25;      // what all of it takes, in decodes of a whole image
-constexpr double kWorthResizing = 0.25;  // share of the images that a side must make smaller
+constexpr double kSeconds = 4;             // that all of it may take, roughly
+constexpr double kRunsOfWhole = 25;        // what all of it takes, in decodes of a whole image
+constexpr double kWorthResizing = 0.25;    // share of the images that a side must make smaller
 constexpr size_t kMostSides = 3;
 constexpr size_t kMostPixels = size_t{256} << 20;  // bytes of decoded images that are held
 constexpr int kCachedRounds = 4;                   // epochs from a cache, the best of which counts

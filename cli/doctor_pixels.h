@@ -24,8 +24,8 @@ struct PixelCosts {
   double crop_first = 0;        // the same where entropy points are looked for: in the first epoch
   double crop_after_whole = 0;  // the same with something between that wants all pixels
   double crop_of_pixels = 0;    // the same of pixels that are there already
-  // Crops behind cache() as the engine makes them, all threads, with the batch: while the cache is filled, and
-  // from it. 0: not known.
+  // Crops behind cache() as the engine makes them, all threads, with the batch: while the cache is filled,
+  // and from it. 0: not known.
   double cached_first = 0, cached_later = 0;
 
   struct Points {

@@ -130,10 +130,7 @@ Result<std::unique_ptr<ScratchFile>> one_file_of(const Subset& subset, const std
 class Measuring {
  public:
   Measuring(const Subset& subset, ScratchFile& one_file, double samples_a_block)
-      : subset_(subset),
-        one_file_(one_file),
-        a_block_(samples_a_block),
-        order_(subset.samples.size()) {
+      : subset_(subset), one_file_(one_file), a_block_(samples_a_block), order_(subset.samples.size()) {
     // Not that of the one file: which is then read at random.
     for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
     std::ranges::shuffle(order_, std::mt19937_64(2));
@@ -187,8 +184,7 @@ class Measuring {
     if (now.bytes_per_s > best.bytes_per_s) best = now;
   }
 
-  template <class Read>
-  ReadRate timed(bool from_disk, size_t readers, uint64_t count, const Read& read) {
+  template <class Read> ReadRate timed(bool from_disk, size_t readers, uint64_t count, const Read& read) {
     if (from_disk) forget(subset_.files, subset_.samples), one_file_.forget();
     std::vector<std::vector<std::byte>> buffers(readers, std::vector<std::byte>(kChunk));
     std::atomic<bool> all{true};

@@ -129,7 +129,8 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 CLI::Validator more_than_zero() {
   return {[](const std::string& text) {
             double number = 0;
-            const bool is_number = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+            const bool is_number =
+                CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
             return is_number ? std::string() : "wants more than 0, got " + text;
           },
           "POSITIVE"};

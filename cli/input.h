@@ -9,7 +9,7 @@
 namespace CLI {
 class App;
 class Validator;
-}
+}  // namespace CLI
 
 namespace headrace::cli {
 

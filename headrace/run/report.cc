@@ -231,8 +231,8 @@ std::string report_text(const Value& r) {
   const Value& memory = *r.find("memory");
   std::snprintf(line, sizeof line, "read %s in %s (%.2f s waiting); memory peak %s of %s\n",
                 byte_size_text(real(io, "bytes")).c_str(), plural(real(io, "reads"), "read").c_str(),
-                real(io, "seconds"),
-                byte_size_text(real(memory, "peak")).c_str(), byte_size_text(real(memory, "budget")).c_str());
+                real(io, "seconds"), byte_size_text(real(memory, "peak")).c_str(),
+                byte_size_text(real(memory, "budget")).c_str());
   out += line;
   out += most_memory_text(memory) + settings_text(r);
   if (const Value* caches = r.find("caches"))

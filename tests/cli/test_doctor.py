@@ -212,6 +212,24 @@ def test_one_copy_repeats_another(tmp_path):
     )
 
 
+def test_names_that_are_no_files_are_told(tmp_path):
+    root = write_photos(tmp_path / "photos", 2)
+    (root / "cat" / "dangling.jpg").symlink_to("/nope.jpg")
+    os.mkfifo(root / "dog" / "pipe.jpg")
+    (root / "eel" / "folder.jpg").mkdir()
+    problems = {one["path"]: one["reason"] for one in doctor(root)["problems"]}
+    assert problems == {
+        "cat/dangling.jpg": "a link that leads nowhere",
+        "dog/pipe.jpg": "neither a file nor a folder",
+        "eel/folder.jpg": "a folder",
+    }
+    for command in (["doctor", root, "--no-advice"], ["inspect", root]):
+        text = headrace(*command).stdout
+        assert "left out" in text and "3 names that could not be read or are no files" in text
+        assert f"{root}/cat/dangling.jpg: a link that leads nowhere" in text
+    assert "problems" not in doctor(root / "fox")
+
+
 def test_text_shows_ten_and_says_how_many_more(tmp_path):
     root = write_photos(tmp_path / "photos", 8)
     for i in range(13):
