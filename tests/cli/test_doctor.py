@@ -377,9 +377,11 @@ def test_advice_is_made_of_measurements(large, advised):
     # A crop is less than all pixels; points and smaller images make it less still.
     assert pixels["crop_ms"] < pixels["whole_ms"] < pixels["crop_after_whole_ms"]
     # The engine behind a cache does more than the crop: what it takes is counted.
-    assert pixels["crop_of_pixels_ms"] < pixels["cached_ms"] < pixels["cached_first_epoch_ms"]
+    assert 0 < pixels["cached_ms"] < pixels["cached_first_epoch_ms"]
     (cache,) = [one for one in advice["items"] if one["name"] == "cache"]
-    assert cache["later_epochs"] < cache["part"] and cache["first_epoch"] <= 1
+    assert f"at most {cache['later_epochs']:.1f}x faster from the second epoch on" in cache["text"]
+    now = advice["containers"]["as_they_lie_cpu_us"] / 1e3 + pixels["entropy_points"][0]["crop_ms"]
+    assert cache["later_epochs"] == pytest.approx(now / pixels["cached_ms"]) and cache["first_epoch"] <= 1
     assert [one["step"] for one in pixels["entropy_points"]] == [0, 8]
     sides = [one["max_side"] for one in pixels["resized"]]
     assert sides == [1024, 768, 512]
