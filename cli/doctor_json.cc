@@ -1,4 +1,5 @@
 #include "cli/doctor_report.h"
+#include "cli/left_out.h"
 #include "headrace/formats/shards.h"
 
 namespace headrace::cli {
@@ -193,6 +194,7 @@ Value json_of(const Diagnosis& d) {
   out.set("broken", broken_values(d.look.broken)), out.set("reasons", reason_values(d.look.broken));
   const Value metadata = source.metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
+  if (Value::List problems = problems_of(source); !problems.empty()) out.set("problems", std::move(problems));
   if (const std::string missing = missing_shards(source); !missing.empty()) out.set("missing", missing);
   out.set("duplicates", duplicates_of(d)), out.set("suspicious", suspicious_of(d));
   out.set("labels", balance_of(d)), out.set("slow", slow_of(d)), out.set("advice", measured_of(d.measured));

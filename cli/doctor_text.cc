@@ -6,6 +6,7 @@
 #include "cli/doctor_report.h"
 #include "cli/left_out.h"
 #include "cli/terminal.h"
+#include "headrace/formats/images/image_files.h"
 #include "headrace/formats/shards.h"
 
 namespace headrace::cli {
@@ -98,6 +99,13 @@ class Text {
     more(broken.size());
     if (!missing.empty()) wrap("", missing);
     if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
+    const Value::List problems = problems_of(source);
+    if (problems.empty()) return;
+    wrap("", "left out: " + problems_text(problems));
+    for (size_t i = 0; i < std::min(problems.size(), kShown); ++i)
+      fmt::print("{:{}}{}: {}\n", "", kIndent + 2, join_path(d_.path, *problems[i].get_text("path")),
+                 *problems[i].get_text("reason"));
+    more(problems.size());
   }
 
   std::string label(uint64_t position) const {
@@ -257,7 +265,7 @@ class Text {
                        100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
                        plural(m.pixels.images, "image")));
     if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
-    if (!m.advice.empty()) wrap("", "* worth a try; - measured for comparison, not advised");
+    if (!m.advice.empty()) wrap("  marks", "* worth a try; - measured for comparison, not advised");
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);
       if (!one.how.empty()) fmt::print("        {}\n", one.how);

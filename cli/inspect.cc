@@ -130,14 +130,12 @@ std::string format_of(const Source& source) {
 void print_problems(const Source& source, const std::string& path) {
   if (const std::string left_out = left_out_text(source); !left_out.empty()) line("left out", "{}", left_out);
   if (const std::string missing = missing_shards(source); !missing.empty()) line("missing", "{}", missing);
-  const Value metadata = source.metadata();
-  const Value* problems = metadata.find("problems");
-  if (!problems || !problems->list()) return;
-  line("left out", "{} that could not be read or are no files", plural(problems->list()->size(), "name"));
-  for (size_t i = 0; i < std::min(problems->list()->size(), kShownBroken); ++i) {
-    const Value& problem = (*problems->list())[i];
-    fmt::print("    {}: {}\n", join_path(path, *problem.get_text("path")), *problem.get_text("reason"));
-  }
+  const Value::List problems = problems_of(source);
+  if (problems.empty()) return;
+  line("left out", "{}", problems_text(problems));
+  for (size_t i = 0; i < std::min(problems.size(), kShownBroken); ++i)
+    fmt::print("    {}: {}\n", join_path(path, *problems[i].get_text("path")),
+               *problems[i].get_text("reason"));
 }
 
 void print_text(const SampleReader& reader, const Survey& found, const std::string& path,

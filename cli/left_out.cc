@@ -30,4 +30,15 @@ std::string left_out_text(const Source& source) {
   return out;
 }
 
+Value::List problems_of(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* problems = metadata.find("problems");
+  return problems && problems->list() ? *problems->list() : Value::List();
+}
+
+std::string problems_text(const Value::List& problems) {
+  return plural(problems.size(), "name") + " that could not be read or " +
+         (problems.size() == 1 ? "is no file" : "are no files");
+}
+
 }  // namespace headrace::cli

@@ -11,4 +11,10 @@ namespace headrace::cli {
 // out.
 std::string left_out_text(const Source& source);
 
+// Names that end like a file but are none (a link that leads nowhere, a pipe, a folder) or could not be read:
+// [{"path", "reason"}], the path below the source's; empty when there are none.
+Value::List problems_of(const Source& source);
+// "3 names that could not be read or are no files", for a line.
+std::string problems_text(const Value::List& problems);
+
 }  // namespace headrace::cli
