@@ -20,7 +20,10 @@ from headrace import ops
 
 
 def prepared(sample: Any) -> Any:
-    return {"image": ops.resize(ops.decode_image(sample.image, match="exact"), size=256), "label": sample.label}
+    return {
+        "image": ops.resize(ops.decode_image(sample.image, match="exact"), size=256),
+        "label": sample.label,
+    }
 
 
 def augmented(sample: Any) -> Any:

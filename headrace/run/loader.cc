@@ -422,8 +422,8 @@ Value LoaderImpl::report() const {
   std::unique_lock running(executor_.mutex());
   totals.waited_ns = steer_.waited_ns(now), totals.phases = executor_.phases();
   totals.cores = steer_.cores(), totals.tried = steer_.tuner().tried();
-  totals.has_generators =
-      find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; }) != nullptr;
+  totals.may_wait =
+      options_.simulated || find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; });
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();

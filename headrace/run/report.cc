@@ -143,7 +143,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
   out.set("core_wait_s", seconds(core_wait_ns));
   const Model model = Model::of(lately, totals.cores, totals.tried);
-  const bool may_wait = totals.has_generators || std::ranges::any_of(operators, &ReportedOp::may_wait);
+  const bool may_wait = totals.may_wait || std::ranges::any_of(operators, &ReportedOp::may_wait);
   Limit limit = limit_of(lately, model, totals.cores);
   if (limit == Limit::functions && !may_wait) limit = Limit::unknown;  // too short a run to say
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
