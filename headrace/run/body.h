@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/run/collate.h"
 #include "headrace/run/evaluate.h"
 #include "headrace/run/fetch.h"
 #include "headrace/run/links.h"
@@ -284,17 +285,6 @@ class PackBody final : public Body {
 
   Pack pack_;
 };
-
-// Rows of any shapes, shared.
-Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype);
-
-// A field's rows as one tensor, padded if the batch says so, or as a ragged one for text and ragged batches;
-// rows of unequal shape are an error that names both. `bound`: what dimensions that padding leaves open grow
-// to at least; 0: to the largest row.
-Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
-                       Evaluator& evaluator, int64_t bound = 0);
-// Whether rows of a field can be written to their place before the others are known.
-bool has_slots(const Batch& batch, const Schema& schema, size_t field);
 
 // Who the element at a position is; of a zip, who that of its naming input is.
 Identity identity_of(const LeafPlan& leaf, const Position& at);
