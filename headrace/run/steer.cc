@@ -45,7 +45,7 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   if (!under_way_) return;
   consumer_waited(now);
   under_way_ = false, ended_ns_ = now;
-  const Sums sums_now = sums(now, executor, team);
+  const Sums sums_now = at_end_ = sums(now, executor, team);
   if (!history_.empty() || sums_now.rows == then_.rows) return;
   tuner_.pass(close_interval(now, sums_now, executor).seconds);  // a short run has something to tell, too
 }
@@ -171,7 +171,7 @@ Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) co
   // The interval under way, where there is little else.
   const uint64_t until = under_way_ ? now : ended_ns_;
   if (out.seconds < 1 && until > began_ns_)
-    out += gauge(then_, sums(now, executor, team), until - began_ns_, executor);
+    out += gauge(then_, under_way_ ? sums(now, executor, team) : at_end_, until - began_ns_, executor);
   if (out.seconds == 0) out.settings = tuner_.settings();
   return out;
 }

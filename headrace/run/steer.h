@@ -68,7 +68,7 @@ class Steer {
   size_t cores_;
   bool batched_;
   uint64_t (*process_cpu_ns_)();
-  Sums now_, then_;           // counted here, and at the interval's beginning
+  Sums now_, then_, at_end_;  // counted here, at the interval's beginning, and when the last iteration ended
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
   uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
