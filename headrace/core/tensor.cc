@@ -50,6 +50,13 @@ bool TensorSpec::admits(const TensorSpec& actual) const {
   return true;
 }
 
+size_t Tensor::size_bytes() const {
+  if (!is_ragged()) return view().size_bytes();
+  size_t bytes = 0;
+  for (const Tensor& row : *rows) bytes += row.size_bytes();
+  return bytes;
+}
+
 Tensor make_tensor(View view) {
   auto buffer = HeapBuffer::make(view.size_bytes());
   if (view.size_bytes() > 0) std::memcpy(buffer->mutable_data(), view.data, view.size_bytes());

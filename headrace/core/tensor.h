@@ -88,6 +88,7 @@ struct Tensor {
 
   View view() const { return {dtype, shape, buffer ? buffer->data() + offset : nullptr}; }
   bool is_ragged() const { return rows != nullptr; }
+  size_t size_bytes() const;  // of all rows, where it is ragged
 };
 
 // Owning copies for constants, tests and small results.

@@ -139,6 +139,7 @@ class LevelBody final : public Body {
   const Level& level() const { return *level_; }
   const Level::Start& outer_start() const { return outer_; }
   bool makes_batches() const { return makes_batches_; }
+  bool is_resident() const;  // its elements are no batches, and nothing is read for them
 
  private:
   // One row of a level: where it stands, and what was fetched for it.

@@ -16,8 +16,7 @@ namespace headrace {
 // An operator of the user. One that a rewrite made part of another is timed there.
 struct ReportedOp {
   std::string name;
-  std::string within;     // name of the other, or nothing
-  bool may_wait = false;  // a function of the user
+  std::string within;  // name of the other, or nothing
 };
 
 // How many images each decoder took, by its name.
@@ -63,5 +62,6 @@ class Counters {
 uint64_t thread_cpu_ns();
 // Time that goes on, ns since some moment.
 uint64_t now_ns();
+inline double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 }  // namespace headrace

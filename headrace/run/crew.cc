@@ -137,6 +137,7 @@ class ThreadsCrew final : public Crew {
     Work work;
     std::optional<CoreWait> core_wait;  // of those who compute
     if (duty == Duty::cpu) core_wait.emplace();
+    worker.evaluator.part_clock().restart();
     uint64_t looked = now_ns();
     Track* track = trace_ ? &trace_->track(duty, number) : nullptr;
     std::unique_lock lock(executor_.mutex());

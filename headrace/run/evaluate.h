@@ -10,6 +10,7 @@
 #include "headrace/core/sample.h"
 #include "headrace/graph/program.h"
 #include "headrace/run/counters.h"
+#include "headrace/run/part_clock.h"
 
 namespace headrace {
 
@@ -104,6 +105,7 @@ class Evaluator {
   bool take_called() { return std::exchange(called_, false); }
 
   RowTimes& row_times() { return row_times_; }
+  PartClock& part_clock() { return part_clock_; }
 
   // Null: nobody. It outlives the calls.
   void watch(CallWatcher* watcher) { watcher_ = watcher; }
@@ -137,6 +139,7 @@ class Evaluator {
   const std::string* failed_at_ = nullptr;
   bool called_ = false;
   RowTimes row_times_;
+  PartClock part_clock_;
   uint64_t samples_ = 0, waited_ns_ = 0, in_python_ns_ = 0;
   int64_t shown_ = 0;  // the engine's fields of the sample under way
   bool valid_ = true, has_lock_ = false;

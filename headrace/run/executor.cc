@@ -277,8 +277,10 @@ bool Executor::answer_hunger(Work& work) {
       else
         freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
     }
-    if (!awaits_consumer_ && !others && !paused && !freed) freed = has_last_resort();
-    if (!awaits_consumer_ && !others && !paused && !freed) return false;
+    if (!awaits_consumer_ && !others && !paused && !freed) {
+      freed = has_last_resort();
+      if (!freed) return false;
+    }
     retry = awaits_consumer_ || paused || freed;
   }
   work.result = {};

@@ -24,13 +24,6 @@ NodePtr without_caches(const NodePtr& node) {
   return inputs == node->inputs ? node : with_inputs(*node, std::move(inputs));
 }
 
-double bytes_of(const Tensor& tensor) {
-  if (!tensor.is_ragged()) return static_cast<double>(tensor.view().size_bytes());
-  double bytes = 0;
-  for (const Tensor& row : *tensor.rows) bytes += bytes_of(row);
-  return bytes;
-}
-
 struct Look {
   ElementSize size;
   double scratch = 0;  // bytes of the worker that made them
@@ -51,7 +44,7 @@ std::optional<Look> look_at(const NodePtr& node, uint64_t seed, const std::share
   for (Sample sample; out.size.looked_at < looks; ++out.size.looked_at) {
     const auto more = (*loader)->next(sample);
     if (!more.ok() || !*more) break;
-    for (const Tensor& field : sample.fields) out.size.bytes += bytes_of(field);
+    for (const Tensor& field : sample.fields) out.size.bytes += static_cast<double>(field.size_bytes());
   }
   (*loader)->stop();
   if (out.size.looked_at == 0) return std::nullopt;

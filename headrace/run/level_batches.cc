@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kBytes = 64 << 10, kMostBatches = 32, kMostRows = 512;  // of a ticket
+constexpr uint64_t kBytes = 64 << 10, kMostBatches = 32, kMostTicketRows = 512;  // of a ticket
 constexpr size_t kShareOfBudget = 64;
 
 bool is_plain_or_zip(const Level& level) {
@@ -68,7 +68,7 @@ void LevelBody::allow_many_batches() {
     const bool is_zip = !leaf.rows->leaves[0].zipped.empty();  // whose rows come in one copy or one by one
     if (!bytes || ((rows || is_zip) && !all_in_slots(leaf))) return;
     batches = std::min(batches, most / *bytes);
-    if (rows) batches = std::min(batches, kMostRows / leaf.batch.size);
+    if (rows) batches = std::min(batches, kMostTicketRows / leaf.batch.size);
   }
   block_ = std::max<uint64_t>(1, batches);
   many_batches_ = block_ > 1;
@@ -82,9 +82,7 @@ void LevelBody::allow_together() {
     return !leaf.programs.empty();
   });
   const bool is_quick = together_ && !together_->calls_functions();
-  const bool reads =
-      std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) { return leaf.rows || !leaf.resident(); });
-  if (works && !is_quick && !reads) most_block_ = std::exchange(block_, 1);
+  if (works && !is_quick && is_resident()) most_block_ = std::exchange(block_, 1);
 }
 
 // What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.

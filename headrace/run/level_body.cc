@@ -37,6 +37,11 @@ LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher
   for (const LeafPlan& leaf : level_->leaves) makes_batches_ = makes_batches_ || leaf.rows;
 }
 
+bool LevelBody::is_resident() const {
+  return std::ranges::all_of(level_->leaves,
+                             [](const LeafPlan& leaf) { return !leaf.rows && leaf.resident(); });
+}
+
 Status LevelBody::prepare(Counters& counters) {
   std::vector<const Level*> open{level_.get()};
   while (!open.empty()) {

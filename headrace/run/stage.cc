@@ -10,19 +10,12 @@ constexpr uint64_t kTinyNs = 100'000;  // of work on a ticket, and
 constexpr size_t kTinyBytes = size_t{64} << 10,
                  kTinyShare = 32;  // of the budget, of which inputs take as much
 
-size_t bytes_of(const Tensor& tensor) {
-  if (!tensor.is_ragged()) return tensor.view().size_bytes();
-  size_t bytes = 0;
-  for (const Tensor& row : *tensor.rows) bytes += bytes_of(row);
-  return bytes;
-}
-
-size_t bytes_of(const Ticket& ticket) {
+size_t made_bytes(const Ticket& ticket) {
   size_t bytes = 0;
   for (const Sample& sample : ticket.outputs)
-    for (const Tensor& field : sample.fields) bytes += bytes_of(field);
+    for (const Tensor& field : sample.fields) bytes += field.size_bytes();
   if (ticket.rows_made)
-    for (const Tensor& column : ticket.rows_made->columns) bytes += bytes_of(column);
+    for (const Tensor& column : ticket.rows_made->columns) bytes += column.size_bytes();
   return bytes;
 }
 
@@ -43,8 +36,7 @@ Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
       out = {};
       ticket->emit(out, most);
       out.given = {ticket->serial, number_};
-      if (ordered_ && ticket->used_up()) mark_after(*ticket);
-      if (!ordered_ && ticket->used_up()) ticket->empty();
+      if (ticket->used_up()) ordered_ ? mark_after(*ticket) : ticket->forget();
       return Pull::item;
     }
     if (ticket->done && !ticket->error.ok()) {  // its turn: what the rows before it became was handed out
@@ -270,12 +262,14 @@ void Stage::take_this(const Work& wanted, Work& work) {
 
 void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
-  const uint64_t begin = thread_cpu_ns();
+  PartClock& clock = evaluator.part_clock();
+  clock.begin();
   if (work.io) {
-    const uint64_t began = now_ns(), reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
+    const uint64_t reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
-    work.busy_ns = thread_cpu_ns() - begin;
-    work.reading_ns = now_ns() - began, work.reads = counters.io_reads.get() - reads;
+    const PartClock::Time time = clock.end();
+    work.busy_ns = time.cpu_ns, work.reading_ns = time.wall_ns;
+    work.reads = counters.io_reads.get() - reads;
     work.read_bytes = counters.io_bytes.get() - bytes;
     if (ticket.parts[work.part].has_passed) count_costs(work, evaluator, counters);
     return;
@@ -284,7 +278,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     work.result.status = body_->finish(ticket, evaluator);
   else
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
-  work.busy_ns = thread_cpu_ns() - begin;
+  work.busy_ns = clock.end().cpu_ns;
   work.called = evaluator.take_called();
   work.waited_ns = evaluator.take_waited();
   work.python_ns = evaluator.take_in_python();
@@ -360,7 +354,7 @@ void Stage::part_done(const TicketPtr& ticket) {
 }
 
 void Stage::settle_size(const Ticket& ticket) {
-  const size_t bytes = ticket.busy_ns < kTinyNs ? bytes_of(ticket) : kTinyBytes;
+  const size_t bytes = ticket.busy_ns < kTinyNs ? made_bytes(ticket) : kTinyBytes;
   const bool tiny = bytes < kTinyBytes;
   num_tiny_ = tiny ? num_tiny_ + 1 : 0;
   tiny_bytes_ = tiny ? std::max(bytes, tiny_bytes_) : 1;

@@ -35,7 +35,7 @@ void Ticket::emit(Item& out, uint64_t most) {
   emitted += count;
 }
 
-void Ticket::empty() {
+void Ticket::forget() {
   item.samples.clear(), item.ranges.clear(), item.turn = nullptr;
   slots.clear(), columns.clear(), rows.clear(), row_outputs.clear(), outputs.clear(), ends.clear();
   rows_made = nullptr;

@@ -93,7 +93,7 @@ struct Ticket {
   size_t num_outputs() const { return rows_made ? rows_made->size() : outputs.size(); }
   bool used_up() const { return done && error.ok() && emitted >= num_outputs(); }
   // What is used up holds no memory; it stands in the ring until those before it are, too.
-  void empty();
+  void forget();
   // The next output, and up to `most` of them if they lie side by side.
   void emit(Item& out, uint64_t most);
 };

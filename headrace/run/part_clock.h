@@ -1,0 +1,36 @@
+// CPU time of the parts that a thread works on, one after the other. To ask the system costs up to a
+// microsecond: of short parts one in some is asked about, and the others are taken to be like it.
+#pragma once
+#include <cstdint>
+
+#include "headrace/run/counters.h"
+
+namespace headrace {
+
+class PartClock {
+ public:
+  // Another thread goes on with it.
+  void restart() { left_out_ = 0; }
+
+  void begin() {
+    asks_ = left_out_ == 0;
+    if (asks_) known_ns_ = thread_cpu_ns(), since_ns_ = 0;
+    began_ns_ = now_ns();
+  }
+
+  struct Time {
+    uint64_t wall_ns, cpu_ns;  // the latter may be an estimate
+  };
+  Time end();
+
+ private:
+  static constexpr uint64_t kShortNs = 50'000;
+  static constexpr uint32_t kLeaveOut = 12, kTurns = 8;  // 12 to 19 of the next
+  uint64_t began_ns_ = 0;
+  uint64_t known_ns_ = 0, since_ns_ = 0;  // CPU time when it was asked for; that of short parts since then
+  double share_ = 1;                      // CPU time of short parts, of their own: a mean that forgets
+  uint32_t left_out_ = 0, turn_ = 0;      // of the next parts, nobody asks about so many
+  bool asks_ = true;
+};
+
+}  // namespace headrace
