@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/ops/c_function.h"
+
 namespace headrace {
 
 bool Call::operator==(const Call& other) const {
@@ -170,6 +172,8 @@ bool varies_by_epoch(const Call& call) {
 bool may_vary_by_call(const Call& call) {
   return call.op->phase() == Phase::python && !call.op->params().is_true("pure");
 }
+
+bool may_wait(const Call& call) { return call.op->phase() == Phase::python || c_function_of(*call.op); }
 
 Program compose(const Program& first, const Program& second) {
   Program out;

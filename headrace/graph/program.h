@@ -51,6 +51,8 @@ struct Program {
 bool varies_by_epoch(const Call& call);
 // Whether nobody can tell that two calls for one sample answer alike: a Python function that does not say so.
 bool may_vary_by_call(const Call& call);
+// Whether it may wait for something that is neither CPU nor storage: a function of the user, in Python or C.
+bool may_wait(const Call& call);
 
 // Appends checked steps. Not for sharing between threads.
 class ProgramBuilder final : public Builder {

@@ -81,18 +81,37 @@ GroupLimits own_group_limits() {
 
 }  // namespace
 
-size_t usable_cores() {
+double usable_cpu() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  double cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  if (const double quota = own_group_limits().cores; quota > 0) cores = std::min(cores, std::ceil(quota));
-  return std::max<size_t>(1, static_cast<size_t>(cores));
+  const double cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const double quota = own_group_limits().cores;
+  return quota > 0 ? std::min(cores, quota) : cores;
 }
+
+size_t usable_cores() { return std::max<size_t>(1, static_cast<size_t>(std::ceil(usable_cpu()))); }
 
 uint64_t process_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t machine_cpu_ns() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return 0;  // of the main thread, whoever asks
+  std::ifstream file("/proc/stat");
+  uint64_t ticks = 0;
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words(line.substr(3));  // "1 user nice system idle iowait irq softirq steal ..."
+    size_t cpu = 0;
+    if (line[3] == ' ' || !(words >> cpu) || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &set)) continue;
+    uint64_t time = 0;
+    for (int kind = 0; kind < 8 && words >> time; ++kind)
+      if (kind != 3 && kind != 4) ticks += time;
+  }
+  return ticks * (1'000'000'000 / static_cast<uint64_t>(std::max(1L, sysconf(_SC_CLK_TCK))));
 }
 
 size_t usable_memory_bytes() {

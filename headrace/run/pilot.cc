@@ -11,7 +11,6 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/walk.h"
-#include "headrace/ops/c_function.h"
 #include "headrace/run/body.h"
 #include "headrace/run/machine.h"
 
@@ -21,11 +20,6 @@ namespace {
 constexpr size_t kLeast = 2;          // samples that are looked at, however long they take
 constexpr size_t kMostFailed = 16;    // before the first that is good
 constexpr uint64_t kMostRows = 4096;  // of a block; more are not counted
-
-double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-// Functions of users may wait. What else runs in a worker does not: where it had no core, others had it.
-bool may_wait(const Call& call) { return call.op->phase() == Phase::python || c_function_of(*call.op); }
 
 bool holds_interpreter(const Call& call) {
   if (call.op->phase() != Phase::python) return false;
@@ -69,7 +63,7 @@ class Steps final : public CallWatcher {
   void end(const Program& program, const Call& call, std::span<const MutView> outputs) override {
     const auto step = static_cast<size_t>(&call - program.steps.data());
     laps[step] = watch_.end();
-    if (!may_wait(call)) laps[step].wait_s = 0;
+    if (!may_wait(call)) laps[step].wait_s = 0;  // others had the core
     bytes[step].clear();
     for (const MutView& view : outputs) bytes[step].push_back(static_cast<double>(view.size_bytes()));
     hashes[step] = may_wait(call) ? hash_of(outputs) : 0;
@@ -203,13 +197,6 @@ class Runner {
   std::unique_ptr<Evaluator> evaluator_;
 };
 
-double bytes_of(const Tensor& field) {
-  if (!field.is_ragged()) return static_cast<double>(field.view().size_bytes());
-  double bytes = 0;
-  for (const Tensor& row : *field.rows) bytes += bytes_of(row);
-  return bytes;
-}
-
 // The samples of a look: calls look(position) until enough are good, or the time is up.
 template <class Look> Status each_sample(uint64_t size, const PilotOptions& options, Look&& look) {
   const uint64_t begin = now_ns(), count = std::min<uint64_t>(size, options.samples);
@@ -224,13 +211,13 @@ template <class Look> Status each_sample(uint64_t size, const PilotOptions& opti
   return good > 0 ? Status() : invalid("there is no sample to look at");
 }
 
-}  // namespace
-
-namespace {
-
 struct LockCost {
   double cpu_s = 0, wait_s = 0;  // of calls that want the lock
   double all_cpu_s = 0;
+  void add(const Call& call, double cpu, double wait) {
+    all_cpu_s += cpu;
+    if (holds_interpreter(call)) cpu_s += cpu, wait_s += wait;
+  }
 };
 
 LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const Sample& sample,
@@ -242,19 +229,18 @@ LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const S
   const uint64_t begin = now_ns();
   for (int runs = 0; runs <= static_cast<int>(kLeast) || seconds(now_ns() - begin) < kSeconds; ++runs) {
     if (!runner.run(programs, schema, sample.fields, sample, 1, &steps).ok()) break;
-    for (size_t s = 0; s < steps.laps.size() && runs > 0; ++s) {  // the first one's memory is new
-      out.all_cpu_s += steps.laps[s].cpu_s;
-      if (!holds_interpreter(programs[0].steps[s])) continue;
-      out.cpu_s += steps.laps[s].cpu_s, out.wait_s += steps.laps[s].wait_s;
-    }
+    for (size_t s = 0; s < steps.laps.size() && runs > 0; ++s)  // the first one's memory is new
+      out.add(programs[0].steps[s], steps.laps[s].cpu_s, steps.laps[s].wait_s);
   }
   return out;
 }
 
-// Two threads beside each other: calls that hold the lock wait for one another, longer than one alone does.
-double lock_share(std::vector<Program>& programs, const Schema& schema, const Sample& sample,
-                  const PilotOptions& options) {
-  const LockCost alone = lock_cost(programs, schema, sample, options);
+// Two threads beside each other: calls that hold the lock wait for one another, longer than one did `alone`.
+double lock_share(std::vector<Program>& programs, const std::vector<StepCost>& alone_costs,
+                  const Schema& schema, const Sample& sample, const PilotOptions& options) {
+  LockCost alone;
+  for (size_t s = 0; s < alone_costs.size(); ++s)
+    alone.add(programs[0].steps[s], alone_costs[s].cpu_s, alone_costs[s].wait_s);
   if (alone.cpu_s < 0.2 * alone.all_cpu_s) return 1;  // of no weight
   LockCost one, other;
   std::vector<Program> others = programs;
@@ -307,8 +293,9 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     out.below = out.below + reread.demand;
     out.below.read_s += read.demand.read_s - reread.demand.read_s;
     out.read_again_s += reread.demand.read_s, out.read_bytes += read.bytes;
-    for (size_t f = 0; f < out.field_bytes.size(); ++f) out.field_bytes[f] += bytes_of(read.sample.fields[f]);
-    for (const Tensor& field : made) out.output_bytes += bytes_of(field);
+    for (size_t f = 0; f < out.field_bytes.size(); ++f)
+      out.field_bytes[f] += static_cast<double>(read.sample.fields[f].size_bytes());
+    for (const Tensor& field : made) out.output_bytes += static_cast<double>(field.size_bytes());
     for (size_t s = 0; s < out.steps.size(); ++s) {
       StepCost& step = out.steps[s];
       step.cpu_s += steps.laps[s].cpu_s, step.wait_s += steps.laps[s].wait_s;
@@ -331,7 +318,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
     for (double& bytes : step.bytes) bytes *= mean;
   }
   if (std::ranges::any_of(program.steps, holds_interpreter) && usable_cores() > 1)
-    out.lock_share = lock_share(programs, first->schema(), *seen, options);
+    out.lock_share = lock_share(programs, out.steps, first->schema(), *seen, options);
   return out;
 }
 
@@ -355,7 +342,7 @@ class Tried {
   Status measure(const Schema& incoming, const Sample& sample, bool again) {
     const Schema& schema = before().empty() ? incoming : before().back().schema;
     HEADRACE_ASSIGN(std::vector<Tensor> fields, runner_.run(before(), incoming, sample.fields, sample, 0));
-    for (const Tensor& field : fields) bytes_ += bytes_of(field);
+    for (const Tensor& field : fields) bytes_ += static_cast<double>(field.size_bytes());
     const auto cache = memory_cache(memory_);
     if (kept_ > 0) HEADRACE_TRY(cache->put({}, fields));
     if (again || kept_ > 0) HEADRACE_TRY(runner_.run(after(), schema, fields, sample, 1).status());

@@ -10,7 +10,6 @@
 #include "headrace/graph/place_on_error.h"
 #include "headrace/graph/planar.h"
 #include "headrace/graph/walk.h"
-#include "headrace/ops/c_function.h"
 #include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
@@ -31,7 +30,6 @@ std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritte
   each_call(written, [&](const Call& call) {
     if (out.size() <= call.ordinal) out.resize(call.ordinal + 1);
     out[call.ordinal].name = call.op->name();
-    out[call.ordinal].may_wait = call.op->phase() == Phase::python || c_function_of(*call.op);
   });
   each_call(rewritten, [&](const Call& call) {
     for (const uint32_t ordinal : call.absorbed) out[ordinal].within = out[call.ordinal].name;
@@ -131,10 +129,8 @@ class Lowering {
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
-    bool resident = true;
-    for (const LeafPlan& leaf : made->leaves) resident = resident && !leaf.rows && leaf.resident();
     const uint64_t block = body->makes_batches() ? 1
-                           : resident
+                           : body->is_resident()
                                ? kResidentBlock
                                : std::max<uint64_t>(1, read_block_ / branches_ / samples_an_element(*made));
     body->set_block(block);
@@ -415,6 +411,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   out.plan = rewrite(planar, rewrites_off, &out.applied);
   if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
   out.operators = list_operators(*placed, *out.plan);
+  out.may_wait = find_node(*placed, [](const Node& node) { return node.as<Generate>() != nullptr; });
+  each_call(*placed, [&](const Call& call) { out.may_wait = out.may_wait || may_wait(call); });
   if (const Shard* shard = find_shard(*placed)) out.shard = *shard;
   const Node* top = placed.get();
   while (!top->inputs.empty() && !gathers(*top) && !top->as<Unbatch>()) top = top->input().get();

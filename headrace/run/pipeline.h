@@ -26,7 +26,8 @@ struct Pipeline {
   StreamPtr root;
   LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;
-  bool batched = false;  // elements are batches: rows count as samples
+  bool batched = false;   // elements are batches: rows count as samples
+  bool may_wait = false;  // functions or generators of the user stand in it
 
   // Where an elastic state can be expressed as samples consumed over all ranks (see Elastic).
   struct Elastic {

@@ -10,8 +10,6 @@
 namespace headrace {
 namespace {
 
-double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
 struct Sum {
   uint64_t calls = 0, timed_calls = 0, timed_ns = 0, bytes = 0;
   std::map<std::string_view, uint64_t> decoders;  // images each took
@@ -143,9 +141,8 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
   out.set("core_wait_s", seconds(core_wait_ns));
   const Model model = Model::of(lately, totals.cores, totals.tried);
-  const bool may_wait = totals.may_wait || std::ranges::any_of(operators, &ReportedOp::may_wait);
   Limit limit = limit_of(lately, model, totals.cores);
-  if (limit == Limit::functions && !may_wait) limit = Limit::unknown;  // too short a run to say
+  if (limit == Limit::functions && !totals.may_wait) limit = Limit::unknown;  // too short a run to say
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
                    : totals.elements == 0 ? "not known: the run has not delivered an element"
                                           : limit_text(limit, lately, slowest));
@@ -155,7 +152,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
   for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
-    if (what.then == Limit::functions && !may_wait) continue;
+    if (what.then == Limit::functions && !totals.may_wait) continue;
     Value one{Value::Object()};
     one.set("change", what.change);
     if (std::isfinite(what.speedup)) one.set("speedup", what.speedup);

@@ -17,7 +17,7 @@ struct RunTotals {
   Model::Tried tried;
   Settings found, most;  // what the tuner keeps, and may turn to
   size_t cores = 1;
-  bool may_wait = false;  // sources, too; operators say it of themselves
+  bool may_wait = false;  // functions or generators of the user stand in it
 };
 
 // `lately`: what the run is like under the settings it has now; limits and predictions are of that.

@@ -47,9 +47,14 @@ TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
   }
 }
 
-TEST(Report, CoresThatTheConsumerHoldsAreNotThoseOfOtherPrograms) {
+// On two cores.
+std::string limited_by(const Gauge& lately) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+  return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text();
+}
+
+TEST(Report, CoresThatTheConsumerHoldsAreNotThoseOfOtherPrograms) {
   Gauge lately{.seconds = 10,
                .settings = {2, 2, 3},
                .rows = 1,
@@ -57,10 +62,42 @@ TEST(Report, CoresThatTheConsumerHoldsAreNotThoseOfOtherPrograms) {
                .occupied = 19.5,
                .busy = 13,
                .lacked = 6.5};
-  const auto limit_of = [&] { return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text(); };
-  EXPECT_EQ(limit_of(), "cores");
+  EXPECT_EQ(limited_by(lately), "cores");
   lately.process = 19.8;
-  EXPECT_EQ(limit_of(), "cpu");
+  EXPECT_EQ(limited_by(lately), "cpu");
+}
+
+TEST(Report, OtherProgramsHoldCoresOnlyIfTheyUseThem) {
+  Gauge lately{.seconds = 10,
+               .settings = {2, 2, 3},
+               .rows = 1'000'000,
+               .parts = 1'000'000,
+               .waited = 5,
+               .occupied = 12,
+               .busy = 7,
+               .lacked = 5};
+  EXPECT_EQ(limited_by(lately), "cores");  // nobody knows what others do
+  lately.others = 0.8;
+  EXPECT_EQ(limited_by(lately), "cores");
+  lately.others = 0.05;
+  EXPECT_EQ(limited_by(lately), "cpu");  // threads wake one another for a million tiny parts
+  lately.parts = 1000;
+  EXPECT_EQ(limited_by(lately), "unknown");
+}
+
+TEST(Report, AQuotaThatIsUsedUpIsNotOtherPrograms) {
+  Gauge lately{.seconds = 10,
+               .settings = {2, 2, 3},
+               .rows = 1,
+               .waited = 9,
+               .occupied = 20,
+               .busy = 14,
+               .lacked = 6,
+               .process = 14.8,
+               .others = 30};  // of a large machine
+  EXPECT_EQ(limited_by(lately), "cores");
+  lately.usable = 1.5;
+  EXPECT_EQ(limited_by(lately), "cpu");
 }
 
 TEST(Report, MoreWorkersThanCoresAreNotOtherPrograms) {

@@ -11,17 +11,16 @@ constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an inte
 // one at a time and waits or does not.
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
-constexpr uint64_t kPause = 500 * kMs;  // after which what went on before says nothing
-constexpr uint64_t kUnusual = 8;        // steps that one may take as long as
-constexpr double kLately = 5;           // seconds that the report calls lately, at least
+constexpr uint64_t kPause = 500 * kMs;            // after which what went on before says nothing
+constexpr uint64_t kBetweenOthers = 1'000 * kMs;  // between two looks at what other processes use
+constexpr uint64_t kUnusual = 8;                  // steps that one may take as long as
+constexpr double kLately = 5;                     // seconds that the report calls lately, at least
 constexpr size_t kMostMoments = 512;
-
-double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 }  // namespace
 
-Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched, uint64_t (*process_cpu_ns)())
-    : tuner_(start, limits, cores), cores_(cores), batched_(batched), process_cpu_ns_(process_cpu_ns) {}
+Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched, CpuTimes cpu_times)
+    : tuner_(start, limits, cores), cores_(cores), batched_(batched), cpu_times_(cpu_times) {}
 
 void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   // An iteration that follows at once goes on with the interval: there may be less than one in each.
@@ -37,8 +36,22 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
 // What was measured since the interval began is of no use.
 void Steer::begin_anew(uint64_t now, const Executor& executor, const Team& team) {
   tuner_.restart();
+  look_at_others(now);
   then_ = sums(now, executor, team);
   began_ns_ = now;
+}
+
+// Not in each interval: the system adds up all interrupts of all cores for the answer, and work waits for it.
+void Steer::look_at_others(uint64_t now) {
+  if (!cpu_times_.machine_ns || now < others_.next_ns) return;
+  const auto before = others_;
+  const uint64_t begin = now_ns();
+  others_ = {now, cpu_times_.process_ns(), cpu_times_.machine_ns(), -1};
+  others_.next_ns = now + std::max(kBetweenOthers, 1000 * (now_ns() - begin));
+  if (before.at_ns == 0 || others_.machine_ns <= before.machine_ns) return;
+  const double all = seconds(others_.machine_ns - before.machine_ns);
+  const double own = seconds(others_.process_ns - before.process_ns);
+  others_.cores = std::max(0.0, all - own) / seconds(now - before.at_ns);
 }
 
 void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
@@ -51,6 +64,7 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
 }
 
 Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& executor) {
+  look_at_others(now);
   const Gauge g = gauge(then_, sums_now, now - began_ns_, executor);
   remember(g);
   at_s_ += g.seconds;
@@ -85,7 +99,7 @@ uint64_t Steer::waited_ns(uint64_t now) const {
 
 Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team) const {
   Sums out = now_;
-  if (process_cpu_ns_) out.process = process_cpu_ns_();
+  if (cpu_times_.process_ns) out.process = cpu_times_.process_ns();
   out.waited = waited_ns(now), out.starved = executor.times_starved();
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
@@ -99,10 +113,11 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   Gauge out;
   out.seconds = seconds(ns), out.settings = tuner_.settings();
   out.rows = to.rows - from.rows, out.samples = to.samples - from.samples;
-  out.elements = to.elements - from.elements;
+  out.elements = to.elements - from.elements, out.parts = to.parts - from.parts;
   out.waited = seconds(to.waited - from.waited);
   out.occupied = seconds(to.occupied - from.occupied), out.busy = seconds(to.busy - from.busy);
   out.lacked = seconds(to.lacked - from.lacked), out.process = seconds(to.process - from.process);
+  out.others = others_.cores, out.usable = cpu_times_.usable;
   out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);

@@ -1,6 +1,6 @@
 // Reads a run's gauges, shows them to the tuner at the end of each interval, and keeps what they said for the
-// report. It has no thread: whoever has worked looks whether an interval is over. Times are
-// handed in, so that a simulated run is steered by the same code.
+// report. It has no thread: whoever has worked looks whether an interval is over. Times are handed in,
+// so that a simulated run is steered by the same code.
 //
 // Guarded by the executor's mutex.
 #pragma once
@@ -16,10 +16,15 @@ namespace headrace {
 
 class Steer {
  public:
-  // `batched`: a sample is a row of an element. `process_cpu_ns`: of the whole process; null: of no use, as
-  // in simulated time.
-  Steer(Settings start, SettingLimits limits, size_t cores, bool batched,
-        uint64_t (*process_cpu_ns)() = nullptr);
+  // CPU time of the whole process, and of all processes; null: of no use, as in simulated time. And how much
+  // may be had a second; 0: that of all cores.
+  struct CpuTimes {
+    uint64_t (*process_ns)() = nullptr;
+    uint64_t (*machine_ns)() = nullptr;
+    double usable = 0;
+  };
+  // `batched`: a sample is a row of an element.
+  Steer(Settings start, SettingLimits limits, size_t cores, bool batched, CpuTimes cpu_times);
 
   // An iteration begins or ends.
   void begin(uint64_t now, const Executor& executor, const Team& team);
@@ -60,6 +65,7 @@ class Steer {
   Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
   Gauge close_interval(uint64_t now, const Sums& sums_now, const Executor& executor);
   void remember(const Gauge& gauge);
+  void look_at_others(uint64_t now);
   bool is_over(uint64_t ns) const;
   bool is_pause(uint64_t quiet_ns, uint64_t waited_ns);
   void begin_anew(uint64_t now, const Executor& executor, const Team& team);
@@ -67,7 +73,7 @@ class Steer {
   Tuner tuner_;
   size_t cores_;
   bool batched_;
-  uint64_t (*process_cpu_ns_)();
+  CpuTimes cpu_times_;
   Sums now_, then_, at_end_;  // counted here, at the interval's beginning, and when the last iteration ended
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
@@ -77,6 +83,11 @@ class Steer {
   uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
   double at_s_ = 0;           // run so far, without pauses
   bool under_way_ = false;
+  struct {
+    uint64_t at_ns = 0, process_ns = 0, machine_ns = 0;
+    double cores = -1;
+    uint64_t next_ns = 0;  // not before that again
+  } others_;               // when it was looked last what other processes use, and what they did
   Gauge lately_, older_;
   std::vector<Moment> history_;
   size_t in_last_ = 0, per_moment_ = 1;  // intervals in the last moment, and in each

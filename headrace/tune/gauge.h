@@ -12,6 +12,7 @@ struct Gauge {
   double seconds = 0;
   Settings settings;                   // in force
   uint64_t rows = 0;                   // rows whose work was finished; what rates are counted in
+  uint64_t parts = 0;                  // pieces of work that they came in
   uint64_t elements = 0, samples = 0;  // handed to the consumer
   double waited = 0;                   // by the consumer
   double occupied = 0;                 // workers had a part in hands
@@ -19,6 +20,8 @@ struct Gauge {
   double lacked = 0;                   // of that, ready to run and without a core
   double in_python = 0;                // of that, CPU time of Python functions
   double process = 0;                  // CPU time of the whole process, its consumer's too; 0: not known
+  double usable = 0;                   // cores' worth of CPU time that may be had; 0: all of all cores
+  double others = -1;                  // cores that other processes use; below 0: not known
   double reading = 0;                  // readers had a part in hands
   double reading_cpu = 0;              // of that, CPU time
   uint64_t reads = 0, bytes = 0;
@@ -42,6 +45,8 @@ struct Gauge {
     const double rest = occupied - busy - lacked;
     return rest > 0 ? rest : 0;
   }
+  // Workers mostly have functions in hands that wait, or hold up one another.
+  bool functions_wait() const { return stalled() >= 0.3 * occupied; }
 
   // Two intervals as one; settings and memory are the later one's.
   Gauge& operator+=(const Gauge& later);

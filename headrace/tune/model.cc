@@ -10,18 +10,27 @@ namespace {
 
 constexpr double kHardlyWaits = 0.05;  // share of the time
 constexpr double kFull = 0.8;          // occupied so much, a kind of server sets the pace
+constexpr double kWakeS = 5e-6;        // to hand a part from one thread to another
+
+// A quota may leave a part of the last core.
+double cpu_of(const Gauge& g, size_t cores) {
+  const auto all = static_cast<double>(std::max<size_t>(1, cores));
+  return g.usable > 0 ? std::min(g.usable, all) : all;
+}
 
 double ratio(double a, double b) { return b > 0 ? a / b : Model::kNoBound; }
 
 }  // namespace
 
 Gauge& Gauge::operator+=(const Gauge& later) {
-  seconds += later.seconds, rows += later.rows, samples += later.samples;
+  seconds += later.seconds, rows += later.rows, parts += later.parts, samples += later.samples;
   elements += later.elements, waited += later.waited;
   occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process,
       in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
   reads += later.reads, bytes += later.bytes;
+  if (later.others >= 0) others = later.others;
+  usable = later.usable;
   settings = later.settings, memory = later.memory, budget = later.budget;
   starved = starved || later.starved;
   return *this;
@@ -37,10 +46,6 @@ std::span<const std::string_view> limit_names() {
 std::string_view limit_name(Limit limit) { return limit_names()[static_cast<size_t>(limit)]; }
 
 namespace {
-
-constexpr double kSomeWait = 0.3;  // share of the time for which workers are occupied
-
-bool functions_wait(const Gauge& g) { return g.stalled() >= kSomeWait * g.occupied; }
 
 // Whether one thread at a time is in functions of the interpreter. What is faster than one thread could be
 // does not hold the lock all the time, nor does what hardly waits for others who are in such functions as
@@ -59,7 +64,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   const auto rows = static_cast<double>(g.rows);
   if (rows <= 0 || g.seconds <= 0) return out;
   out.rate = g.rate();
-  out.by_cores = ratio(rows * static_cast<double>(cores), g.busy + g.reading_cpu);
+  out.by_cores = ratio(rows * cpu_of(g, cores), g.busy + g.reading_cpu);
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_brisk = ratio(rows * static_cast<double>(g.settings.workers), g.occupied - 0.5 * g.stalled());
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
@@ -69,7 +74,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   if (python > 0.02 && holds_lock(g, python)) out.by_python = rows / g.in_python;
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
-  if (!functions_wait(g)) out.if_by_workers = Limit::workers;
+  if (!g.functions_wait()) out.if_by_workers = Limit::workers;
   if (limit_of(g, out, cores) == Limit::memory) out.by_memory = out.rate;
   return out;
 }
@@ -85,16 +90,22 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   if (g.wait_share() < kHardlyWaits) return Limit::consumer;
   const double workers = g.workers_occupied() / static_cast<double>(g.settings.workers);
   const double readers = g.readers_occupied() / static_cast<double>(g.settings.io);
-  const double cpu = g.cores_used() / static_cast<double>(std::max<size_t>(1, cores));
+  const double cpu = g.cores_used() / cpu_of(g, cores);
   const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
   const double lacked = g.lacked / (g.seconds * static_cast<double>(g.settings.workers));
-  const double own = g.own_cores_used() / static_cast<double>(std::max<size_t>(1, cores));
-  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && own < kFull) return Limit::cores;
+  const double own = g.own_cores_used() / cpu_of(g, cores);
+  // Processes of this run's functions are not others: workers count their time as their own.
+  const double children = g.process > 0 ? std::max(0.0, g.cores_used() - g.process / g.seconds) : 0;
+  const double others = std::max(0.0, g.others - children);
+  const bool may_be_others = g.others < 0 || others > 0.1 * static_cast<double>(cores);
+  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && own < kFull && may_be_others) return Limit::cores;
   // Of those that are full the one that is fullest; a single core is that of Python, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
-  if (workers >= 0.9 && !functions_wait(g))
-    return g.settings.workers < cores && own < kFull ? Limit::workers : Limit::cpu;
+  if (workers >= 0.9 && !g.functions_wait()) {
+    const double taken = own + others / cpu_of(g, cores);
+    return g.settings.workers < cores && taken < kFull ? Limit::workers : Limit::cpu;
+  }
   if (readers >= kFull && readers >= workers - 0.1) {
     if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
     return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
@@ -104,7 +115,9 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.
   if (g.wait_share() < 0.3) return Limit::consumer;
   const double most = std::max({cpu, readers, python});
-  if (most < 0.5) return Limit::unknown;
+  // Where parts are tiny it is the threads that wake one another, one for each.
+  if (most < 0.5)
+    return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;
   if (most == readers) return Limit::store_latency;
   return most == python ? Limit::python : Limit::cpu;
 }
@@ -148,9 +161,9 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   const double now = bounds({}).rate;
   if (!std::isfinite(now) || now <= 0) return {};
   std::vector<WhatIf> out;
-  const auto add = [&](std::string change, const Bound& bound) {
+  const auto add = [&](std::string_view change, const Bound& bound) {
     if (bound.rate < 1.02 * now) return;
-    out.push_back({std::move(change), bound.rate / now, bound.limit});
+    out.push_back({std::string(change), bound.rate / now, bound.limit});
   };
   for (const size_t times : {2, 4}) {
     const Bound with = bounds({.cores = static_cast<double>(times)});

@@ -198,7 +198,7 @@ bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
   if (in_vain_[index(Knob::workers)]) return false;
   const double used = std::max(0.05, gauge.cores_used());
   const auto cores = static_cast<double>(cores_);
-  const bool waits = gauge.stalled() > 0.3 * gauge.occupied;
+  const bool waits = gauge.functions_wait();
   if (!waits && settings_.workers >= cores_) return false;
   if (model.by_python < kWorthIt * gauge.rate()) return false;
   // So many as keep the cores busy; step by step, for more may wait longer.
@@ -213,7 +213,7 @@ bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
 // Threads that wait for the interpreter's lock make those slower that have it.
 bool Tuner::fewer_for_python(const Gauge& gauge, const Model& model) {
   const double python = gauge.in_python / gauge.seconds;
-  const bool waits = gauge.stalled() > 0.3 * gauge.occupied;
+  const bool waits = gauge.functions_wait();
   if (python < 0.6 || python > 1.1 || !waits || settings_.workers < 2) return false;
   if (settings_.workers <= needed_[index(Knob::workers)]) return false;
   return turn(Knob::workers, settings_.workers / 2, Aim::less, gauge, model,

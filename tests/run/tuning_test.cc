@@ -207,6 +207,12 @@ int64_t waits(int64_t x) {
   return 3 * x;
 }
 
+bool has_turned_workers(const Loader& loader) {
+  const Value report = loader.report();
+  return std::ranges::any_of(*report.find("decisions")->list(),
+                             [](const Value& d) { return *d.find("knob")->text() == "workers"; });
+}
+
 TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
   constexpr int64_t kCount = 6000;
   const Dataset data = from_source(*range_source(0, kCount)).map(c_function("waits", &waits)).batch(8);
@@ -218,10 +224,7 @@ TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
     for (int64_t row = 0; row < element.fields[0].shape[0]; ++row)
       EXPECT_EQ(reinterpret_cast<const int64_t*>(element.fields[0].view().data)[row], 3 * next++);
   EXPECT_EQ(next, kCount);
-  const Value report = (*loader)->report();
-  const auto& decisions = *report.find("decisions")->list();
-  EXPECT_TRUE(
-      std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
+  EXPECT_TRUE(has_turned_workers(**loader));
 }
 
 // Whichever input of a join is at work.
@@ -235,10 +238,7 @@ TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
   Sample element;
   while (*(*loader)->next(element)) {
   }
-  const Value report = (*loader)->report();
-  const auto& decisions = *report.find("decisions")->list();
-  EXPECT_TRUE(
-      std::ranges::any_of(decisions, [](const Value& d) { return *d.find("knob")->text() == "workers"; }));
+  EXPECT_TRUE(has_turned_workers(**loader));
 }
 
 TEST(Tuning, StaysWithinTheBudget) {
