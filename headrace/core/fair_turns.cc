@@ -14,10 +14,6 @@ constexpr uint64_t kFewVariants = 4, kManyVariants = 64;
 constexpr double kExact = 1e-7, kNearlyOne = 0.99;  // of a share
 constexpr uint64_t kNever = ~uint64_t{0};
 
-std::array<uint32_t, 2> halves(uint64_t x) {
-  return {static_cast<uint32_t>(x), static_cast<uint32_t>(x >> 32)};
-}
-
 // Whole shares of so many that are these weights exactly; empty when there are none.
 std::vector<uint32_t> exact_shares(std::span<const double> weights, double sum, uint32_t of) {
   std::vector<uint32_t> out;

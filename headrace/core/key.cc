@@ -3,10 +3,6 @@
 namespace headrace {
 namespace {
 
-std::array<uint32_t, 2> halves(uint64_t x) {
-  return {static_cast<uint32_t>(x), static_cast<uint32_t>(x >> 32)};
-}
-
 uint64_t first64(const PhiloxBlock& block) { return block[0] | static_cast<uint64_t>(block[1]) << 32; }
 
 }  // namespace

@@ -18,6 +18,11 @@ namespace headrace {
 using PhiloxBlock = std::array<uint32_t, 4>;
 PhiloxBlock philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key);
 
+// The lower half first.
+inline std::array<uint32_t, 2> halves(uint64_t x) {
+  return {static_cast<uint32_t>(x), static_cast<uint32_t>(x >> 32)};
+}
+
 class Key {
  public:
   Key() = default;

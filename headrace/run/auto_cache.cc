@@ -20,6 +20,9 @@
 namespace headrace {
 namespace {
 
+// Of the room for what is kept in memory: to know where what is on disk lies, and for what waits to be there.
+constexpr size_t kPlacesOf = 2, kWaitingOf = 4;
+constexpr double kFilesShare = 0.1;   // of the budget, for that at least
 constexpr double kMemoryShare = 0.5;  // of the budget, for what is kept
 constexpr double kDiskShare = 0.5;    // of what is free
 constexpr double kPageShare = 0.5;    // of the memory that nobody uses: the system keeps files in it
@@ -201,8 +204,12 @@ class AutoCache::Placing {
     constexpr double kUnderWay = 8;
     const double budget = static_cast<double>(owner_.pool_->ledger().budget);
     const double run = std::max((1 - kMemoryShare) * budget, kUnderWay * rows_ * measured.output_bytes);
-    const double room = budget - run - static_cast<double>(owner_.reserved_);
+    const double room = budget - run - static_cast<double>(owner_.reserved());
     machine_.memory_room = static_cast<uint64_t>(std::max(0.0, room));
+    // To know of files takes little: there is some room for that beside the largest batches, and it is given
+    // up.
+    files_room_ = std::max(machine_.memory_room, static_cast<uint64_t>(kFilesShare * budget));
+    machine_.disk_places = files_room_ / kPlacesOf / DiskCacheRoom::kPlaceBytes;
   }
 
   // The path with a cache in it; null for none.
@@ -366,32 +373,43 @@ class AutoCache::Placing {
     return settled;
   }
 
+  // Null where it cannot be. What it takes of memory is taken from the run's.
+  std::shared_ptr<ElementCache> on_disk(const NodePtr& below, const CacheCandidate& candidate,
+                                        size_t& reserved) {
+    if (options_.only_explained) return memory_cache(0);
+    const auto elements = static_cast<uint64_t>(candidate.share * static_cast<double>(candidate.elements));
+    const DiskCacheRoom room{std::min(DiskCacheRoom::kMostWaiting, files_room_ / kWaitingOf),
+                             std::min(machine_.disk_places, elements + elements / 16 + 16)};
+    const std::string key = element_key(below, options_.version, options_.seed, data_keys_);
+    auto opened = open_elements(folder_, key, room);
+    reserved = room.waiting + room.places * DiskCacheRoom::kPlaceBytes;
+    return opened.ok() && owner_.pool_->charge(reserved, Use::other) ? *std::move(opened) : nullptr;
+  }
+
   NodePtr built(const Path& path, CacheChain& chain, const Program& straight, CacheCandidate& candidate,
                 const CacheUse& use) {
     const NodePtr below = kept_below(path, chain, candidate);
     if (!below) return nullptr;
     std::shared_ptr<ElementCache> kept;
+    size_t reserved = 0;
     ExtraCache::Room room{candidate.share, machine_.disk_room};
     if (candidate.where == KeptIn::memory) {
       const double wanted = (candidate.element_bytes + 512) * 1.1 * static_cast<double>(use.in_memory);
       room.bytes = std::min(machine_.memory_room, static_cast<uint64_t>(wanted));
-      if (!owner_.pool_->charge(room.bytes, Use::other)) return nullptr;
-      owner_.reserved_ += room.bytes;
+      reserved = room.bytes;
+      if (!owner_.pool_->charge(reserved, Use::other)) return nullptr;
       kept = memory_cache(room.bytes);
-    } else if (options_.only_explained) {
-      kept = memory_cache(0);
     } else {
-      auto opened = open_elements(folder_, element_key(below, options_.version, options_.seed, data_keys_));
-      if (!opened.ok()) return nullptr;
+      kept = on_disk(below, candidate, reserved);
+      if (!kept) return nullptr;
       machine_.disk_room -=
           std::min(machine_.disk_room, static_cast<uint64_t>(candidate.share * candidate.bytes()));
-      kept = *std::move(opened);
     }
     Cache cache{.path = candidate.where == KeptIn::disk ? folder_ : "",
                 .max_memory = candidate.where == KeptIn::disk ? 0 : room.bytes,
-                .version = std::string(kAutomatic)};
+                .version = "automatic"};
     auto extra = std::make_shared<ExtraCache>(std::move(kept), room, straight);
-    if (candidate.where == KeptIn::memory) owner_.kept_.push_back(extra);
+    owner_.kept_.push_back({extra, candidate.where, reserved});
     cache.memory = std::make_shared<MemoryCaches>(std::move(extra));
     const auto node = make_node(std::move(cache), {below}, line_of(path));
     const NodePtr verbs = node.ok() ? verbs_over(path, *node) : nullptr;
@@ -405,26 +423,41 @@ class AutoCache::Placing {
   CacheMachine machine_;
   std::string folder_;
   DataKeys data_keys_;
-  double rows_ = 1;  // that stand together in what leaves the batches above, about
+  uint64_t files_room_ = 0;  // bytes of memory, to know of files
+  double rows_ = 1;          // that stand together in what leaves the batches above, about
 };
 
 AutoCache::AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool)
     : options_(std::move(options)), store_(std::move(store)), pool_(std::move(pool)) {}
 
-AutoCache::~AutoCache() { pool_->uncharge(reserved_, Use::other); }
+AutoCache::~AutoCache() { pool_->uncharge(reserved(), Use::other); }
+
+size_t AutoCache::reserved() const {
+  size_t out = 0;
+  for (const Kept& kept : kept_) out += kept.reserved;
+  return out;
+}
 
 NodePtr AutoCache::place(const NodePtr& plan) {
   const NodePtr made = Placing(*this).visit(plan);
   return made && same_outside(*made, *plan) ? made : plan;
 }
 
+// Files last: their elements are found again by the next run.
 bool AutoCache::give_up() {
-  const size_t bytes = reserved_.exchange(0);
-  if (bytes == 0) return false;
-  for (const auto& cache : kept_) cache->give_up();
-  pool_->uncharge(bytes, Use::other);
-  has_given_up_ = true;
-  return true;
+  for (const KeptIn where : {KeptIn::memory, KeptIn::disk}) {
+    size_t freed = 0;
+    for (Kept& kept : kept_) {
+      if (kept.where != where || kept.reserved == 0) continue;
+      kept.cache->give_up();
+      freed += std::exchange(kept.reserved, 0);
+    }
+    if (freed == 0) continue;
+    pool_->uncharge(freed, Use::other);
+    has_given_up_ = true;
+    return true;
+  }
+  return false;
 }
 
 Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, const Settings& most,

@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headrace/run/cache_candidates.h"
@@ -20,8 +19,6 @@
 namespace headrace {
 
 class ExtraCache;
-
-inline constexpr std::string_view kAutomatic = "automatic";  // version of the caches that it places
 
 struct AutoCacheOptions {
   uint64_t seed = 0;
@@ -41,7 +38,7 @@ struct CacheChain {
 // One thread.
 class AutoCache final : public CachePlacer, public LastResort {
  public:
-  // What it keeps in memory is taken from `pool`.
+  // Memory for what it keeps, and to know what lies in files, is taken from `pool`.
   AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
   ~AutoCache() override;
   AutoCache(const AutoCache&) = delete;
@@ -50,7 +47,8 @@ class AutoCache final : public CachePlacer, public LastResort {
   // The plan with caches where they pay. It looks at some samples first, for a third of a second or two
   // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
   NodePtr place(const NodePtr& plan) override;
-  // Nothing is kept in memory any more, for the run wants it; false when nothing was. Any thread.
+  // Memory goes back, for the run wants it: that of what is kept there, and when it is asked again, that of
+  // what is kept in files. False when there is none. Any thread, one at a time.
   bool give_up() override;
 
   Value::List what_if() const;  // of a report
@@ -61,8 +59,13 @@ class AutoCache final : public CachePlacer, public LastResort {
   const AutoCacheOptions options_;
   const std::shared_ptr<Store> store_;
   const std::shared_ptr<Pool> pool_;
-  std::atomic<size_t> reserved_ = 0;               // of the pool
-  std::vector<std::shared_ptr<ExtraCache>> kept_;  // in memory
+  struct Kept {
+    std::shared_ptr<ExtraCache> cache;
+    KeptIn where;
+    size_t reserved;  // of the pool; 0: given up
+  };
+  size_t reserved() const;  // by all of them
+  std::vector<Kept> kept_;
   std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;
   std::string none_because_ =

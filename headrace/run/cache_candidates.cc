@@ -99,14 +99,14 @@ bool stays_in_page_cache(double bytes, const CacheMachine& machine) {
   return bytes <= static_cast<double>(machine.page_cache);
 }
 
-struct Tried {
+struct TriedPlace {
   KeptIn where = KeptIn::nowhere;
   double share = 0, seconds = std::numeric_limits<double>::infinity();  // a sample
 };
 
 // What a sample takes when a share of the elements is kept there.
-Tried try_place(const CacheCandidate& candidate, const Demand& base, const CacheUse& use,
-                const CacheMachine& machine, KeptIn where, double share) {
+TriedPlace try_place(const CacheCandidate& candidate, const Demand& base, const CacheUse& use,
+                     const CacheMachine& machine, KeptIn where, double share) {
   const double found = where == KeptIn::memory ? use.found_in_memory : 1;
   const Demand demand =
       brought_back(candidate, machine, where) * (share * found) + base * (1 - share * found);
@@ -223,14 +223,15 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
     return wanted <= 0 ? 1 : std::min(1.0, static_cast<double>(room) / wanted);
   };
   const double memory_share = share_of(machine.memory_room, in_memory);
-  const double disk_share = may_use_disk ? share_of(machine.disk_room, on_disk) : 0;
+  const double known_share = share_of(machine.disk_places, static_cast<double>(use.elements));
+  const double disk_share = may_use_disk ? std::min(known_share, share_of(machine.disk_room, on_disk)) : 0;
   candidate.pays = false;
-  Tried best;
+  TriedPlace best;
   if (memory_share >= 1 && use.found_in_memory >= 1) {
     best = try_place(hit, base, use, machine, KeptIn::memory, 1);
   } else {
-    for (const Tried& tried : {try_place(hit, base, use, machine, KeptIn::disk, disk_share),
-                               try_place(hit, base, use, machine, KeptIn::memory, memory_share)})
+    for (const TriedPlace& tried : {try_place(hit, base, use, machine, KeptIn::disk, disk_share),
+                                    try_place(hit, base, use, machine, KeptIn::memory, memory_share)})
       if (tried.share >= kLeastShare && tried.seconds < best.seconds) best = tried;
   }
   candidate.where = best.where, candidate.share = best.share, candidate.fits = best.share >= 1;
@@ -288,11 +289,12 @@ std::optional<Value> what_if(const std::vector<CacheCandidate>& candidates, bool
   const auto chosen = std::ranges::find_if(candidates, &CacheCandidate::chosen);
   const double now = is_kept && chosen != candidates.end() ? chosen->speedup : 1;
   if (best == candidates.end() || with_room(*best) < kLeastSpeedup * now) return std::nullopt;
-  const CacheCandidate& one = !is_kept && chosen != candidates.end() ? *chosen : *best;
-  const double speedup = (one.chosen ? one.speedup : one.with_room) / now;
+  const bool would_choose = !is_kept && chosen != candidates.end();
+  const CacheCandidate& one = would_choose ? *chosen : *best;
+  const double speedup = (would_choose ? one.speedup : one.with_room) / now;
   Value out{Value::Object()};
   const std::string change = "with a cache after " + one.after;
-  const std::string how = one.chosen ? ", as cache=\"auto\" would" : ", in memory";
+  const std::string how = would_choose ? ", as cache=\"auto\" would" : ", in memory";
   out.set("change", change), out.set("speedup", speedup);
   out.set("needs_bytes", static_cast<uint64_t>(one.bytes()));
   out.set("text", change + how + ": " + gain_text(speedup) + " from the second epoch on, for " +

@@ -15,6 +15,7 @@ namespace headrace {
 struct CacheMachine {
   size_t workers = 1, cores = 1, io = 1;
   uint64_t memory_room = 0, disk_room = 0;  // bytes for elements
+  uint64_t disk_places = ~uint64_t{0};      // elements on disk that there is memory to know of
   std::string no_disk;                      // why none may be kept there; "" when they may
   uint64_t page_cache = 0;                  // bytes of files that the system may keep in memory
   double write_s_per_byte = 0;              // into a batch

@@ -29,8 +29,8 @@ void remove_unread(const std::string& folder) {
   std::set<std::string> keys;  // of what stays
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string ending = it->path().extension().string();
-    const bool is_lock = ending == ".lock";
-    if (!is_lock && ending != ".data" && ending != ".index" && ending != kChoice) continue;
+    const bool is_lock = ending == kCacheLock;
+    if (!is_lock && ending != kCacheData && ending != kCacheIndex && ending != kChoice) continue;
     struct stat info;
     if (::lstat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     const std::string stem = it->path().stem().string();
@@ -43,7 +43,7 @@ void remove_unread(const std::string& folder) {
       keys.insert(stem.substr(0, stem.find('-')));
   }
   for (const std::string& key : locks)
-    if (!keys.contains(key)) (void)remove_file(folder + "/" + key + ".lock");
+    if (!keys.contains(key)) (void)remove_file(folder + "/" + key + std::string(kCacheLock));
 }
 
 std::string text_of(const std::string& path) {
@@ -70,9 +70,10 @@ std::string element_key(const NodePtr& below, const std::string& version, uint64
   return hash_text(key);
 }
 
-Result<std::shared_ptr<ElementCache>> open_elements(const std::string& folder, const std::string& key) {
+Result<std::shared_ptr<ElementCache>> open_elements(const std::string& folder, const std::string& key,
+                                                    const DiskCacheRoom& room) {
   remove_unread(folder);
-  return disk_cache(folder, key);
+  return disk_cache(folder, key, room);
 }
 
 std::string agree(const std::string& folder, const std::string& question, const std::string& answer) {

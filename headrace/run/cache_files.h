@@ -8,6 +8,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/node.h"
+#include "headrace/run/disk_cache.h"
 
 namespace headrace {
 
@@ -21,7 +22,8 @@ using DataKeys = std::map<const Source*, std::string>;
 std::string element_key(const NodePtr& below, const std::string& version, uint64_t seed, DataKeys& known);
 
 // The cache of that key. What no run has read for a month is removed on the way.
-Result<std::shared_ptr<ElementCache>> open_elements(const std::string& folder, const std::string& key);
+Result<std::shared_ptr<ElementCache>> open_elements(const std::string& folder, const std::string& key,
+                                                    const DiskCacheRoom& room);
 
 // What was first said for `question` in this folder, by whichever process; `answer` where nothing was. ""
 // when the folder cannot tell.

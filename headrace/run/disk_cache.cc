@@ -28,12 +28,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kData = ".data", kIndex = ".index", kLock = ".lock";
-
 // A process that is killed loses what lies in its own memory, and others cannot see it: so many bytes at
 // most, and where elements take long to make, only those of the last moments.
 constexpr uint64_t kMostUnwritten = 512 << 10;
-constexpr size_t kMostWaiting = size_t{64} << 20;
 constexpr std::chrono::milliseconds kLastPatience{1000};  // of a cache that goes away with elements in hand
 constexpr std::chrono::milliseconds kLongestUnwritten{50}, kBetweenLooks{50};
 
@@ -49,7 +46,7 @@ uint32_t checksum_of(const Entry& entry) {
   return crc32c(std::as_bytes(std::span(&entry, 1)).first(offsetof(Entry, self)));
 }
 
-struct Place {
+struct EntryPlace {
   std::shared_ptr<OpenFile> file;
   uint64_t offset = 0;
   uint32_t length = 0, checksum = 0;
@@ -72,8 +69,8 @@ class Others {
     if (!entries.ok()) return;
     for (size_t i = 0; i < entries->files.size(); ++i) {
       const std::string_view name = entries->files[i];
-      if (!name.starts_with(key_ + "-") || !name.ends_with(kIndex)) continue;
-      std::string stem(name.substr(0, name.size() - kIndex.size()));
+      if (!name.starts_with(key_ + "-") || !name.ends_with(kCacheIndex)) continue;
+      std::string stem(name.substr(0, name.size() - kCacheIndex.size()));
       if (stem != own) read_on(stem, add);
     }
   }
@@ -89,26 +86,29 @@ class Others {
     if (!segment.index && !open(stem, segment)) return;
     const auto size = segment.index->size();
     if (!size.ok() || *size < segment.read + sizeof(Entry)) return;
-    const uint64_t wanted = (*size - segment.read) / sizeof(Entry) * sizeof(Entry);
-    const auto bytes = read_bytes(*segment.index, segment.read, wanted);
     const auto data_size = segment.data->size();
-    if (!bytes.ok() || !data_size.ok()) return;
-    segment.read += wanted;
-    for (size_t at = 0; at + sizeof(Entry) <= (*bytes)->size(); at += sizeof(Entry)) {
-      Entry entry;
-      std::memcpy(&entry, (*bytes)->data() + at, sizeof entry);
-      const bool is_there = entry.offset <= *data_size && entry.length <= *data_size - entry.offset;
-      if (entry.self == checksum_of(entry) && is_there) add(entry, segment.data);
+    if (!data_size.ok()) return;
+    constexpr uint64_t kEntriesAtOnce = 1024;
+    std::vector<Entry> entries;
+    while (const uint64_t count = std::min(kEntriesAtOnce, (*size - segment.read) / sizeof(Entry))) {
+      entries.resize(count);
+      const std::span<std::byte> bytes = std::as_writable_bytes(std::span(entries));
+      if (!read_exactly(*segment.index, segment.read, bytes).ok()) return;
+      segment.read += bytes.size();
+      for (const Entry& entry : entries) {
+        const bool is_there = entry.offset <= *data_size && entry.length <= *data_size - entry.offset;
+        if (entry.self == checksum_of(entry) && is_there) add(entry, segment.data);
+      }
     }
   }
 
   bool open(const std::string& stem, Segment& segment) const {
     const std::string path = folder_ + "/" + stem;
-    auto data = file_store()->open(path + std::string(kData)),
-         index = file_store()->open(path + std::string(kIndex));
+    auto data = file_store()->open(path + std::string(kCacheData)),
+         index = file_store()->open(path + std::string(kCacheIndex));
     if (!data.ok() || !index.ok()) return false;
     segment.data = std::move(*data), segment.index = std::move(*index);
-    is_read_now(path + std::string(kData)), is_read_now(path + std::string(kIndex));
+    is_read_now(path + std::string(kCacheData)), is_read_now(path + std::string(kCacheIndex));
     return true;
   }
 
@@ -120,7 +120,8 @@ class Others {
 // moment, by whoever looks what is there. Order: writing_, then mutex_.
 class DiskCache final : public ElementCache {
  public:
-  DiskCache(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
+  DiskCache(std::string folder, std::string key, DiskCacheRoom room)
+      : folder_(std::move(folder)), key_(std::move(key)), room_(room) {}
   ~DiskCache() override { write_out(kLastPatience); }
 
   Status open() {
@@ -140,19 +141,18 @@ class DiskCache final : public ElementCache {
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
-    std::vector<std::byte> packed = pack_fields(fields);
-    if (packed.size() > ~uint32_t{0}) return {};
+    if (is_crowded()) write_out();
+    if (!has_room_for(key)) return {};
+    const auto packed = std::make_shared<const std::vector<std::byte>>(pack_fields(fields));
+    if (packed->size() > ~uint32_t{0}) return {};
     bool is_due = false;
     {
       std::lock_guard lock(mutex_);
-      if (!trouble_.empty() || places_.contains(key) || waiting_.contains(key)) return {};
-      if (waiting_bytes_ > kMostWaiting) return {};  // somebody else writes and does not come to an end
-      waiting_bytes_ += packed.size();
-      MutableBufferPtr block = HeapBuffer::make(std::max<size_t>(1, packed.size()));
-      std::copy(packed.begin(), packed.end(), block->mutable_data());
-      waiting_[key] = {std::move(block), packed.size()};
-      is_due = waiting_bytes_ >= kMostUnwritten ||
-               std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten;
+      if (has_given_up_) return {};
+      const bool is_first = waiting_.try_emplace(key, Waiting{packed}).second;
+      if (is_first) waiting_bytes_ += packed->size();
+      is_due = is_first && (waiting_bytes_ >= kMostUnwritten ||
+                            std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten);
     }
     if (is_due) write_out();
     return {};
@@ -170,14 +170,31 @@ class DiskCache final : public ElementCache {
     std::lock_guard lock(mutex_);
     return trouble_;
   }
+  void give_up() override {
+    std::lock_guard lock(mutex_);
+    has_given_up_ = true;
+    waiting_.clear(), waiting_bytes_ = 0;
+    places_ = {}, bytes_ = 0;
+  }
 
  private:
   struct Waiting {
-    BufferPtr block;
-    size_t size = 0;
-    std::span<const std::byte> bytes() const { return {block->data(), size}; }
+    std::shared_ptr<const std::vector<std::byte>> packed;
+    std::span<const std::byte> bytes() const { return *packed; }
+    BufferPtr block() const { return std::make_shared<BorrowedBuffer>(bytes(), packed); }
   };
   using Elements = std::unordered_map<CacheKey, Waiting, CacheKeyHash>;
+
+  // Much waits: somebody else wrote, and did not come to an end.
+  bool is_crowded() {
+    std::lock_guard lock(mutex_);
+    return waiting_bytes_ > room_.waiting;
+  }
+  bool has_room_for(const CacheKey& key) {
+    std::lock_guard lock(mutex_);
+    if (has_given_up_ || !trouble_.empty() || places_.contains(key) || waiting_.contains(key)) return false;
+    return waiting_bytes_ <= room_.waiting && places_.size() + waiting_.size() < room_.places;
+  }
 
   bool is_known(const CacheKey& key) {
     std::lock_guard lock(mutex_);
@@ -185,7 +202,7 @@ class DiskCache final : public ElementCache {
   }
 
   bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
-    Place place;
+    EntryPlace place;
     Waiting waiting;
     {
       std::lock_guard lock(mutex_);
@@ -196,9 +213,9 @@ class DiskCache final : public ElementCache {
       else
         return false;
     }
-    if (waiting.block) {
+    if (waiting.packed) {
       write_out();  // it is asked for again: an epoch has passed
-      return unpack_fields(waiting.block, fields).ok();
+      return unpack_fields(waiting.block(), fields).ok();
     }
     const auto bytes = read_bytes(*place.file, place.offset, place.length);
     if (bytes.ok() && crc32c((*bytes)->bytes()) == place.checksum && unpack_fields(*bytes, fields).ok())
@@ -228,6 +245,7 @@ class DiskCache final : public ElementCache {
 
   // REQUIRES: mutex_ is held.
   void keep(const Entry& entry, const std::shared_ptr<OpenFile>& file) {
+    if (has_given_up_ || (places_.size() >= room_.places && !places_.contains(entry.key))) return;
     const auto [it, is_new] = places_.try_emplace(entry.key);
     if (!is_new) bytes_ -= it->second.length;
     it->second = {file, entry.offset, entry.length, entry.checksum};
@@ -238,7 +256,7 @@ class DiskCache final : public ElementCache {
   std::unique_ptr<FileLock> alone(std::chrono::milliseconds patience, bool& is_free) {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (true) {
-      auto lock = FileLock::take(folder_ + "/" + key_ + std::string(kLock));
+      auto lock = FileLock::take(folder_ + "/" + key_ + std::string(kCacheLock));
       is_free = !lock.ok() || *lock;  // without locks each writes files of its own as well
       if (is_free) return lock.ok() ? *std::move(lock) : nullptr;
       if (std::chrono::steady_clock::now() >= until) return nullptr;
@@ -270,10 +288,10 @@ class DiskCache final : public ElementCache {
     std::lock_guard lock(mutex_);
     for (const Entry& entry : entries) keep(entry, own_);
     for (const auto& [key, waiting] : elements)
-      if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.size;
-    if (!status.ok()) waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
-    if (!status.ok())
-      trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+      if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.bytes().size();
+    if (status.ok()) return;
+    waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
+    trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
   }
 
   // Elements before the entries that say where they are.
@@ -282,15 +300,15 @@ class DiskCache final : public ElementCache {
       const auto now = std::chrono::system_clock::now().time_since_epoch().count();
       stem_ = key_ + "-" + std::to_string(::getpid()) + "-" + std::to_string(now);
       const std::string path = folder_ + "/" + stem_;
-      HEADRACE_ASSIGN(auto data, AppendedFile::make(path + std::string(kData)));
-      HEADRACE_ASSIGN(auto index, AppendedFile::make(path + std::string(kIndex)));
-      HEADRACE_ASSIGN(own_, file_store()->open(path + std::string(kData)));
+      HEADRACE_ASSIGN(auto data, AppendedFile::make(path + std::string(kCacheData)));
+      HEADRACE_ASSIGN(auto index, AppendedFile::make(path + std::string(kCacheIndex)));
+      HEADRACE_ASSIGN(own_, file_store()->open(path + std::string(kCacheData)));
       data_ = std::move(data), index_ = std::move(index);  // all of them or none
     }
     std::vector<Entry> made;
     for (const auto& [key, waiting] : elements) {
       if (is_written(key)) continue;
-      Entry entry{key, data_->size(), static_cast<uint32_t>(waiting.size), crc32c(waiting.bytes())};
+      Entry entry{key, data_->size(), static_cast<uint32_t>(waiting.bytes().size()), crc32c(waiting.bytes())};
       entry.self = checksum_of(entry);
       HEADRACE_TRY(data_->append(waiting.bytes()));
       made.push_back(entry);
@@ -307,24 +325,27 @@ class DiskCache final : public ElementCache {
   }
 
   const std::string folder_, key_;
+  const DiskCacheRoom room_;
   std::mutex writing_;  // guards the next ones
   Others others_{folder_, key_};
   std::string stem_;  // of this process's segment, without an ending
   std::unique_ptr<AppendedFile> data_, index_;
   std::shared_ptr<OpenFile> own_;  // what is read back
   std::mutex mutex_;               // guards the next ones
-  std::unordered_map<CacheKey, Place, CacheKeyHash> places_;
+  std::unordered_map<CacheKey, EntryPlace, CacheKeyHash> places_;
   Elements waiting_;
   uint64_t bytes_ = 0, waiting_bytes_ = 0;
   std::chrono::steady_clock::time_point written_at_ = std::chrono::steady_clock::now();
   std::string trouble_;
+  bool has_given_up_ = false;
   std::atomic<int64_t> looked_at_ = 0;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key) {
-  auto out = std::make_shared<DiskCache>(folder, key);
+Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, const std::string& key,
+                                                 const DiskCacheRoom& room) {
+  auto out = std::make_shared<DiskCache>(folder, key, room);
   HEADRACE_TRY(out->open());
   return std::shared_ptr<ElementCache>(std::move(out));
 }

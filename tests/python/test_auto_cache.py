@@ -315,8 +315,8 @@ def test_a_cheap_pipeline_gets_none():
 
 
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
-    slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
-    ds = hr.range(64).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
+    slow = Slow(seconds=0.02, size=20_000)
+    ds = worth_a_file(64, slow)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     loader = tight.numpy()
@@ -330,6 +330,22 @@ def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own
     assert [[plain(b) for b in again] for _ in range(3)] == wanted
     assert slow.calls == 0
     assert {path.suffix for path in own_cache.iterdir()} == {".data", ".index", ".lock", ".choice"}
+
+
+def test_files_are_used_where_batches_need_all_the_memory(own_cache):
+    slow = Slow(seconds=0.02, size=20_000)
+    ds = worth(hr.range(64), slow).map(wide, python=True).batch(4)
+    loader = ds.options(cache="auto", memory_budget=24 << 20).numpy()
+    assert "on disk" in next(line for line in loader.explain().splitlines() if line.startswith("cache: "))
+    slow.calls = 0
+    assert sum(1 for _ in range(3) for _ in loader) == 48
+    assert slow.calls == 64
+    assert loader.report()["memory"]["peak"] <= 24 << 20
+
+
+def wide(x, rng):
+    """One MB, another one in each epoch."""
+    return np.full(125_000, rng.integers(1 << 60))
 
 
 def test_a_part_of_the_elements_is_kept_the_same_in_every_epoch(no_disk):
@@ -453,9 +469,15 @@ def test_a_run_that_is_killed_while_it_fills_goes_on_with_what_it_kept(own_cache
     assert len(log.read_text().split()) < 100  # of 200
 
 
+def worth_a_file(count, slow=None):
+    """160 kB an element, and so slow that files are worth it on a busy machine, too."""
+    slow = slow or Slow(seconds=0.02, size=20_000)
+    return worth(hr.range(count), slow).map(noisy, python=True).batch(2)
+
+
 def test_files_that_are_damaged_cost_their_elements(own_cache):
-    slow = Slow(seconds=0.02, size=20_000)  # files must be worth it on a busy machine, too
-    ds = hr.range(64).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
+    slow = Slow(seconds=0.02, size=20_000)
+    ds = worth_a_file(64, slow)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     assert epochs(tight) == wanted
@@ -476,11 +498,7 @@ def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
         return np.zeros(7_000_000 if x[0] == 1501 else 100, np.int64)
 
     slow = Slow(seconds=0.001, size=2000)
-    ds = (
-        hr.range(2000)
-        .map(slow, python=True, pure=True)
-        .map(lambda x, rng: (rng.integers(2), x)[1], python=True)
-    )
+    ds = worth(hr.range(2000), slow).map(lambda x, rng: (rng.integers(2), x)[1], python=True)
     ds = ds.map(late_and_large, python=True).batch(4, ragged=True)
     loader = ds.options(cache="auto", memory_budget=80 << 20, workers=4).numpy()
     assert len(list(loader)) == 500
@@ -489,12 +507,7 @@ def test_what_is_kept_makes_room_for_a_sample_that_needs_it(own_cache):
 
 
 def test_a_report_says_what_room_for_more_would_bring(no_disk):
-    ds = (
-        hr.range(4000)
-        .map(Slow(seconds=0.02, size=20_000), python=True, pure=True)
-        .map(noisy, python=True)
-        .batch(2)
-    )
+    ds = worth_a_file(4000)
     report = ds.options(cache="auto", memory_budget=12 << 20).numpy().report()
     what = next(one for one in report["what_if"] if one["change"].startswith("with a cache after"))
     assert what["speedup"] > 1.5 and what["needs_bytes"] >= 4000 * 160_000 and "640 MB" in what["text"]
@@ -503,12 +516,7 @@ def test_a_report_says_what_room_for_more_would_bring(no_disk):
 
 
 def test_explain_keeps_nothing_and_decides_for_nobody(own_cache):
-    ds = (
-        hr.range(64)
-        .map(Slow(seconds=0.02, size=20_000), python=True, pure=True)
-        .map(noisy, python=True)
-        .batch(2)
-    )
+    ds = worth_a_file(64)
     assert "on disk" in ds.options(cache="auto", memory_budget=12 << 20).explain()
     assert not list(own_cache.glob("*.choice")) and not list(own_cache.glob("*.data"))
 
