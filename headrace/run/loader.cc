@@ -7,11 +7,11 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
-#include "headrace/graph/walk.h"
 #include "headrace/io/new_file.h"
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/explained.h"
+#include "headrace/run/loader_settings.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"
 #include "headrace/run/pipeline.h"
@@ -26,33 +26,6 @@ namespace {
 
 constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
-
-size_t cores_of(const LoaderOptions& o) { return o.simulated ? o.simulated->cores : usable_cores(); }
-
-// Readers wait rather than work, and workers in functions that do: there may be more than cores.
-constexpr size_t kMostReaders = 256, kMostWorkersACore = 16, kMostReady = 1024;
-
-SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen) {
-  const Settings start{chosen.workers, chosen.io, chosen.ready};
-  SettingLimits out{start, start};
-  if (!given.tuned) return out;
-  if (given.workers == 0)
-    out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
-  if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
-  if (given.ready == 0)
-    out.least.ready = std::max<size_t>(1, given.prefetch),
-    out.most.ready = std::max(chosen.ready, kMostReady);
-  return out;
-}
-
-LoaderOptions with_defaults(LoaderOptions o) {
-  if (o.workers == 0) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
-  if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
-  if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
-  o.ready = std::max(o.ready, o.prefetch);
-  if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
-  return o;
-}
 
 // Two mutexes. `control_` is held by whoever begins, stops, saves or reports; never while somebody waits for
 // data. `counts_` is what a consumer that comes back from waiting takes to count its element; whoever stops
@@ -74,7 +47,9 @@ class LoaderImpl final : public Loader {
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched,
-               options_.simulated || options_.virtual_seed ? nullptr : &process_cpu_ns),
+               options_.simulated || options_.virtual_seed
+                   ? Steer::CpuTimes{}
+                   : Steer::CpuTimes{&process_cpu_ns, &machine_cpu_ns, usable_cpu()}),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_last_resort(caching_.get());
@@ -149,6 +124,7 @@ class LoaderImpl final : public Loader {
   void start_crew();
   bool pause();  // whether an iteration was under way
   Where here() const;
+  uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
 
   const std::unique_ptr<AutoCache> caching_;  // null: off
   const NodePtr plan_;
@@ -172,7 +148,6 @@ class LoaderImpl final : public Loader {
   bool over_ = false;            // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
-  uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
   PointSaver saver_;
 
   mutable std::mutex counts_;  // guards the next ones
@@ -422,8 +397,7 @@ Value LoaderImpl::report() const {
   std::unique_lock running(executor_.mutex());
   totals.waited_ns = steer_.waited_ns(now), totals.phases = executor_.phases();
   totals.cores = steer_.cores(), totals.tried = steer_.tuner().tried();
-  totals.may_wait =
-      options_.simulated || find_node(*plan_, [](const Node& n) { return n.as<Generate>() != nullptr; });
+  totals.may_wait = options_.simulated || pipeline_.may_wait;
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
   Value history = steer_.history(), decisions = steer_.decisions();
@@ -472,6 +446,9 @@ Status check_rewrite_names(const std::set<std::string>& names) {
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
+  if (!options.trace.empty())  // it is written when the run is over: too late to hear that it cannot be
+    HEADRACE_TRY(NewFile::make(options.trace).status().before("trace: "));
+  HEADRACE_TRY(check_threads(options));
   const LoaderOptions given = options;
   options = with_defaults(std::move(options));
   const SettingLimits limits = limits_of(given, options);
@@ -487,12 +464,10 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  const std::string trace = options.trace;
   auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
                                              std::move(pool), std::move(stop), limits, given.ready > 0,
                                              std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
-  if (!trace.empty()) HEADRACE_TRY(NewFile::make(trace).status().before("trace: "));  // before the run
   return std::unique_ptr<Loader>(std::move(loader));
 }
 

@@ -61,11 +61,10 @@ class Loader {
   virtual Result<bool> next(Sample& out) = 0;
   // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
   virtual Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) = 0;
-  // No thread is left when it returns, also when large images are under way: within 100 ms (and what a
-  // trace takes to be written), but for Python
-  // functions, reads that hang, and what some libraries do without a pause on images of some millions of
-  // pixels (codecs/README.md, "Stopping"), which runs to its end. The state stays. A `next` under way in
-  // another thread answers with its element or `cancelled`.
+  // No thread is left when it returns, also when large images are under way: within 100 ms, but for Python
+  // functions, reads that hang, a trace that is written, and what some libraries do without a pause on images
+  // of some millions of pixels (codecs/README.md, "Stopping"), which runs to its end. The state stays. A
+  // `next` under way in another thread answers with its element or `cancelled`.
   virtual void stop() = 0;
 
   virtual Result<Value> save() const = 0;       // elements handed out, not elements read ahead

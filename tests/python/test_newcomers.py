@@ -723,3 +723,9 @@ def test_rows_of_several_shapes_are_said_to_be_that() -> None:
         (ValueError, hr.HeadraceError), match="rows of several shapes; give values and row_splits"
     ):
         list(data.map(lambda b: b, python=True))
+
+
+@pytest.mark.parametrize("options", [{"workers": 100_000}, {"io": 10**9}])
+def test_more_threads_than_anybody_means_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(options))} wants at most 4096, got 10"):
+        hr.range(10).options(**options).numpy()

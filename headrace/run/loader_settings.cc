@@ -1,0 +1,51 @@
+#include "headrace/run/loader_settings.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "headrace/run/machine.h"
+#include "headrace/run/simulated_crew.h"
+
+namespace headrace {
+namespace {
+
+// Readers wait rather than work, and workers in functions that do: there may be more than cores.
+constexpr size_t kMostReaders = 256, kMostWorkersACore = 16, kMostReady = 1024;
+constexpr size_t kMostThreads = 4096;  // of a kind, where somebody says how many
+
+}  // namespace
+
+size_t cores_of(const LoaderOptions& o) { return o.simulated ? o.simulated->cores : usable_cores(); }
+
+Status check_threads(const LoaderOptions& o) {
+  for (const auto& [name, wanted] : {std::pair{"workers", o.workers}, std::pair{"io", o.io}})
+    if (wanted > kMostThreads)
+      return invalid(std::string("options: ") + name + " wants at most " + std::to_string(kMostThreads) +
+                     ", got " + std::to_string(wanted));
+  return {};
+}
+
+SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen) {
+  const Settings start{chosen.workers, chosen.io, chosen.ready};
+  SettingLimits out{start, start};
+  if (!given.tuned) return out;
+  if (given.workers == 0)
+    out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
+  if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
+  if (given.ready == 0)
+    out.least.ready = std::max<size_t>(1, given.prefetch),
+    out.most.ready = std::max(chosen.ready, kMostReady);
+  return out;
+}
+
+LoaderOptions with_defaults(LoaderOptions o) {
+  if (o.workers == 0) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
+  if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
+  if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
+  o.ready = std::max(o.ready, o.prefetch);
+  if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
+  return o;
+}
+
+}  // namespace headrace
