@@ -14,7 +14,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct BenchArguments {
   InputArguments input;
   uint64_t batches = 0, batch_size = 64;
   double seconds = 10;
@@ -23,7 +23,7 @@ struct Arguments {
   bool no_rewrites = false, json = false;
 };
 
-struct Measured {
+struct Timed {
   uint64_t batches = 0, epochs = 0;
   double first_batch_s = 0;
 };
@@ -35,8 +35,8 @@ double number(const Value& report, std::string_view key) {
 }
 
 // Epoch after epoch until the time or the batches are up, throwing the batches away.
-Result<Measured> measure(const Arguments& arguments, Loader& loader) {
-  Measured out;
+Result<Timed> measure(const BenchArguments& arguments, Loader& loader) {
+  Timed out;
   const auto begin = std::chrono::steady_clock::now();
   constexpr double kShowEvery_s = 0.1;  // a report costs more than a small batch
   double next_show_s = 0;
@@ -67,12 +67,12 @@ Result<Measured> measure(const Arguments& arguments, Loader& loader) {
   return out;
 }
 
-Result<int> bench(Arguments arguments) {
+Result<int> bench(BenchArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
-  HEADRACE_ASSIGN(const Measured measured, measure(arguments, *loader));
+  HEADRACE_ASSIGN(const Timed measured, measure(arguments, *loader));
   Value report = loader->report();
   if (arguments.loader.cache.empty()) {
     LoaderOptions caching = arguments.loader;
@@ -106,7 +106,7 @@ Result<int> bench(Arguments arguments) {
 void add_bench(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "bench", "Measure a pipeline: samples a second, time by operator, what limits it");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchArguments>();
   add_input_arguments(*command, arguments->input, true);
   command->add_option("--seconds", arguments->seconds, "How long to measure")
       ->option_text("S = 10")

@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "cli/commands.h"
@@ -81,6 +84,9 @@ int run_program(int argc, char** argv) {
     program.parse(argc, argv);
     if (run) {
       const Result<int> code = run();
+      if (std::fflush(stdout) != 0 || std::ferror(stdout))
+        return complain("the output cannot be written: " + std::string(std::strerror(errno)),
+                        code_name(Code::io), kProblem, json);
       if (code.ok()) return *code;
       return complain(code.status().text(), code_name(code.status().code()), kProblem, json);
     }

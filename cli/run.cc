@@ -16,7 +16,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   InputArguments input;
   uint64_t epochs = 1, batches = 0, batch_size = 64;
   LoaderOptions loader;
@@ -81,7 +81,7 @@ uint64_t samples_in(const Sample& batch, bool batched) {
 }
 
 // Run until the epoch ends or `limit` batches are there.
-Status run_part(const Arguments& arguments, bool batched, uint64_t limit, Loader& loader, Part& part) {
+Status run_part(const RunArguments& arguments, bool batched, uint64_t limit, Loader& loader, Part& part) {
   const auto before = OnErrorCounts::from_report(loader.report());
   HEADRACE_TRY(loader.begin());
   part.epoch = loader.epoch();
@@ -122,7 +122,7 @@ void print_part(const Part& part, bool batched, bool json) {
              part.hash.text(), part.finished ? "" : " so far");
 }
 
-Result<int> run_pipeline(Arguments arguments) {
+Result<int> run_pipeline(RunArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
@@ -156,7 +156,7 @@ Result<int> run_pipeline(Arguments arguments) {
 
 void add_run(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand("run", "Run a pipeline; print counts and a hash of its batches");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--epochs", arguments->epochs, "Epochs to run");
   add_count(*command, "--batches", arguments->batches,

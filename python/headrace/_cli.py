@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -15,4 +16,5 @@ def main() -> None:
     executable = Path(module.origin).parent / "bin" / "headrace"
     if not executable.is_file():
         sys.exit(f"headrace: the command line was not built: {executable} is missing")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and who is executed would inherit that
     os.execv(executable, ["headrace", *sys.argv[1:]])

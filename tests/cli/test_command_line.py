@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -592,3 +593,30 @@ def test_every_help_tells_the_exit_codes(command):
     assert done.returncode == 0
     for words in ("exit codes:", "0 all is well", "1 the data, the run or a file", "2 the arguments"):
         assert words in done.stdout
+
+
+def test_what_cannot_be_written_to_standard_output_is_an_error(photos):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [executable(), "bench", photos, "--seconds", "0.2"],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert "cannot" in done.stderr and "space" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(photos):
+    """Through the Python entry point, which ignores SIGPIPE for itself."""
+    script = (
+        "import sys; from headrace._cli import main; sys.argv = ['headrace', 'inspect', sys.argv[1]]; main()"
+    )
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, photos], stdout=write, stderr=write, restore_signals=False
+    )
+    os.close(write)
+    assert process.wait(timeout=60) == -signal.SIGPIPE
