@@ -30,10 +30,10 @@ Tensor lines_of(std::string_view text, DType dtype) {
   return Tensor{nullptr, 0, dtype, {count}, std::move(rows)};
 }
 
-using Fields = std::vector<std::pair<std::string, Tensor>>;
+using NamedColumns = std::vector<std::pair<std::string, Tensor>>;
 
 // The columns of a file; one that holds a single column does not name it.
-Result<Fields> read_columns(const std::string& path, DType text) {
+Result<NamedColumns> read_columns(const std::string& path, DType text) {
   const bool is_text = path.ends_with(".txt"), are_several = path.ends_with(".npz");
   if (!is_text && !are_several && !path.ends_with(".npy"))
     return invalid(
@@ -42,9 +42,9 @@ Result<Fields> read_columns(const std::string& path, DType text) {
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, ~uint64_t{0}, kLargestColumn));
   if (are_several) return read_npz({bytes->data(), bytes->size()});
   if (is_text)
-    return Fields{{"", lines_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, text)}};
+    return NamedColumns{{"", lines_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, text)}};
   HEADRACE_ASSIGN(Tensor array, read_npy({bytes->data(), bytes->size()}));
-  return Fields{{"", std::move(array)}};
+  return NamedColumns{{"", std::move(array)}};
 }
 
 Status add_column(Columns& columns, std::string field, Tensor column) {
@@ -81,7 +81,7 @@ DType text_type(const Slot& slot, const std::string& field) {
 }
 
 Status add_file(Columns& columns, const Slot& slot, const std::string& field, const std::string& path) {
-  HEADRACE_ASSIGN(Fields fields, read_columns(path, text_type(slot, field)));
+  HEADRACE_ASSIGN(NamedColumns fields, read_columns(path, text_type(slot, field)));
   const auto wanted = described_schema(slot.described);
   if (fields.size() == 1 && wanted.ok() && *wanted && (*wanted)->structure == "0") fields[0].first.clear();
   for (auto& [name, column] : fields) {

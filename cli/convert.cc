@@ -17,7 +17,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   InputArguments input;
   std::string target, shard_size;
   std::vector<std::string> options, where;
@@ -50,7 +50,7 @@ Condition parse_condition(const std::string& text) {
   refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
 }
 
-Result<Dataset> dataset_of(const SourcePtr& source, const Arguments& arguments, int image) {
+Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& arguments, int image) {
   const Schema& schema = source->schema();
   Dataset out = from_source(source);
   if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle});
@@ -121,7 +121,7 @@ std::string quarantine_of(const std::string& target) {
   return target + (std::filesystem::is_directory(target, error) ? "/" : ".") + "quarantine.json";
 }
 
-void print(const WriteReport& report, const Arguments& arguments, double seconds) {
+void print(const WriteReport& report, const ConvertArguments& arguments, double seconds) {
   const auto bytes = static_cast<double>(report.manifest.bytes());
   fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
              plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
@@ -135,7 +135,7 @@ void print(const WriteReport& report, const Arguments& arguments, double seconds
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 
-Result<int> convert(Arguments arguments) {
+Result<int> convert(ConvertArguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   WriteOptions& write_options = arguments.write;
   write_options.options = options_value(arguments.options);
@@ -176,7 +176,7 @@ Result<int> convert(Arguments arguments) {
   return kOk;
 }
 
-void add_changes(CLI::App& command, Arguments& arguments) {
+void add_changes(CLI::App& command, ConvertArguments& arguments) {
   command.add_option("--shuffle", arguments.shuffle, "Write in the order of this seed")->option_text("SEED");
   add_count(command, "--take", arguments.take, "Only the first N samples, of the shuffled order too");
   command
@@ -193,7 +193,7 @@ void add_changes(CLI::App& command, Arguments& arguments) {
                    "Leave out samples that do not read or decode, and list them in quarantine.json");
 }
 
-void add_target(CLI::App& command, Arguments& arguments) {
+void add_target(CLI::App& command, ConvertArguments& arguments) {
   command.add_option("SRC", arguments.input.path, "Data: a file, a folder or a pattern of files in quotes")
       ->required()
       ->option_text(" ");
@@ -227,7 +227,7 @@ void add_target(CLI::App& command, Arguments& arguments) {
 void add_convert(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "convert", "Write data in another format: whole or not at all, and on from where it was stopped");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertArguments>();
   add_target(*command, *arguments);
   add_changes(*command, *arguments);
   command->add_flag("--overwrite", arguments->write.overwrite,

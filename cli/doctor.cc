@@ -17,13 +17,13 @@ bool Diagnosis::is_broken() const { return !look.broken.empty() || !missing_shar
 
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
   InputArguments input;
   uint64_t samples = 0, workers = 0;
   bool no_advice = false, json = false;
 };
 
-Result<int> doctor(const Arguments& arguments) {
+Result<int> doctor(const DoctorArguments& arguments) {
   HEADRACE_ASSIGN(const SourcePtr source, open_data_or_image(arguments.input));
   const SampleReader reader(source);
   const LabelReader labels(reader);
@@ -54,7 +54,7 @@ Result<int> doctor(const Arguments& arguments) {
 void add_doctor(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "doctor", "Examine data: broken, duplicate, odd and slow samples; what would make them faster here");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DoctorArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--samples", arguments->samples,
             "How many samples to look at, evenly spread; all of them when not given");

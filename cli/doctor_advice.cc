@@ -17,7 +17,7 @@ constexpr double kWorth = Advice::kWorth;
 constexpr double kLeastSide = 1.5;
 
 // For a shell.
-std::string quoted(const std::string& path) {
+std::string for_shell(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@%=";
   if (path.find_first_not_of(kPlain) == std::string::npos) return path;
@@ -33,7 +33,7 @@ std::string new_name(std::string path, const std::string& what) {
   path = path.substr(0, path.find_first_of("*?{[."));
   while (!path.empty() && std::string_view("-_ ").find(path.back()) != std::string_view::npos)
     path.pop_back();
-  return quoted((path.empty() ? "data" : path) + what);
+  return for_shell((path.empty() ? "data" : path) + what);
 }
 
 std::string ending_of(const std::string& format) {
@@ -270,9 +270,9 @@ class Adviser {
   // The command that reads the data as this one did. `prefix` is that of the options which say so.
   std::string command(const std::string& name, const std::string& prefix) const {
     std::string out = "headrace " + name;
-    if (!input_.format.empty()) out += " --" + prefix + "format " + quoted(input_.format);
-    for (const std::string& option : input_.options) out += " --" + prefix + "option " + quoted(option);
-    return out + " " + quoted(input_.path);
+    if (!input_.format.empty()) out += " --" + prefix + "format " + for_shell(input_.format);
+    for (const std::string& option : input_.options) out += " --" + prefix + "option " + for_shell(option);
+    return out + " " + for_shell(input_.path);
   }
   // `what`: behind the name of the new data, before its ending.
   std::string convert(const std::string& what, const std::string& format,

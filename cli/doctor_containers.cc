@@ -13,9 +13,9 @@ namespace headrace::cli {
 namespace {
 
 constexpr uint64_t kSamples = 500, kMostSamples = 20'000;  // more than the first of small samples only
-constexpr uint64_t kEnoughBytes = 4 << 20, kMostBytes = 32 << 20;
-constexpr uint64_t kRun = 2000;  // samples that are timed at once, over and over where there are fewer
-constexpr int kRounds = 3;       // the best of which counts
+constexpr uint64_t kWantedBytes = 4 << 20, kMostBytes = 32 << 20;
+constexpr uint64_t kRun = 2000;      // samples that are timed at once, over and over where there are fewer
+constexpr int kContainerRounds = 3;  // the best of which counts
 constexpr std::array<std::string_view, 4> kFormats{"arrow", "tfrecord", "webdataset", "recordio"};
 
 // The files of this machine, of which no index is remembered.
@@ -37,7 +37,7 @@ double cpu_of(const Dataset& data, uint64_t samples) {
   const auto loader = data.shuffle({.seed = 1}).repeat(times).batch(64, {.ragged = true}).loader(options);
   if (!loader.ok()) return 0;
   double best = 0;
-  for (int round = 0; round <= kRounds; ++round) {
+  for (int round = 0; round <= kContainerRounds; ++round) {
     const double before = process_cpu_s();
     if (!(*loader)->begin().ok()) return 0;
     Sample batch;
@@ -69,7 +69,7 @@ Containers measure_containers(const SourcePtr& source, const Look& look) {
   const auto as_many = [&](uint64_t bytes) {
     return std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(bytes) / std::max(1.0, mean)));
   };
-  const uint64_t wanted = std::max(kSamples, std::min(kMostSamples, as_many(kEnoughBytes)));
+  const uint64_t wanted = std::max(kSamples, std::min(kMostSamples, as_many(kWantedBytes)));
   const uint64_t samples = std::min({source->size(), wanted, as_many(kMostBytes)});
   if (samples == 0 || source->num_files() == 0) return out;
   Progress progress("measuring containers", kFormats.size() + 1);

@@ -163,7 +163,7 @@ double mean_of(const std::vector<Image>& images, const std::function<double(cons
   return sum / static_cast<double>(std::max<size_t>(1, images.size()));
 }
 
-double bytes_of(const Image& image) { return static_cast<double>(image.bytes.size()); }
+double file_bytes(const Image& image) { return static_cast<double>(image.bytes.size()); }
 
 // Images that were decoded, spread evenly.
 std::vector<Image> some_images(const SampleReader& reader, const Look& look, size_t count) {
@@ -210,7 +210,7 @@ Result<std::vector<Image>> resized(const std::vector<Image>& images, int64_t max
   }
 }
 
-int64_t longer(const Image& image) { return std::max(image.header.height, image.header.width); }
+int64_t longer_side(const Image& image) { return std::max(image.header.height, image.header.width); }
 
 // With the points of this step, of which there are so many an image.
 struct Cropped {
@@ -238,12 +238,13 @@ void measure_points(const std::vector<Image>& images, Costs& costs, PixelCosts& 
 
 void measure_resized(const std::vector<Image>& images, Costs& costs, PixelCosts& out) {
   for (const int64_t side : {2048, 1024, 768, 512, 384, 256}) {
-    const double larger = mean_of(images, [&](const Image& image) { return longer(image) > side ? 1 : 0; });
+    const double larger =
+        mean_of(images, [&](const Image& image) { return longer_side(image) > side ? 1 : 0; });
     if (larger < kWorthResizing || side < out.crop_side || out.resized.size() == kMostSides) continue;
     const auto smaller = resized(images, side);
     if (!smaller.ok()) continue;
     Wanting wanting;
-    PixelCosts::Resized made{.max_side = side, .larger = larger, .bytes = mean_of(*smaller, bytes_of)};
+    PixelCosts::Resized made{.max_side = side, .larger = larger, .bytes = mean_of(*smaller, file_bytes)};
     made.whole = costs.whole(*smaller), made.crop = costs.crop(*smaller);
     made.crop_first = costs.crop(*smaller, [&](size_t) { return &wanting; });
     made.crop_with_points = crop_with_points(*smaller, 0, costs).crop;
@@ -323,7 +324,7 @@ PixelCosts measure_pixels(const SampleReader& reader, const Look& look) {
   std::ranges::nth_element(sides, sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2));
   out.crop_side = std::min(kCropSide, sides[sides.size() / 2]);
   Costs costs(out.crop_side, affordable < kLeastImages ? 1 : 3);
-  out.bytes = mean_of(images, bytes_of);
+  out.bytes = mean_of(images, file_bytes);
   out.pixels = mean_of(images, [](const Image& image) {
     return static_cast<double>(image.header.height) * static_cast<double>(image.header.width);
   });

@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t kOrdinary = 24;
 constexpr int kAgain =
     3;  // measurements of a candidate, of which the least counts: others disturb now and then
-constexpr double kMostSeconds = 5;  // for all measurements
+constexpr double kSecondsForAll = 5;  // for all measurements
 
-double median_of(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
   return values[values.size() / 2];
@@ -31,9 +31,9 @@ std::vector<uint64_t> candidates_of(const Times& times, double least) {
   return out;
 }
 
-class Measuring {
+class MeasuringAgain {
  public:
-  Measuring(const SampleReader& reader, const Look& look)
+  MeasuringAgain(const SampleReader& reader, const Look& look)
       : reader_(reader),
         look_(look),
         watched_(file_store()),
@@ -106,10 +106,10 @@ Slow find_slow(const SampleReader& reader, const Look& look) {
     const std::set<uint64_t> slow(order.begin(), order.end());
     const uint64_t rounds = std::max<uint64_t>(order.size(), kOrdinary);
     std::vector<double> read;  // of ordinary samples
-    Measuring measuring(reader, look);
+    MeasuringAgain measuring(reader, look);
     Progress progress("measuring slow samples", order.size());
     const auto begin = std::chrono::steady_clock::now();
-    for (uint64_t i = 0; i < rounds && (i == 0 || seconds_since(begin) < kMostSeconds); ++i) {
+    for (uint64_t i = 0; i < rounds && (i == 0 || seconds_since(begin) < kSecondsForAll); ++i) {
       // Evenly spread, and between the slow ones: what slows the disk for a while slows both.
       const uint64_t ordinary = (2 * i + 1) * look.samples.size() / (2 * rounds);
       if (!slow.contains(ordinary) && !look.samples[ordinary].broken)
@@ -118,7 +118,7 @@ Slow find_slow(const SampleReader& reader, const Look& look) {
         if (const auto one = measuring.least(order[i]); one.ok()) again.push_back(*one);
       progress.show(std::min<uint64_t>(i + 1, order.size()));
     }
-    if (!read.empty()) out.median_read_s = median_of(read);
+    if (!read.empty()) out.median_read_s = middle_of(read);
   }
   out.read_threshold_s = std::max(Slow::kLeastRead, Slow::kFar * out.median_read_s);
   out.decode_threshold_s = std::max(Slow::kLeastDecode, Slow::kFar * out.median_decode_s);

@@ -10,7 +10,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   InputArguments input;
   uint64_t batch = 64;
   std::string cache;
@@ -18,7 +18,7 @@ struct Arguments {
 };
 
 // Of a pipeline that waits for its data: how it is written, and what it wants.
-Result<int> explain_unbound(const Arguments& arguments, std::string_view plan) {
+Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view plan) {
   if (arguments.json) {
     Value::List slots;
     for (const Slot& slot : slots_of(plan))
@@ -38,7 +38,7 @@ Result<int> explain_unbound(const Arguments& arguments, std::string_view plan) {
   return kOk;
 }
 
-Result<int> explain(const Arguments& arguments) {
+Result<int> explain(const ExplainArguments& arguments) {
   HEADRACE_ASSIGN(const std::string unbound, unbound_plan(arguments.input));
   if (!unbound.empty()) return explain_unbound(arguments, unbound);
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
@@ -65,7 +65,7 @@ Result<int> explain(const Arguments& arguments) {
 void add_explain(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "explain", "Say what a pipeline will do: its steps, what the rewrites made of them, its memory");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExplainArguments>();
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
   add_cache(*command, arguments->cache);

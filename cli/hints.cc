@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostHints = 3, kMostCandidates = 64;
 constexpr uint64_t kLargestList = 64 << 20;  // a list of all of ImageNet
 
-std::string quoted(const std::string& text) { return Value(text).dump(); }
+std::string python_text(const std::string& text) { return Value(text).dump(); }
 
 bool looks_like(const std::string& format, const std::string& path, Store& store) {
   const FormatInfo* found = find_format(format);
@@ -38,13 +38,13 @@ bool finds_its_images(const std::string& format, const std::string& list, const 
 // images.
 std::string call_for_list(const std::string& format, const fs::path& list, const fs::path& images,
                           Store& store) {
-  const std::string reader = "hr.read_" + format + "(" + quoted(list.string());
+  const std::string reader = "hr.read_" + format + "(" + python_text(list.string());
   if (finds_its_images(format, list, Value(), store)) return reader + ")";
   for (fs::path root = images;; root = root.parent_path()) {
     Value options;
     options.set("root", root.string());
     if (finds_its_images(format, list, options, store))
-      return reader + ", root=" + quoted(root.string()) + ")";
+      return reader + ", root=" + python_text(root.string()) + ")";
     if (!root.has_relative_path()) return "";
   }
 }
@@ -64,7 +64,7 @@ std::string call_for_boxes(const fs::path& annotations, const fs::path& images, 
   opened.set("classes", Value::List{""});  // given, so that not every file is read to find them
   const auto source = open_source(store, root.string(), "voc_xml", opened);
   if (!source.ok()) return "";
-  return fmt::format("hr.read_voc_xml({}, images={}, annotations={})", quoted(root.string()),
+  return fmt::format("hr.read_voc_xml({}, images={}, annotations={})", python_text(root.string()),
                      options.find("images")->dump(), options.find("annotations")->dump());
 }
 
@@ -109,7 +109,7 @@ std::string hint_of_one_class(const Source& source, const fs::path& images) {
   if (!classes || !classes->list() || classes->list()->size() != 1) return "";
   const std::string folder = (images / *(*classes->list())[0].text()).string();
   return fmt::format("all images lie in one class; if the classes are folders below it, give {}",
-                     quoted(folder));
+                     python_text(folder));
 }
 
 // Values that are messages of a framework, read as bytes.
@@ -121,7 +121,7 @@ std::vector<std::string> hints_of_values(const Source& source, const std::string
     options.set("values", values);
     const auto parsed = open_source(store, path, "lmdb", options);
     if (parsed.ok())
-      return {fmt::format("the values look like {}: hr.read_lmdb({}, values=\"{}\")", what, quoted(path),
+      return {fmt::format("the values look like {}: hr.read_lmdb({}, values=\"{}\")", what, python_text(path),
                           values)};
   }
   return {};

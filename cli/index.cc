@@ -11,7 +11,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct IndexArguments {
   InputArguments input;
   IndexOptions index;
   uint64_t workers = 0;
@@ -25,7 +25,7 @@ Value json_of(const IndexedPoints& made, double seconds) {
   return out;
 }
 
-Result<int> make_index(Arguments arguments) {
+Result<int> make_index(IndexArguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
   Progress progress("indexing", source->size());
@@ -52,7 +52,7 @@ void add_index(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "index",
       "Find ahead where records and the rows of JPEG files begin: nothing is looked for while training");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<IndexArguments>();
   add_input_arguments(*command, arguments->input, false);
   command
       ->add_option(

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kShownLabels = 20, kShownDimensions = 5, kShownBroken = 10;
 
-struct Arguments {
+struct InspectArguments {
   InputArguments input;
   uint64_t samples = 1000;
   bool all = false, json = false;
@@ -222,7 +222,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   return out;
 }
 
-Result<int> inspect(const Arguments& arguments) {
+Result<int> inspect(const InspectArguments& arguments) {
   HEADRACE_ASSIGN(SourcePtr source, open_data(arguments.input));
   const SampleReader reader(std::move(source));
   const uint64_t count = arguments.all ? std::numeric_limits<uint64_t>::max() : arguments.samples;
@@ -240,7 +240,7 @@ Result<int> inspect(const Arguments& arguments) {
 void add_inspect(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "inspect", "Say what lies at a path: format, samples, fields, labels, sizes, damage");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--samples", arguments->samples,
             "How many samples to look at, evenly spread; headers only");

@@ -18,7 +18,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   InputArguments input;
   size_t workers = 0;
   bool json = false;
@@ -88,7 +88,7 @@ void print_totals(const std::vector<Broken>& broken) {
   fmt::print("\n");
 }
 
-Result<int> verify(const Arguments& arguments) {
+Result<int> verify(const VerifyArguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   HEADRACE_ASSIGN(const SourcePtr source, open_data_or_image(arguments.input));
   const SampleReader reader(source);
@@ -123,7 +123,7 @@ Result<int> verify(const Arguments& arguments) {
 void add_verify(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "verify", "Read and decode every sample; list the broken ones with their reasons");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<VerifyArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);

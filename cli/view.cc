@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kTile = 224, kColumns = 8;
 
-struct Arguments {
+struct ViewArguments {
   InputArguments input;
   std::string out = "headrace-view.png";
   uint64_t count = 32, batch_size = 16;
@@ -190,7 +190,7 @@ Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
   return out;
 }
 
-void print_text(const Sheet& sheet, const Arguments& arguments, const std::string& page_path,
+void print_text(const Sheet& sheet, const ViewArguments& arguments, const std::string& page_path,
                 const std::string& title) {
   fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
              plural(sheet.tiles.size(), "sample"), title, page_path);
@@ -201,14 +201,14 @@ void print_text(const Sheet& sheet, const Arguments& arguments, const std::strin
     fmt::print("{} skipped, read ahead included\n", plural(sheet.broken.skipped, "broken sample"));
 }
 
-void print_json(const Sheet& sheet, const Arguments& arguments, const std::string& page_path) {
+void print_json(const Sheet& sheet, const ViewArguments& arguments, const std::string& page_path) {
   Value out;
   out.set("sheet", arguments.out), out.set("page", page_path), out.set("samples", sheet.tiles.size());
   out.set("skipped", sheet.broken.skipped), out.set("replaced", sheet.broken.replaced);
   fmt::print("{}\n", out.dump());
 }
 
-Result<int> view(const Arguments& arguments) {
+Result<int> view(const ViewArguments& arguments) {
   HEADRACE_ASSIGN(const Opened opened,
                   open_pipeline(arguments.input, std::min(arguments.batch_size, arguments.count)));
   HEADRACE_ASSIGN(const Sheet sheet, make_sheet(opened, arguments.count));
@@ -232,7 +232,7 @@ Result<int> view(const Arguments& arguments) {
 void add_view(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "view", "Draw what the model would see: a contact sheet (PNG) and a page with labels (HTML)");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ViewArguments>();
   add_input_arguments(*command, arguments->input, true);
   command
       ->add_option("--out", arguments->out,

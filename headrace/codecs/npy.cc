@@ -32,7 +32,7 @@ std::string_view descr(DType dtype) {
   }
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -170,7 +170,7 @@ void reorder(const std::byte* in, const Shape& shape, size_t size, std::byte* ou
 }  // namespace
 
 Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes) {
-  const std::string_view text = text_of(bytes);
+  const std::string_view text = as_text(bytes);
   if (!text.starts_with(kMagic) || text.size() < 12) return broken();
   const char version = text[6];
   if (version < 1 || version > 3)

@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kAlign = 64;
+constexpr size_t kFieldAlign = 64;
 constexpr int kDeepest = 16;  // rows of rows
 
 struct Head {
@@ -32,7 +32,7 @@ void pack(const Tensor& tensor, std::vector<std::byte>& out) {
     for (const Tensor& row : *tensor.rows) pack(row, out);
     return;
   }
-  out.resize((out.size() + kAlign - 1) / kAlign * kAlign);
+  out.resize((out.size() + kFieldAlign - 1) / kFieldAlign * kFieldAlign);
   const View view = tensor.view();
   if (view.size_bytes() > 0) append(out, view.data, view.size_bytes());
 }
@@ -77,7 +77,8 @@ class Unpacking {
   }
 
   bool data(Tensor& out) {
-    const size_t at = (at_ + kAlign - 1) / kAlign * kAlign, size = out.shape.size_bytes(out.dtype);
+    const size_t at = (at_ + kFieldAlign - 1) / kFieldAlign * kFieldAlign,
+                 size = out.shape.size_bytes(out.dtype);
     if (at > bytes_->size() || size > bytes_->size() - at) return false;
     out.buffer = bytes_;
     out.offset = at;

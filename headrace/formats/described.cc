@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-Result<TensorSpec> spec_from(const Value& value) {
+Result<TensorSpec> spec_of_pair(const Value& value) {
   const auto wrong = [&] {
     return invalid("plan: wants a spec [dtype, [dimension, …]], got " + value.dump());
   };
@@ -61,7 +61,7 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
     out.names.push_back(*name.text());
   }
   for (const Value& value : *specs->list()) {
-    HEADRACE_ASSIGN(TensorSpec spec, spec_from(value));
+    HEADRACE_ASSIGN(TensorSpec spec, spec_of_pair(value));
     out.specs.push_back(spec);
   }
   HEADRACE_ASSIGN(out.structure, description.get_text("structure"));

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-FormatRegistry& registry() {
+FormatRegistry& format_registry() {
   static FormatRegistry all;
   return all;
 }
@@ -62,16 +62,16 @@ SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const
   return {std::make_unique<ParseFile>(std::move(parse)), [path = std::move(path)](uint64_t) { return path; }};
 }
 
-const FormatRegistry& formats() { return registry(); }
+const FormatRegistry& formats() { return format_registry(); }
 
 const FormatInfo* find_format(std::string_view name) {
-  const auto it = registry().find(name);
-  return it == registry().end() ? nullptr : &it->second;
+  const auto it = format_registry().find(name);
+  return it == format_registry().end() ? nullptr : &it->second;
 }
 
 FormatRegistration::FormatRegistration(FormatInfo info) {
   std::string name = info.name;
-  registry().emplace(std::move(name), std::move(info));
+  format_registry().emplace(std::move(name), std::move(info));
 }
 
 }  // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kManifestVersion = 1;
 
 Result<uint64_t> natural(const Value& object, std::string_view key) {
   HEADRACE_ASSIGN(const int64_t number, object.get_integer(key));
@@ -113,7 +113,7 @@ uint64_t Manifest::bytes() const {
 
 std::string Manifest::text() const {
   Value out;
-  out.set("headrace_dataset", kVersion);
+  out.set("headrace_dataset", kManifestVersion);
   out.set("format", format), out.set("options", options);
   out.set("samples", samples()), out.set("bytes", bytes());
   if (!read_with.is_null()) out.set("read_with", read_with);
@@ -129,7 +129,7 @@ std::string Manifest::text() const {
 Result<Manifest> Manifest::parse(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
   HEADRACE_ASSIGN(const int64_t version, value.get_integer("headrace_dataset"));
-  if (version != kVersion)
+  if (version != kManifestVersion)
     return invalid("'headrace_dataset' wants version 1, got " + std::to_string(version));
   Manifest out;
   HEADRACE_ASSIGN(out.format, value.get_text("format"));

@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-std::string names_of(bool (*wanted)(const FormatInfo&)) {
+std::string format_names(bool (*wanted)(const FormatInfo&)) {
   std::string out;
   for (const auto& [name, info] : formats())
     if (wanted(info)) out += (out.empty() ? "" : ", ") + name;
@@ -22,7 +22,7 @@ std::string names_of(bool (*wanted)(const FormatInfo&)) {
 }
 
 std::string known_formats() {
-  return names_of([](const FormatInfo& info) { return info.open != nullptr; });
+  return format_names([](const FormatInfo& info) { return info.open != nullptr; });
 }
 
 // What a user gave: one path or several, each of which may be a pattern.
@@ -183,7 +183,7 @@ Status fit(const FormatInfo& info, Store& store, Probe& looked) {
     if (looked.files.size() < 2) return {};
     return invalid("reads one path, got " + std::to_string(looked.files.size()) +
                    " files; several are read by " +
-                   names_of([](const FormatInfo& other) { return other.takes_files; }));
+                   format_names([](const FormatInfo& other) { return other.takes_files; }));
   }
   if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
   HEADRACE_ASSIGN(looked, probe_shards(store, looked));

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text.h"
 #include "headrace/formats/sidecar.h"
 
 namespace headrace {
@@ -60,8 +61,6 @@ Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store
   return out;
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp) {
   const auto sidecar = load_sidecar(place);
   if (!sidecar) return std::nullopt;
@@ -85,8 +84,8 @@ Status keep(const SidecarPlace& place, const FileStamp& stamp, const FileIndex& 
     return MadeSection{std::move(name), [bytes](const MadeSection::Write& write) { return write(bytes); }};
   };
   const MadeSection sections[] = {
-      section("file", std::as_bytes(std::span(&stamp, 1))), section("records", bytes_of(records)),
-      section("damaged", bytes_of(damaged)), section("extra", bytes_of(index.extra))};
+      section("file", std::as_bytes(std::span(&stamp, 1))), section("records", text_bytes(records)),
+      section("damaged", text_bytes(damaged)), section("extra", text_bytes(index.extra))};
   return store_made_sidecar(place, sections);
 }
 

@@ -15,11 +15,11 @@ namespace headrace {
 
 // Called on the thread that waits, some twenty times a second, with the bytes of the files done and of all
 // files; false gives up with `stopped()`.
-using Watch = std::function<bool(uint64_t done, uint64_t total)>;
+using IndexingWatch = std::function<bool(uint64_t done, uint64_t total)>;
 
 struct IndexingOptions {
   size_t workers = 0;  // 0: the cores this process may use
-  Watch watch = {};
+  IndexingWatch watch = {};
   bool beside = false;  // also keep what is found beside the data, for all who read them
 };
 // One for each file, in their order. The error is that of the first file that has one, and names it.

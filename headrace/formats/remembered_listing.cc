@@ -4,6 +4,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "headrace/core/text.h"
+
 namespace headrace {
 namespace {
 
@@ -29,8 +31,6 @@ bool is_current(Store& store, const std::string& root, const TimedListing& timed
   return !listing.directories.empty();
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
 bool read_names(const Sidecar& sidecar, std::string_view section, Names& out) {
   const auto bytes = sidecar.find(section);
   return bytes && Names::from_text({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, out);
@@ -40,8 +40,8 @@ bool read_names(const Sidecar& sidecar, std::string_view section, Names& out) {
 
 Sidecar listing_to_sidecar(const TimedListing& timed) {
   Sidecar out;
-  out.sections = {{"files", bytes_of(timed.listing.files.text())},
-                  {"directories", bytes_of(timed.listing.directories.text())},
+  out.sections = {{"files", text_bytes(timed.listing.files.text())},
+                  {"directories", text_bytes(timed.listing.directories.text())},
                   {"changed", std::as_bytes(std::span(timed.listing.changed_ns))},
                   {"begun", std::as_bytes(std::span(&timed.begun_ns, 1))}};
   return out;

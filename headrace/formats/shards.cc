@@ -48,7 +48,7 @@ std::string without_number(const std::string& name) {
   return parts ? parts->before.substr(0, parts->before.size() - 1) + parts->after : name;
 }
 
-std::string ending_of(const std::string& name) {
+std::string last_ending(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 || dot + 1 == name.size() ? "" : name.substr(dot);
 }
@@ -159,10 +159,10 @@ std::string missing_shards(const Source& source) {
 std::string shard_kind(std::string_view name) {
   constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
   std::string left = without_number(lower(name));
-  std::string ending = ending_of(left);
+  std::string ending = last_ending(left);
   if (is_one_of(ending, packed)) {
     left = without_number(left.substr(0, left.size() - ending.size()));
-    if (const std::string inner = ending_of(left); !inner.empty())
+    if (const std::string inner = last_ending(left); !inner.empty())
       ending = inner;
     else
       ending = "";

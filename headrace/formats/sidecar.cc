@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "sidecars are written as they lie in memory");
 
 constexpr std::string_view kMagic = "HRSIDE\r\n";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSidecarVersion = 1;
 constexpr uint32_t kMaxSections = 64;
 constexpr size_t kAlign = 64;
 constexpr size_t kText = 32;
@@ -57,7 +57,7 @@ std::optional<std::span<const std::byte>> Sidecar::find(std::string_view name) c
 Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table) {
   Header header{};
   std::copy(kMagic.begin(), kMagic.end(), header.magic);
-  header.version = kVersion;
+  header.version = kSidecarVersion;
   header.sections = static_cast<uint32_t>(table.sections.size());
   if (table.sections.size() > kMaxSections || !put_text(table.fingerprint, header.fingerprint))
     return invalid("sidecar: wants at most 64 sections and a fingerprint of at most 32 bytes");
@@ -101,7 +101,7 @@ Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64
   if (head.size() < sizeof(Header)) return damaged("shorter than its header");
   std::memcpy(&header, head.data(), sizeof(Header));
   if (std::string_view(header.magic, sizeof header.magic) != kMagic) return damaged("not one");
-  if (header.version != kVersion) return damaged("of another version");
+  if (header.version != kSidecarVersion) return damaged("of another version");
   if (header.sections > kMaxSections || head.size() < sizeof(Header) + header.sections * sizeof(Entry))
     return damaged("shorter than its table");
   const size_t checked = sizeof(Header) - kChecked + header.sections * sizeof(Entry);

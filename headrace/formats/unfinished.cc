@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kMark = "unfinished_dataset";  // the first key of a journal
-constexpr int64_t kVersion = 1;
+constexpr int64_t kJournalVersion = 1;
 constexpr std::string_view kLock = "lock", kJournal = "journal";
 constexpr std::string_view kQuarantineName = "quarantine.json";
 
@@ -33,10 +33,8 @@ Result<std::string> text_of(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
 // What is no part of a shard that is a folder: what is put into it when it is whole, and indexes.
-bool is_beside_data(std::string_view name) {
+bool is_beside_shard(std::string_view name) {
   const std::string folder = std::string(kIndexFolder) + "/";
   return name == kManifestName || name == kQuarantineName || name.starts_with(folder) ||
          name.find("/" + folder) != std::string_view::npos;
@@ -49,7 +47,7 @@ Result<uint64_t> bytes_at(const std::string& path) {
   uint64_t sum = 0;
   HEADRACE_ASSIGN(const Listing listing, store->list(path));
   for (size_t i = 0; i < listing.files.size(); ++i) {
-    if (is_beside_data(listing.files[i])) continue;
+    if (is_beside_shard(listing.files[i])) continue;
     HEADRACE_ASSIGN(const FileInfo file, store->info(under(path, listing.files[i])));
     sum += file.size;
   }
@@ -237,8 +235,8 @@ Status UnfinishedDataset::check_no_old() const {
 
 Status UnfinishedDataset::start_journal() {
   HEADRACE_TRY(check_target(wanted_));
-  const Value head = Value::Object{{std::string(kMark), kVersion}, {"identity", wanted_.identity}};
-  HEADRACE_TRY(write_atomically(under(partial_, kJournal), bytes_of(head.dump() + "\n")));
+  const Value head = Value::Object{{std::string(kMark), kJournalVersion}, {"identity", wanted_.identity}};
+  HEADRACE_TRY(write_atomically(under(partial_, kJournal), text_bytes(head.dump() + "\n")));
   HEADRACE_TRY(remove_all(data_));
   return make_folder(data_);
 }
@@ -294,21 +292,22 @@ Status UnfinishedDataset::take_over() {
       if (!kept.contains(std::string((*names)[i]))) HEADRACE_TRY(remove_all(under(data_, (*names)[i])));
   // Written again, since its last line may have been cut.
   std::string text =
-      Value(Value::Object{{std::string(kMark), kVersion}, {"identity", wanted_.identity}}).dump() + "\n";
+      Value(Value::Object{{std::string(kMark), kJournalVersion}, {"identity", wanted_.identity}}).dump() +
+      "\n";
   for (const auto& [number, shard] : earlier_)
     text += Value(Value::Object{{"number", number}, {"shard", shard.entry.value()}, {"after", shard.after}})
                 .dump() +
             "\n";
   for (const Value& line : notes_) text += line.dump() + "\n";
   shards_ = earlier_;
-  return write_atomically(under(partial_, kJournal), bytes_of(text));
+  return write_atomically(under(partial_, kJournal), text_bytes(text));
 }
 
 std::string UnfinishedDataset::path_of(const std::string& shard) const { return under(data_, shard); }
 
 Status UnfinishedDataset::note(const Value& line) {
   const std::lock_guard lock(mutex_);
-  return append_lasting(under(partial_, kJournal), bytes_of(line.dump() + "\n"));
+  return append_lasting(under(partial_, kJournal), text_bytes(line.dump() + "\n"));
 }
 
 Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
@@ -336,10 +335,10 @@ std::string UnfinishedDataset::made() const {
 Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::string, std::string>& reports) {
   const std::string folder = is_folder(made()) ? made() : partial_;
   for (const auto& [name, text] : reports)
-    HEADRACE_TRY(write_atomically(under(folder, name), bytes_of(text)));
+    HEADRACE_TRY(write_atomically(under(folder, name), text_bytes(text)));
   for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
   HEADRACE_ASSIGN(manifest.files, names_of(is_folder(made()) ? made() : data_));
-  return write_atomically(under(folder, kManifestName), bytes_of(manifest.text()));
+  return write_atomically(under(folder, kManifestName), text_bytes(manifest.text()));
 }
 
 Result<Manifest> UnfinishedDataset::commit(Manifest manifest,

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-WriterRegistry& registry() {
+WriterRegistry& writer_registry() {
   static WriterRegistry all;
   return all;
 }
@@ -34,11 +34,11 @@ Status check_options(const WriterInfo& info, const Value& options) {
 
 }  // namespace
 
-const WriterRegistry& writers() { return registry(); }
+const WriterRegistry& writers() { return writer_registry(); }
 
 const WriterInfo* find_writer(std::string_view name) {
-  const auto it = registry().find(name);
-  return it == registry().end() ? nullptr : &it->second;
+  const auto it = writer_registry().find(name);
+  return it == writer_registry().end() ? nullptr : &it->second;
 }
 
 std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending) {
@@ -48,7 +48,7 @@ std::string companion_of(const std::string& shard, const WriterInfo& format, con
 
 WriterRegistration::WriterRegistration(WriterInfo info) {
   std::string name = info.name;
-  registry().emplace(std::move(name), std::move(info));
+  writer_registry().emplace(std::move(name), std::move(info));
 }
 
 Result<ChosenWriter> choose_writer(const std::string& target, const std::string& format,

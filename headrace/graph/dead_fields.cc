@@ -38,7 +38,7 @@ NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
   return with_data(node, narrowed(*node.input(), kept));
 }
 
-const Map* map_below(const Node& node) {
+const Map* map_of_fields(const Node& node) {
   const Node* below = &node;
   while (passes_fields(*below)) below = below->input().get();
   return below->as<Map>();
@@ -48,7 +48,7 @@ const Map* map_below(const Node& node) {
 
 NodePtr without_dead_fields(const NodePtr& root) {
   NodePtr node = root;
-  if (const auto* map = node->as<Map>(); map && map_below(*node->input())) {
+  if (const auto* map = node->as<Map>(); map && map_of_fields(*node->input())) {
     Program program = without_dead_steps(map->program);
     std::vector<int> kept;
     for (const int field : program.input_fields)

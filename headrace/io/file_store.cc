@@ -60,12 +60,12 @@ bool is_local(int descriptor) {
 }
 
 // Closed with the last who needs it: the file, or a map of it.
-class Descriptor {
+class SharedDescriptor {
  public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() { ::close(value_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  explicit SharedDescriptor(int value) : value_(value) {}
+  ~SharedDescriptor() { ::close(value_); }
+  SharedDescriptor(const SharedDescriptor&) = delete;
+  SharedDescriptor& operator=(const SharedDescriptor&) = delete;
   int value() const { return value_; }
 
  private:
@@ -75,7 +75,7 @@ class Descriptor {
 class LocalFile final : public OpenFile {
  public:
   explicit LocalFile(int descriptor)
-      : open_(std::make_shared<const Descriptor>(descriptor)), descriptor_(descriptor) {}
+      : open_(std::make_shared<const SharedDescriptor>(descriptor)), descriptor_(descriptor) {}
 
   Result<uint64_t> size() override {
     struct stat s;
@@ -109,7 +109,7 @@ class LocalFile final : public OpenFile {
 
  private:
   static Status read_error() { return {Code::io, "cannot read: " + std::generic_category().message(errno)}; }
-  std::shared_ptr<const Descriptor> open_;
+  std::shared_ptr<const SharedDescriptor> open_;
   int descriptor_;  // of open_
 };
 

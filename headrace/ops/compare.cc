@@ -67,10 +67,11 @@ void compare_with(const T* x, size_t count, const Number& number, bool* out) {
   }
 }
 
-template <class Comparison> struct WithNumber {
+template <class Comparison> struct CompareWithNumber {
   static constexpr std::string_view name = Comparison::name, doc = Comparison::doc;
   Number value;
-  static constexpr std::tuple fields{Field{"value", &WithNumber::value, "The number to compare with."}};
+  static constexpr std::tuple fields{
+      Field{"value", &CompareWithNumber::value, "The number to compare with."}};
   static constexpr std::array inputs{std::string_view("x")};
   static constexpr std::array required{std::string_view("value")};
   static constexpr bool elementwise = true;
@@ -87,7 +88,7 @@ template <class Comparison> struct WithNumber {
   }
 };
 
-template <class Comparison> struct OfTwo {
+template <class Comparison> struct CompareTwo {
   static constexpr std::string_view name = Comparison::name_of_two, doc = Comparison::doc_of_two;
   static constexpr std::tuple<> fields{};
   static constexpr std::array inputs{std::string_view("x"), std::string_view("y")};
@@ -123,10 +124,10 @@ struct Or : std::logical_or<> {
                                     doc_of_two = "Whether x or y or both are true.";
 };
 
-template <class Logic> struct LogicOfTwo : OfTwo<Logic> {
+template <class Logic> struct LogicOfTwo : CompareTwo<Logic> {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_TRY(check_bool(in[0]));
-    return OfTwo<Logic>::infer(in);
+    return CompareTwo<Logic>::infer(in);
   }
 };
 
@@ -147,18 +148,18 @@ struct LogicalNot {
   }
 };
 
-const Registered<WithNumber<Less>> less;
-const Registered<WithNumber<LessEqual>> less_equal;
-const Registered<WithNumber<Greater>> greater;
-const Registered<WithNumber<GreaterEqual>> greater_equal;
-const Registered<WithNumber<Equal>> equal;
-const Registered<WithNumber<NotEqual>> not_equal;
-const Registered<OfTwo<Less>> less_fields;
-const Registered<OfTwo<LessEqual>> less_equal_fields;
-const Registered<OfTwo<Greater>> greater_fields;
-const Registered<OfTwo<GreaterEqual>> greater_equal_fields;
-const Registered<OfTwo<Equal>> equal_fields;
-const Registered<OfTwo<NotEqual>> not_equal_fields;
+const Registered<CompareWithNumber<Less>> less;
+const Registered<CompareWithNumber<LessEqual>> less_equal;
+const Registered<CompareWithNumber<Greater>> greater;
+const Registered<CompareWithNumber<GreaterEqual>> greater_equal;
+const Registered<CompareWithNumber<Equal>> equal;
+const Registered<CompareWithNumber<NotEqual>> not_equal;
+const Registered<CompareTwo<Less>> less_fields;
+const Registered<CompareTwo<LessEqual>> less_equal_fields;
+const Registered<CompareTwo<Greater>> greater_fields;
+const Registered<CompareTwo<GreaterEqual>> greater_equal_fields;
+const Registered<CompareTwo<Equal>> equal_fields;
+const Registered<CompareTwo<NotEqual>> not_equal_fields;
 const Registered<LogicOfTwo<And>> logical_and;
 const Registered<LogicOfTwo<Or>> logical_or;
 const Registered<LogicalNot> logical_not;

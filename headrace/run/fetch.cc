@@ -17,9 +17,9 @@ constexpr size_t kKeptBlocks = 16, kMostKept = 256;
 constexpr uint64_t kLittle =
     256 << 10;                      // bytes: taken from the budget before it is known that they are there
 constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
-constexpr size_t kPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
-constexpr size_t kAlign = 64;               // where a read begins, as if it had a buffer of its own
-constexpr uint64_t kMostBetween = 512;      // bytes between neighbours: cheaper to read than to leave out
+constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
+constexpr size_t kAlign = 64;                   // where a read begins, as if it had a buffer of its own
+constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: cheaper to read than to leave out
 
 // One file per sample or more: neither its block nor its descriptor is worth keeping.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
@@ -228,9 +228,10 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
 }
 
 Status Fetcher::read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters) {
-  for (size_t done = 0; done < out.size(); done += kPiece) {
+  for (size_t done = 0; done < out.size(); done += kReadPiece) {
     if (stop_ && stop_->raised()) return stopped();
-    HEADRACE_TRY(read_exactly(file, offset + done, out.subspan(done, std::min(kPiece, out.size() - done))));
+    HEADRACE_TRY(
+        read_exactly(file, offset + done, out.subspan(done, std::min(kReadPiece, out.size() - done))));
   }
   counters.io_reads.add(1);
   counters.io_bytes.add(out.size());

@@ -63,7 +63,7 @@ class GenerateFeeder final : public Stream {
 };
 
 // The pass, where the turn says that it stands.
-Status open(const Generator& generator, GenerateTurn& turn) {
+Status open_generator(const Generator& generator, GenerateTurn& turn) {
   if (turn.pass) return {};
   HEADRACE_ASSIGN(turn.pass, generator.start(turn.epoch));
   if (!turn.place.empty()) HEADRACE_TRY(turn.pass->seek(turn.place));
@@ -132,7 +132,7 @@ class GenerateBody::Made {
 RowStatus GenerateBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   auto& turn = *static_cast<GenerateTurn*>(ticket.item.turn.get());
   const auto until = std::chrono::steady_clock::now() + kMostTime;
-  turn.failure = open(*generator_, turn);
+  turn.failure = open_generator(*generator_, turn);
   Made made(*this, ticket, evaluator);
   std::vector<Tensor> fields;
   while (turn.failure.ok() && !turn.ended && made.size() < kMostSamples) {

@@ -60,9 +60,9 @@ void add_data_keys(const LeafPlan& leaf, std::string& key) {
   for (const auto& input : leaf.zipped) add(*input);
 }
 
-class Lowering {
+class LevelLowering {
  public:
-  Lowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
+  LevelLowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
 
   Result<std::unique_ptr<Order>> visit(const Node& node) {
     return std::visit([&](const auto& kind) { return lower(node, kind); }, node.kind);
@@ -239,7 +239,7 @@ void find_straight(LeafPlan& leaf) {
 
 Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   auto level = std::make_unique<Level>();
-  HEADRACE_ASSIGN(level->order, Lowering(*level, leaves).visit(node));
+  HEADRACE_ASSIGN(level->order, LevelLowering(*level, leaves).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
   for (LeafPlan& leaf : level->leaves) find_straight(leaf);

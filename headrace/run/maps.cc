@@ -8,8 +8,8 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kAtOnce = uint64_t{32} << 20;  // bytes looked at until maps are given up
-constexpr size_t kRounds = 4;                     // of maps, after which what is still held is given back
+constexpr uint64_t kMostSeen = uint64_t{32} << 20;  // bytes looked at until maps are given up
+constexpr size_t kRounds = 4;                       // of maps, after which what is still held is given back
 constexpr uint64_t kAround = 64 << 10;  // what the kernel adds to a page that is looked at, if cached
 constexpr size_t kMostFiles = 64;
 
@@ -26,7 +26,7 @@ std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, u
   {
     std::lock_guard lock(mutex_);
     auto at = std::ranges::find(round_, file, &One::file);
-    if (seen_ > kAtOnce || (at == round_.end() && round_.size() == kMostFiles)) {
+    if (seen_ > kMostSeen || (at == round_.end() && round_.size() == kMostFiles)) {
       given_up.swap(round_);
       auto& old = old_.emplace_back();
       for (const One& one : given_up)

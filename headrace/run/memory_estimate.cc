@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "headrace/core/byte_size.h"
+#include "headrace/core/element_cache.h"
 #include "headrace/graph/walk.h"
-#include "headrace/run/auto_cache.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/stage.h"
 
@@ -55,7 +55,7 @@ class Estimate {
   void add_cache(const Cache& cache, const Node& node) {
     const double elements = node.size && *node.size != kInfinite ? static_cast<double>(*node.size) : 0;
     if (!cache.path.empty()) return add("cache in files, on disk", node, elements, false);
-    if (cache.version == kAutomatic)
+    if (cache.memory && cache.memory->given())  // by the run, of its budget
       return out.push_back({"cache, found to pay", static_cast<double>(cache.max_memory), "", true});
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
     add("cache, beside the budget", node, elements, false,

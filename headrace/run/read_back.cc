@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kWait = 50;  // ms between two looks at the progress
+constexpr uint64_t kLookMs = 50;  // ms between two looks at the progress
 
 // The files of the data set under the names that they will have.
 class Renamed final : public Store {
@@ -62,7 +62,7 @@ class Hashes {
     while (out.size() < count) {
       if (samples_ % 64 == 0 && progress_ && !progress_(samples_)) return stopped();
       Sample sample;
-      HEADRACE_ASSIGN(const auto more, loader_.next_within(sample, kWait));
+      HEADRACE_ASSIGN(const auto more, loader_.next_within(sample, kLookMs));
       if (!more) continue;
       if (!*more) break;
       out.push_back(sample_hash(sample.fields));

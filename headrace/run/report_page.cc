@@ -28,7 +28,7 @@ std::string json_in_html(const Value& value) {
   return out;
 }
 
-double real(const Value& v, std::string_view key) {
+double number_at(const Value& v, std::string_view key) {
   const Value* f = v.find(key);
   if (f && f->real()) return *f->real();
   return f && f->integer() ? static_cast<double>(*f->integer()) : 0;
@@ -65,12 +65,12 @@ std::string report_page(const Value& report, const Timeline* timeline, std::stri
 }
 
 std::string report_card(const Value& report) {
-  const double wall = real(report, "wall_s");
+  const double wall = number_at(report, "wall_s");
   std::string out = fmt::format(
       "<div style=\"max-width:44em\"><p style=\"margin:0 0 4px\"><b style=\"font-size:1.3em\">{:.0f} "
       "samples/s</b>, {:.0f} samples in {:.2f} s; the consumer waited {:.0f} % of the time</p>",
-      real(report, "samples_per_s"), real(report, "samples"), wall,
-      wall > 0 ? 100 * real(report, "consumer_wait_s") / wall : 0);
+      number_at(report, "samples_per_s"), number_at(report, "samples"), wall,
+      wall > 0 ? 100 * number_at(report, "consumer_wait_s") / wall : 0);
   out += "<p style=\"margin:0 0 6px\">limit: " + html_escape(text_of(report, "limit")) + "</p>";
   struct Row {
     std::string name;
@@ -80,7 +80,7 @@ std::string report_card(const Value& report) {
   double all = 0;
   if (const Value* operators = report.find("operators"); operators && operators->list())
     for (const Value& op : *operators->list()) {
-      rows.push_back({text_of(op, "name"), real(op, "cpu_s")});
+      rows.push_back({text_of(op, "name"), number_at(op, "cpu_s")});
       all += rows.back().cpu_s;
     }
   std::ranges::stable_sort(rows, std::greater(), &Row::cpu_s);

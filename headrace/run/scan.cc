@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMostSamples = 256;  // of an item
+constexpr size_t kMostScanned = 256;  // of an item
 
 // Goes from the feeder to the body with an item, and back when its work is done: `busy` says whose it is.
 struct ScanTurn {
@@ -30,7 +30,7 @@ class ScanFeeder final : public OneChild {
       return Pull::error;
     }
     std::vector<Sample> samples;
-    while (samples.size() < kMostSamples) {
+    while (samples.size() < kMostScanned) {
       Item next;
       const Pull pulled = child_->pull_one(next, failure);
       if (pulled != Pull::item && samples.empty()) return pulled;

@@ -7,10 +7,10 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kMillisecond = 1'000'000;
 // So many elements are seen together, in a window of this length.
 constexpr size_t kElements = 8;
-constexpr uint64_t kShortest = 20 * kMs, kLongest = 2'000 * kMs;
+constexpr uint64_t kShortestSpan = 20 * kMillisecond, kLongestSpan = 2'000 * kMillisecond;
 constexpr size_t kMostTracks = 40, kMostSlices = 6'000;
 
 size_t num_slices(const Trace::Copy& all) {
@@ -37,7 +37,7 @@ uint64_t length_of(const std::vector<Slice>& consumer, uint64_t to_ns) {
     if (slice->begin_ns >= to_ns || slice->kind != Slice::Kind::step) continue;
     elements += slice->times, from_ns = slice->begin_ns;
   }
-  return std::clamp(to_ns - from_ns, kShortest, kLongest);
+  return std::clamp(to_ns - from_ns, kShortestSpan, kLongestSpan);
 }
 
 std::string_view kind_of(const Slice& slice) {
@@ -50,17 +50,17 @@ std::string_view kind_of(const Slice& slice) {
   }
 }
 
-double microseconds(uint64_t ns) { return static_cast<double>(ns / 100) / 10; }
+double rounded_us(uint64_t ns) { return static_cast<double>(ns / 100) / 10; }
 
 }  // namespace
 
 Timeline::Timeline(const Trace& trace, std::shared_ptr<const SampleNames> names) : names_(std::move(names)) {
   const uint64_t written_ns = trace.last_ns();
-  Trace::Copy all = trace.copy(written_ns > kLongest ? written_ns - kLongest : 0);
+  Trace::Copy all = trace.copy(written_ns > kLongestSpan ? written_ns - kLongestSpan : 0);
   to_ns_ = last_work_ns(all);
   if (to_ns_ == 0) return;
   uint64_t length = length_of(all.consumer, to_ns_);
-  while (num_slices(all) > kMostSlices && length > kMs) {
+  while (num_slices(all) > kMostSlices && length > kMillisecond) {
     all = trace.copy(to_ns_ > length ? to_ns_ - length : 0);
     if (num_slices(all) > kMostSlices) length /= 2;
   }
@@ -83,7 +83,7 @@ Value Timeline::value() const {
     Value::List slices;
     for (const Slice& slice : track.slices) {
       const uint64_t begin = std::max(slice.begin_ns, from_ns_), end = std::min(slice.end_ns(), to_ns_);
-      slices.push_back(Value::List{microseconds(begin - from_ns_), microseconds(end - begin), kind_of(slice),
+      slices.push_back(Value::List{rounded_us(begin - from_ns_), rounded_us(end - begin), kind_of(slice),
                                    slice.times,
                                    slice.has_name ? Value(names_->of({slice.read, slice.index})) : Value()});
     }

@@ -9,7 +9,7 @@
 namespace headrace::python {
 namespace {
 
-constexpr const char* kDoc =
+constexpr const char* kBytesDoc =
     "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
     "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
     "and\n"
@@ -21,7 +21,7 @@ struct BytesColumn {
   std::shared_ptr<const std::vector<Tensor>> rows;
 };
 
-const std::vector<Tensor>& rows_of(PyObject* self) {
+const std::vector<Tensor>& bytes_rows(PyObject* self) {
   static const std::vector<Tensor> empty;
   const auto* column = column_behind<BytesColumn>(self);
   return column ? *column->rows : empty;
@@ -33,10 +33,10 @@ void check_row(const Tensor& row) {
   check(check_intact({row.buffer->data() + row.offset, static_cast<size_t>(row.shape[0])}));
 }
 
-Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(rows_of(self).size()); }
+Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
 
-PyObject* item(PyObject* self, Py_ssize_t index) {
-  const std::vector<Tensor>& rows = rows_of(self);
+PyObject* bytes_item(PyObject* self, Py_ssize_t index) {
+  const std::vector<Tensor>& rows = bytes_rows(self);
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
     PyErr_SetString(PyExc_IndexError, "the batch has no such row");
     return nullptr;
@@ -63,14 +63,14 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   return PyObject_RichCompare(mine.ptr(), theirs.ptr(), operation);
 }
 
-PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
-                       {Py_sq_item, reinterpret_cast<void*>(item)},
-                       {Py_mp_length, reinterpret_cast<void*>(length)},
-                       {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
-                       {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
-                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
-                       {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
-                       {0, nullptr}};
+PyType_Slot bytes_slots[] = {{Py_sq_length, reinterpret_cast<void*>(bytes_length)},
+                             {Py_sq_item, reinterpret_cast<void*>(bytes_item)},
+                             {Py_mp_length, reinterpret_cast<void*>(bytes_length)},
+                             {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
+                             {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
+                             {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                             {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+                             {0, nullptr}};
 
 nb::list views(const BytesColumn& column) {
   nb::list out;
@@ -90,8 +90,8 @@ nb::object bytes_column(const Tensor& tensor) { return nb::cast(BytesColumn{tens
 bool is_bytes_column(nb::handle object) { return nb::isinstance<BytesColumn>(object); }
 
 void bind_bytes_column(nb::module_& m) {
-  nb::class_<BytesColumn>(m, "BytesColumn", nb::type_slots(slots),
-                          nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kDoc)
+  nb::class_<BytesColumn>(m, "BytesColumn", nb::type_slots(bytes_slots),
+                          nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kBytesDoc)
       .def("views", views, nb::sig("def views(self) -> list[memoryview]"),
            "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory.")
       .def("__reduce__", column_reduce,

@@ -19,4 +19,10 @@ class Gil {
   nb::gil_scoped_acquire held_;
 };
 
+// What the function gives, called without the lock, since locks of the engine are waited for.
+template <class F> auto quietly(F&& f) {
+  nb::gil_scoped_release nogil;
+  return f();
+}
+
 }  // namespace headrace::python

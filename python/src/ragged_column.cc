@@ -10,7 +10,7 @@
 namespace headrace::python {
 namespace {
 
-constexpr const char* kDoc =
+constexpr const char* kRaggedDoc =
     "A field of a ragged batch: a sequence with one array for each row, made when it is asked for.\n\n"
     "The arrays share the batch's memory, which stays as long as the column or one of them does.\n"
     "`values` and `row_splits` are all rows at once. It prints and pickles as the list of its rows.";
@@ -26,7 +26,7 @@ const RaggedColumn& column_of(PyObject* self) {
   const auto* column = column_behind<RaggedColumn>(self);
   return column ? *column : empty;
 }
-const std::vector<Tensor>& rows_of(PyObject* self) { return *column_of(self).rows.rows; }
+const std::vector<Tensor>& ragged_rows(PyObject* self) { return *column_of(self).rows.rows; }
 
 // What a function gives, or its error as Python's.
 template <class F> PyObject* guarded(F&& make) {
@@ -40,9 +40,9 @@ template <class F> PyObject* guarded(F&& make) {
   return nullptr;
 }
 
-Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(rows_of(self).size()); }
+Py_ssize_t ragged_length(PyObject* self) { return static_cast<Py_ssize_t>(ragged_rows(self).size()); }
 
-PyObject* item(PyObject* self, Py_ssize_t index) {
+PyObject* ragged_item(PyObject* self, Py_ssize_t index) {
   const RaggedColumn& column = column_of(self);
   const std::vector<Tensor>& rows = *column.rows.rows;
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
@@ -53,12 +53,12 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   return guarded([&] { return row_to_python(row, column.rows.rows, column.is_mine); });
 }
 
-PyType_Slot slots[] = {{Py_sq_length, reinterpret_cast<void*>(length)},
-                       {Py_sq_item, reinterpret_cast<void*>(item)},
-                       {Py_mp_length, reinterpret_cast<void*>(length)},
-                       {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
-                       {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
-                       {0, nullptr}};
+PyType_Slot ragged_slots[] = {{Py_sq_length, reinterpret_cast<void*>(ragged_length)},
+                              {Py_sq_item, reinterpret_cast<void*>(ragged_item)},
+                              {Py_mp_length, reinterpret_cast<void*>(ragged_length)},
+                              {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
+                              {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
+                              {0, nullptr}};
 
 // Rows of one shape behind axis 0; of no dimension: values.
 Shape shape_of_a_value(const std::vector<Tensor>& rows) {
@@ -123,8 +123,8 @@ nb::object ragged_column(Tensor&& tensor) {
 
 void bind_ragged_column(nb::module_& m) {
   nb::class_<RaggedColumn>(
-      m, "RaggedColumn", nb::type_slots(slots),
-      nb::sig("class RaggedColumn(collections.abc.Sequence[numpy.typing.NDArray[typing.Any]])"), kDoc)
+      m, "RaggedColumn", nb::type_slots(ragged_slots),
+      nb::sig("class RaggedColumn(collections.abc.Sequence[numpy.typing.NDArray[typing.Any]])"), kRaggedDoc)
       .def_prop_ro(
           "values", values, nb::sig("def values(self) -> numpy.typing.NDArray[typing.Any]"),
           "All rows in one array, one after the other along axis 0: shape (row_splits[-1], *shape of a "

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "errors.h"
+#include "gil.h"
 #include "headrace/io/store.h"
 #include "headrace/run/index.h"
 #include "headrace/run/loader.h"
@@ -91,12 +92,6 @@ std::atomic<pid_t> process_now = [] {
   return getpid();
 }();
 pid_t this_process() { return process_now.load(std::memory_order_relaxed); }
-
-// Without the GIL, since engine locks are waited for.
-template <class F> auto quietly(F&& f) {
-  nb::gil_scoped_release nogil;
-  return f();
-}
 
 nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside, nb::handle progress) {
   IndexOptions options{.step = step, .beside = beside, .workers = workers};

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "errors.h"
+#include "gil.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/io/store.h"
 #include "loader_options.h"
@@ -21,11 +22,6 @@
 
 namespace headrace::python {
 namespace {
-
-template <class F> auto quietly(F&& f) {
-  nb::gil_scoped_release nogil;
-  return f();
-}
 
 DatasetOptions dataset_options(const nb::dict& wanted) {
   DatasetOptions out;

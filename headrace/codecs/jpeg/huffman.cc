@@ -6,7 +6,7 @@
 namespace headrace::jpeg {
 namespace {
 
-uint8_t byte_at(TableBytes bytes, size_t at) { return std::to_integer<uint8_t>(bytes[at]); }
+uint8_t table_byte(TableBytes bytes, size_t at) { return std::to_integer<uint8_t>(bytes[at]); }
 
 // False when the lengths are no prefix code, or a DC table names a difference of more than 15 bits.
 bool build(TableBytes bytes, bool is_dc, Codes& out) {
@@ -14,13 +14,13 @@ bool build(TableBytes bytes, bool is_dc, Codes& out) {
   out.symbols.fill(0);
   const size_t count = bytes.size() - 16;
   for (size_t i = 0; i < count; ++i) {
-    out.symbols[i] = byte_at(bytes, 16 + i);
+    out.symbols[i] = table_byte(bytes, 16 + i);
     if (is_dc && out.symbols[i] > 15) return false;
   }
   int32_t code = 0, index = 0;
   for (int length = 1; length <= 16; ++length) {
     out.to_symbol[static_cast<size_t>(length)] = index - code;
-    const int codes = byte_at(bytes, static_cast<size_t>(length) - 1);
+    const int codes = table_byte(bytes, static_cast<size_t>(length) - 1);
     // The code of all ones must stay free: libjpeg refuses other tables.
     if (codes > 0 && code + codes >= 1 << length) return false;
     for (int i = 0; i < codes; ++i, ++index, ++code) {

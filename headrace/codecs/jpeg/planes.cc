@@ -18,10 +18,10 @@ namespace {
 
 using kernels::kStripRows;
 
-class Decoder {
+class PlaneDecoder {
  public:
   // `side` samples of a block: 8, or 4, 2 and 1 for a smaller image.
-  Decoder(const Scan& scan, const Tables& tables, int side, Form form)
+  PlaneDecoder(const Scan& scan, const Tables& tables, int side, Form form)
       : scan_(scan), tables_(tables), side_(side), form_(form), run_(scan, tables) {
     for (int c = 0; c < planes_of(form); ++c)
       quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
@@ -314,7 +314,7 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
     if (alike.empty()) continue;
     const Scratch::Mark mark = scratch.mark();
     Memory memory(scratch);
-    Decoder decoder(*scan, *tables, side, form);
+    PlaneDecoder decoder(*scan, *tables, side, form);
     decoder.use(known, found);
     const bool made = decoder.make(alike, their_sinks, memory);
     const bool done = made && decoder.run(scratch);
@@ -332,7 +332,7 @@ EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const 
   const std::optional<Scan> scan = read_scan(bytes);
   const Tables* tables = scan ? tables_of(*scan) : nullptr;
   if (!tables) return found;
-  Decoder decoder(*scan, *tables, kSide, Form::gray);
+  PlaneDecoder decoder(*scan, *tables, kSide, Form::gray);
   decoder.use(none, &found);
   if (!decoder.pass_over_all(scratch)) found.points.clear();
   return found;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
 constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
-constexpr uint64_t kHead = 4096;        // usually all of a batch's metadata
+constexpr uint64_t kFirstRead = 4096;   // usually all of a batch's metadata
 
 // Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
 uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
@@ -170,7 +170,7 @@ class OpenGroup final : public Opening<BlockPtr> {
       return ask(Stage::single, begin_, length_);
     const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
     if (takes_all || length_ <= kWhole) return ask(Stage::whole, begin_, length_);
-    return ask(Stage::metadata, begin_, std::min(length_, kHead));
+    return ask(Stage::metadata, begin_, std::min(length_, kFirstRead));
   }
 
   // The bytes may be those of a map: metadata are copied, since they are followed more than once; of the body

@@ -10,8 +10,6 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr uint64_t kChecksum = 4;
-
 // Bits of a map of pages, the first of them the highest of its byte.
 bool has_bit(std::span<const std::byte> map, uint64_t i) {
   return i / 8 < map.size() && (std::to_integer<uint32_t>(map[i / 8]) & (0x80u >> (i % 8))) != 0;

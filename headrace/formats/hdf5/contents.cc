@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kMostRows = uint64_t{1} << 48;
 constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // of a row, or of a chunk
-constexpr uint64_t kFree = uint64_t{256} << 20;     // of a row, whatever is stored of it
-constexpr uint64_t kMostRatio = 1100;               // deflate's is 1032 at most
+constexpr uint64_t kFreeRow = uint64_t{256} << 20;  // of a row, whatever is stored of it
+constexpr uint64_t kMostRowRatio = 1100;            // deflate's is 1032 at most
 
 bool within(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
@@ -87,7 +87,7 @@ Status check(const Dataset& dataset, uint64_t file_size) {
   if (dataset.element == 0) return corrupt("wants elements of at least one byte");
   if (dataset.rows() > kMostRows) return corrupt("wants fewer than 2^48 rows, got more");
   const uint64_t row = product(dataset.dims, 1, dataset.element);
-  if (row > kMostBytes || (row > kFree && row / kMostRatio > file_size))
+  if (row > kMostBytes || (row > kFreeRow && row / kMostRowRatio > file_size))
     return {Code::exhausted, "wants rows of at most 2 GiB, and of 256 MiB or 1100 times the file, got " +
                                  std::to_string(row) + " bytes"};
   for (const Leaf& leaf : dataset.leaves) HEADRACE_TRY(check_leaf(leaf, dataset));

@@ -8,10 +8,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "headrace/core/status.h"
 
 namespace headrace::hdf5 {
+
+// What HDF5 knows and Headrace does not.
+inline Status not_read(std::string what) { return {Code::unavailable, "cannot read " + std::move(what)}; }
 
 inline constexpr uint64_t kNowhere = ~uint64_t{0};  // an address that is not there
 

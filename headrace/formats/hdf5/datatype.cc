@@ -6,7 +6,7 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr int kMostNesting = 16;
+constexpr int kMostTypeDepth = 16;
 constexpr size_t kMostLeaves = 4096;
 
 struct Head {
@@ -23,8 +23,6 @@ Head read_head(Cursor& cursor) {
   out.size = cursor.u32();
   return out;
 }
-
-Status not_read(std::string what) { return {Code::unavailable, "cannot read " + std::move(what)}; }
 
 Leaf refused(const Head& head, Status why) {
   Leaf out;
@@ -220,7 +218,7 @@ Result<Leaf> read_simple(Cursor& cursor, const Head& head, int depth) {
 }
 
 Result<Datatype> read_type(Cursor& cursor, int depth) {
-  if (depth > kMostNesting) return corrupt("wants datatypes nested at most 16 deep");
+  if (depth > kMostTypeDepth) return corrupt("wants datatypes nested at most 16 deep");
   const Head head = read_head(cursor);
   HEADRACE_TRY(cursor.check("a datatype"));
   if (head.version < 1 || head.version > 4)

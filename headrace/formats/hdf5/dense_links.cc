@@ -14,8 +14,8 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr int kMostRows = 64;
-constexpr int kMostDepth = 32;
+constexpr int kMostHeapRows = 64;
+constexpr int kMostHeapDepth = 32;
 
 struct HeapBlock {
   uint64_t offset = 0, size = 0;  // in the heap
@@ -56,7 +56,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     HEADRACE_TRY(cursor.check("a fractal heap"));
     if (filters != 0) return Status(Code::unavailable, "cannot read groups whose links are compressed");
     if (width == 0 || !std::has_single_bit(start_size) || !std::has_single_bit(most_direct) ||
-        most_direct < start_size || bits == 0 || bits > 64 || rows > kMostRows)
+        most_direct < start_size || bits == 0 || bits > 64 || rows > kMostHeapRows)
       return corrupt("wants a fractal heap whose blocks are powers of two");
     offset_bytes = (bits + 7) / 8;
     length_bytes =
@@ -66,7 +66,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
       blocks.push_back({0, start_size, root});
       return read_names();
     }
-    ask(root, 0, rows, kMostDepth);
+    ask(root, 0, rows, kMostHeapDepth);
     return uint64_t{0};
   }
 
@@ -99,7 +99,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
         }
         const auto below = static_cast<int>(std::bit_width(row_size(row) / start_size / width));
         if (depth == 0 || below < 1) return corrupt("wants a fractal heap that is not so deep");
-        ask(address, offset, std::min(below, kMostRows), depth - 1);
+        ask(address, offset, std::min(below, kMostHeapRows), depth - 1);
       }
     HEADRACE_TRY(cursor.check("a fractal heap's block"));
     return --waiting == 0 ? read_names().status() : Status();

@@ -5,9 +5,9 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr uint64_t kHead = 256 << 10;  // writers put most structures at the beginning
-constexpr uint64_t kStep = 16 << 20;   // bytes in memory at once, or one read
-constexpr size_t kMostReads = 1024;    // of one step
+constexpr uint64_t kFirstRead = 256 << 10;  // writers put most structures at the beginning
+constexpr uint64_t kStep = 16 << 20;        // bytes in memory at once, or one read
+constexpr size_t kMostReads = 1024;         // of one step
 // Structures may be named several times, and guesses of their length overlap: more than this is a file made
 // to keep its reader busy.
 constexpr uint64_t kMostTimes = 8, kFree = 64 << 20;
@@ -58,7 +58,7 @@ void Fetches::run(Fetch fetch, std::span<const std::byte> bytes) {
 
 std::vector<Extent> Fetches::advance(std::span<const BufferPtr> bytes) {
   if (!head_) {
-    if (bytes.empty()) return {{0, 0, std::min(file_size_, kHead)}};
+    if (bytes.empty()) return {{0, 0, std::min(file_size_, kFirstRead)}};
     head_ = bytes[0];
   } else {
     std::vector<Fetch> answered = std::move(asked_);

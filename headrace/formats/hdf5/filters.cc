@@ -14,8 +14,8 @@ namespace {
 
 enum FilterId : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kLzf = 32000 };
 
-constexpr uint64_t kFree = uint64_t{256} << 20;  // may be unpacked without a question
-constexpr uint64_t kMostRatio = 1100;            // deflate's is 1032 at most
+constexpr uint64_t kFreeUnpacked = uint64_t{256} << 20;  // may be unpacked without a question
+constexpr uint64_t kMostRatio = 1100;                    // deflate's is 1032 at most
 
 std::string filter_name(uint16_t id) {
   constexpr std::pair<uint16_t, const char*> names[] = {
@@ -62,9 +62,9 @@ Result<BufferPtr> undo(const Filter& filter, const BufferPtr& in, uint64_t plain
     unshuffle(in->bytes(), element, {out->mutable_data(), out->size()});
     return BufferPtr(out);
   }
-  if (plain > kFree && plain / kMostRatio > in->size())
+  if (plain > kFreeUnpacked && plain / kMostRatio > in->size())
     return Status(Code::exhausted, "wants to unpack " + std::to_string(in->size()) + " bytes to at most " +
-                                       std::to_string(kFree) + " bytes or 1100 times, got " +
+                                       std::to_string(kFreeUnpacked) + " bytes or 1100 times, got " +
                                        std::to_string(plain));
   const MutableBufferPtr out = HeapBuffer::make(plain);
   const std::span<std::byte> to{out->mutable_data(), out->size()};

@@ -5,8 +5,6 @@
 namespace headrace::hdf5 {
 namespace {
 
-Status not_read(std::string what) { return {Code::unavailable, "cannot read " + std::move(what)}; }
-
 Status version_not_read(std::string_view what, int version) {
   return not_read("version " + std::to_string(version) + " of " + std::string(what));
 }

@@ -15,12 +15,12 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr size_t kMostNesting = 128;      // of groups
-constexpr int kMostSoftLinks = 16;        // from one to the next
-constexpr uint64_t kPiece = 4 << 20;      // of rows that are kept, read at once
-constexpr uint64_t kSmallRow = 16;        // bytes; such rows are kept
-constexpr uint64_t kMostKept = 64 << 20;  // of a dataset's small rows; of a file, beyond what is stored
-constexpr uint64_t kMostRatio = 1100;     // of references to their stored bytes
+constexpr size_t kMostNesting = 128;            // of groups
+constexpr int kMostSoftLinks = 16;              // from one to the next
+constexpr uint64_t kPiece = 4 << 20;            // of rows that are kept, read at once
+constexpr uint64_t kSmallRow = 16;              // bytes; such rows are kept
+constexpr uint64_t kMostKept = 64 << 20;        // of a dataset's small rows; of a file, beyond what is stored
+constexpr uint64_t kMostReferenceRatio = 1100;  // of references to their stored bytes
 
 constexpr Fetches::Owner kFile = 0;
 
@@ -202,7 +202,7 @@ class Walk final : public Opening<FileIndex> {
       return dataset->address == kNowhere ? Status() : keep_contiguous(object, dataset, all);
     uint64_t stored = 0;
     for (const Chunk& chunk : dataset->chunks) stored = saturating_add(stored, chunk.size);
-    const uint64_t beyond = all - std::min(all, saturating_mul(kMostRatio, stored));
+    const uint64_t beyond = all - std::min(all, saturating_mul(kMostReferenceRatio, stored));
     if (beyond > 0 && !dataset->has_vlen()) return {};  // mostly fill: each group of rows reads its chunk
     if (beyond > free_)
       return {Code::exhausted,

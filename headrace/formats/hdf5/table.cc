@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kPart = 16 << 10;         // rows of about so many bytes are read at once
 constexpr uint64_t kMostTogether = 4 << 20;  // with all that rows refer to
 constexpr uint64_t kRunBytes = 1024;         // a sample drawn at random does not pay much for its neighbours
-constexpr uint64_t kMostRows = 256;          // without values, or with very small ones
+constexpr uint64_t kMostBlockRows = 256;     // without values, or with very small ones
 
 // Values that rows refer to, when those are known.
 struct References {
@@ -50,7 +50,7 @@ std::vector<uint64_t> runs(const std::vector<References>& all, uint64_t rows) {
     const Reference to = all[0].at(row);
     const bool follows = to.count == 0 || (to.address == before.address && to.index == before.index + 1);
     run = saturating_add(run, bytes);
-    if (!follows || run >= kRunBytes || row - starts.back() >= kMostRows) {
+    if (!follows || run >= kRunBytes || row - starts.back() >= kMostBlockRows) {
       starts.push_back(row);
       run = bytes;
     }

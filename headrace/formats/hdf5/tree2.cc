@@ -10,12 +10,12 @@ namespace headrace::hdf5 {
 namespace {
 
 constexpr int kMostDepth = 32;
-constexpr uint64_t kNodeHead = 6, kChecksum = 4;
+constexpr uint64_t kNodeHead = 6;
 
 int bytes_for(uint64_t number) { return std::max(1, (static_cast<int>(std::bit_width(number)) + 7) / 8); }
 
-struct Walk : std::enable_shared_from_this<Walk> {
-  Walk(Fetches& all, Fetches::Owner whose, Place where, Tree2Visit what)
+struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
+  Tree2Walk(Fetches& all, Fetches::Owner whose, Place where, Tree2Visit what)
       : fetches(all), owner(whose), place(where), visit(std::move(what)) {}
 
   Fetches& fetches;
@@ -97,7 +97,7 @@ struct Walk : std::enable_shared_from_this<Walk> {
 }  // namespace
 
 void read_tree2(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t address, Tree2Visit visit) {
-  auto walk = std::make_shared<Walk>(fetches, owner, place, std::move(visit));
+  auto walk = std::make_shared<Tree2Walk>(fetches, owner, place, std::move(visit));
   const uint64_t length =
       4 + 2 + 4 + 2 + 2 + 2 + 2 + kChecksum + static_cast<uint64_t>(place.sizes.address + place.sizes.length);
   fetches.ask_all(owner, place.base + address, length,

@@ -171,7 +171,7 @@ Result<SourceOpening> open_flat(const OpenRequest& request) {
   return ready(std::move(source));
 }
 
-const FormatRegistration folder({
+const FormatRegistration folder_format({
     .name = "image_folder",
     .doc = "Images in one folder a class; labels are the places of the folders' names in sorted order.",
     .options = {{"classes", "Sequence[str] | None",
@@ -180,7 +180,7 @@ const FormatRegistration folder({
     .recognise = recognise_folder,
     .open = open_folder,
 });
-const FormatRegistration flat({
+const FormatRegistration flat_format({
     .name = "images",
     .doc = "Every image below a folder, without labels.",
     .options = {key_option()},

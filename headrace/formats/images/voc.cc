@@ -52,7 +52,7 @@ std::string_view stem(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return name.substr(0, name.rfind('.'));
 }
-std::string_view folder(std::string_view path) {
+std::string_view folder_part(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
@@ -84,7 +84,7 @@ bool named_after_masks(std::string_view part) {
 }
 
 bool lies_in_masks(std::string_view path) {
-  return std::ranges::any_of(parts(folder(path)), named_after_masks);
+  return std::ranges::any_of(parts(folder_part(path)), named_after_masks);
 }
 
 // Whether the folders differ in one part at most, on the XML's side one named after annotations.
@@ -100,9 +100,9 @@ bool side_by_side(std::string_view image_folder, std::string_view xml_folder) {
 }
 
 int closeness(std::string_view image, std::string_view xml, bool two_roots) {
-  if (folder(image) == folder(xml)) return 2;
-  if (two_roots) return folder(xml).empty() ? 1 : 0;
-  return side_by_side(folder(image), folder(xml)) ? 1 : 0;
+  if (folder_part(image) == folder_part(xml)) return 2;
+  if (two_roots) return folder_part(xml).empty() ? 1 : 0;
+  return side_by_side(folder_part(image), folder_part(xml)) ? 1 : 0;
 }
 
 bool names_xml(std::string_view path) {

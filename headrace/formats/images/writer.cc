@@ -139,7 +139,7 @@ Value read_with(const WriteRequest& request) {
   return Value::Object{{"classes", Value::List(classes->begin(), classes->end())}};
 }
 
-const WriterRegistration folder({
+const WriterRegistration folder_writer({
     .name = "image_folder",
     .doc = "Images in one folder a class, their bytes as they are.",
     .options = {{"classes", "Sequence[str] | None",
@@ -148,7 +148,7 @@ const WriterRegistration folder({
     .make = [](const WriteRequest& request) { return make(request, true); },
     .read_with = read_with,
 });
-const WriterRegistration flat({
+const WriterRegistration flat_writer({
     .name = "images",
     .doc = "Images in one folder, their bytes as they are.",
     .make = [](const WriteRequest& request) { return make(request, false); },
