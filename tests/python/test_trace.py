@@ -44,7 +44,10 @@ def test_every_thread_has_a_track_whose_slices_do_not_overlap(tmp_path: Path, ph
         .batch(4)
     )
     path = tmp_path / "trace.json"
-    batches = list(ds.options(trace=path, workers=2, io=2).numpy())
+    batches = []
+    for batch in ds.options(trace=path, workers=2, io=2).numpy():
+        batches.append(batch)
+        time.sleep(0.005)  # steps of microseconds are one slice, and no arrow leads there
     found = events(path)
     by_name = tracks(found)
     assert {name.split()[0] for name in by_name} == {"worker", "io", "consumer"}

@@ -359,7 +359,7 @@ TEST_F(ExecutorTest, AnExceptionUnderTheMutexEndsTheRunAndNothingElse) {
                       pool, 3, false);
     Team team({.pool = pool.get()});
     const Settings settings{1, 1, 3};
-    Steer steer(settings, {settings, settings}, 1, false);
+    Steer steer(settings, {settings, settings}, 1, false, {});
     const auto crew =
         threads ? threads_crew(executor, team, steer, nullptr) : virtual_crew(executor, team, steer, 1);
     Sample sample;
