@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace headrace {
 namespace {
 
@@ -83,6 +85,28 @@ TEST(Report, OtherProgramsHoldCoresOnlyIfTheyUseThem) {
   EXPECT_EQ(limited_by(lately), "cpu");  // threads wake one another for a million tiny parts
   lately.parts = 1000;
   EXPECT_EQ(limited_by(lately), "unknown");
+}
+
+TEST(Report, CoresThatOthersHoldAreNotPromised) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+  totals.most = {32, 256, 1024};
+  const Gauge lately{.seconds = 10,
+                     .settings = {2, 2, 3},
+                     .rows = 1000,
+                     .waited = 9.9,
+                     .occupied = 20,
+                     .busy = 10,
+                     .lacked = 10,
+                     .process = 10,
+                     .others = 1};
+  const Value report = make_report(totals, lately, {}, {}, {});
+  ASSERT_EQ(*report.find("limited_by")->text(), "cores");
+  std::map<std::string, double> speedups;
+  for (const Value& what : *report.find("what_if")->list())
+    speedups[*what.find("change")->text()] = *what.find("speedup")->real();
+  EXPECT_NEAR(speedups["with 4 cores"], 3, 0.01);  // one core of the two now, three of the four
+  EXPECT_NEAR(speedups["without the other programs"], 2, 0.01);
 }
 
 TEST(Report, AQuotaThatIsUsedUpIsNotOtherPrograms) {

@@ -75,7 +75,9 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
   if (!g.functions_wait()) out.if_by_workers = Limit::workers;
-  if (limit_of(g, out, cores) == Limit::memory) out.by_memory = out.rate;
+  const Limit limit = limit_of(g, out, cores);
+  if (limit == Limit::memory) out.by_memory = out.rate;
+  if (limit == Limit::cores) out.taken = std::max(0.0, 1 - g.cores_used() / cpu_of(g, cores));
   return out;
 }
 
@@ -143,7 +145,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
       static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   struct Change {
     double cores = 1, workers = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
-    bool is_free_of_python = false, is_brisk = false;
+    bool is_alone = false, is_free_of_python = false, is_brisk = false;
   };
   const auto bounds = [&](const Change& change) {
     const double readers = m.by_readers * std::max(1.0, more_readers);
@@ -152,7 +154,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
                             : Bound{Limit::store_bandwidth, m.by_bandwidth * change.store};
     const double workers = change.is_brisk ? m.by_brisk : m.by_workers;
     return lowest({{Limit::consumer, m.by_consumer * change.consumer},
-                   {Limit::cpu, m.by_cores * change.cores},
+                   {Limit::cpu, m.by_cores * (change.cores - (change.is_alone ? 0 : m.taken))},
                    {m.if_by_workers, workers * std::max(change.workers, more_workers)},
                    {Limit::python, change.is_free_of_python ? Model::kNoBound : m.by_python},
                    {Limit::memory, m.by_memory * change.memory},
@@ -170,6 +172,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
     add("with " + std::to_string(times * cores) + " cores", with);
     if (with.limit != Limit::cpu) break;  // more of them would bring nothing
   }
+  add("without the other programs", bounds({.is_alone = true}));
   if (settings.workers < cores)
     add("with " + std::to_string(cores) + " workers",
         bounds({.workers = static_cast<double>(cores) / static_cast<double>(settings.workers)}));

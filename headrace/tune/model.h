@@ -31,6 +31,7 @@ struct Model {
   // Rows a second that each could do; kNoBound where nothing says otherwise.
   double rate = 0;                 // what the run does
   double by_cores = kNoBound;      // all cores busy with what a row costs
+  double taken = 0;                // of those, by other programs that hold the run back
   double by_workers = kNoBound;    // all workers occupied
   double by_brisk = kNoBound;      // the same if functions waited half as long
   double by_readers = kNoBound;    // all readers occupied
@@ -62,9 +63,9 @@ struct WhatIf {
 // What holds the run back.
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
-// What each of some changes would bring: more cores, workers for all there are, a store twice as quick, twice
-// the memory, functions without the interpreter's lock or that wait half as long, a consumer that never
-// works. `most`: what the tuner may turn the settings to.
+// What each of some changes would bring: more cores, none of them taken by others, workers for all there are,
+// a store twice as quick, twice the memory, functions without the interpreter's lock or that wait half as
+// long, a consumer that never works. `most`: what the tuner may turn the settings to.
 std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
                              const Settings& settings);
 
