@@ -150,14 +150,15 @@ format: $(CHECKERS_READY)  ## format C++ and Python in place
 
 # -O1 and line tables only (a -g after it would undo that): half the time to build, and reports still name the line.
 SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
-  -DHEADRACE_CLI=OFF
+  -DHEADRACE_CLI=OFF -DCMAKE_CXX_COMPILER=$(CLANG)
+# Of GCC 12's precompiled headers one with -fsanitize=thread made every compiler that read it take all memory.
+CLANG = $(shell command -v clang++-19 || command -v clang++-18)
 
 # One build for both: the library with the sanitizers and the coverage that fuzzing wants is compiled once.
-CLANG = $(shell command -v clang++-19 || command -v clang++-18)
 .PHONY: build/asan
 build/asan:
 	@tools/install_system_packages.sh --dev
-	cmake -S . -B $@ $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address -DHEADRACE_FUZZ=ON -DCMAKE_CXX_COMPILER=$(CLANG) >/dev/null
+	cmake -S . -B $@ $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=address -DHEADRACE_FUZZ=ON >/dev/null
 
 .PHONY: asan
 asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -170,10 +171,10 @@ asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorS
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
 TSAN_FILTER ?= Executor*:Loader*:Pool*:TuningOfThreads*:RecordIndexes*:DatasetWriter*:FileMaps.*
-# File by file: no batch of GCC's with -g1 has been through a whole run yet.
 .PHONY: tsan
-tsan: $(PACKAGES_READY)  ## the tests that run threads under ThreadSanitizer
-	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread -DHEADRACE_UNITY=OFF >/dev/null
+tsan:  ## the tests that run threads under ThreadSanitizer
+	@tools/install_system_packages.sh --dev
+	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
 	cmake --build build/tsan -j $(JOBS)
 	@build/tsan/tests/headrace_tests --gtest_list_tests --gtest_filter='$(TSAN_FILTER)' | grep -q '^  ' \
 	  || { echo "tsan: no test matches $(TSAN_FILTER)"; exit 1; }
