@@ -148,23 +148,23 @@ class ThreadsCrew final : public Crew {
       wake(true);
       const size_t keep_scratch = keep_scratch_;
       lock.unlock();
-      const uint64_t begin = now_ns();
-      if (begin - looked > kLookAtCoresNs) {
-        looked = begin;
-        if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
-      }
       try {
         const Range range(work);
         work.stage->run(work, worker.evaluator, worker.counters);
       } catch (const std::exception& e) {  // out of memory beyond the budget, or a plug-in that throws
         work.result.status = internal_error(std::string("a worker stopped: ") + e.what());
+        work.began_ns = work.ended_ns = now_ns();
       }
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(keep_scratch);
-      const uint64_t end = now_ns();
-      if (trace_) trace_->add(*track, begin, end, work);
+      const uint64_t end = work.ended_ns;
+      if (core_wait && end - looked > kLookAtCoresNs) {
+        looked = end;
+        worker.counters.core_wait_ns.add(core_wait->since_last());
+      }
+      if (trace_) trace_->add(*track, work);
       lock.lock();
-      steer_.worked(work, end - begin, executor_);
+      steer_.worked(work, end - work.began_ns, executor_);
       executor_.finish_locked(work);
       if (trace_ && trace_->wants_state(end))
         trace_->add_state(end, executor_.phases().ready, executor_.ledger().in_use);

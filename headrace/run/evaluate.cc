@@ -16,8 +16,6 @@ namespace {
 
 thread_local uint64_t cpu_elsewhere_ns = 0;
 
-constexpr uint64_t kTimedOneIn = 16;  // samples
-
 }  // namespace
 
 void add_cpu_elsewhere(uint64_t ns) { cpu_elsewhere_ns += ns; }
@@ -89,7 +87,7 @@ Result<Tensor> Evaluator::allocate(const TensorSpec& spec, Use use) {
 Status Evaluator::run(std::span<const Program> programs, std::span<const Operand> fields, const Identity& who,
                       std::span<const MutView> slots, std::span<Tensor> out) {
   const auto mark = scratch_.mark();
-  ++samples_;
+  timed_.next();
   (void)take_decoded_by();  // of one that failed
   chain_ = programs;
   next_.assign(fields.begin(), fields.end());
@@ -210,8 +208,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
                            const Identity& who, std::span<const MutView> slots, std::span<Tensor> out) {
   if (scratch_.is_stopped()) return stopped();
   OpTally& tally = counters_->ops[call.ordinal];
-  const bool timed =
-      samples_ % kTimedOneIn == 1;  // reading the thread's clock costs as much as a small operator
+  const bool timed = timed_.is_on();
   const uint64_t begin = timed ? thread_cpu_ns() : 0, elsewhere = cpu_elsewhere_ns;
   if (watcher_) watcher_->begin();
   in_.clear();
@@ -267,9 +264,9 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   if (timed && counted) tally.timed_calls.add(1);
   if (timed) {
     const uint64_t ns = thread_cpu_ns() - begin;
-    tally.timed_ns.add(ns);
+    tally.timed_ns.add(ns), timed_.add(ns);
     if (call.op->phase() == Phase::python && !has_lock_)
-      in_python_ns_ += kTimedOneIn * (ns - std::min(ns, cpu_elsewhere_ns - elsewhere));
+      in_python_ns_ += timed_.stands_for() * (ns - std::min(ns, cpu_elsewhere_ns - elsewhere));
   }
   if (watcher_) watcher_->end(program, call, out_);
   return {};

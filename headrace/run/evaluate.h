@@ -1,6 +1,7 @@
 // Runs Programs on one sample at a time. One Evaluator belongs to one worker; its scratch is reused from
 // sample to sample.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -52,6 +53,24 @@ class RowTimes {
   bool is_on_ = false;
   size_t count_ = 0;
   std::array<uint64_t, kMost + 1> at_{};
+};
+
+// Samples whose operators are timed: to ask for a thread's CPU time costs as much as a small operator does.
+class TimedSamples {
+ public:
+  void next() {
+    if (is_on_) every_ = ns_ < kShortNs ? std::min(2 * every_, kMostEvery) : kEvery;
+    is_on_ = ++since_ >= every_;
+    if (is_on_) ns_ = 0, stands_for_ = std::exchange(since_, 0);
+  }
+  bool is_on() const { return is_on_; }
+  void add(uint64_t ns) { ns_ += ns; }                 // of the sample
+  uint64_t stands_for() const { return stands_for_; }  // samples: it, and those before it that were not timed
+
+ private:
+  static constexpr uint64_t kShortNs = 20'000, kEvery = 16, kMostEvery = 128;
+  uint64_t every_ = 1, since_ = 0, stands_for_ = 1, ns_ = kShortNs;
+  bool is_on_ = false;
 };
 
 // Told of every call of an operator, on the thread that makes it.
@@ -140,7 +159,8 @@ class Evaluator {
   bool called_ = false;
   RowTimes row_times_;
   PartClock part_clock_;
-  uint64_t samples_ = 0, waited_ns_ = 0, in_python_ns_ = 0;
+  TimedSamples timed_;
+  uint64_t waited_ns_ = 0, in_python_ns_ = 0;
   int64_t shown_ = 0;  // the engine's fields of the sample under way
   bool valid_ = true, has_lock_ = false;
   std::vector<Operand> values_, next_;

@@ -5,13 +5,13 @@
 namespace headrace {
 
 PartClock::Time PartClock::end() {
-  const uint64_t wall = now_ns() - began_ns_;
+  const uint64_t ended_ns = now_ns(), wall = ended_ns - began_ns_;
   const bool is_short = wall < kShortNs;
   if (!asks_ && is_short) {
     --left_out_;
     const auto likely = static_cast<uint64_t>(share_ * static_cast<double>(wall));
     since_ns_ += likely;
-    return {wall, likely};
+    return {began_ns_, ended_ns, likely};
   }
   // A long one that nobody expected: what the thread has used since it was asked, but for the short ones.
   const uint64_t now = thread_cpu_ns(), used = now - known_ns_;
@@ -22,7 +22,7 @@ PartClock::Time PartClock::end() {
     cpu = std::min(cpu, wall);  // to ask takes its time, too
     share_ += (static_cast<double>(cpu) / static_cast<double>(std::max<uint64_t>(1, wall)) - share_) / 4;
   }
-  return {wall, cpu};
+  return {began_ns_, ended_ns, cpu};
 }
 
 }  // namespace headrace

@@ -19,7 +19,8 @@ class PartClock {
   }
 
   struct Time {
-    uint64_t wall_ns, cpu_ns;  // the latter may be an estimate
+    uint64_t began_ns, ended_ns, cpu_ns;  // the last may be an estimate
+    uint64_t wall_ns() const { return ended_ns - began_ns; }
   };
   Time end();
 

@@ -24,6 +24,10 @@ size_t made_bytes(const Ticket& ticket) {
 constexpr uint64_t kReadingNs = 2'000'000;
 
 constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
+void took(Work& work, const PartClock::Time& time) {
+  work.began_ns = time.began_ns, work.ended_ns = time.ended_ns, work.busy_ns = time.cpu_ns;
+}
+
 // Tickets that went before a slow one and take no place any more; a state names each.
 constexpr size_t kMostOvertaking = 1024;
 
@@ -267,8 +271,8 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   if (work.io) {
     const uint64_t reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
-    const PartClock::Time time = clock.end();
-    work.busy_ns = time.cpu_ns, work.reading_ns = time.wall_ns;
+    took(work, clock.end());
+    work.reading_ns = work.ended_ns - work.began_ns;
     work.reads = counters.io_reads.get() - reads;
     work.read_bytes = counters.io_bytes.get() - bytes;
     if (ticket.parts[work.part].has_passed) count_costs(work, evaluator, counters);
@@ -278,7 +282,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     work.result.status = body_->finish(ticket, evaluator);
   else
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
-  work.busy_ns = clock.end().cpu_ns;
+  took(work, clock.end());
   work.called = evaluator.take_called();
   work.waited_ns = evaluator.take_waited();
   work.python_ns = evaluator.take_in_python();

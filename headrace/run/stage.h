@@ -18,7 +18,8 @@ struct Work {
   TicketPtr ticket;
   size_t part = 0;
   bool io = false;
-  RowStatus result;  // set by run()
+  RowStatus result;                     // set by run()
+  uint64_t began_ns = 0, ended_ns = 0;  // by the clock of now_ns()
   uint64_t busy_ns = 0, waited_ns = 0;
   uint64_t python_ns = 0;              // of busy_ns, in Python functions; estimated
   uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many

@@ -33,12 +33,12 @@ Track& Trace::track(Duty duty, size_t number) {
   return tracks[number];
 }
 
-void Trace::add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& work) {
+void Trace::add(Track& track, const Work& work) {
   const bool finish = work.part == Work::kFinish;
   Slice slice;
   slice.kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
   slice.calls = work.called, slice.stage = work.stage->number();
-  slice.begin_ns = since(begin_ns), slice.wall_ns = end_ns - begin_ns;
+  slice.begin_ns = since(work.began_ns), slice.wall_ns = work.ended_ns - work.began_ns;
   slice.cpu_ns = work.busy_ns, slice.waited_ns = work.waited_ns, slice.bytes = work.read_bytes;
   slice.ticket = work.ticket->serial;
   if (!finish) slice.rows = static_cast<uint32_t>(work.ticket->parts[work.part].count);

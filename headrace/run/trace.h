@@ -28,7 +28,7 @@ class Trace {
   // Of worker `number` of its kind, who adds to it what he did: after Stage::run() and before
   // Executor::finish().
   Track& track(Duty duty, size_t number);
-  void add(Track& track, uint64_t begin_ns, uint64_t end_ns, const Work& work);
+  void add(Track& track, const Work& work);
 
   // By the consumer: it comes for an element; it leaves with one, or without. `waited_from_ns`: since when it
   // waited in this call, and until when; 0: it did not.

@@ -418,7 +418,7 @@ function operators() {
   const name = (o) => o.name + (o.within ? ` (in ${o.within})` : "");
   const sorted = [...all].sort((a, b) => b.cpu_s - a.cpu_s), shown = sorted.filter((o) => o.cpu_s > 0).slice(0, 16);
   return element("section", {}, element("h2", {}, "CPU time by operator"),
-    element("p", { class: "note" }, "From every sixteenth sample. Reading and putting batches together are no operators."),
+    element("p", { class: "note" }, "From one sample in 16, in 128 where they are short. Reading and putting batches together are no operators."),
     most > 0 && bars(shown.map((o) => [name(o), o.cpu_s, `${seconds(o.cpu_s)}, ${percent(o.cpu_s / Math.max(total, 1e-12))}`, "samples"]), most) || null,
     table([{ name: "operator", class: "name" }, { name: "calls", class: "number" }, { name: "a call", class: "number" }, { name: "bytes out", class: "number" }],
       sorted.map((o) => [name(o), number(o.calls, 9), o.cpu_s > 0 ? time((1e6 * o.cpu_s) / o.calls) : "–", o.bytes > 0 ? bytes(o.bytes) : "–"])));
