@@ -257,7 +257,7 @@ class MemoryCache final : public ElementCache {
   }
 
  private:
-  bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
+  Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool*) override {
     std::lock_guard lock(mutex_);
     return elements_.get(key, fields);
   }

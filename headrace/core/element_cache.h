@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/core/pool.h"
 #include "headrace/core/status.h"
 #include "headrace/core/tensor.h"
 
@@ -33,9 +34,11 @@ class ElementCache {
   virtual ~ElementCache() = default;
   // Whether get() would find it, now or later: nothing that is kept is given up but by give_up().
   virtual bool has(const CacheKey& key) = 0;
-  // Its fields, shared and not to be written; false when it is not there, or what is there is damaged.
-  bool get(const CacheKey& key, std::vector<Tensor>& fields) {
-    const bool is_there = find(key, fields);
+  // Its fields, shared and not to be written; false when it is not there, or what is there is damaged. What
+  // has to be read goes to memory of `pool`, or of the heap where that is null; the error is that there is
+  // none.
+  Result<bool> get(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool = nullptr) {
+    HEADRACE_ASSIGN(const bool is_there, find(key, fields, pool));
     (is_there ? hits_ : misses_).fetch_add(1, std::memory_order_relaxed);
     return is_there;
   }
@@ -57,7 +60,7 @@ class ElementCache {
   virtual void give_up() {}
 
  private:
-  virtual bool find(const CacheKey& key, std::vector<Tensor>& fields) = 0;
+  virtual Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool) = 0;
   virtual bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
     (void)leaf, (void)indices, (void)out;
     return false;

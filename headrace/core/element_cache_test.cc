@@ -84,15 +84,15 @@ TEST(ElementCache, NeighboursOfOneFormAndOthersComeBackTogether) {
     EXPECT_FALSE(cache->gather(0, std::vector<uint64_t>{2, 3, missing, 0, 1, 17}, out)) << missing;
 
   std::vector<Tensor> fields;
-  ASSERT_TRUE(cache->get({0, 3}, fields));
+  ASSERT_TRUE(*cache->get({0, 3}, fields));
   ASSERT_EQ(fields.size(), 2u);
   EXPECT_EQ(*fields[1].view().as<double>(), 1.5);
-  ASSERT_TRUE(cache->get({0, 4}, fields));
+  ASSERT_TRUE(*cache->get({0, 4}, fields));
   ASSERT_EQ(fields.size(), 1u);
   EXPECT_EQ(*fields[0].view().as<int64_t>(), 9);
-  ASSERT_TRUE(cache->get({0, 5}, fields));
+  ASSERT_TRUE(*cache->get({0, 5}, fields));
   EXPECT_EQ(pack_fields(fields), pack_fields(some_fields()));
-  EXPECT_FALSE(cache->get({0, 6}, fields));
+  EXPECT_FALSE(*cache->get({0, 6}, fields));
 }
 
 TEST(ElementCache, ThreadsShareIt) {
@@ -103,7 +103,7 @@ TEST(ElementCache, ThreadsShareIt) {
       for (uint64_t i = 0; i < 500; ++i) {
         const uint64_t index = (i * 7 + t * 13) % 500;
         std::vector<Tensor> fields;
-        if (!cache->get({0, index}, fields))
+        if (!*cache->get({0, index}, fields))
           EXPECT_TRUE(cache->put({0, index}, std::vector<Tensor>{scalar(static_cast<int64_t>(index))}).ok());
         else
           EXPECT_EQ(*fields[0].view().as<int64_t>(), static_cast<int64_t>(index));

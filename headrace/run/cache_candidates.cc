@@ -30,6 +30,7 @@ template <class... Numbers> std::string text(const char* format, Numbers... numb
 
 std::string percent(double share) { return text("%.0f %%", 100 * share); }
 std::string gain_text(double speedup) {
+  if (speedup >= 10) return text("about %.0fx", speedup);  // it hangs on how little a hit costs
   return speedup >= 2 ? text("%.1fx", speedup) : text("%+.0f %%", 100 * (speedup - 1));
 }
 
@@ -297,7 +298,7 @@ std::optional<Value> what_if(const std::vector<CacheCandidate>& candidates, bool
   const std::string how = would_choose ? ", as cache=\"auto\" would" : ", in memory";
   out.set("change", change), out.set("speedup", speedup);
   out.set("needs_bytes", static_cast<uint64_t>(one.bytes()));
-  out.set("text", change + how + ": " + gain_text(speedup) + " from the second epoch on, for " +
+  out.set("text", change + how + ": " + gain_text(speedup) + " from the second epoch on, for about " +
                       bytes_as_text(one.bytes()));
   return out;
 }

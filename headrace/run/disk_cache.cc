@@ -33,6 +33,9 @@ namespace {
 constexpr uint64_t kMostUnwritten = 512 << 10;
 constexpr std::chrono::milliseconds kLastPatience{1000};  // of a cache that goes away with elements in hand
 constexpr std::chrono::milliseconds kLongestUnwritten{50}, kBetweenLooks{50};
+constexpr std::chrono::milliseconds kBetweenTries{5};  // to write, while another process does
+constexpr size_t kWaitingBytes = 200;                  // that an element takes beside its own, while it waits
+constexpr size_t kMostOpen = 64;                       // files
 
 struct Entry {
   CacheKey key;
@@ -47,9 +50,9 @@ uint32_t checksum_of(const Entry& entry) {
 }
 
 struct EntryPlace {
-  std::shared_ptr<OpenFile> file;
+  uint32_t segment = 0, length = 0;
   uint64_t offset = 0;
-  uint32_t length = 0, checksum = 0;
+  uint32_t checksum = 0;
 };
 
 // Systems may not note when a file is read; what is used shall not look forgotten.
@@ -58,12 +61,57 @@ void is_read_now(const std::string& path) {
   (void)::utimensat(AT_FDCWD, path.c_str(), times, 0);
 }
 
+// Files of elements, open as long as they are asked for: there may be more of them than a process may open.
+// Any thread.
+class SegmentFiles {
+ public:
+  uint32_t add(std::string path) {
+    std::lock_guard lock(mutex_);
+    segments_.push_back({std::move(path), nullptr, 0});
+    return static_cast<uint32_t>(segments_.size() - 1);
+  }
+  Result<std::shared_ptr<OpenFile>> of(uint32_t number) {
+    std::string path;
+    {
+      std::lock_guard lock(mutex_);
+      Segment& segment = segments_[number];
+      segment.asked = ++asked_;
+      if (segment.file) return segment.file;
+      path = segment.path;
+    }
+    HEADRACE_ASSIGN(std::shared_ptr<OpenFile> file, file_store()->open(path));
+    is_read_now(path);
+    std::lock_guard lock(mutex_);
+    if (!segments_[number].file && ++open_ > kMostOpen) close_one();
+    return segments_[number].file = std::move(file);
+  }
+
+ private:
+  struct Segment {
+    std::string path;
+    std::shared_ptr<OpenFile> file;
+    uint64_t asked;
+  };
+  // REQUIRES: one is open.
+  void close_one() {
+    const auto by_use = [](const Segment& segment) { return segment.file ? segment.asked : ~uint64_t{0}; };
+    std::ranges::min_element(segments_, {}, by_use)->file = nullptr;
+    --open_;
+  }
+
+  std::mutex mutex_;
+  std::vector<Segment> segments_;
+  size_t open_ = 0;
+  uint64_t asked_ = 0;
+};
+
 // The segments of others, as far as they were read.
 class Others {
  public:
-  Others(const std::string& folder, const std::string& key) : folder_(folder), key_(key) {}
+  Others(const std::string& folder, const std::string& key, SegmentFiles& files)
+      : folder_(folder), key_(key), files_(files) {}
 
-  // Calls add(entry, file) for each that is new. The segment `own` is left out.
+  // Calls add(entry, segment) for each that is new. The segment `own` is left out.
   template <class Add> void refresh(const std::string& own, const Add& add) {
     const auto entries = file_store()->entries(folder_);
     if (!entries.ok()) return;
@@ -77,42 +125,42 @@ class Others {
 
  private:
   struct Segment {
-    std::shared_ptr<OpenFile> data, index;
+    uint32_t number = 0;
     uint64_t read = 0;  // bytes of the index
   };
 
   template <class Add> void read_on(const std::string& stem, const Add& add) {
-    Segment& segment = segments_[stem];
-    if (!segment.index && !open(stem, segment)) return;
-    const auto size = segment.index->size();
-    if (!size.ok() || *size < segment.read + sizeof(Entry)) return;
-    const auto data_size = segment.data->size();
-    if (!data_size.ok()) return;
+    const std::string path = folder_ + "/" + stem;
+    const std::string data = path + std::string(kCacheData), index = path + std::string(kCacheIndex);
+    const auto found = segments_.find(stem);
+    const uint64_t read = found == segments_.end() ? 0 : found->second.read;
+    const auto info = file_store()->info(index), data_info = file_store()->info(data);
+    if (!info.ok() || !data_info.ok() || info->size < read + sizeof(Entry)) return;
+    const auto file = file_store()->open(index);
+    if (!file.ok()) return;
+    is_read_now(index);
+    if (found == segments_.end()) segments_[stem].number = files_.add(data);
+    read_entries(**file, info->size, data_info->size, segments_[stem], add);
+  }
+
+  template <class Add>
+  void read_entries(OpenFile& file, uint64_t size, uint64_t data_size, Segment& segment, const Add& add) {
     constexpr uint64_t kEntriesAtOnce = 1024;
     std::vector<Entry> entries;
-    while (const uint64_t count = std::min(kEntriesAtOnce, (*size - segment.read) / sizeof(Entry))) {
+    while (const uint64_t count = std::min(kEntriesAtOnce, (size - segment.read) / sizeof(Entry))) {
       entries.resize(count);
       const std::span<std::byte> bytes = std::as_writable_bytes(std::span(entries));
-      if (!read_exactly(*segment.index, segment.read, bytes).ok()) return;
+      if (!read_exactly(file, segment.read, bytes).ok()) return;
       segment.read += bytes.size();
       for (const Entry& entry : entries) {
-        const bool is_there = entry.offset <= *data_size && entry.length <= *data_size - entry.offset;
-        if (entry.self == checksum_of(entry) && is_there) add(entry, segment.data);
+        const bool is_there = entry.offset <= data_size && entry.length <= data_size - entry.offset;
+        if (entry.self == checksum_of(entry) && is_there) add(entry, segment.number);
       }
     }
   }
 
-  bool open(const std::string& stem, Segment& segment) const {
-    const std::string path = folder_ + "/" + stem;
-    auto data = file_store()->open(path + std::string(kCacheData)),
-         index = file_store()->open(path + std::string(kCacheIndex));
-    if (!data.ok() || !index.ok()) return false;
-    segment.data = std::move(*data), segment.index = std::move(*index);
-    is_read_now(path + std::string(kCacheData)), is_read_now(path + std::string(kCacheIndex));
-    return true;
-  }
-
   const std::string &folder_, &key_;
+  SegmentFiles& files_;
   std::unordered_map<std::string, Segment> segments_;
 };
 
@@ -150,7 +198,7 @@ class DiskCache final : public ElementCache {
       std::lock_guard lock(mutex_);
       if (has_given_up_) return {};
       const bool is_first = waiting_.try_emplace(key, Waiting{packed}).second;
-      if (is_first) waiting_bytes_ += packed->size();
+      if (is_first) waiting_bytes_ += packed->size() + kWaitingBytes;
       is_due = is_first && (waiting_bytes_ >= kMostUnwritten ||
                             std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten);
     }
@@ -201,7 +249,7 @@ class DiskCache final : public ElementCache {
     return places_.contains(key) || waiting_.contains(key);
   }
 
-  bool find(const CacheKey& key, std::vector<Tensor>& fields) override {
+  Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool) override {
     EntryPlace place;
     Waiting waiting;
     {
@@ -217,8 +265,14 @@ class DiskCache final : public ElementCache {
       write_out();  // it is asked for again: an epoch has passed
       return unpack_fields(waiting.block(), fields).ok();
     }
-    const auto bytes = read_bytes(*place.file, place.offset, place.length);
-    if (bytes.ok() && crc32c((*bytes)->bytes()) == place.checksum && unpack_fields(*bytes, fields).ok())
+    const MutableBufferPtr block =
+        pool ? pool->take(place.length, Use::encoded) : HeapBuffer::make(place.length);
+    if (!block)
+      return Status(Code::exhausted, "cache: wants " + std::to_string(place.length) +
+                                         " bytes for an element, the memory budget has no room");
+    const auto file = files_.of(place.segment);
+    if (file.ok() && read_exactly(**file, place.offset, {block->mutable_data(), place.length}).ok() &&
+        crc32c(block->bytes()) == place.checksum && unpack_fields(block, fields).ok())
       return true;
     std::lock_guard lock(mutex_);
     if (places_.erase(key) > 0) bytes_ -= place.length;
@@ -237,18 +291,18 @@ class DiskCache final : public ElementCache {
 
   // REQUIRES: writing_ is held, or nobody else knows of this.
   void refresh() {
-    others_.refresh(stem_, [&](const Entry& entry, const std::shared_ptr<OpenFile>& file) {
+    others_.refresh(stem_, [&](const Entry& entry, uint32_t segment) {
       std::lock_guard lock(mutex_);
-      keep(entry, file);
+      keep(entry, segment);
     });
   }
 
   // REQUIRES: mutex_ is held.
-  void keep(const Entry& entry, const std::shared_ptr<OpenFile>& file) {
+  void keep(const Entry& entry, uint32_t segment) {
     if (has_given_up_ || (places_.size() >= room_.places && !places_.contains(entry.key))) return;
     const auto [it, is_new] = places_.try_emplace(entry.key);
     if (!is_new) bytes_ -= it->second.length;
-    it->second = {file, entry.offset, entry.length, entry.checksum};
+    it->second = {segment, entry.length, entry.offset, entry.checksum};
     bytes_ += entry.length;
   }
 
@@ -265,33 +319,45 @@ class DiskCache final : public ElementCache {
   }
 
   // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
-  // While another one does it waits on, and no worker with it.
+  // While another one does, or another thread, it waits on, and no worker with it.
   void write_out(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
-    std::lock_guard writing(writing_);
-    Elements elements;
-    {
-      std::lock_guard lock(mutex_);
-      if (!trouble_.empty()) return;
-      elements = waiting_;  // they are found there until they are in the files
-      written_at_ = std::chrono::steady_clock::now();
-    }
-    if (elements.empty()) return;
+    std::unique_lock writing(writing_, std::defer_lock);
+    const bool has_patience = patience.count() > 0;
+    if (has_patience)
+      writing.lock();
+    else if (!writing.try_lock() || std::chrono::steady_clock::now() < tries_again_at_)
+      return;
+    if (!has_waiting()) return;
     std::vector<Entry> entries;
+    Elements elements;
     Status status;
     {
       bool is_free = false;
-      const auto lock = alone(patience, is_free);
+      const auto file_lock = alone(patience, is_free);
+      tries_again_at_ = std::chrono::steady_clock::now() + kBetweenTries;
       if (!is_free) return;
+      tries_again_at_ = {};
       refresh();
+      elements = take_waiting();
       status = append(elements, entries);
     }
     std::lock_guard lock(mutex_);
     for (const Entry& entry : entries) keep(entry, own_);
     for (const auto& [key, waiting] : elements)
-      if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.bytes().size();
+      if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.bytes().size() + kWaitingBytes;
     if (status.ok()) return;
     waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
     trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+  }
+
+  bool has_waiting() {
+    std::lock_guard lock(mutex_);
+    return trouble_.empty() && !waiting_.empty();
+  }
+  Elements take_waiting() {
+    std::lock_guard lock(mutex_);
+    written_at_ = std::chrono::steady_clock::now();
+    return waiting_;  // they are found there until they are in the files
   }
 
   // Elements before the entries that say where they are.
@@ -302,8 +368,8 @@ class DiskCache final : public ElementCache {
       const std::string path = folder_ + "/" + stem_;
       HEADRACE_ASSIGN(auto data, AppendedFile::make(path + std::string(kCacheData)));
       HEADRACE_ASSIGN(auto index, AppendedFile::make(path + std::string(kCacheIndex)));
-      HEADRACE_ASSIGN(own_, file_store()->open(path + std::string(kCacheData)));
-      data_ = std::move(data), index_ = std::move(index);  // all of them or none
+      own_ = files_.add(path + std::string(kCacheData));
+      data_ = std::move(data), index_ = std::move(index);  // both or none
     }
     std::vector<Entry> made;
     for (const auto& [key, waiting] : elements) {
@@ -326,12 +392,14 @@ class DiskCache final : public ElementCache {
 
   const std::string folder_, key_;
   const DiskCacheRoom room_;
+  SegmentFiles files_;
   std::mutex writing_;  // guards the next ones
-  Others others_{folder_, key_};
+  Others others_{folder_, key_, files_};
   std::string stem_;  // of this process's segment, without an ending
   std::unique_ptr<AppendedFile> data_, index_;
-  std::shared_ptr<OpenFile> own_;  // what is read back
-  std::mutex mutex_;               // guards the next ones
+  uint32_t own_ = 0;  // number of that segment
+  std::chrono::steady_clock::time_point tries_again_at_{};
+  std::mutex mutex_;  // guards the next ones
   std::unordered_map<CacheKey, EntryPlace, CacheKeyHash> places_;
   Elements waiting_;
   uint64_t bytes_ = 0, waiting_bytes_ = 0;

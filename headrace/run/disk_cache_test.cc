@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 
 #include "headrace/io/file_system.h"
 #include "headrace/io/testing/temporary_folder.h"
@@ -21,7 +22,7 @@ std::vector<Tensor> element(size_t bytes, int value) {
 
 bool is(ElementCache& cache, uint64_t index, size_t bytes) {
   std::vector<Tensor> fields;
-  return cache.get({0, index}, fields) && fields[0].view().size_bytes() == bytes &&
+  return *cache.get({0, index}, fields) && fields[0].view().size_bytes() == bytes &&
          std::to_integer<uint64_t>(fields[0].view().data[0]) == index % 251;
 }
 
@@ -49,8 +50,57 @@ TEST(DiskCache, HoldsNoMoreInMemoryThanItMayWhileAnotherOneWrites) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));  // nobody waits for it
     EXPECT_LE(cache->bytes(), 12'000u);
   }
-  for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(cache->put({0, i}, element(1000, 1)).ok());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (uint64_t i = 0; cache->size() < 50 && std::chrono::steady_clock::now() < until; ++i)
+    ASSERT_TRUE(cache->put({0, i}, element(1000, 1)).ok());
   EXPECT_GE(cache->size(), 50u);
+}
+
+TEST(DiskCache, ManySmallElementsWaitForAnotherOneInLittleTime) {
+  const TemporaryFolder folder;
+  const auto cache = *disk_cache(folder.path() + "/cache", "key");
+  const auto lock = *FileLock::take(folder.path() + "/cache/key.lock");
+  ASSERT_TRUE(lock);
+  const std::vector<Tensor> small = element(64, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint64_t i = 0; i < 50'000; ++i) ASSERT_TRUE(cache->put({0, i}, small).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin,
+            std::chrono::seconds(20));  // 100 s to copy all each time
+  EXPECT_EQ(cache->size(), 50'000u);
+}
+
+size_t open_files() {
+  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(DiskCache, ReadsFromMoreFilesThanItKeepsOpen) {
+  const TemporaryFolder folder;
+  constexpr uint64_t kFiles = 100;
+  for (uint64_t i = 0; i < kFiles; ++i)
+    ASSERT_TRUE(
+        (*disk_cache(folder.path() + "/cache", "key"))->put({0, i}, element(100, static_cast<int>(i))).ok());
+  const size_t before = open_files();
+  const auto cache = *disk_cache(folder.path() + "/cache", "key");
+  EXPECT_EQ(cache->size(), kFiles);
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (uint64_t i = 0; i < kFiles; ++i) EXPECT_TRUE(is(*cache, i, 100)) << i;
+  EXPECT_LE(open_files(), before + 70);
+}
+
+TEST(DiskCache, WhatIsReadCountsAgainstTheBudget) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE((*disk_cache(folder.path() + "/cache", "key"))->put({0, 1}, element(100'000, 1)).ok());
+  const auto cache = *disk_cache(folder.path() + "/cache", "key");
+  const auto pool = Pool::make(250'000);
+  std::vector<Tensor> first, second, third;
+  EXPECT_TRUE(*cache->get({0, 1}, first, pool.get()));
+  EXPECT_GE(pool->ledger().in_use, 100'000u);
+  EXPECT_TRUE(*cache->get({0, 1}, second, pool.get()));
+  EXPECT_EQ(cache->get({0, 1}, third, pool.get()).status().code(), Code::exhausted);
+  first.clear(), second.clear();
+  EXPECT_EQ(pool->ledger().in_use, 0u);
+  EXPECT_TRUE(*cache->get({0, 1}, third, pool.get()));
 }
 
 TEST(DiskCache, GivesUpTheMemoryAndLeavesTheFiles) {

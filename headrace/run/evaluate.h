@@ -55,12 +55,14 @@ class RowTimes {
   std::array<uint64_t, kMost + 1> at_{};
 };
 
-// Samples whose operators are timed: to ask for a thread's CPU time costs as much as a small operator does.
+// Which runs of programs are timed, operator by operator: to ask for a thread's CPU time costs as much as a
+// small operator does.
 class TimedSamples {
  public:
   void next() {
     if (is_on_) every_ = ns_ < kShortNs ? std::min(2 * every_, kMostEvery) : kEvery;
-    is_on_ = ++since_ >= every_;
+    if (is_on_) more_ = turn_++ % kTurns;  // not in step with what comes again: a sample may be two runs
+    is_on_ = ++since_ >= every_ + more_;
     if (is_on_) ns_ = 0, stands_for_ = std::exchange(since_, 0);
   }
   bool is_on() const { return is_on_; }
@@ -68,8 +70,8 @@ class TimedSamples {
   uint64_t stands_for() const { return stands_for_; }  // samples: it, and those before it that were not timed
 
  private:
-  static constexpr uint64_t kShortNs = 20'000, kEvery = 16, kMostEvery = 128;
-  uint64_t every_ = 1, since_ = 0, stands_for_ = 1, ns_ = kShortNs;
+  static constexpr uint64_t kShortNs = 20'000, kEvery = 16, kMostEvery = 128, kTurns = 7;
+  uint64_t every_ = 1, more_ = 0, turn_ = 0, since_ = 0, stands_for_ = 1, ns_ = kShortNs;
   bool is_on_ = false;
 };
 

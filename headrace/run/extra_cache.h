@@ -37,7 +37,9 @@ class ExtraCache final : public ElementCache {
   }
 
  private:
-  bool find(const CacheKey& key, std::vector<Tensor>& fields) override { return kept_->get(key, fields); }
+  Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool) override {
+    return kept_->get(key, fields, pool);
+  }
   bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) override {
     return kept_->gather(leaf, indices, out);
   }

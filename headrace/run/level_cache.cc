@@ -76,9 +76,10 @@ Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& eva
     return evaluator.run_or_pass(programs.subspan(cache.covered), schema, operands_of(kept), who, slots, out);
   };
   std::vector<Tensor> fields;
-  if (elements.get(key, fields) && fits(schema, fields)) return rest(fields);
+  const auto is_there = elements.get(key, fields, evaluator.pool());
+  if (is_there.ok() && *is_there && fits(schema, fields)) return rest(fields);
   HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
-  if (elements.wants(key)) {
+  if (is_there.ok() && elements.wants(key)) {  // else it may be there, and memory is short
     Identity always = identity_of(leaf, row.at);
     always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
     std::vector<Tensor> made(schema.size());
@@ -102,11 +103,12 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
   const std::span<const Program> programs = leaf.programs;
   std::vector<Tensor> fields;
   size_t next = leaf.caches.size();  // the first cache that does not have it
-  const auto is_there = [&](const LeafPlan::Cached& cache) {
-    return cache.elements->get({cache.leaf, row.at.index}, fields) &&
-           fits(schema_after(leaf, cache.covered), fields);
-  };
-  while (next > 0 && !is_there(leaf.caches[next - 1])) --next;
+  for (; next > 0; --next) {
+    const LeafPlan::Cached& cache = leaf.caches[next - 1];
+    HEADRACE_ASSIGN(const bool is_there,
+                    cache.elements->get({cache.leaf, row.at.index}, fields, evaluator.pool()));
+    if (is_there && fits(schema_after(leaf, cache.covered), fields)) break;
+  }
   if (next == 0) {
     HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
   }

@@ -347,7 +347,10 @@ class Tried {
     if (kept_ > 0) HEADRACE_TRY(cache->put({}, fields));
     if (again || kept_ > 0) HEADRACE_TRY(runner_.run(after(), schema, fields, sample, 1).status());
     watch_.begin();
-    if (kept_ > 0 && !cache->get({}, fields)) return internal_error("pilot: what was kept is gone");
+    if (kept_ > 0) {
+      HEADRACE_ASSIGN(const bool is_there, cache->get({}, fields));
+      if (!is_there) return internal_error("pilot: what was kept is gone");
+    }
     HEADRACE_TRY(runner_.run(after(), schema, fields, sample, 1, &interpreter_).status());
     const Stopwatch::Lap lap = watch_.end();
     sum_.cpu_s += lap.cpu_s, sum_.busy_s += lap.cpu_s + (waits_ ? lap.wait_s : 0);
