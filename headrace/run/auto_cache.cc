@@ -166,8 +166,11 @@ class AutoCache::Placing {
     if (node->indexed && (node->as<Map>() || node->as<Read>() || moves_indices(*node))) {
       const Path path = path_below(node);
       if (is_repeatable(*path.bottom)) {
+        const size_t before = owner_.kept_.size();
         const NodePtr made = along(path);
-        return made && same_outside(*made, *node) ? made : node;
+        if (made && same_outside(*made, *node)) return made;
+        while (owner_.kept_.size() > before) owner_.forget_last();
+        return node;
       }
       if (path.nodes.empty()) return below(node);
       const NodePtr bottom = visit(path.bottom);
@@ -413,9 +416,12 @@ class AutoCache::Placing {
     cache.memory = std::make_shared<MemoryCaches>(std::move(extra));
     const auto node = make_node(std::move(cache), {below}, line_of(path));
     const NodePtr verbs = node.ok() ? verbs_over(path, *node) : nullptr;
-    if (!verbs) return nullptr;
-    const auto top = make_node(Map{cut(chain.program, candidate.kept).second}, {verbs}, line_of(path));
-    return top.ok() ? *top : nullptr;
+    if (verbs) {
+      const auto top = make_node(Map{cut(chain.program, candidate.kept).second}, {verbs}, line_of(path));
+      if (top.ok()) return *top;
+    }
+    owner_.forget_last();
+    return nullptr;
   }
 
   AutoCache& owner_;
@@ -440,7 +446,14 @@ size_t AutoCache::reserved() const {
 
 NodePtr AutoCache::place(const NodePtr& plan) {
   const NodePtr made = Placing(*this).visit(plan);
-  return made && same_outside(*made, *plan) ? made : plan;
+  if (made && same_outside(*made, *plan)) return made;
+  while (!kept_.empty()) forget_last();
+  return plan;
+}
+
+void AutoCache::forget_last() {
+  pool_->uncharge(kept_.back().reserved, Use::other);
+  kept_.pop_back();
 }
 
 // Files last: their elements are found again by the next run.

@@ -65,6 +65,7 @@ class AutoCache final : public CachePlacer, public LastResort {
     size_t reserved;  // of the pool; 0: given up
   };
   size_t reserved() const;  // by all of them
+  void forget_last();       // of `kept_`: no plan has it
   std::vector<Kept> kept_;
   std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;

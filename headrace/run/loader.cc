@@ -49,7 +49,7 @@ class LoaderImpl final : public Loader {
         steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched,
                options_.simulated || options_.virtual_seed
                    ? Steer::CpuTimes{}
-                   : Steer::CpuTimes{&process_cpu_ns, &machine_cpu_ns, usable_cpu()}),
+                   : Steer::CpuTimes{&process_cpu_ns, &machine_cpu_ns, usable_cpu(), machine_cores()}),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_last_resort(caching_.get());

@@ -19,7 +19,8 @@ constexpr size_t kMostThreads = 4096;  // of a kind, where somebody says how man
 size_t cores_of(const LoaderOptions& o) { return o.simulated ? o.simulated->cores : usable_cores(); }
 
 Status check_threads(const LoaderOptions& o) {
-  for (const auto& [name, wanted] : {std::pair{"workers", o.workers}, std::pair{"io", o.io}})
+  for (const auto& [name, wanted] : {std::pair{"workers", std::max(o.workers, o.start.workers)},
+                                     std::pair{"io", std::max(o.io, o.start.io)}})
     if (wanted > kMostThreads)
       return invalid(std::string("options: ") + name + " wants at most " + std::to_string(kMostThreads) +
                      ", got " + std::to_string(wanted));

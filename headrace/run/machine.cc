@@ -97,10 +97,25 @@ uint64_t process_cpu_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t machine_cpu_ns() {
+namespace {
+
+// Of the main thread, whoever asks. Nothing where nobody says.
+cpu_set_t machine_set() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return 0;  // of the main thread, whoever asks
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
+}  // namespace
+
+size_t machine_cores() {
+  const cpu_set_t set = machine_set();
+  return static_cast<size_t>(CPU_COUNT(&set));
+}
+
+uint64_t machine_cpu_ns() {
+  const cpu_set_t set = machine_set();
   std::ifstream file("/proc/stat");
   uint64_t ticks = 0;
   for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {

@@ -11,6 +11,7 @@ double usable_cpu();        // cores' worth of it; a quota may end in a fraction
 size_t usable_cores();      // at least 1, and all that there is some of
 uint64_t process_cpu_ns();  // that all threads of this process have used
 uint64_t machine_cpu_ns();  // that all processes have used of the cores that this one may use; 0: not known
+size_t machine_cores();     // how many those are
 size_t usable_memory_bytes();  // at least 64 MiB
 
 // What the control groups allow that this process is in, each within the one above it: as Slurm, Kubernetes

@@ -109,6 +109,42 @@ TEST(Report, CoresThatOthersHoldAreNotPromised) {
   EXPECT_NEAR(speedups["without the other programs"], 2, 0.01);
 }
 
+TEST(Report, WhatTheConsumerUsesOthersDoNotTake) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2, totals.most = {32, 256, 1024};
+  const Gauge lately{.seconds = 10,
+                     .settings = {2, 2, 3},
+                     .rows = 1000,
+                     .waited = 5,
+                     .occupied = 20,
+                     .busy = 6,
+                     .lacked = 10,
+                     .process = 15,
+                     .others = 0.25};
+  const Value report = make_report(totals, lately, {}, {}, {});
+  ASSERT_EQ(*report.find("limited_by")->text(), "cores");
+  for (const Value& what : *report.find("what_if")->list()) {
+    if (*what.find("change")->text() != "without the other programs") continue;
+    EXPECT_LT(*what.find("speedup")->real(), 1.2);  // an eighth of the cores
+  }
+}
+
+TEST(Report, NeighboursOfAQuotaTakeNothingFromIt) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 4;
+  const Gauge lately{.seconds = 10,
+                     .settings = {1, 2, 3},
+                     .rows = 1000,
+                     .waited = 9,
+                     .occupied = 9.9,
+                     .busy = 9.8,
+                     .process = 9.9,
+                     .usable = 4,
+                     .others = 20,
+                     .machine = 64};
+  EXPECT_EQ(*make_report(totals, lately, {}, {}, {}).find("limited_by")->text(), "workers");
+}
+
 TEST(Report, AQuotaThatIsUsedUpIsNotOtherPrograms) {
   Gauge lately{.seconds = 10,
                .settings = {2, 2, 3},

@@ -26,6 +26,7 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   // An iteration that follows at once goes on with the interval: there may be less than one in each.
   if (ended_ns_ > 0 && now - ended_ns_ < kPause) {
     began_ns_ += now - ended_ns_;
+    if (cpu_times_.process_ns) then_.process += cpu_times_.process_ns() - at_end_.process;
   } else {
     begin_anew(now, executor, team);
     checked_ns_ = now, waited_then_ = waited_ns(now);
@@ -117,11 +118,14 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.waited = seconds(to.waited - from.waited);
   out.occupied = seconds(to.occupied - from.occupied), out.busy = seconds(to.busy - from.busy);
   out.lacked = seconds(to.lacked - from.lacked), out.process = seconds(to.process - from.process);
-  out.others = others_.cores, out.usable = cpu_times_.usable;
+  out.others = others_.cores, out.usable = cpu_times_.usable, out.machine = cpu_times_.cores;
+  out.worker_time = out.seconds * static_cast<double>(out.settings.workers);
+  out.reader_time = out.seconds * static_cast<double>(out.settings.io);
   out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
+  out.fixed = ledger.by_use[static_cast<size_t>(Use::other)];
   out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = to.starved > from.starved;
   return out;
 }
@@ -195,15 +199,13 @@ Value Steer::history() const {
   Value::List out;
   for (const Moment& moment : history_) {
     const Gauge& g = moment.gauge;
-    const auto share = [&](double sum, size_t of) {
-      return std::min(1.0, sum / (g.seconds * static_cast<double>(std::max<size_t>(1, of))));
-    };
+    const auto share = [](double sum, double of) { return of > 0 ? std::min(1.0, sum / of) : 0; };
     Value one{Value::Object()};
     one.set("at_s", moment.at_s), one.set("seconds", g.seconds);
     one.set("samples_per_s", static_cast<double>(g.samples) / g.seconds);
     one.set("wait", share(g.waited, 1));
-    one.set("workers_busy", share(g.occupied, g.settings.workers));
-    one.set("io_busy", share(g.reading, g.settings.io));
+    one.set("workers_busy", share(g.occupied, g.worker_time));
+    one.set("io_busy", share(g.reading, g.reader_time));
     for (const Knob knob : kKnobs) one.set(knob_name(knob), uint64_t{g.settings.of(knob)});
     one.set("memory", uint64_t{g.memory}), one.set("bytes_per_s", static_cast<double>(g.bytes) / g.seconds);
     out.push_back(std::move(one));

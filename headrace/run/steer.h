@@ -17,11 +17,12 @@ namespace headrace {
 class Steer {
  public:
   // CPU time of the whole process, and of all processes; null: of no use, as in simulated time. And how much
-  // may be had a second; 0: that of all cores.
+  // may be had a second; 0: that of all cores. `cores`: those that `machine_ns` tells of.
   struct CpuTimes {
     uint64_t (*process_ns)() = nullptr;
     uint64_t (*machine_ns)() = nullptr;
     double usable = 0;
+    size_t cores = 0;
   };
   // `batched`: a sample is a row of an element.
   Steer(Settings start, SettingLimits limits, size_t cores, bool batched, CpuTimes cpu_times);

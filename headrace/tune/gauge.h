@@ -17,15 +17,19 @@ struct Gauge {
   double waited = 0;                   // by the consumer
   double occupied = 0;                 // workers had a part in hands
   double busy = 0;                     // of that, CPU time
-  double lacked = 0;                   // of that, ready to run and without a core
-  double in_python = 0;                // of that, CPU time of Python functions
+  double lacked = 0;                   // ready to run and without a core, also between parts
+  double in_python = 0;                // of `busy`, in Python functions
   double process = 0;                  // CPU time of the whole process, its consumer's too; 0: not known
   double usable = 0;                   // cores' worth of CPU time that may be had; 0: all of all cores
   double others = -1;                  // cores that other processes use; below 0: not known
-  double reading = 0;                  // readers had a part in hands
-  double reading_cpu = 0;              // of that, CPU time
+  size_t machine = 0;                  // cores of which those are; 0: no more than may be had
+  double worker_time = 0;              // of all workers in force, and of all readers: what may be occupied
+  double reader_time = 0;
+  double reading = 0;      // readers had a part in hands
+  double reading_cpu = 0;  // of that, CPU time
   uint64_t reads = 0, bytes = 0;
   size_t memory = 0, budget = 0;  // in use at the end, and what may be
+  size_t fixed = 0;               // of `memory`, what more elements under way would not add to
   bool starved = false;           // work was held back for want of memory
 
   double rate() const { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }

@@ -18,6 +18,19 @@ double cpu_of(const Gauge& g, size_t cores) {
   return g.usable > 0 ? std::min(g.usable, all) : all;
 }
 
+// Cores' worth of CPU time that others take. Processes of this run's functions are not others: workers count
+// their time as their own. 0 where nobody knows.
+double others_of(const Gauge& g) {
+  const double children = g.process > 0 ? std::max(0.0, g.cores_used() - g.process / g.seconds) : 0;
+  return std::max(0.0, g.others - children);
+}
+
+// What they leave of all cores, and of those what may be had.
+double free_cpu_of(const Gauge& g, size_t cores) {
+  const double all = std::max(static_cast<double>(g.machine), cpu_of(g, cores));
+  return std::clamp(all - others_of(g), 0.01, cpu_of(g, cores));
+}
+
 double ratio(double a, double b) { return b > 0 ? a / b : Model::kNoBound; }
 
 }  // namespace
@@ -29,7 +42,9 @@ Gauge& Gauge::operator+=(const Gauge& later) {
       in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
   reads += later.reads, bytes += later.bytes;
+  worker_time += later.worker_time, reader_time += later.reader_time;
   if (later.others >= 0) others = later.others;
+  machine = later.machine, fixed = later.fixed;
   usable = later.usable;
   settings = later.settings, memory = later.memory, budget = later.budget;
   starved = starved || later.starved;
@@ -54,7 +69,13 @@ bool holds_lock(const Gauge& g, double python) {
   if (python >= 1.1) return false;
   const auto workers = static_cast<double>(g.settings.workers);
   const double waits_if_held = 0.5 * python * (workers - 1) / workers * g.in_python;
-  return python < 0.3 || g.stalled() >= 0.3 * waits_if_held;
+  return python < 0.3 || g.occupied - g.busy >= 0.3 * waits_if_held;
+}
+
+// Of the cores, where others hold the run back: what neither they nor idleness leave to this process.
+double taken_share(const Gauge& g, size_t cores) {
+  const double all = cpu_of(g, cores), not_own = std::max(0.0, 1 - g.own_cores_used() / all);
+  return g.others < 0 ? not_own : std::min(not_own, others_of(g) / all);
 }
 
 }  // namespace
@@ -77,7 +98,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   if (!g.functions_wait()) out.if_by_workers = Limit::workers;
   const Limit limit = limit_of(g, out, cores);
   if (limit == Limit::memory) out.by_memory = out.rate;
-  if (limit == Limit::cores) out.taken = std::max(0.0, 1 - g.cores_used() / cpu_of(g, cores));
+  if (limit == Limit::cores) out.taken = taken_share(g, cores);
   return out;
 }
 
@@ -96,18 +117,15 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
   const double lacked = g.lacked / (g.seconds * static_cast<double>(g.settings.workers));
   const double own = g.own_cores_used() / cpu_of(g, cores);
-  // Processes of this run's functions are not others: workers count their time as their own.
-  const double children = g.process > 0 ? std::max(0.0, g.cores_used() - g.process / g.seconds) : 0;
-  const double others = std::max(0.0, g.others - children);
-  const bool may_be_others = g.others < 0 || others > 0.1 * static_cast<double>(cores);
+  const double free = free_cpu_of(g, cores);
+  const bool may_be_others =
+      g.others < 0 || (others_of(g) > 0.1 * cpu_of(g, cores) && free < cpu_of(g, cores));
   if (lacked > 0.15 && g.lacked > 0.4 * g.busy && own < kFull && may_be_others) return Limit::cores;
   // Of those that are full the one that is fullest; a single core is that of Python, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
-  if (workers >= 0.9 && !g.functions_wait()) {
-    const double taken = own + others / cpu_of(g, cores);
-    return g.settings.workers < cores && taken < kFull ? Limit::workers : Limit::cpu;
-  }
+  if (workers >= 0.9 && !g.functions_wait())
+    return g.settings.workers < cores && g.own_cores_used() < kFull * free ? Limit::workers : Limit::cpu;
   if (readers >= kFull && readers >= workers - 0.1) {
     if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
     return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;

@@ -224,8 +224,10 @@ bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
   if (in_vain_[index(Knob::ready)] || gauge.starved || looks_ < 2) return false;
   size_t to = 2 * settings_.ready;
   if (gauge.budget > 0 && gauge.memory > 0) {
-    const double one = static_cast<double>(gauge.memory) / static_cast<double>(settings_.ready);
-    to = std::min(to, static_cast<size_t>(kMemoryShare * static_cast<double>(gauge.budget) / one));
+    const auto ready = static_cast<double>(settings_.ready), memory = static_cast<double>(gauge.memory);
+    const double one = (memory - std::min(memory, static_cast<double>(gauge.fixed))) / ready;
+    const double room = kMemoryShare * static_cast<double>(gauge.budget) - memory;
+    if (one > 0) to = std::min(to, static_cast<size_t>(std::max(0.0, ready + room / one)));
     no_room_ = to <= settings_.ready;
   }
   return turn(Knob::ready, to, Aim::more, gauge, model,
