@@ -79,7 +79,7 @@ void LevelBody::allow_together() {
   allow_many_batches();
   allow_elements_together();
   const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
-    return !leaf.programs.empty();
+    return !leaf.programs.empty() || !leaf.caches.empty();
   });
   const bool is_quick = together_ && !together_->calls_functions();
   if (works && !is_quick && is_resident()) most_block_ = std::exchange(block_, 1);

@@ -114,6 +114,22 @@ def test_settings_are_json_and_come_from_a_report():
     assert list(hr.range(100).options(tuning="locked", settings=settings).numpy()) == list(range(100))
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_both_sides_of_a_zip_are_timed(order):
+    def light(x):
+        return x + 1
+
+    def heavy(x):
+        return sum(range(300)) + x
+
+    sides = [hr.range(3000).map(f, python=True) for f in (light, heavy)]
+    loader = hr.zip(sides[order[0]], sides[order[1]]).batch(8).numpy()
+    list(loader)
+    operators = [one for one in json.loads(loader.report().json())["operators"] if one["calls"]]
+    assert len(operators) == 2
+    assert all(one["cpu_s"] > 0 for one in operators), operators
+
+
 # ---- replayed()
 
 

@@ -4,6 +4,7 @@
     python tests/soak/peak.py window [COUNT]      # a window of 2,000 arrays of 64 KiB
     python tests/soak/peak.py integers [COUNT]    # a window of a million integers
     python tests/soak/peak.py cache [COUNT]       # cache(path) over 12,000 arrays of 64 KiB, filled and read
+    python tests/soak/peak.py found [COUNT]       # 300 elements of 1 MiB that such a cache has are ready, of 32 MB
 
 COUNT: how many elements are taken, all when not given.
 """
@@ -48,11 +49,21 @@ def cache(size: int) -> hr.Dataset:
     return arrays(size).cache(folder).repeat(2)
 
 
+def found(size: int) -> hr.Dataset:
+    folder = Path(tempfile.mkdtemp(prefix="headrace_peak_"))
+    atexit.register(shutil.rmtree, folder)
+    large = hr.random(seed=1, shape=(16 * ARRAY,), size=size).cache(folder)
+    for _ in large.numpy():
+        pass
+    return large.options(ready=300, memory_budget=32_000_000)
+
+
 WHAT: dict[str, tuple[Callable[[int], hr.Dataset], int]] = {
     "shuffle": (shuffle, 100_000_000),
     "window": (window, 2000),
     "integers": (integers, 1_000_000),
     "cache": (cache, 12_000),
+    "found": (found, 400),
 }
 
 
