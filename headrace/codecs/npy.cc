@@ -67,6 +67,7 @@ class Literal {
     const auto [after, error] = std::from_chars(left_.data(), left_.data() + left_.size(), out);
     if (error != std::errc() || out < 0) return false;
     left_.remove_prefix(static_cast<size_t>(after - left_.data()));
+    if (left_.starts_with('L')) left_.remove_prefix(1);  // as Python 2 wrote a long number
     return true;
   }
   bool is_done() {
@@ -90,12 +91,26 @@ constexpr Kind kKinds[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"u2", DT
                            {"i2", DType::i16},     {"i4", DType::i32}, {"i8", DType::i64},
                            {"f2", DType::f16},     {"f4", DType::f32}, {"f8", DType::f64}};
 
+// What to do about a type that is not read.
+std::string_view instead_of(std::string_view descr) {
+  switch (descr.size() < 2 ? '\0' : descr[1]) {
+    case 'O': return "objects are pickled, and nothing here unpickles: save numbers, each array in a file";
+    case 'c': return "save x.view(x.real.dtype), in which each number is two";
+    case 'S':
+    case 'U': return "texts go into Arrow or CSV, or save their bytes as u8";
+    case 'M':
+    case 'm': return "save x.view('i8')";
+    case 'V': return "save x.view('u1'), or another dtype of that size";
+    default: return "save it as another dtype, x.astype('f8')";
+  }
+}
+
 Status take_descr(std::string_view descr, NpyHeader& out) {
   const auto kind = std::ranges::find(kKinds, descr.substr(std::min<size_t>(1, descr.size())), &Kind::code);
   const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
   if (!has_order || kind == std::end(kKinds))
     return {Code::unavailable, "wants an array of numbers, got one of '" + std::string(descr.substr(0, 20)) +
-                                   "'; objects are pickled, and nothing here unpickles"};
+                                   "'; " + std::string(instead_of(descr))};
   out.dtype = kind->dtype;
   out.is_big_endian = descr[0] == '>';
   return {};
@@ -130,7 +145,10 @@ Status take_header(std::string_view all, NpyHeader& out) {
     if (!text.quoted(key) || !text.take(':')) return broken();
     if (key == "descr") {
       if (!text.quoted(descr)) records = true;  // a list: the rest cannot be read
-      if (records) return {Code::unavailable, "wants an array of numbers, got one of records"};
+      if (records)
+        return {Code::unavailable,
+                "wants an array of numbers, got one of records; save each field as an "
+                "array: numpy.savez(path, **{n: x[n] for n in x.dtype.names})"};
       HEADRACE_TRY(take_descr(descr, out));
       seen |= 1;
     } else if (key == "fortran_order") {
@@ -167,20 +185,44 @@ void reorder(const std::byte* in, const Shape& shape, size_t size, std::byte* ou
   }
 }
 
+template <class T, class Swap> void swap_bytes(std::byte* at, size_t count, Swap swap) {
+  for (size_t i = 0; i < count; ++i, at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    value = swap(value);
+    std::memcpy(at, &value, sizeof(T));
+  }
+}
+
+void to_little_endian(std::byte* at, size_t count, size_t each) {
+  switch (each) {
+    case 2: return swap_bytes<uint16_t>(at, count, [](uint16_t v) { return __builtin_bswap16(v); });
+    case 4: return swap_bytes<uint32_t>(at, count, [](uint32_t v) { return __builtin_bswap32(v); });
+    case 8: return swap_bytes<uint64_t>(at, count, [](uint64_t v) { return __builtin_bswap64(v); });
+    default: return;
+  }
+}
+
 }  // namespace
+
+size_t npy_header_bytes(std::span<const std::byte> bytes) {
+  if (!as_text(bytes).starts_with(kMagic) || bytes.size() < kNpyPrefix) return 0;
+  const bool is_first = bytes[6] == std::byte{1};
+  const uint64_t length = is_first ? load<uint16_t>(bytes, 8) : load<uint32_t>(bytes, 8);
+  return length > kMostHeader ? 0 : (is_first ? 10 : 12) + length;
+}
 
 Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes) {
   const std::string_view text = as_text(bytes);
-  if (!text.starts_with(kMagic) || text.size() < 12) return broken();
+  if (!text.starts_with(kMagic) || text.size() < kNpyPrefix) return broken();
   const char version = text[6];
   if (version < 1 || version > 3)
     return Status(Code::unavailable, "wants an .npy file of version 1 to 3, got " + std::to_string(version));
-  const size_t begin = version == 1 ? 10 : 12;
-  const uint64_t length = version == 1 ? load<uint16_t>(bytes, 8) : load<uint32_t>(bytes, 8);
-  if (length > kMostHeader || length > bytes.size() - begin) return broken();
   NpyHeader out;
-  out.data = begin + length;
-  HEADRACE_TRY(take_header(text.substr(begin, length), out));
+  out.data = npy_header_bytes(bytes);
+  if (out.data == 0 || out.data > bytes.size()) return broken();
+  const size_t begin = version == 1 ? 10 : 12;
+  HEADRACE_TRY(take_header(text.substr(begin, out.data - begin), out));
   return out;
 }
 
@@ -204,8 +246,7 @@ Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, s
     std::memcpy(out, in, size);
   if (header.dtype == DType::boolean)
     std::transform(out, out + size, out, [](std::byte b) { return std::byte(b != std::byte{0}); });
-  if (header.is_big_endian && each > 1)
-    for (std::byte* at = out; at != out + size; at += each) std::reverse(at, at + each);
+  if (header.is_big_endian) to_little_endian(out, size / each, each);
   return {};
 }
 
@@ -214,18 +255,25 @@ Status check_npy(DType dtype) {
                               : Status();
 }
 
-void append_npy(const View& array, std::string& out) {
+std::string new_npy_header(const TensorSpec& spec, size_t least) {
   std::string dims;
-  for (const int64_t dim : array.shape.dims()) dims += (dims.empty() ? "" : " ") + std::to_string(dim) + ",";
-  if (array.shape.rank() > 1) dims.pop_back();
-  std::string header = "{'descr': '" + std::string(descr(array.dtype)) +
+  for (const int64_t dim : spec.shape.dims()) dims += (dims.empty() ? "" : " ") + std::to_string(dim) + ",";
+  if (spec.shape.rank() > 1) dims.pop_back();
+  std::string header = "{'descr': '" + std::string(descr(spec.dtype)) +
                        "', 'fortran_order': False, 'shape': (" + dims + "), }";
   const size_t before = kMagic.size() + 4;
-  header.append(kAlignment - (before + header.size() + 1) % kAlignment, ' ') += '\n';
-  out.append(kMagic).append("\1\0", 2);  // version 1.0
+  size_t size = (before + header.size() + 1) / kAlignment * kAlignment + kAlignment;  // as NumPy does
+  size = std::max(size, (least + kAlignment - 1) / kAlignment * kAlignment);
+  header.append(size - before - header.size() - 1, ' ') += '\n';
+  std::string out(kMagic);
+  out.append("\1\0", 2);  // version 1.0
   out += static_cast<char>(header.size() & 255);
   out += static_cast<char>(header.size() >> 8);
-  out.append(header);
+  return out + header;
+}
+
+void append_npy(const View& array, std::string& out) {
+  out += new_npy_header(array.spec());
   out.append(reinterpret_cast<const char*>(array.data), array.size_bytes());
 }
 

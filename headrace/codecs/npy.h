@@ -16,6 +16,11 @@ struct NpyHeader {
   size_t data = 0;  // where the numbers begin
 };
 
+// How many bytes stand before the numbers, as the first kNpyPrefix bytes of a file say; 0 when they are of no
+// such file, or say too many.
+inline constexpr size_t kNpyPrefix = 12;
+size_t npy_header_bytes(std::span<const std::byte> bytes);
+
 // From the first bytes of a file, which hold the header when they are as many as it says. Whether the data
 // follow is not looked at.
 Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes);
@@ -27,7 +32,9 @@ Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, s
 bool is_npy_plain(const NpyHeader& header);
 
 Status check_npy(DType dtype);  // an error for what NumPy has no name for
-// All of a file, version 1.0. REQUIRES: check_npy.
+// What stands before the numbers, version 1.0: a multiple of 64 bytes, `least` at least. REQUIRES: check_npy.
+std::string new_npy_header(const TensorSpec& spec, size_t least = 0);
+// All of a file. REQUIRES: check_npy.
 void append_npy(const View& array, std::string& out);
 
 }  // namespace headrace

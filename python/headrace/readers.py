@@ -195,6 +195,73 @@ def read_fixed(
     )
 
 
+def read_npy(path: Paths) -> Dataset:
+    """Read NumPy's .npy files: field `array`, one sample for each slice along the first axis.
+
+    Dtype and shape are the array's: bool, integers, f16, f32 or f64, in either byte order, in C or Fortran order. Arrays in Fortran's order
+    above 64 MiB are slow to shuffle.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns. All have rows of one dtype and shape.
+
+    Raises:
+        NotImplementedError: An array of complex numbers, records, texts, dates or pickled objects; the error says what to save instead.
+        ValueError: A single number, or files that do not agree.
+        CorruptSample: The header is damaged, or the numbers are not all that follows it.
+    """
+    return _read(path, "npy")
+
+
+def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
+    """Read NumPy's .npz files: a field for each array, one sample for each slice along their first axes.
+
+    Arrays are as `read_npy` has them. Compressed ones are unpacked when the file is opened and kept in memory, at most 2 GiB of them.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns. All have the same arrays.
+        fields: These arrays, in this order; all but single numbers when not given.
+
+    Raises:
+        NotImplementedError: A chosen array that `read_npy` would refuse, or that is packed by another method than deflate.
+        ValueError: Arrays have different numbers of rows, or one that is named is not there.
+        MemoryError: More than 2 GiB would be unpacked.
+        CorruptSample: The zip, a checksum or an array is damaged.
+    """
+    return _read(path, "npz", fields=fields)
+
+
+def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
+    """Read IDX files, MNIST's: one sample for each slice along the first axis; plain or gzip.
+
+    With `labels`, fields `image` and `label`; else `array`. Dtypes are those of the file: MNIST has images of u8 (28, 28) and labels of u8.
+
+    Args:
+        path: The file.
+        labels: A file with as many labels.
+
+    Raises:
+        MemoryError: More than 2 GiB in gzip, which is unpacked and kept in memory.
+        CorruptSample: A file has not the size that its dimensions say, or there are not as many labels.
+    """
+    return _read(path, "idx", labels=None if labels is None else os.fspath(labels))
+
+
+def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Dataset:
+    """Read the binary files of CIFAR-10 and CIFAR-100: fields `image`, u8 (32, 32, 3), and `label`, i64.
+
+    CIFAR-100 has `coarse_label`, i64, too.
+
+    Args:
+        path: A file, a pattern such as "data_batch_*.bin", a folder of files, or a list of files and patterns.
+        classes: 10 or 100; as the sizes of the files say when not given.
+
+    Raises:
+        CorruptSample: A file is no whole number of records.
+        ValueError: Files of training and of test are given together.
+    """
+    return _read(path, "cifar", classes=classes)
+
+
 def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"] | None = None) -> Dataset:
     """Read LMDB databases, in the order of their keys: fields `key` and `value` (bytes).
 

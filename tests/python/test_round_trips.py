@@ -214,3 +214,28 @@ def test_from_each_to_each(tmp_path: Path, first: str, second: str) -> None:
         report = read.write(path, format=second, verify=True, **how)
         assert (report["samples"], report["shards"]) == (3, 2 if how else 1)
         assert values(path, second, "i64") == KINDS["i64"][1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_comes_back_from_npy(tmp_path: Path, kind: str) -> None:
+    """It holds one field: numbers and arrays of one shape come back as they were, others are refused by name."""
+    spec, fields = KINDS[kind]
+    path = tmp_path / "a.npy"
+
+    def written() -> None:
+        with hr.writer(path, {"x": spec}) as w:
+            for value in fields:
+                w.write({"x": value})
+
+    if spec[0] in ("bytes", "str") or None in spec[1]:
+        with pytest.raises(ValueError, match="'x': npy wants arrays of"):
+            written()
+        assert not path.exists()
+        return
+    written()
+    assert outcome(fields, [s["array"] for s in hr.read(path)]) == "same"
+    for name, (target, _) in FORMATS.items():
+        if expected()[kind, name] == "same" and name in ("arrow", "hdf5"):
+            hr.read(path).write(tmp_path / target, verify=True)
+            hr.read(tmp_path / target).write(tmp_path / f"{name}.npy", verify=True)
+            assert (tmp_path / f"{name}.npy").read_bytes() == path.read_bytes()

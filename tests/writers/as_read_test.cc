@@ -47,6 +47,10 @@ std::vector<Case> cases() {
        }},
       {"lmdb_datum", "a.lmdb", labelled, image_and_label},
       {"lmdb_file", "a.mdb", labelled, image_and_label},
+      {"npy", "a.npy", Schema::of({"x"}, {{DType::f32, {2}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         return {numbers<float>(DType::f32, {2}, {0.5f, static_cast<float>(i)})};
+       }},
       {"recordio", "a.rec", labelled, image_and_label},
       {"recordio_rows", "a.rec", Schema::of({"y", "x"}, {{DType::f32, {kAny}}, kBytes}),
        [](int64_t i) -> std::vector<Tensor> {

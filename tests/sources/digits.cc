@@ -1,5 +1,5 @@
-// IDX, the format of MNIST: 00 00, the type of the values, the number of dimensions; each dimension as a
-// big-endian u32; then the values, one row after the other. Here u8, which all data sets of that family have.
+// A format for the sake of an example: DIG, the number of dimensions; each dimension as a big-endian u32;
+// then u8 values, one row after the other. IDX, MNIST's, is little else.
 #include "headrace/formats/format.h"
 
 namespace headrace {
@@ -25,8 +25,8 @@ uint64_t dimension(std::span<const std::byte> header, size_t ordinal) {
 Result<Layout> parse(SourceFile file, std::span<const std::byte> header) {
   const auto byte_at = [&](size_t i) { return i < header.size() ? std::to_integer<int>(header[i]) : -1; };
   const int rank = byte_at(3);
-  if (byte_at(0) != 0 || byte_at(1) != 0 || byte_at(2) != 8 || rank < 1 || rank > kMaxRank)
-    return corrupt("wants 00 00 08 and 1 to 8 dimensions at byte 0, got something else");
+  if (byte_at(0) != 'D' || byte_at(1) != 'I' || byte_at(2) != 'G' || rank < 1 || rank > kMaxRank)
+    return corrupt("wants DIG and 1 to 8 dimensions at byte 0, got something else");
   Layout out;
   out.start = 4 + 4 * static_cast<uint64_t>(rank);
   if (header.size() < out.start)
@@ -55,7 +55,7 @@ class Rows final : public Block {
   Rows(BufferPtr bytes, std::shared_ptr<const Layout> layout)
       : bytes_(std::move(bytes)), layout_(std::move(layout)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= bytes_->size() / layout_->row_bytes) return invalid("idx: no row " + std::to_string(row));
+    if (row >= bytes_->size() / layout_->row_bytes) return invalid("digits: no row " + std::to_string(row));
     fields.assign(1, Tensor{bytes_, row * layout_->row_bytes, DType::u8, layout_->row, nullptr});
     return {};
   }
@@ -79,9 +79,9 @@ class OpenRows final : public Opening<BlockPtr> {
   std::shared_ptr<const Layout> layout_;
 };
 
-class IdxSource final : public Source {
+class DigitsSource final : public Source {
  public:
-  explicit IdxSource(Layout layout)
+  explicit DigitsSource(Layout layout)
       : layout_(std::make_shared<Layout>(std::move(layout))),
         schema_{{"value"}, {{DType::u8, layout_->row}}, "0"} {}
 
@@ -98,10 +98,12 @@ class IdxSource final : public Source {
   std::string where(uint64_t index) const override {
     return layout_->file.path + " at row " + std::to_string(index);
   }
-  Value describe() const override { return Value::Object{{"format", "idx"}, {"path", layout_->file.path}}; }
+  Value describe() const override {
+    return Value::Object{{"format", "digits"}, {"path", layout_->file.path}};
+  }
   std::string fingerprint() const override {
     const std::string& path = layout_->file.path;
-    return hash_text("idx " + path.substr(path.rfind('/') + 1) + ' ' + std::to_string(layout_->rows) +
+    return hash_text("digits " + path.substr(path.rfind('/') + 1) + ' ' + std::to_string(layout_->rows) +
                      " of " + layout_->row.text());
   }
 
@@ -110,14 +112,14 @@ class IdxSource final : public Source {
   Schema schema_;
 };
 
-class OpenIdx final : public Opening<SourcePtr> {
+class OpenDigits final : public Opening<SourcePtr> {
  public:
-  explicit OpenIdx(SourceFile file) : file_(std::move(file)) {}
+  explicit OpenDigits(SourceFile file) : file_(std::move(file)) {}
   Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty())
       return Step<SourcePtr>(std::vector<Extent>{{0, 0, std::min(file_.size, kLongestHeader)}});
     HEADRACE_ASSIGN(Layout layout, parse(std::move(file_), bytes[0]->bytes()));
-    return Step<SourcePtr>(std::make_shared<IdxSource>(std::move(layout)));
+    return Step<SourcePtr>(std::make_shared<DigitsSource>(std::move(layout)));
   }
 
  private:
@@ -131,13 +133,13 @@ int recognise(const Probe& probe) {
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
   if (path.listing) return invalid("wants a file, got a folder");
-  return SourceOpening{std::make_unique<OpenIdx>(SourceFile{path.path, path.info.size}),
+  return SourceOpening{std::make_unique<OpenDigits>(SourceFile{path.path, path.info.size}),
                        [name = path.path](uint64_t) { return name; }};
 }
 
 const FormatRegistration registered({
-    .name = "idx",
-    .doc = "Rows of u8 values in one file, as MNIST has them.",
+    .name = "digits",
+    .doc = "Rows of u8 values in one file.",
     .recognise = recognise,
     .open = open,
 });

@@ -6,22 +6,22 @@ namespace {
 
 // 70 rows of (2, 3): more than one block.
 std::string digits() {
-  std::string out("\0\0\x08\x03\0\0\0\x46\0\0\0\x02\0\0\0\x03", 16);
+  std::string out("DIG\x03\0\0\0\x46\0\0\0\x02\0\0\0\x03", 16);
   for (int i = 0; i < 70 * 6; ++i) out += static_cast<char>(i % 251);
   return out;
 }
 
-SourceCase idx_case() {
+SourceCase digits_case() {
   SourceCase out;
   out.files = {{"mnist/digits", digits()}};
-  out.open = by_registered_format("idx");
+  out.open = by_registered_format("digits");
   for (size_t i = 0; i < 70; ++i)
     out.samples.push_back(field_text(DType::u8, {2, 3}, digits().substr(16 + 6 * i, 6)));
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Idx, SourceConformance, testing::Values(idx_case));
+INSTANTIATE_TEST_SUITE_P(Digits, SourceConformance, testing::Values(digits_case));
 
-TEST(Idx, IsRecognisedAndSaysWhatIsWrong) {
+TEST(Digits, IsRecognisedAndSaysWhatIsWrong) {
   MemoryStore store;
   store.add("digits", digits());
   store.add("cut", digits().substr(0, 100));
@@ -29,8 +29,8 @@ TEST(Idx, IsRecognisedAndSaysWhatIsWrong) {
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(), "value: u8 (2, 3)");
   EXPECT_EQ((*source)->where(69), "digits at row 69");
-  EXPECT_EQ(open_source(store, "cut", "idx").status().text(),
-            "idx: 'cut': wants 70 rows of 6 bytes, got 84 bytes");
+  EXPECT_EQ(open_source(store, "cut", "digits").status().text(),
+            "digits: 'cut': wants 70 rows of 6 bytes, got 84 bytes");
 }
 
 }  // namespace

@@ -1,0 +1,163 @@
+// IDX files, MNIST's: see README.md beside this file.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/stop_flag.h"
+#include "headrace/formats/records/whole_walk.h"
+#include "headrace/formats/rows/array_rows.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kLongestHead = 4 + 4 * kMaxRank;
+constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;  // bytes
+constexpr uint64_t kMostRatio = 1032;                  // deflate packs 258 bytes into two bits at best
+
+std::optional<DType> dtype_of(int type) {
+  switch (type) {
+    case 0x08: return DType::u8;
+    case 0x09: return DType::i8;
+    case 0x0B: return DType::i16;
+    case 0x0C: return DType::i32;
+    case 0x0D: return DType::f32;
+    case 0x0E: return DType::f64;
+    default: return std::nullopt;
+  }
+}
+
+// `head`: the first kLongestHead bytes, or all there are.
+Result<NpyHeader> read_head(std::span<const std::byte> head) {
+  const auto byte_at = [&](size_t i) { return i < head.size() ? std::to_integer<int>(head[i]) : -1; };
+  const std::optional<DType> dtype = dtype_of(byte_at(2));
+  const int rank = byte_at(3);
+  if (byte_at(0) != 0 || byte_at(1) != 0 || !dtype || rank < 1 || rank > kMaxRank)
+    return corrupt("wants 00 00, a type of 08 to 0e and 1 to 8 dimensions at byte 0, got something else");
+  NpyHeader out;
+  out.dtype = *dtype, out.is_big_endian = true;
+  out.data = 4 + 4 * static_cast<size_t>(rank);
+  if (head.size() < out.data)
+    return corrupt("wants a head of " + std::to_string(out.data) + " bytes, got " +
+                   std::to_string(head.size()));
+  std::vector<int64_t> dims;
+  for (size_t at = 4; at < out.data; at += 4) {
+    int64_t dim = 0;
+    for (const std::byte b : head.subspan(at, 4)) dim = dim << 8 | std::to_integer<int64_t>(b);
+    dims.push_back(dim);
+  }
+  out.shape = Shape(dims);
+  return out;
+}
+
+// What gzip's bytes unpack to first, up to the longest head.
+std::string unpacked_head(std::span<const std::byte> packed) {
+  std::string out;
+  Inflater inflater;
+  // It stops when there is enough, and what is wrong with the rest is found when all is unpacked.
+  (void)inflater.feed(packed, [&](std::span<const std::byte> piece) {
+    out.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return out.size() < kLongestHead ? Status() : stopped();
+  });
+  out.resize(std::min(out.size(), kLongestHead));
+  return out;
+}
+
+Result<BufferPtr> unpack(std::span<const std::byte> packed, uint64_t size) {
+  if (size > kMostUnpacked)
+    return Status(Code::exhausted, "wants at most 2 GiB in gzip, which are unpacked and kept, got " +
+                                       std::to_string(size) + " bytes; gunzip them");
+  if (size / kMostRatio > packed.size())
+    return corrupt("wants " + std::to_string(size) + " bytes, which " + std::to_string(packed.size()) +
+                   " of gzip cannot hold");
+  const MutableBufferPtr out = HeapBuffer::make(size);
+  size_t done = 0;
+  Inflater inflater;
+  HEADRACE_TRY(inflater.feed(packed, [&](std::span<const std::byte> piece) -> Status {
+    if (piece.size() > size - done) return corrupt("wants " + std::to_string(size) + " bytes, got more");
+    std::memcpy(out->mutable_data() + done, piece.data(), piece.size());
+    done += piece.size();
+    return {};
+  }));
+  HEADRACE_TRY(inflater.finish());
+  if (done != size) return corrupt("wants " + std::to_string(size) + " bytes, got " + std::to_string(done));
+  return BufferPtr(out);
+}
+
+class FindIdx final : public Opening<std::vector<FoundArray>> {
+ public:
+  FindIdx(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}
+  Result<Step<std::vector<FoundArray>>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) return wants(kLongestHead);
+    if (begins_gzip(bytes[0]->bytes())) {
+      if (bytes[0]->size() < size_) return wants(size_);
+      const std::string head = unpacked_head(bytes[0]->bytes());
+      HEADRACE_ASSIGN(const NpyHeader header, read_head(std::as_bytes(std::span(head))));
+      const uint64_t size = saturating_add(header.data, header.shape.size_bytes(header.dtype));
+      HEADRACE_ASSIGN(const BufferPtr all, unpack(bytes[0]->bytes(), size));
+      return found(array_rows_held(name_, header, all));
+    }
+    HEADRACE_ASSIGN(const NpyHeader header, read_head(bytes[0]->bytes()));
+    return found(array_rows(name_, header, 0, size_));
+  }
+
+ private:
+  Step<std::vector<FoundArray>> wants(uint64_t length) const {
+    return std::vector<Extent>{{0, 0, std::min(size_, length)}};
+  }
+  static Result<Step<std::vector<FoundArray>>> found(Result<FoundArray> array) {
+    if (!array.ok()) return array.status();
+    std::vector<FoundArray> out;
+    out.push_back(*std::move(array));
+    return Step<std::vector<FoundArray>>(std::move(out));
+  }
+
+  std::string name_;
+  uint64_t size_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.head || probe.files.size() != 1) return 0;
+  const std::span<const std::byte> head = probe.head->bytes();
+  if (begins_gzip(head)) {
+    const std::string unpacked = unpacked_head(head);
+    const auto header = read_head(std::as_bytes(std::span(unpacked)));
+    return header.ok() && header->shape.count() > 0 ? 80 : 0;
+  }
+  const auto header = read_head(head.first(std::min<size_t>(head.size(), kLongestHead)));
+  return header.ok() && array_rows("", *header, 0, probe.info.size).ok() ? 95 : 0;
+}
+
+Result<std::vector<std::string>> places(const std::string&, const Value& options) {
+  std::vector<std::string> out;
+  if (const Value* labels = options.find("labels"); labels && labels->text()) out.push_back(*labels->text());
+  return out;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_TRY(request.text("labels").status());
+  std::vector<SourceFile> files;
+  std::vector<ArrayWalk> walks;
+  const bool has_labels = request.probes.size() > 1;
+  for (const Probe& probe : request.probes) {
+    if (probe.files.size() != 1)
+      return invalid("wants one file of " + std::string(files.empty() ? "arrays" : "labels") + ", got '" +
+                     probe.path + "'");
+    const char* name = !has_labels ? "array" : files.empty() ? "image" : "label";
+    walks.push_back(std::make_unique<FindIdx>(name, probe.files[0].size));
+    files.push_back(probe.files[0]);
+  }
+  return open_rows_side_by_side("idx", request, std::move(files), std::move(walks));
+}
+
+const FormatRegistration registered({
+    .name = "idx",
+    .doc = "IDX, the format of MNIST: a sample for each slice along the first axis; plain or gzip.",
+    .options = {{"labels", "str | None", "A file with as many labels; fields are then `image` and `label`."}},
+    .recognise = recognise,
+    .places = places,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,144 @@
+#include "headrace/formats/npy/zip.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/little_endian.h"
+
+namespace headrace::npz {
+namespace {
+
+constexpr size_t kEnd = 22, kLocator = 20, kEntry = 46;  // bytes of records before what varies
+constexpr uint32_t kEndMark = 0x06054b50, kLocatorMark = 0x07064b50, kWideEndMark = 0x06064b50,
+                   kEntryMark = 0x02014b50, kLocalMark = 0x04034b50;
+constexpr uint32_t kWide = 0xFFFFFFFF;  // the number stands in a field of 64 bits
+constexpr uint64_t kMostRatio = 1032;   // deflate packs 258 bytes into two bits at best
+
+Status no_directory() { return corrupt("wants a zip file with a directory at its end, found none"); }
+
+Status check_directory(const Directory& out, uint64_t end) {
+  if (out.offset > end || out.length > end - out.offset)
+    return corrupt("wants a zip directory before byte " + std::to_string(end) + ", got " +
+                   std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset));
+  if (out.members > out.length / kEntry)
+    return corrupt("wants at most " + std::to_string(out.length / kEntry) +
+                   " members in so short a zip directory, got " + std::to_string(out.members));
+  return {};
+}
+
+// Sizes and places of 4 GiB and more: in the extra field 1, those that did not fit, in this order.
+void widen(Member& member, std::span<const std::byte> extra) {
+  while (extra.size() >= 4) {
+    const auto id = load<uint16_t>(extra);
+    const size_t length = std::min<size_t>(load<uint16_t>(extra, 2), extra.size() - 4);
+    std::span<const std::byte> field = extra.subspan(4, length);
+    if (id == 1)
+      for (uint64_t* wide : {&member.size, &member.packed, &member.local})
+        if (*wide == kWide && field.size() >= 8) *wide = load<uint64_t>(field), field = field.subspan(8);
+    extra = extra.subspan(4 + length);
+  }
+}
+
+}  // namespace
+
+Result<Directory> find_directory(std::span<const std::byte> tail, uint64_t file_size) {
+  const uint64_t begin = file_size - tail.size();
+  for (size_t at = tail.size() < kEnd ? 0 : tail.size() - kEnd + 1; at-- > 0;) {
+    if (load<uint32_t>(tail, at) != kEndMark || load<uint16_t>(tail, at + 20) != tail.size() - at - kEnd)
+      continue;
+    Directory out{load<uint32_t>(tail, at + 16), load<uint32_t>(tail, at + 12),
+                  load<uint16_t>(tail, at + 10)};
+    if (at >= kLocator && load<uint32_t>(tail, at - kLocator) == kLocatorMark) {
+      out.wide_end = load<uint64_t>(tail, at - kLocator + 8);
+      if (out.wide_end == 0 || out.wide_end > file_size || file_size - out.wide_end < kWideEnd)
+        return corrupt("wants the end of a zip64 directory inside the file, got byte " +
+                       std::to_string(out.wide_end));
+      return out;
+    }
+    HEADRACE_TRY(check_directory(out, begin + at));
+    return out;
+  }
+  return no_directory();
+}
+
+Result<Directory> read_wide_end(std::span<const std::byte> bytes, uint64_t file_size) {
+  if (bytes.size() < kWideEnd || load<uint32_t>(bytes) != kWideEndMark) return no_directory();
+  const Directory out{load<uint64_t>(bytes, 48), load<uint64_t>(bytes, 40), load<uint64_t>(bytes, 32)};
+  HEADRACE_TRY(check_directory(out, file_size));
+  return out;
+}
+
+Result<std::vector<Member>> read_members(std::span<const std::byte> bytes, const Directory& directory) {
+  std::vector<Member> out;
+  for (uint64_t i = 0; i < directory.members; ++i) {
+    const auto cut = [&] {
+      return corrupt("wants entry " + std::to_string(i) + " in the zip directory at byte " +
+                     std::to_string(directory.offset) + ", got something else");
+    };
+    if (bytes.size() < kEntry || load<uint32_t>(bytes) != kEntryMark) return cut();
+    const size_t name = load<uint16_t>(bytes, 28), extra = load<uint16_t>(bytes, 30),
+                 comment = load<uint16_t>(bytes, 32);
+    if (bytes.size() - kEntry < name + extra + comment) return cut();
+    Member& member = out.emplace_back();
+    member.name.assign(reinterpret_cast<const char*>(bytes.data() + kEntry), name);
+    member.flags = load<uint16_t>(bytes, 8), member.method = load<uint16_t>(bytes, 10);
+    member.crc = load<uint32_t>(bytes, 16), member.packed = load<uint32_t>(bytes, 20);
+    member.size = load<uint32_t>(bytes, 24), member.local = load<uint32_t>(bytes, 42);
+    widen(member, bytes.subspan(kEntry + name, extra));
+    if (member.local > directory.offset || directory.offset - member.local < kLocalHead ||
+        member.packed > directory.offset - member.local - kLocalHead)
+      return corrupt("wants member '" + member.name + "' before byte " + std::to_string(directory.offset) +
+                     ", got " + std::to_string(member.packed) + " bytes at byte " +
+                     std::to_string(member.local));
+    bytes = bytes.subspan(kEntry + name + extra + comment);
+  }
+  return out;
+}
+
+Result<uint64_t> data_of(const Member& member, std::span<const std::byte> head, const Directory& directory) {
+  if (head.size() < kLocalHead || load<uint32_t>(head) != kLocalMark)
+    return corrupt("wants the head of a zip member at byte " + std::to_string(member.local) +
+                   ", got something else");
+  const uint64_t out = member.local + kLocalHead + load<uint16_t>(head, 26) + load<uint16_t>(head, 28);
+  if (out > directory.offset || member.packed > directory.offset - out)
+    return corrupt("wants a zip member before byte " + std::to_string(directory.offset) + ", got " +
+                   std::to_string(member.packed) + " bytes at byte " + std::to_string(out));
+  return out;
+}
+
+Status check_member(const Member& member) {
+  if (member.flags & 1) return {Code::unavailable, "wants a plain zip member, got an encrypted one"};
+  if (member.method != 0 && member.method != 8)
+    return {Code::unavailable, "wants a stored or deflated zip member, got method " +
+                                   std::to_string(member.method) + "; numpy.savez() stores"};
+  if (member.is_stored() ? member.size == member.packed : member.size / kMostRatio <= member.packed)
+    return {};
+  return corrupt("wants a zip member whose sizes fit together, got " + std::to_string(member.packed) +
+                 " bytes for " + std::to_string(member.size));
+}
+
+Status inflate(const Member& member, std::span<const std::byte> packed, std::span<std::byte> out) {
+  // Between the head and the tail that make a gzip member of it, whose checks are the same.
+  constexpr unsigned char kHead[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
+  const uint32_t tail[] = {member.crc, static_cast<uint32_t>(member.size)};
+  Inflater inflater;
+  size_t done = 0;
+  const auto take = [&](std::span<const std::byte> piece) -> Status {
+    if (piece.size() > out.size() - done)
+      return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got more");
+    std::memcpy(out.data() + done, piece.data(), piece.size());
+    done += piece.size();
+    return {};
+  };
+  HEADRACE_TRY(inflater.feed(std::as_bytes(std::span(kHead)), take));
+  HEADRACE_TRY(inflater.feed(packed, take));
+  HEADRACE_TRY(inflater.feed(std::as_bytes(std::span(tail)), take));
+  HEADRACE_TRY(inflater.finish());
+  if (done == out.size()) return {};
+  return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got " +
+                 std::to_string(done));
+}
+
+}  // namespace headrace::npz
