@@ -1,5 +1,5 @@
-// In which line of its file a record stands, where records are lines, or some of them: lines that are none and
-// records of several lines are remembered, so nothing has to be read to know.
+// In which line of its file a record stands, where records are lines, or some of them: lines that are none
+// and records of several lines are remembered, so nothing has to be read to know.
 #pragma once
 #include <cstdint>
 #include <optional>
