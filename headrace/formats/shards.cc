@@ -58,15 +58,15 @@ template <size_t n> bool is_one_of(std::string_view ending, const std::array<std
 }
 
 bool is_beside_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 16> kinds{".idx", ".index",  ".json",   ".txt", ".md",  ".lst",
-                                                   ".csv", ".tsv",    ".yaml",   ".yml", ".xml", ".pbtxt",
-                                                   ".md5", ".sha256", ".sha512", ".crc"};
+  constexpr std::array<std::string_view, 18> kinds{
+      ".idx", ".index", ".json",  ".txt",   ".md",     ".lst", ".csv",    ".tsv",    ".yaml",
+      ".yml", ".xml",   ".pbtxt", ".jsonl", ".ndjson", ".md5", ".sha256", ".sha512", ".crc"};
   return is_one_of(kind, kinds);
 }
 
 // Of these, what is data itself where nothing else is.
 bool is_text_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 3> kinds{".csv", ".tsv", ".txt"};
+  constexpr std::array<std::string_view, 5> kinds{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"};
   return is_one_of(kind, kinds);
 }
 

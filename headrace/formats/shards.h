@@ -21,7 +21,7 @@ struct Shards {
 // The files of the commonest kind in the folder itself, not below it, but for
 // "x-00012-of-00100.lmdb/data.mdb": LMDB's shards are folders. Left out, and counted, are those of other
 // kinds and what lies beside data: indexes, lists, descriptions and checksums (.idx, .lst, .json, .md5);
-// .csv, .tsv and .txt, too, unless there is nothing else.
+// .csv, .tsv, .txt, .jsonl and .ndjson, too, unless there is nothing else.
 // Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
 

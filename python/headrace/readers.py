@@ -16,7 +16,7 @@ from .sources import read
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
-Compression = Literal["none", "gzip", "zlib"]
+Compression = Literal["none", "gzip", "zlib", "zstd"]
 
 
 def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
@@ -78,7 +78,7 @@ def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> 
 
 
 def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
-    """Read TFRecord files, plain, gzip or zlib: field `record` (bytes), one a record.
+    """Read TFRecord files, plain, gzip, zlib or zstd: field `record` (bytes), one a record.
 
     `ops.example_feature` takes the features out of records that are a tf.train.Example.
 
@@ -102,7 +102,7 @@ def read_text(
         path: A file, a pattern, a folder of files, or a list of files and patterns.
         encoding: "utf-8" (the default) makes lines str, and a line that is not UTF-8 is an error; "bytes" takes any.
         header: Lines at the head of each file that are left out; 0 when not given.
-        compression: Of whole files; gzip where a file begins so, when not given.
+        compression: Of whole files; gzip or zstd where a file begins so, when not given.
 
     Raises:
         CorruptSample: A line is not UTF-8. Names file, line and byte.
@@ -135,7 +135,7 @@ def read_csv(
         defaults: What stands for an empty field, by column. Else it is empty text, and an error for a number.
         delimiter: Between fields; a tab in files that end in .tsv, else a comma, when not given.
         quote: Around fields; `"` when not given, and "" for files that have none.
-        compression: Of whole files; gzip where a file begins so, when not given.
+        compression: Of whole files; gzip or zstd where a file begins so, when not given.
 
     Raises:
         CorruptSample: A row has too few or too many fields, or one is no number of its dtype. Names file, line and column.
@@ -155,7 +155,37 @@ def read_csv(
     )
 
 
-def _spelled(defaults: Mapping[str, int | float | str] | None) -> Any:
+def read_jsonl(
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    dtypes: Mapping[str, DTypeLike] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    compression: Compression | None = None,
+) -> Dataset:
+    """Read JSON lines (NDJSON): an object a line is a sample, its keys are the fields. Lines of blanks are none.
+
+    Numbers are i64 or f64, lists of numbers arrays of such a shape as holds all of them (`(3)`, `(?)`, `(?, 4)`), `true` and `false` bool,
+    texts str. A member of an object in an object is called `"image/width"`. All else is its JSON, as a str: lists of texts or of
+    objects, keys whose values are of several kinds, whole numbers beyond 64 bits.
+
+    Args:
+        path: A file, a pattern, a folder of files, or a list of files and patterns.
+        columns: These fields, in this order; all when not given. The name of an object stands for all that it has.
+        dtypes: By column, of an array's items too. Others are what holds every value of every file. "str" of what is no text is its JSON.
+        defaults: What stands for null, and for a key that a line lacks, by column: a number, a text, a list. Else it is an error of the line.
+        compression: Of whole files; gzip or zstd where a file begins so, when not given.
+
+    Raises:
+        CorruptSample: A line is no JSON object, or a value is missing or not of its dtype. Names file, line and column.
+        ValueError: A column is not there.
+    """
+    return _read(
+        path, "jsonl", columns=columns, dtypes=dtypes, defaults=_spelled(defaults), compression=compression
+    )
+
+
+def _spelled(defaults: Mapping[str, Any] | None) -> Any:
     """Write NaN and infinity as a file does: options are JSON, which has neither."""
     if not isinstance(defaults, Mapping):
         return defaults

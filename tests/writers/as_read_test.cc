@@ -33,6 +33,18 @@ std::vector<Case> cases() {
   const Schema labelled = Schema::of({"image", "label"}, {kBytes, {DType::i64, {}}});
   return {
       {"arrow", "a.arrow", labelled, image_and_label},
+      {"csv", "a.csv", Schema::of({"n", "t", "x"}, {{DType::u8, {}}, {DType::str, {kAny}}, {DType::f32, {}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         const uint32_t nan = 0xFFC00001u + static_cast<uint32_t>(i);
+         return {number(DType::u8, i), text_tensor(std::string(static_cast<size_t>(i % 3), '"')),
+                 i % 2 == 0 ? make_tensor({DType::f32, {}, reinterpret_cast<const std::byte*>(&nan)})
+                            : numbers<float>(DType::f32, {}, {0.1f})};
+       }},
+      {"jsonl", "a.jsonl", Schema::of({"t", "x"}, {{DType::str, {kAny}}, {DType::f32, {kAny, 2}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         return {text_tensor("a\n\"" + std::to_string(i)),
+                 numbers<float>(DType::f32, {i % 2, 2}, {0.1f, static_cast<float>(i)})};
+       }},
       {"hdf5", "a.h5", labelled, image_and_label},
       {"hdf5_runs", "a.h5", Schema::of({"y", "x"}, {{DType::u8, {kAny}}, {DType::f32, {kAny}}}),
        [](int64_t i) -> std::vector<Tensor> {
@@ -64,8 +76,10 @@ std::vector<Case> cases() {
 class AsRead : public testing::TestWithParam<Case> {};
 
 // Hashes of the samples, in order; the error if there was one.
-Result<std::vector<uint64_t>> hashes_read(const std::string& path) {
-  HEADRACE_ASSIGN(const ReadBack back, read_samples(path));
+Result<std::vector<uint64_t>> hashes_read(const std::string& path, const std::string& format,
+                                          const Value& options) {
+  HEADRACE_ASSIGN(const ReadBack back,
+                  read_samples(path, format, options.is_null() ? Value(Value::Object()) : options));
   std::vector<uint64_t> out;
   for (const std::vector<Tensor>& fields : back.samples) out.push_back(sample_hash(fields));
   return out;
@@ -95,7 +109,7 @@ TEST_P(AsRead, IsWhatTheReaderGives) {
       wanted.insert(wanted.end(), of_shard.begin(), of_shard.end());
     const auto written = (*writer)->finish();
     ASSERT_TRUE(written.ok()) << written.status().text();
-    const auto got = hashes_read(target);
+    const auto got = hashes_read(target, chosen->info->name, (*writer)->read_with());
     ASSERT_TRUE(got.ok()) << got.status().text();
     EXPECT_EQ(*got, wanted) << shards;
   }

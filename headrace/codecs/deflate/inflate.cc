@@ -6,11 +6,15 @@
 #include <cstring>
 #include <limits>
 
+#include "headrace/codecs/zstd/frames.h"
+
 namespace headrace {
 namespace {
 
 // A block of deflate has no place to begin inside, and what is read of it is inflated from its beginning.
 constexpr uint64_t kMostSpan = uint64_t{256} << 20;
+
+constexpr uint64_t kMostRatio = 1000;  // of zstd; deflate's own is 1032
 
 constexpr size_t kWindow = 32768;
 constexpr size_t kMostPiece = size_t{1} << 30;  // zlib counts in 32 bits
@@ -55,7 +59,7 @@ std::string pack_points(const InflatePoints& points) {
   for (const InflatePoint& point : points.points) {
     number(point.packed), number(point.unpacked);
     number(point.bits | uint64_t{point.is_header} << 8 | uint64_t{point.is_zlib} << 9 |
-           uint64_t{point.window.size()} << 16);
+           uint64_t{point.is_zstd} << 10 | uint64_t{point.window.size()} << 16);
     out += point.window;
   }
   return out;
@@ -78,6 +82,7 @@ std::optional<InflatePoints> unpack_points(std::string_view bytes) {
     point.packed = number(), point.unpacked = number();
     const uint64_t packed = number(), length = packed >> 16;
     point.bits = packed & 0xff, point.is_header = packed >> 8 & 1, point.is_zlib = packed >> 9 & 1;
+    point.is_zstd = packed >> 10 & 1;
     const bool in_order =
         i == 0 ? point.packed == 0 && point.unpacked == 0
                : point.packed >= out.points.back().packed && point.unpacked >= out.points.back().unpacked;
@@ -94,6 +99,7 @@ std::optional<InflatePoints> unpack_points(std::string_view bytes) {
 }
 
 bool looks_deflated(std::span<const std::byte> head) {
+  if (begins_zstd(head)) return true;
   if (head.size() < 2) return false;
   const auto first = std::to_integer<unsigned>(head[0]), second = std::to_integer<unsigned>(head[1]);
   return (first == 0x1f && second == 0x8b) || ((first & 0x0f) == 8 && (first * 256 + second) % 31 == 0);
@@ -124,7 +130,44 @@ struct Inflater::State {
     return points.points.empty() || points.unpacked_size - points.points.back().unpacked >= kInflateSpan;
   }
   bool member_is_zlib = false;
+
+  // What the first bytes say.
+  std::vector<std::byte> first;  // while they are too few
+  bool is_known = false;
+  std::unique_ptr<ZstdStream> zstd;  // null: deflated
+
+  Status feed_zstd(std::span<const std::byte> in, const Take& take);
 };
+
+Status Inflater::State::feed_zstd(std::span<const std::byte> in, const Take& take) {
+  bool full = false;
+  for (size_t used = 0; used < in.size() || full;) {
+    if (between && is_due())
+      points.points.push_back({points.packed_size, points.unpacked_size, 0, true, false, true, {}});
+    between = false;
+    const auto step = zstd->step(in.subspan(used), room);
+    if (!step.ok())
+      return step.status().code() == Code::corrupt
+                 ? corrupt("wants zstd data, cannot unpack (" + std::string(step.status().text()) +
+                           ") at packed byte " + std::to_string(points.packed_size))
+                 : step.status();
+    used += step->used, points.packed_size += step->used, points.unpacked_size += step->made;
+    between = step->ends_frame, full = !between && step->made == room.size();
+    if (step->made > 0) HEADRACE_TRY(take(std::span(room).first(step->made)));
+    if (points.unpacked_size - points.points.back().unpacked > kMostSpan)
+      return Status(Code::exhausted,
+                    "wants zstd frames of at most " + std::to_string(kMostSpan >> 20) +
+                        " MiB, for there is no place to begin inside, got a longer one before packed byte " +
+                        std::to_string(points.packed_size) +
+                        "; pzstd writes short ones, and gzip data have such places");
+    if (points.unpacked_size > std::max(kMostSpan, kMostRatio * points.packed_size))
+      return Status(Code::exhausted, "wants zstd data that unpack to at most " + std::to_string(kMostRatio) +
+                                         " times their size, got more at packed byte " +
+                                         std::to_string(points.packed_size));
+    if (step->used == 0 && step->made == 0 && !between) break;
+  }
+  return {};
+}
 
 Inflater::Inflater() : state_(std::make_unique<State>()) {
   state_->ready = inflateInit2(&state_->stream, kGzipOrZlib) == Z_OK;
@@ -137,6 +180,19 @@ Inflater::~Inflater() {
 Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
   State& s = *state_;
   if (!s.ready) return no_memory();
+  constexpr size_t kMagic = 4;
+  if (!s.is_known && s.first.size() + in.size() < kMagic) {
+    s.first.insert(s.first.end(), in.begin(), in.end());
+    return {};
+  }
+  if (!s.is_known) {
+    s.first.insert(s.first.end(), in.begin(), in.end());
+    s.is_known = true;
+    if (begins_zstd(s.first)) s.zstd = std::make_unique<ZstdStream>();
+    const std::vector<std::byte> whole = std::move(s.first);
+    return feed(whole, take);
+  }
+  if (s.zstd) return s.feed_zstd(in, take);
   size_t used = 0;
   bool full = false;  // the room was filled: more may come without more input
   while (used < in.size() || full) {
@@ -179,9 +235,11 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
 }
 
 Status Inflater::finish() {
-  if (state_->between && state_->points.packed_size > 0) return {};
-  return corrupt("wants deflated data to their end, they end early at packed byte " +
-                 std::to_string(state_->points.packed_size));
+  const State& s = *state_;
+  if (s.between && s.points.packed_size > 0) return {};
+  return corrupt(std::string("wants ") + (s.zstd ? "zstd" : "deflated") +
+                 " data to their end, they end early at packed byte " +
+                 std::to_string(s.points.packed_size + s.first.size()));
 }
 
 const InflatePoints& Inflater::points() const { return state_->points; }
@@ -243,9 +301,21 @@ class Resumed {
   bool ready_ = false, raw_ = false, is_zlib_ = false;
 };
 
+Status fill_from_frames(std::span<const std::byte> in, std::span<std::byte> out) {
+  ZstdStream stream;
+  while (!out.empty()) {
+    HEADRACE_ASSIGN(const ZstdStream::Step step, stream.step(in, out));
+    if (step.used == 0 && step.made == 0)
+      return corrupt("wants more unpacked bytes than the packed ones give");
+    in = in.subspan(step.used), out = out.subspan(step.made);
+  }
+  return {};
+}
+
 }  // namespace
 
 Status inflate_from(const InflatePoint& point, std::span<const std::byte> in, std::span<std::byte> out) {
+  if (point.is_zstd) return fill_from_frames(in, out);
   Resumed stream;
   HEADRACE_TRY(stream.begin(point, in));
   return stream.fill(in, out);

@@ -1,9 +1,10 @@
-// gzip (one member or several, with zeros behind them) and zlib data: inflated piece by piece, or from a
-// point in their middle.
+// gzip (one member or several, with zeros behind them), zlib and zstd data: unpacked piece by piece, or from
+// a point in their middle.
 //
 // An InflatePoint is all that is needed to begin at some place: where it is, and the 32 KiB before it. Points
-// are noted while the data are inflated for the first time, at the ends of deflate's blocks. Any number of
-// threads may use points; an Inflater belongs to one caller.
+// are noted while the data are inflated for the first time, at the ends of deflate's blocks; of zstd data,
+// which have no such places inside, at the beginnings of frames. Any number of threads may use points; an
+// Inflater belongs to one caller.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,7 @@ struct InflatePoint {
   uint8_t bits = 0;                   // bits of the byte before `packed` that belong to what follows
   bool is_header = false;             // a member begins here
   bool is_zlib = false;               // and not gzip
+  bool is_zstd = false;               // a frame begins here
   std::string window;                 // the unpacked bytes before it, 32 KiB at most
   bool operator==(const InflatePoint&) const = default;
 };
@@ -42,7 +44,7 @@ struct InflatePoints {
 std::string pack_points(const InflatePoints& points);
 std::optional<InflatePoints> unpack_points(std::string_view bytes);  // nothing when they are none
 
-bool looks_deflated(std::span<const std::byte> head);  // by the first two bytes
+bool looks_deflated(std::span<const std::byte> head);  // or zstd; by the first two bytes, or four
 
 class Inflater {
  public:

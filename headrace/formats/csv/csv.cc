@@ -15,6 +15,7 @@ int recognise(const Probe& probe) {
   const std::string kind = shard_kind(probe.files[0].path);
   const char delimiter = kind == ".csv" ? ',' : kind == ".tsv" ? '\t' : '\0';
   if (delimiter == '\0') return 0;
+  if (hides_text_of_head(probe)) return 30;
   const std::string head = text_of_head(probe);
   return head.substr(0, head.find('\n')).find(delimiter) != std::string::npos ? 40 : 0;
 }
@@ -67,7 +68,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
     return table->read(record, fields);
   };
   format.called = [contents](size_t file, uint64_t record) {
-    return "line " + std::to_string((*contents)[file].line_of(record));
+    return "line " + std::to_string((*contents)[file].lines.of(record));
   };
   format.options = dialect_text(options) + " " + options.defaults.dump();
   return record_files(std::move(format), request, std::move(indexes));
@@ -78,7 +79,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = "csv 1 " + dialect_text(options) + " " + compression;
+  out.kind = "csv 2 " + dialect_text(options) + " " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, options, packed](uint64_t file) {
     return walk_whole(files[file], packed, csv_rows(options.dialect, options.has_header));
@@ -92,8 +93,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "csv",
     .doc = "Tables as text (RFC 4180): a field for each column, a sample for each row; one file or many, "
-           "plain, gzip or "
-           "zlib.",
+           "plain, gzip, zlib or zstd.",
     .options = {{"columns", "list[str]", "These columns, in this order; all when not given.", Value()},
                 {"header", "bool", "Whether the first row of each file names the columns.", true},
                 {"names", "list[str]",
@@ -108,7 +108,7 @@ const FormatRegistration registered({
                  "Between fields; a tab in .tsv files, else a comma, when not given.", Value()},
                 {"quote", "str", "Around fields that hold delimiters or line ends; \"\" when there is none.",
                  "\""},
-                compression_option("gzip where a file begins so")},
+                compression_option("gzip or zstd where a file begins so")},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -67,9 +67,7 @@ class RowFinder final : public RecordFinder {
       return;
     }
     see(content);
-    const uint64_t number = index.records.size();
-    if (contents_.lines.empty() || contents_.line_of(number) != line)
-      contents_.lines.push_back({number, line});
+    contents_.lines.add(index.records.size(), line);
     index.records.push_back({begin, row.size()});
   }
 
@@ -105,37 +103,29 @@ void put(std::string& out, uint64_t value) {
 
 }  // namespace
 
-uint64_t CsvContents::line_of(uint64_t row) const {
-  const auto is_before = [&](const CsvLine& known) { return known.row <= row; };
-  const auto after = std::ranges::partition_point(lines, is_before);
-  return after == lines.begin() ? row + 1 : after[-1].line + (row - after[-1].row);
-}
-
 std::string CsvContents::pack() const {
   std::string out;
-  put(out, header.size()), put(out, columns.size()), put(out, lines.size());
+  put(out, header.size()), put(out, columns.size());
   out += header;
   for (const ColumnKind& kind : columns)
     out += static_cast<char>((kind.has_values ? 1 : 0) | (kind.is_integer ? 2 : 0) | (kind.is_float ? 4 : 0));
-  for (const CsvLine& line : lines) put(out, line.row), put(out, line.line);
-  return out;
+  return out + lines.pack();
 }
 
 std::optional<CsvContents> CsvContents::unpack(std::string_view bytes) {
-  uint64_t counts[3];
+  uint64_t counts[2];
   if (bytes.size() < sizeof counts) return std::nullopt;
   std::memcpy(counts, bytes.data(), sizeof counts);
   bytes.remove_prefix(sizeof counts);
-  const auto [header_size, num_columns, num_lines] = counts;
+  const auto [header_size, num_columns] = counts;
   if (header_size > bytes.size() || num_columns > bytes.size() - header_size) return std::nullopt;
-  const size_t left = bytes.size() - header_size - num_columns;
-  if (left % sizeof(CsvLine) != 0 || left / sizeof(CsvLine) != num_lines) return std::nullopt;
   CsvContents out;
   out.header = bytes.substr(0, header_size);
   for (const char c : bytes.substr(header_size, num_columns))
     out.columns.push_back({(c & 1) != 0, (c & 2) != 0, (c & 4) != 0});
-  out.lines.resize(num_lines);
-  if (left > 0) std::memcpy(out.lines.data(), bytes.data() + header_size + num_columns, left);
+  auto lines = LineNumbers::unpack(bytes.substr(header_size + num_columns));
+  if (!lines) return std::nullopt;
+  out.lines = *std::move(lines);
   return out;
 }
 

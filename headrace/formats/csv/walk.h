@@ -7,23 +7,17 @@
 
 #include "headrace/formats/csv/rows.h"
 #include "headrace/formats/csv/values.h"
+#include "headrace/formats/records/line_numbers.h"
 #include "headrace/formats/records/whole_walk.h"
 
 namespace headrace {
-
-// Row `row` stands in line `line`, counted from 1, and those behind it in the lines that follow, up to the
-// next of these.
-struct CsvLine {
-  uint64_t row = 0, line = 0;
-};
 
 // What a file's index keeps beside its rows.
 struct CsvContents {
   std::string header;  // the row itself, without its end; empty when there is none
   std::vector<ColumnKind> columns;
-  std::vector<CsvLine> lines;
+  LineNumbers lines;
 
-  uint64_t line_of(uint64_t row) const;
   std::string pack() const;
   static std::optional<CsvContents> unpack(std::string_view bytes);
 };

@@ -110,8 +110,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "fixed",
-    .doc = "Records of a fixed number of bytes, between a header and a footer; one file or many, plain, gzip "
-           "or zlib.",
+    .doc =
+        "Records of a fixed number of bytes, between a header and a footer; one file or many, plain, gzip, "
+        "zlib or zstd.",
     .options = {{"record_bytes", "int", "Of each record; it must be given."},
                 {"header_bytes", "int", "At the head of each file, left out.", 0},
                 {"footer_bytes", "int", "At the end of each file, left out.", 0},

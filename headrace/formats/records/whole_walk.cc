@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/codecs/deflate/inflate.h"
+#include "headrace/codecs/zstd/frames.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/utf8.h"
@@ -43,7 +44,7 @@ class WholeWalk final : public Opening<FileIndex> {
 
  private:
   Status take(std::span<const std::byte> bytes) {
-    if (packing_ == Packing::by_content) packing_ = begins_gzip(bytes) ? Packing::deflated : Packing::plain;
+    if (packing_ == Packing::by_content) packing_ = begins_packed(bytes) ? Packing::deflated : Packing::plain;
     done_ += bytes.size();
     if (packing_ == Packing::plain) return finder_->take(bytes, index_);
     return inflater_.feed(bytes, [this](std::span<const std::byte> piece) {
@@ -89,9 +90,12 @@ bool begins_gzip(std::span<const std::byte> head) {
          head[2] == std::byte{8};
 }
 
+bool begins_packed(std::span<const std::byte> head) { return begins_gzip(head) || begins_zstd(head); }
+
 OptionInfo compression_option(std::string otherwise) {
   return {"compression", "str | None",
-          "\"none\", \"gzip\" or \"zlib\", of whole files; " + std::move(otherwise) + " when not given.",
+          "\"none\", \"gzip\", \"zlib\" or \"zstd\", of whole files; " + std::move(otherwise) +
+              " when not given.",
           Value()};
 }
 
@@ -99,8 +103,8 @@ Result<Packing> packing(const OpenRequest& request, Packing otherwise) {
   HEADRACE_ASSIGN(const std::string name, request.text("compression"));
   if (name.empty()) return otherwise;
   if (name == "none") return Packing::plain;
-  if (name == "gzip" || name == "zlib") return Packing::deflated;
-  return invalid("compression wants none, gzip or zlib, got '" + name + "'");
+  if (name == "gzip" || name == "zlib" || name == "zstd") return Packing::deflated;
+  return invalid("compression wants none, gzip, zlib or zstd, got '" + name + "'");
 }
 
 std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,
@@ -120,11 +124,22 @@ Result<std::string> take_finders_extra(FileIndex& index) {
   return out;
 }
 
+bool hides_text_of_head(const Probe& probe) {
+  if (!probe.head || !begins_zstd(probe.head->bytes()) || probe.info.size <= probe.head->size()) return false;
+  uint64_t made = 0;
+  Inflater inflater;
+  const Status status = inflater.feed(probe.head->bytes(), [&](std::span<const std::byte> piece) {
+    made += piece.size();
+    return Status();
+  });
+  return status.ok() && made == 0;
+}
+
 std::string text_of_head(const Probe& probe) {
   if (!probe.head) return {};
   std::string text(probe.text());
   bool whole = probe.info.size <= text.size();
-  if (begins_gzip(probe.head->bytes())) {
+  if (begins_packed(probe.head->bytes())) {
     text.clear();
     Inflater inflater;
     const Status status = inflater.feed(probe.head->bytes(), [&](std::span<const std::byte> piece) {

@@ -19,13 +19,15 @@ class RecordFinder {
   virtual void finish(bool whole, FileIndex& index) = 0;
 };
 
-enum class Packing { plain, deflated, by_content };  // by_content: deflated where it begins as gzip does
+// deflated: or zstd, which its first bytes say. by_content: where it begins as gzip or zstd does.
+enum class Packing { plain, deflated, by_content };
 
-// The option "compression" of formats that are read this way: "none", "gzip", "zlib"; `otherwise` when not
-// given.
+// The option "compression" of formats that are read this way: "none", "gzip", "zlib", "zstd"; `otherwise`
+// when not given.
 Result<Packing> packing(const OpenRequest& request, Packing otherwise);
 OptionInfo compression_option(std::string otherwise);
 bool begins_gzip(std::span<const std::byte> head);
+bool begins_packed(std::span<const std::byte> head);  // as gzip or zstd does
 
 // Deflate packs a thousand empty lines into a few bytes; an index may not take that much memory.
 Status check_inflated_count(uint64_t records, uint64_t packed_size);
@@ -36,8 +38,10 @@ std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,
                                                std::unique_ptr<RecordFinder> finder);
 Result<std::string> take_finders_extra(FileIndex& index);
 
-// The first bytes of the probed file as text, inflated where they are gzip's; in whole characters. Nothing
-// when they are no text: not UTF-8, or with a NUL.
+// The first bytes of the probed file as text, unpacked where they are gzip's or zstd's; in whole characters.
+// Nothing when they are no text: not UTF-8, or with a NUL.
 std::string text_of_head(const Probe& probe);
+// zstd unpacks block by block, and the first may not end within the head: only the name says what it holds.
+bool hides_text_of_head(const Probe& probe);
 
 }  // namespace headrace

@@ -119,11 +119,11 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "text",
-    .doc = "The lines of text files, one file or many, plain, gzip or zlib.",
+    .doc = "The lines of text files, one file or many, plain, gzip, zlib or zstd.",
     .options = {{"encoding", "str",
                  "\"utf-8\" makes lines str, and refuses what is not; \"bytes\" takes any.", "utf-8"},
                 {"header", "int", "Lines at the head of each file that are left out.", 0},
-                compression_option("gzip where a file begins so")},
+                compression_option("gzip or zstd where a file begins so")},
     .open = open,
     .takes_files = true,
 });

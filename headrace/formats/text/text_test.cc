@@ -111,7 +111,7 @@ TEST(Text, OptionsSayWhatTheyWant) {
   EXPECT_THAT(lines_of("x", option("header", -1)),
               ElementsAre("text: 'x': header wants 0 or more lines, got -1"));
   EXPECT_THAT(lines_of("x", option("compression", "xz")),
-              ElementsAre("text: 'x': compression wants none, gzip or zlib, got 'xz'"));
+              ElementsAre("text: 'x': compression wants none, gzip, zlib or zstd, got 'xz'"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "tfrecord",
-    .doc = "TensorFlow's records: the bytes of each, from one file or many, plain, gzip or zlib.",
+    .doc = "TensorFlow's records: the bytes of each, from one file or many, plain, gzip, zlib or zstd.",
     .options = {{"verify", "bool", "Check each record's checksum; lengths are checked always.", true}},
     .recognise = recognise,
     .open = open,

@@ -10,7 +10,7 @@ namespace headrace {
 // FileIndex::extra is that of RecordFormat::inflates.
 std::unique_ptr<Opening<FileIndex>> walk_tfrecord(SourceFile file);
 
-// Whether the first bytes of a file are a record's, or gzip or zlib data that inflate to one's.
+// Whether the first bytes of a file are a record's, or gzip, zlib or zstd data that unpack to one's.
 bool begins_tfrecord(std::span<const std::byte> head, uint64_t size);
 bool begins_deflated_tfrecord(std::span<const std::byte> head);
 

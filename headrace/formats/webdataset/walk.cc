@@ -22,15 +22,15 @@ constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 
 bool is_compressed(std::span<const std::byte> head) {
-  constexpr std::array<std::string_view, 3> magics{"\x28\xb5\x2f\xfd", "BZh", "\xfd\x37zXZ"};
+  constexpr std::array<std::string_view, 2> magics{"BZh", "\xfd\x37zXZ"};
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   return std::ranges::any_of(magics, [&](std::string_view magic) { return text.starts_with(magic); });
 }
 
 Status compressed() {
-  return {
-      Code::unavailable,
-      "wants a tar, plain or in gzip, got another compression, which has no random access: unpack it first"};
+  return {Code::unavailable,
+          "wants a tar, plain, in gzip or zstd, got another compression, which has no random access: unpack "
+          "it first"};
 }
 
 // What is wrong with the end that `head` found. `may_be_open`: nothing.

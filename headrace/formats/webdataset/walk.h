@@ -17,7 +17,7 @@ inline constexpr size_t kMostSampleMembers = 4096;
 // DALI's index is used instead of a walk where it lies beside the file and agrees with it.
 std::unique_ptr<Opening<FileIndex>> walk_webdataset(SourceFile file, bool may_be_open);
 
-// Whether a gzip or zlib file, of which these are the first bytes, is a tar.
+// Whether a gzip, zlib or zstd file, of which these are the first bytes, is a tar.
 bool begins_deflated_tar(std::span<const std::byte> head);
 
 }  // namespace headrace

@@ -1,0 +1,53 @@
+// Any bytes as JSON lines: the index does not depend on the pieces in which they come, what nlohmann takes
+// for an object is taken for one here, and lines are read or refused with a reason.
+#include <nlohmann/json.hpp>
+
+#include "fuzz/read_rows.h"
+#include "headrace/core/utf8.h"
+#include "headrace/formats/jsonl/walk.h"
+#include "headrace/io/testing/memory_store.h"
+
+using namespace headrace;
+
+namespace {
+
+FileIndex index_of(std::string_view bytes, size_t piece) {
+  FileIndex index;
+  const auto finder = json_lines();
+  for (size_t at = 0; at < bytes.size(); at += piece)
+    if (!finder->take(std::as_bytes(std::span(bytes.substr(at, piece))), index).ok()) std::abort();
+  finder->finish(true, index);
+  return index;
+}
+
+void compare_with_nlohmann(std::string_view line) {
+  JsonReader reader(line);
+  JsonSpan value;
+  const bool is_taken = reader.begins_with('{') && reader.value(value) && reader.is_at_end();
+  // What it does not take and we do: other bytes than UTF-8, halves of surrogates, NaN and Infinity, numbers
+  // beyond all floats. What it takes and we do not: more than 128 levels, a NUL as the end, a mark at the
+  // head.
+  const bool is_odd = line.find('\0') != std::string_view::npos || line.starts_with(kByteOrderMark);
+  if (is_taken || is_odd || !nlohmann::json::accept(line)) return;
+  const auto parsed = nlohmann::json::parse(line, nullptr, false);
+  const std::string error(reader.error().text());
+  if (parsed.is_object() && error.find("at most 128") == std::string::npos) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const FileIndex index = index_of(bytes, bytes.size() + 1);
+  if (!is_in_order(index, bytes.size())) std::abort();
+  if (index != index_of(bytes, 1) || index != index_of(bytes, 7)) std::abort();
+  const auto contents = JsonlContents::unpack(index.extra);
+  if (!contents || contents->pack() != index.extra) std::abort();
+  (void)JsonlContents::unpack(bytes);
+  compare_with_nlohmann(bytes);
+  MemoryStore store;
+  store.add("x", bytes);
+  const auto source = open_source(store, "x", "jsonl");
+  if (source.ok()) read_rows(store, **source);
+  return 0;
+}

@@ -1,0 +1,112 @@
+// JSON lines: see README.md beside this file.
+#include "headrace/core/utf8.h"
+#include "headrace/formats/jsonl/table.h"
+#include "headrace/formats/shards.h"
+
+namespace headrace {
+namespace {
+
+// `is_cut`: the line may go on behind what is there of it.
+bool is_object(std::string_view line, bool is_cut) {
+  JsonReader reader(line);
+  JsonSpan value;
+  if (!reader.begins_with('{')) return false;
+  return (reader.value(value) && reader.is_at_end()) || (is_cut && reader.is_cut());
+}
+
+// How many lines at the head are objects, of the first two; 0 where one of these is something else.
+int objects_in(std::string_view text) {
+  int lines = 0;
+  while (!text.empty() && lines < 2) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (!is_object(line, end == std::string_view::npos)) return 0;
+    ++lines;
+  }
+  return lines;
+}
+
+// One line may be any JSON file, so the name counts for it; two lines do without.
+int recognise(const Probe& probe) {
+  if (probe.files.empty()) return 0;
+  const std::string kind = shard_kind(probe.files[0].path);
+  const bool is_named = kind == ".jsonl" || kind == ".ndjson";
+  if (is_named && hides_text_of_head(probe)) return 30;
+  const std::string head = text_of_head(probe);
+  std::string_view text = head;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const int lines = objects_in(text);
+  return is_named && lines > 0 ? 45 : lines > 1 ? 25 : 0;
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options,
+                         std::vector<FileIndex> indexes) {
+  std::vector<JsonlContents> contents;
+  auto lines = std::make_shared<std::vector<LineNumbers>>();
+  for (FileIndex& index : indexes) {
+    HEADRACE_ASSIGN(const std::string extra, take_finders_extra(index));
+    auto unpacked = JsonlContents::unpack(extra);
+    if (!unpacked) return internal_error("wants what an index keeps of JSON lines, got something else");
+    lines->push_back(std::move(unpacked->lines));
+    contents.push_back(*std::move(unpacked));
+  }
+  HEADRACE_ASSIGN(JsonTable made, JsonTable::make(options, request.path().files, contents));
+  const auto table = std::make_shared<const JsonTable>(std::move(made));
+  RecordFormat format;
+  format.name = "jsonl";
+  format.inflates = true;
+  format.schema = table->schema();
+  format.read = [table](const Record& record, std::vector<Tensor>& fields) {
+    return table->read(record, fields);
+  };
+  format.called = [lines](size_t file, uint64_t record) {
+    return "line " + std::to_string((*lines)[file].of(record));
+  };
+  format.options = options.defaults.dump();
+  return record_files(std::move(format), request, std::move(indexes));
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  JsonlOptions options;
+  HEADRACE_ASSIGN(options.columns, request.texts("columns"));
+  if (const Value* dtypes = request.options.find("dtypes")) options.dtypes = *dtypes;
+  if (const Value* defaults = request.options.find("defaults")) options.defaults = *defaults;
+  HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
+  HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
+  RecordOpening out;
+  out.kind = "jsonl 1 " + compression;
+  out.files = request.path().files;
+  out.index = [files = out.files, packed](uint64_t file) {
+    return walk_whole(files[file], packed, json_lines());
+  };
+  out.finish = [request, options](std::vector<FileIndex> indexes) {
+    return finish(request, options, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "jsonl",
+    .doc =
+        "JSON lines (NDJSON): an object a line is a sample, its keys are the fields; one file or many, plain "
+        "or compressed.",
+    .options =
+        {{"columns", "list[str]",
+          "These fields, in this order; all when not given. The name of an object stands for all in it.",
+          Value()},
+         {"dtypes", "dict[str, str]",
+          "Dtypes by column; of others those that hold all their values. \"str\" of what is no text is "
+          "its JSON.",
+          Value()},
+         {"defaults", "dict",
+          "What stands for null and for a key that is not there, by column; else it is an error.", Value()},
+         compression_option("gzip or zstd where a file begins so")},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,302 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headrace/codecs/deflate/testing.h"
+#include "headrace/codecs/zstd/testing.h"
+#include "headrace/formats/jsonl/table.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
+#include "tests/sources/conformance.h"
+
+namespace headrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string shown_field(const Tensor& field) {
+  const View view = field.view();
+  if (is_text(view.dtype))
+    return "'" + std::string(view.as<char>(), static_cast<size_t>(view.shape[0])) + "'";
+  std::string out = view.shape.rank() == 0 ? "" : view.shape.text() + "[";
+  for (int64_t i = 0; i < view.shape.count(); ++i) {
+    out += i == 0 ? "" : " ";
+    if (view.dtype == DType::i64)
+      out += std::to_string(view.as<int64_t>()[i]);
+    else if (view.dtype == DType::f64)
+      out += Value(view.as<double>()[i]).dump();
+    else if (view.dtype == DType::f32)
+      out += Value(static_cast<double>(view.as<float>()[i])).dump();
+    else if (view.dtype == DType::u64)
+      out += std::to_string(view.as<uint64_t>()[i]);
+    else
+      out += std::to_string(view.as<uint8_t>()[i]);
+  }
+  return out + (view.shape.rank() == 0 ? "" : "]");
+}
+
+// The schema, then a text for each line or its error.
+std::vector<std::string> lines_as_read(Store& store, const std::string& path, const Value& options = {}) {
+  const auto source = open_source(store, path, "jsonl", options);
+  if (!source.ok()) return {std::string(source.status().text())};
+  std::vector<std::string> out = {(*source)->schema().text()};
+  for (uint64_t i = 0; i < (*source)->size(); ++i) {
+    const auto fields = read_sample(**source, i, store);
+    std::string line;
+    if (fields.ok())
+      for (const Tensor& field : *fields) line += (line.empty() ? "" : " ") + shown_field(field);
+    out.push_back(fields.ok() ? line : std::string(fields.status().text()));
+  }
+  return out;
+}
+
+std::vector<std::string> read(const std::string& text, std::string_view options = "{}") {
+  MemoryStore store;
+  store.add("x", text);
+  return lines_as_read(store, "x", *Value::parse(options));
+}
+
+TEST(Jsonl, DtypesAreThoseThatHoldEveryValue) {
+  EXPECT_THAT(read(R"({"a": 1, "b": 1, "c": true, "d": "x"}
+{"a": -2, "b": 2.5, "c": false, "d": ""}
+)"),
+              ElementsAre("a: i64 (), b: f64 (), c: bool (), d: str", "1 1.0 1 'x'", "-2 2.5 0 ''"));
+  EXPECT_THAT(read("{\"id\":9223372036854775807}"), ElementsAre("id: i64 ()", "9223372036854775807"));
+  // What a float would round is text.
+  EXPECT_THAT(read("{\"id\":9223372036854775808}\n{\"id\":1}"),
+              ElementsAre("id: str", "'9223372036854775808'", "'1'"));
+  EXPECT_THAT(read("{\"x\":NaN}\n{\"x\":-Infinity}\n{\"x\":1e999}"),
+              ElementsAre("x: f64 ()", "null", "null", "null"));  // Value has no text for them
+  EXPECT_THAT(read("{\"x\":1}\n{\"x\":\"one\"}\n{\"x\":[1, 2]}\n{\"x\":true}"),
+              ElementsAre("x: str", "'1'", "'one'", "'[1, 2]'", "'true'"));
+}
+
+TEST(Jsonl, ListsOfNumbersAreArrays) {
+  EXPECT_THAT(read("{\"x\":[1,2]}\n{\"x\":[3, 4]}"), ElementsAre("x: i64 (2)", "(2)[1 2]", "(2)[3 4]"));
+  EXPECT_THAT(read("{\"x\":[1,2.5]}\n{\"x\":[ ]}\n{\"x\":[3]}"),
+              ElementsAre("x: f64 (?)", "(2)[1.0 2.5]", "(0)[]", "(1)[3.0]"));
+  EXPECT_THAT(read("{\"x\":[[1,2],[3,4]]}\n{\"x\":[]}\n{\"x\":[[5,6]]}"),
+              ElementsAre("x: i64 (?, 2)", "(2, 2)[1 2 3 4]", "(0, 2)[]", "(1, 2)[5 6]"));
+  EXPECT_THAT(read("{\"x\":[[],[]]}\n{\"x\":[[7]]}"), ElementsAre("x: i64 (?, ?)", "(2, 0)[]", "(1, 1)[7]"));
+  EXPECT_THAT(read("{\"x\":[true,false]}"), ElementsAre("x: bool (2)", "(2)[1 0]"));
+}
+
+TEST(Jsonl, OtherListsAreTheirText) {
+  for (const std::string list : {"[[1],[2,3]]", "[1,[2]]", "[\"a\",\"b\"]", "[1,null]", "[true,1]", "[]",
+                                 "[[]]", R"([{"a":1}, 2])", "[9223372036854775808]", "[[[[[[[[[1]]]]]]]]]"})
+    EXPECT_THAT(read("{\"x\":" + list + "}"), ElementsAre("x: str", "'" + list + "'"));
+  EXPECT_THAT(read("{\"x\":[1]}\n{\"x\":[[1]]}"), ElementsAre("x: str", "'[1]'", "'[[1]]'"));
+}
+
+TEST(Jsonl, ObjectsAreWhatTheyHave) {
+  EXPECT_THAT(read(R"({"a": {"b": 1, "c": {"d": "x"}}, "e": 2}
+{"e": 3, "a": {"c": {"d": "y"}, "b": 4}})"),
+              ElementsAre("a/b: i64 (), a/c/d: str, e: i64 ()", "1 'x' 2", "4 'y' 3"));
+  EXPECT_THAT(read("{\"a\":{\"b\":1}}\n{\"a\":2}"), ElementsAre("a: str", "'{\"b\":1}'", "'2'"));
+  EXPECT_THAT(read("{\"a\":{}}"), ElementsAre("a: str", "'{}'"));
+  EXPECT_THAT(read("{\"a\":{\"b\":1}, \"c\":2}", R"({"dtypes":{"a":"str"}})"),
+              ElementsAre("a: str, c: i64 ()", "'{\"b\":1}' 2"));
+  EXPECT_THAT(read("{\"a\":{\"b\":1},\"a/b\":2}"), ElementsAre(HasSubstr("got 'a/b' twice")));
+}
+
+TEST(Jsonl, TheLastOfEqualKeysCounts) {
+  EXPECT_THAT(read("{\"a\":1,\"a\":2}"), ElementsAre("a: i64 ()", "2"));
+  EXPECT_THAT(read("{\"a\":{\"b\":1,\"c\":2},\"a\":{\"c\":3}}", R"({"defaults":{"a/b":-1}})"),
+              ElementsAre("a/b: i64 (), a/c: i64 ()", "-1 3"));
+  EXPECT_THAT(read("{\"a\":{\"b\":1},\"a\":null}", R"({"defaults":{"a/b":-1}})"),
+              ElementsAre("a/b: i64 ()", "-1"));
+}
+
+TEST(Jsonl, EscapesAreCharacters) {
+  EXPECT_THAT(read(R"({"t":"\"\\\/\b\f\n\r\t\u00e9\u20AC\ud83d\ude00"})"),
+              ElementsAre("t: str", "'\"\\/\b\f\n\r\té€😀'"));
+  EXPECT_THAT(read(R"({"k\u0065y":"\u0000x"})"), ElementsAre("key: str", std::string("'\0x'", 4)));
+  EXPECT_THAT(read(R"({"t":"\ud83d"})"),
+              ElementsAre("t: str", HasSubstr("column 't' wants str, got half of a pair of surrogates")));
+  EXPECT_THAT(read(R"({"t":"\udE00\ud83d"})", R"({"dtypes":{"t":"bytes"}})"),
+              ElementsAre("t: bytes", "'\xED\xB8\x80\xED\xA0\xBD'"));
+  EXPECT_THAT(read("{\"t\":\"\xE4\"}")[1], HasSubstr("column 't' wants UTF-8"));
+}
+
+TEST(Jsonl, WhatIsMissingHasADefaultOrIsAnError) {
+  const std::string text = "{\"a\":1,\"b\":\"x\",\"c\":[1,2]}\n\n{\"a\":null}\n";
+  EXPECT_THAT(read(text)[2],
+              HasSubstr("column 'a' wants i64 (), got null; defaults= says what stands for it: x, "
+                        "line 3 at byte "));
+  EXPECT_THAT(read(text, R"({"columns":["b"]})")[2],
+              HasSubstr("column 'b' wants str, got nothing; defaults="));
+  EXPECT_THAT(read(text, R"({"defaults":{"a":-1,"b":"none","c":[0,7]}})"),
+              ElementsAre("a: i64 (), b: str, c: i64 (2)", "1 'x' (2)[1 2]", "-1 'none' (2)[0 7]"));
+  EXPECT_THAT(read("{\"a\":1}", R"({"defaults":{"a":"x"}})"),
+              ElementsAre("jsonl: 'x': defaults wants i64 () for column 'a', got \"x\""));
+  EXPECT_THAT(read("{\"a\":1.5}\n{}", R"({"defaults":{"a":"nan"}})"),
+              ElementsAre("a: f64 ()", "1.5", "null"));
+  EXPECT_THAT(read("{\"a\":null}", R"({"defaults":{"a":"-"}})"), ElementsAre("a: str", "'-'"));
+}
+
+TEST(Jsonl, ColumnsAreChosenAndTyped) {
+  const std::string text = R"({"a": {"b": 1, "c": 2}, "d": "7", "e": [1, 2]})";
+  EXPECT_THAT(read(text, R"({"columns":["d","a/c"]})"), ElementsAre("d: str, a/c: i64 ()", "'7' 2"));
+  EXPECT_THAT(read(text, R"({"columns":["e","a"]})"),
+              ElementsAre("e: i64 (2), a/b: i64 (), a/c: i64 ()", "(2)[1 2] 1 2"));
+  EXPECT_THAT(read(text, R"({"columns":["d","e"],"dtypes":{"d":"u64","e":"f32"}})"),
+              ElementsAre("d: u64 (), e: f32 (2)", "7 (2)[1.0 2.0]"));
+  EXPECT_THAT(read(text, R"({"columns":["e"],"dtypes":{"e":"str"}})"), ElementsAre("e: str", "'[1, 2]'"));
+  EXPECT_THAT(read(text, R"({"columns":["f"]})"),
+              ElementsAre("jsonl: 'x': columns wants names of columns (a/b, a/c, d, e), got 'f'"));
+  EXPECT_THAT(read(text, R"({"columns":["a","a/b"]})"), ElementsAre(HasSubstr("got 'a/b' twice")));
+  EXPECT_THAT(read(text, R"({"dtypes":{"a":"i64"}})"),
+              ElementsAre(HasSubstr("dtypes wants str or bytes for 'a', which has objects, got i64")));
+  EXPECT_THAT(read("{\"x\":300}", R"({"dtypes":{"x":"u8"}})"),
+              ElementsAre("x: u8 ()", "column 'x' wants u8 (), got 300: x, line 1 at byte 0"));
+}
+
+TEST(Jsonl, BlankLinesAndMarksAreNoSamples) {
+  EXPECT_THAT(read("\xEF\xBB\xBF{\"a\":1}\n\n \t\r\n{\"a\":2}\r\n{\"a\":3}"),
+              ElementsAre("a: i64 ()", "1", "2", "3"));
+  EXPECT_THAT(read("\xEF\xBB\xBF\n{\"a\":1}"), ElementsAre("a: i64 ()", "1"));
+  MemoryStore store;
+  store.add("x", "\n{\"a\":1}\n\n{\"a\":2}");
+  EXPECT_EQ((*open_source(store, "x", "jsonl"))->where(1), "x, line 4 at byte 10");
+}
+
+TEST(Jsonl, WhatIsNoObjectIsAnErrorOfItsLine) {
+  const std::string good = "{\"a\":1}\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[1]", "wants a JSON object, got '[' behind 0 bytes of the line"},
+      {"{\"a\":1} x", "wants nothing behind the object, got 'x' behind 8 bytes"},
+      {"{\"a\":1,}", "wants a key in quotes, got '}'"},
+      {"{\"a\" 1}", "wants ':' behind a key, got '1'"},
+      {"{\"a\":01}", "wants ',' or '}' behind a value, got '1'"},
+      {"{\"a\":1", "wants ',' or '}' behind a value, got the end of the line"},
+      {"{\"a\":.5}", "wants a value, got '.'"},
+      {"{\"a\":1.}", "wants a digit, got '}'"},
+      {"{\"a\":1e}", "wants a digit, got '}'"},
+      {"{\"a\":-}", "wants a digit, got '}'"},
+      {"{\"a\":+1}", "wants a value, got '+'"},
+      {"{\"a\":tru}", "wants a value, got 't'"},
+      {"{\"a\":\"\\x\"}", "wants an escape of JSON, got '\\'"},
+      {"{\"a\":\"\\u12g4\"}", "wants \\u and four hexadecimal digits"},
+      {"{\"a\":\"\t\"}", "wants an escape for a control character, got a byte 9"},
+      {"{\"a\":\"x}", "wants a quote that closes the text, got the end of the line"},
+      {"{\"a\":[1 2]}", "wants ',' or ']' behind a value, got '2'"},
+      {"{a:1}", "wants a key in quotes, got 'a'"},
+  };
+  for (const auto& [line, wanted] : cases) {
+    const std::vector<std::string> got = read(good + line + "\n" + good);
+    EXPECT_THAT(got, ElementsAre("a: i64 ()", "1", HasSubstr(wanted), "1")) << line;
+    EXPECT_THAT(read(line), ElementsAre(HasSubstr(wanted))) << line;
+  }
+  EXPECT_THAT(read("[1]")[0], HasSubstr("(line 1)"));
+  EXPECT_THAT(read(""),
+              ElementsAre("jsonl: 'x': wants a JSON object in a line at least, to know the fields, got "
+                          "none; dtypes= gives them"));
+  EXPECT_THAT(read("", R"({"dtypes":{"a":"f32"}})"), ElementsAre("a: f32 ()"));
+}
+
+TEST(Jsonl, DepthHasABound) {
+  const auto nested = [](size_t depth) {
+    return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
+  };
+  EXPECT_THAT(read(nested(128)), ElementsAre("a: str", Not(HasSubstr("wants"))));
+  EXPECT_THAT(read(nested(129))[0], HasSubstr("wants at most 128 lists and objects in each other"));
+  EXPECT_THAT(read("{\"a\":" + std::string(1000000, '[')), ElementsAre(HasSubstr("at most 128")));
+}
+
+TEST(Jsonl, KeysHaveABound) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "{\"k" + std::to_string(i) + "\":1}\n";
+  EXPECT_THAT(read(text), ElementsAre(HasSubstr("wants at most 4096 different keys")));
+}
+
+TEST(Jsonl, FilesAreOneTable) {
+  MemoryStore store;
+  store.add("d/1.jsonl", "{\"a\":1}\n");
+  store.add("d/2.jsonl", "");
+  store.add("d/3.jsonl", "{\"b\":\"x\",\"a\":2.5}\n");
+  EXPECT_THAT(lines_as_read(store, "d", *Value::parse(R"({"defaults":{"b":""}})")),
+              ElementsAre("a: f64 (), b: str", "1.0 ''", "2.5 'x'"));
+}
+
+TEST(Jsonl, IsRecognisedByItsLines) {
+  MemoryStore store;
+  const std::string two = "{\"a\": 1}\n{\"a\": 2}\n";
+  store.add("a.jsonl", "{\"a\": 1}");
+  store.add("long.ndjson", "{\"a\": \"" + std::string(9000, 'x') + "\"}\n");
+  store.add("a.jsonl.gz", deflated(two, Wrap::gzip));
+  store.add("log", two);
+  store.add("one.json", "{\"a\": 1}\n");
+  store.add("list.jsonl", "[1]\n");
+  store.add("pretty.json", "{\n\"a\": 1\n}\n");
+  for (const char* path : {"a.jsonl", "long.ndjson", "a.jsonl.gz", "log"}) {
+    const auto source = open_source(store, path);
+    EXPECT_TRUE(source.ok()) << path << source.status().text();
+  }
+  for (const char* path : {"one.json", "list.jsonl", "pretty.json"})
+    EXPECT_FALSE(open_source(store, path).ok()) << path;
+}
+
+TEST(Jsonl, LinesCrossTheWindowsOfTheWalk) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i)
+    text += "{\"n\":" + std::to_string(i) + ",\"t\":\"" +
+            std::string(static_cast<size_t>(i * 37 % 1500), 'x') + "\\n\"}\n";
+  MemoryStore store;
+  store.add("plain", text);
+  store.add("packed", deflated(text, Wrap::gzip));
+  const std::vector<std::string> plain = lines_as_read(store, "plain");
+  ASSERT_EQ(plain.size(), 3001u);
+  EXPECT_EQ(plain[3000], "2999 '" + std::string(2999 * 37 % 1500, 'x') + "\n'");
+  EXPECT_EQ(lines_as_read(store, "packed"), plain);
+  store.add("frames", in_zstd_frames(text, 100000));
+  store.add("frame.jsonl.zst", in_zstd_frames(text));
+  EXPECT_EQ(lines_as_read(store, "frames"), plain);
+  const auto named = open_source(store, "frame.jsonl.zst");  // of which the head holds no whole block
+  ASSERT_TRUE(named.ok()) << named.status().text();
+  EXPECT_EQ((*named)->size(), 3000u);
+}
+
+}  // namespace
+
+namespace trial {
+namespace {
+
+std::string number_bytes(int64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+SourceCase jsonl_files() {
+  SourceCase out;
+  out.files = {
+      {"d/a.jsonl", "{\"n\":1,\"t\":\"one\",\"v\":[1,2]}\n{\"t\":\"tw\\\"o\\u00e9\",\"n\":-2,\"v\":[]}\n"},
+      {"d/b.jsonl", "\r\n{\"n\":30, \"o\": {\"p\": [1]}, \"t\":\"\", \"v\": [ 3 ]}"}};
+  const auto line = [&](int64_t n, std::string_view t, std::vector<int64_t> v) {
+    out.samples.push_back(field_text(DType::i64, {}, number_bytes(n)) +
+                          field_text(DType::str, {static_cast<int64_t>(t.size())}, t) +
+                          field_text(DType::i64, {static_cast<int64_t>(v.size())},
+                                     {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(int64_t)}));
+  };
+  line(1, "one", {1, 2}), line(-2, "tw\"o\u00e9", {}), line(30, "", {3});
+  out.open = by_registered_format("jsonl", *Value::parse(R"({"columns":["n","t","v"]})"));
+  out.cut = Cut::is_not_seen;  // what is cut of the last line may leave none
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Jsonl, SourceConformance, testing::Values(jsonl_files));
+
+SourceCase deflated_jsonl_files() {
+  SourceCase out = jsonl_files();
+  for (auto& file : out.files) file.second = deflated(file.second, Wrap::gzip);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(DeflatedJsonl, SourceConformance, testing::Values(deflated_jsonl_files));
+
+SourceCase zstd_jsonl_files() {
+  SourceCase out = jsonl_files();
+  for (auto& file : out.files) file.second = in_zstd_frames(file.second, 20);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(ZstdJsonl, SourceConformance, testing::Values(zstd_jsonl_files));
+
+}  // namespace
+}  // namespace trial
+}  // namespace headrace

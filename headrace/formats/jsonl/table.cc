@@ -1,0 +1,267 @@
+#include "headrace/formats/jsonl/table.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headrace/core/text.h"
+#include "headrace/formats/jsonl/values.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kNamesShown = 20;
+
+// The members of an option that is an object by column; none when it is not given.
+Result<Value::Object> given_by_column(std::string_view option, const Value& given) {
+  if (given.is_null()) return Value::Object();
+  if (!given.object()) return invalid(std::string(option) + " wants a dict by column, got " + given.dump());
+  return *given.object();
+}
+
+size_t rounded_up(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// What stands for a value, made once.
+Result<Tensor> fallback_of(const Value& given, const TensorSpec& spec) {
+  const std::string text = given.dump();
+  JsonReader reader(text);
+  JsonSpan value;
+  if (!reader.value(value) || !reader.is_at_end()) return reader.error();
+  const MutableBufferPtr line = HeapBuffer::make(value.text.size());
+  std::ranges::copy(text_bytes(value.text), line->mutable_data());
+  value.text = {reinterpret_cast<const char*>(line->data()), value.text.size()};
+  const BufferPtr kept = line;
+  const MutableBufferPtr made = HeapBuffer::make(std::max<size_t>(made_bytes(value, spec), 1));
+  Tensor out;
+  HEADRACE_TRY(make_value(value, spec, {kept, made, 0}, out));
+  return out;
+}
+
+// A field that may be chosen.
+struct Choice {
+  uint32_t node;
+  JsonColumn column;
+};
+
+// All of them: keys in the order of their first appearance, objects as what they have, but for those that
+// `dtypes` calls text.
+class Choices {
+ public:
+  Choices(const JsonFields& fields, Value::Object dtypes) : fields_(fields), dtypes_(std::move(dtypes)) {}
+
+  Result<std::vector<Choice>> all() {
+    HEADRACE_TRY(take_members(JsonFields::kRoot));
+    std::set<std::string_view> names;
+    for (const Choice& choice : out_)
+      if (!names.insert(choice.column.name).second)
+        return invalid("wants fields of different names, got " + in_quotes(choice.column.name) +
+                       " twice: of an object in an object, and as a key");
+    for (const auto& [name, dtype] : dtypes_)
+      if (!used_.contains(name)) return no_column("dtypes", name, out_);
+    return std::move(out_);
+  }
+
+  static Status no_column(std::string_view option, std::string_view name, const std::vector<Choice>& all) {
+    std::string names;
+    for (size_t i = 0; i < std::min(all.size(), kNamesShown); ++i)
+      names += (i == 0 ? "" : ", ") + all[i].column.name;
+    if (all.size() > kNamesShown) names += ", …";
+    return invalid(std::string(option) + " wants names of columns (" + names + "), got " + in_quotes(name));
+  }
+
+ private:
+  Status take_members(uint32_t parent) {
+    for (const uint32_t node : fields_[parent].members) {
+      const JsonKind& kind = fields_[node].kind;
+      if (kind.types == 0) continue;  // only in lines that are wrong
+      std::string name = fields_.name(node);
+      const auto given = std::ranges::find(dtypes_, name, [](const auto& entry) { return entry.first; });
+      if (given == dtypes_.end() && fields_.is_group(node)) {
+        HEADRACE_TRY(take_members(node));
+        continue;
+      }
+      TensorSpec spec = kind.spec();
+      if (given != dtypes_.end()) {
+        used_.insert(name);
+        HEADRACE_ASSIGN(spec, spec_of(name, given->second, kind));
+      }
+      out_.push_back({node, {std::move(name), spec}});
+    }
+    return {};
+  }
+
+  static Result<TensorSpec> spec_of(const std::string& name, const Value& given, const JsonKind& kind) {
+    if (!given.text())
+      return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + given.dump());
+    HEADRACE_ASSIGN(const DType dtype, parse_dtype(*given.text()));
+    if (is_text(dtype)) return TensorSpec{dtype, {kAny}};
+    const auto spec = kind.spec_as(dtype);
+    if (spec && !kind.has(JsonType::object)) return *spec;
+    return invalid("dtypes wants str or bytes for " + in_quotes(name) + ", which has " +
+                   (spec ? "objects" : "lists that are no numbers in a shape") + ", got " + *given.text());
+  }
+
+  const JsonFields& fields_;
+  const Value::Object dtypes_;
+  std::set<std::string, std::less<>> used_;  // of dtypes_
+  std::vector<Choice> out_;
+};
+
+Status set_fallbacks(const Value& defaults, std::vector<Choice>& all) {
+  HEADRACE_ASSIGN(const Value::Object given, given_by_column("defaults", defaults));
+  for (const auto& [name, value] : given) {
+    const auto found = std::ranges::find(all, name, [](const Choice& choice) { return choice.column.name; });
+    if (found == all.end()) return Choices::no_column("defaults", name, all);
+    if (value.is_null()) continue;
+    auto fallback = fallback_of(value, found->column.spec);
+    if (!fallback.ok())
+      return invalid("defaults wants " + found->column.spec.text() + " for column " + in_quotes(name) +
+                     ", got " + value.dump());
+    found->column.fallback = *std::move(fallback);
+  }
+  return {};
+}
+
+// Those that `columns` names, in its order; the name of an object stands for all that it has.
+Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std::vector<Choice> all) {
+  if (columns.empty()) return all;
+  std::vector<Choice> out;
+  for (const std::string& name : columns) {
+    const size_t before = out.size();
+    for (const Choice& choice : all)
+      if (choice.column.name == name || choice.column.name.starts_with(name + "/")) out.push_back(choice);
+    if (out.size() == before) return Choices::no_column("columns", name, all);
+  }
+  std::set<std::string_view> names;
+  for (const Choice& choice : out)
+    if (!names.insert(choice.column.name).second)
+      return invalid("columns wants names that differ, got " + in_quotes(choice.column.name) + " twice");
+  return out;
+}
+
+}  // namespace
+
+Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector<SourceFile>& files,
+                                  const std::vector<JsonlContents>& contents) {
+  JsonTable out;
+  std::string refused;
+  for (size_t i = 0; i < contents.size(); ++i) {
+    if (contents[i].has_more_fields || !out.fields_.merge(contents[i].fields))
+      return invalid(in_quotes(files[i].path) + ": wants at most " + std::to_string(JsonFields::kMostFields) +
+                     " different keys, and names of at most " + std::to_string(JsonFields::kMostName) +
+                     " bytes, got more");
+    if (refused.empty() && !contents[i].refused.empty())
+      refused = in_quotes(files[i].path) + ": " + contents[i].refused;
+  }
+  HEADRACE_ASSIGN(Value::Object dtypes, given_by_column("dtypes", options.dtypes));
+  if (out.fields_.size() == 1) {  // no line has any: what is said of them is all there is
+    size_t expected = 0;
+    for (const auto& [name, value] : dtypes)
+      if (const uint32_t node = out.fields_.find_or_add(JsonFields::kRoot, name, expected);
+          node != JsonFields::kNone)
+        out.fields_.kind(node).types = bit_of(JsonType::null);
+  }
+  HEADRACE_ASSIGN(std::vector<Choice> all, Choices(out.fields_, std::move(dtypes)).all());
+  if (all.empty() && !refused.empty()) return corrupt(std::move(refused));
+  if (all.empty())
+    return invalid(
+        "wants a JSON object in a line at least, to know the fields, got none; dtypes= gives them");
+  HEADRACE_TRY(set_fallbacks(options.defaults, all));
+  HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
+  out.uses_.resize(out.fields_.size());
+  for (Choice& choice : all) {
+    out.slots_.push_back(out.slot_of(choice.node));
+    out.enter(choice.node);
+    out.columns_.push_back(std::move(choice.column));
+  }
+  return out;
+}
+
+uint32_t JsonTable::slot_of(uint32_t node) {
+  if (uses_[node].slot == JsonFields::kNone) uses_[node].slot = num_slots_++;
+  return uses_[node].slot;
+}
+
+// The objects that a node is in.
+void JsonTable::enter(uint32_t node) {
+  for (uint32_t at = fields_[node].parent; at != JsonFields::kRoot; at = fields_[at].parent) {
+    slot_of(at);
+    uses_[at].is_entered = true;
+  }
+}
+
+Schema JsonTable::schema() const {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  for (const JsonColumn& column : columns_) names.push_back(column.name), specs.push_back(column.spec);
+  return Schema::of(std::move(names), std::move(specs));
+}
+
+// An object that comes again in place of one that was entered.
+void JsonTable::forget(uint32_t node, std::vector<JsonSpan>& found) const {
+  for (const uint32_t member : fields_[node].members) {
+    if (uses_[member].slot == JsonFields::kNone) continue;
+    found[uses_[member].slot] = {};
+    if (uses_[member].is_entered) forget(member, found);
+  }
+}
+
+// The members of the object that was begun, but those that nobody wants. The last of equal keys counts.
+bool JsonTable::look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const {
+  JsonSpan key, unwanted;
+  size_t expected = 0;
+  for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
+    const uint32_t node = key.has_escapes ? fields_.find(parent, unescaped_json(key), expected)
+                                          : fields_.find(parent, key.text, expected);
+    if (node == JsonFields::kNone || uses_[node].slot == JsonFields::kNone) {
+      if (!reader.value(unwanted)) return false;
+      continue;
+    }
+    JsonSpan& value = found[uses_[node].slot];
+    if (uses_[node].is_entered && value.type == JsonType::object) forget(node, found);
+    if (uses_[node].is_entered && reader.begins_with('{')) {
+      value.type = JsonType::object;
+      if (!reader.begin_object() || !look(reader, node, found)) return false;
+    } else if (!reader.value(value)) {
+      return false;
+    }
+  }
+  return reader.ok();
+}
+
+Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const {
+  const std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
+  std::vector<JsonSpan> found(num_slots_);
+  JsonReader reader(without_line_end(line));
+  if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end())
+    return reader.error();
+  const auto is_missing = [&](size_t column) {
+    return found[slots_[column]].type == JsonType::null || found[slots_[column]].type == JsonType::nothing;
+  };
+  size_t room = 0;
+  for (size_t i = 0; i < columns_.size(); ++i)
+    if (!is_missing(i)) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
+  const MutableBufferPtr made = room > 0 ? HeapBuffer::make(room) : nullptr;
+  fields.assign(columns_.size(), Tensor());
+  size_t at = 0;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const JsonColumn& column = columns_[i];
+    const JsonSpan& value = found[slots_[i]];
+    const auto of_column = [&](Status status) {
+      return std::move(status).before("column " + in_quotes(column.name) + " ");
+    };
+    if (!is_missing(i)) {
+      const Status status = make_value(value, column.spec, {record.buffer, made, at}, fields[i]);
+      if (!status.ok()) return of_column(status);
+      at += rounded_up(made_bytes(value, column.spec));
+    } else if (column.fallback) {
+      fields[i] = *column.fallback;
+    } else {
+      return of_column(corrupt("wants " + column.spec.text() + ", got " +
+                               (value.type == JsonType::null ? "null" : "nothing") +
+                               "; defaults= says what stands for it"));
+    }
+  }
+  return {};
+}
+
+}  // namespace headrace

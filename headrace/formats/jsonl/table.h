@@ -1,0 +1,51 @@
+// The fields of JSON lines that were chosen, and how a line becomes their values.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/jsonl/walk.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+
+struct JsonlOptions {
+  std::vector<std::string> columns;  // empty: all
+  Value dtypes, defaults;            // objects by column, or null
+};
+
+struct JsonColumn {
+  std::string name;
+  TensorSpec spec;
+  std::optional<Tensor> fallback = std::nullopt;  // what stands for null, and for a key that is not there
+};
+
+class JsonTable {
+ public:
+  // `contents`: of each of `files`.
+  static Result<JsonTable> make(const JsonlOptions& options, const std::vector<SourceFile>& files,
+                                const std::vector<JsonlContents>& contents);
+
+  Schema schema() const;
+  Status read(const Record& record, std::vector<Tensor>& fields) const;
+
+ private:
+  // What is done with the value of a key.
+  struct Use {
+    uint32_t slot = JsonFields::kNone;  // of the values that are taken of a line; none: it is passed over
+    bool is_entered = false;            // if it is an object
+  };
+
+  uint32_t slot_of(uint32_t node);
+  void enter(uint32_t node);
+  bool look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const;
+  void forget(uint32_t node, std::vector<JsonSpan>& found) const;
+
+  JsonFields fields_;
+  std::vector<Use> uses_;  // by node
+  std::vector<JsonColumn> columns_;
+  std::vector<uint32_t> slots_;  // of the columns
+  uint32_t num_slots_ = 0;
+};
+
+}  // namespace headrace
