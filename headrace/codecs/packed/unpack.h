@@ -1,0 +1,27 @@
+// Bytes that were compressed as a whole, and whose size is known: zstd frames, gzip and zlib, one after the
+// other. Pure functions; any thread.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headrace/core/buffer.h"
+#include "headrace/core/status.h"
+
+namespace headrace {
+
+enum class Packed : uint8_t { plain, zstd, deflate };
+
+// Before any memory is taken: a ratio of at most 1000, or 256 MiB where that is more, and never above 2 GiB.
+Status check_unpacked_size(uint64_t packed, uint64_t unpacked);
+
+// Fills `out` to its end, or says why not.
+Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out);
+// The same into memory of its own, the size checked first.
+Result<BufferPtr> unpack(Packed kind, std::span<const std::byte> packed, uint64_t size);
+
+// The sum of what zstd's frames say they unpack to; nothing where one does not say.
+std::optional<uint64_t> zstd_unpacked_size(std::span<const std::byte> packed);
+
+}  // namespace headrace
