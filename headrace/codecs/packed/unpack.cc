@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -13,6 +14,13 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20, kMost = uint64_t{1} << 31;
+
+using Functions = std::array<UnpackRegistration::Function, kPackings>;
+
+Functions& registered_functions() {
+  static Functions all{};
+  return all;
+}
 
 Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
   return corrupt(std::string(codec) + ": wants " + std::to_string(wanted) + " bytes, got " + got);
@@ -44,6 +52,10 @@ Status unpack_deflate(std::span<const std::byte> packed, std::span<std::byte> ou
 
 }  // namespace
 
+UnpackRegistration::UnpackRegistration(Packed kind, Function function) {
+  registered_functions()[static_cast<size_t>(kind)] = function;
+}
+
 Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
   const uint64_t limit = std::min(kMost, std::max(kFree, saturating_mul(kMaxRatio, packed)));
   if (unpacked <= limit) return {};
@@ -54,6 +66,9 @@ Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
 Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out) {
   if (kind == Packed::zstd) return unpack_zstd(packed, out);
   if (kind == Packed::deflate) return unpack_deflate(packed, out);
+  if (kind == Packed::snappy) return unpack_snappy(packed, out);
+  if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
+  if (kind != Packed::plain) return {Code::unavailable, "wants brotli, whose library was not there when this was built"};
   if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
   if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());
   return {};
