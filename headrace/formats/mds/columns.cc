@@ -7,6 +7,7 @@
 
 #include "headrace/core/little_endian.h"
 #include "headrace/core/text.h"
+#include "headrace/formats/records/parts.h"
 
 namespace headrace::mds {
 namespace {
@@ -109,20 +110,6 @@ std::optional<uint64_t> bytes_of(const MdsColumn& column) {
   return is_fixed ? std::optional<uint64_t>(column.spec.size_bytes()) : std::nullopt;
 }
 
-// Shared, or copied where it is not aligned.
-Tensor mds_tensor(const Record& value, size_t begin, DType dtype, const Shape& shape) {
-  const size_t offset = value.offset + begin;
-  if (reinterpret_cast<uintptr_t>(value.buffer->data() + offset) % size_of(dtype) == 0)
-    return {value.buffer, offset, dtype, shape, nullptr};
-  return make_tensor({dtype, shape, value.buffer->data() + offset});
-}
-
-struct ArrayHead {
-  DType dtype = DType::u8;
-  Shape shape;
-  size_t data = 0;  // where the numbers begin
-};
-
 Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::byte> bytes) {
   ArrayHead out{column.spec.dtype, column.spec.shape, 0};
   const auto is_short = [&] { return corrupt("wants an array, got " + std::to_string(bytes.size()) + " bytes"); };
@@ -148,33 +135,7 @@ Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::
     }
     out.shape = Shape(std::span<const int64_t>(dims));
   }
-  const size_t wanted = out.shape.size_bytes(out.dtype), there = bytes.size() - out.data;
-  if (wanted != there)
-    return corrupt("wants " + std::to_string(wanted) + " bytes for " +
-                   TensorSpec{out.dtype, out.shape}.text() + ", got " + std::to_string(there));
-  return out;
-}
-
-struct PixelsHead {
-  Shape shape;
-  size_t data = 0;
-};
-
-Result<PixelsHead> read_pixels_head(std::span<const std::byte> bytes) {
-  constexpr size_t kHead = 12, kLongestMode = 8;
-  if (bytes.size() < kHead) return corrupt("wants an image, got " + std::to_string(bytes.size()) + " bytes");
-  const uint64_t width = load<uint32_t>(bytes), height = load<uint32_t>(bytes, 4),
-                 length = load<uint32_t>(bytes, 8);
-  if (length > std::min(kLongestMode, bytes.size() - kHead))
-    return corrupt("wants the name of a mode, got one of " + std::to_string(length) + " bytes");
-  const std::string mode(reinterpret_cast<const char*>(bytes.data()) + kHead, length);
-  const int64_t channels = mode == "L" ? 1 : mode == "LA" ? 2 : mode == "RGB" ? 3 : mode == "RGBA" ? 4 : 0;
-  if (channels == 0) return refused("wants an image of mode L, LA, RGB or RGBA, got " + in_quotes(mode));
-  PixelsHead out{{static_cast<int64_t>(height), static_cast<int64_t>(width), channels}, kHead + length};
-  const size_t wanted = out.shape.size_bytes(DType::u8), there = bytes.size() - out.data;
-  if (wanted != there)
-    return corrupt("wants " + std::to_string(wanted) + " bytes for an image " + out.shape.text() + ", got " +
-                   std::to_string(there));
+  HEADRACE_TRY(check_array(out, bytes));
   return out;
 }
 
@@ -199,7 +160,7 @@ Status read_files(const MdsColumn& column, const Record& value, std::vector<Tens
   const uint64_t there = bytes.size() - head - 4 * count;
   if (sum != there)
     return corrupt("wants " + std::to_string(sum) + " bytes of images, got " + std::to_string(there));
-  fields.push_back(mds_tensor(value, bytes.size() - sum, DType::bytes, {static_cast<int64_t>(sum)}));
+  fields.push_back(record_part(value, bytes.size() - sum, DType::bytes, {static_cast<int64_t>(sum)}));
   fields.push_back({lengths, 0, DType::i64, {static_cast<int64_t>(count)}, nullptr});
   return {};
 }
@@ -221,9 +182,9 @@ Status read_value(const MdsColumn& column, const Record& value, std::vector<Tens
   switch (column.kind) {
     case Kind::bytes:
     case Kind::text:
-      fields.push_back(mds_tensor(value, 0, column.spec.dtype, {static_cast<int64_t>(bytes.size())}));
+      fields.push_back(record_part(value, 0, column.spec.dtype, {static_cast<int64_t>(bytes.size())}));
       return {};
-    case Kind::number: fields.push_back(mds_tensor(value, 0, column.spec.dtype, {})); return {};
+    case Kind::number: fields.push_back(record_part(value, 0, column.spec.dtype, {})); return {};
     case Kind::whole: {
       HEADRACE_ASSIGN(Tensor number, read_digits<int64_t>(bytes));
       fields.push_back(std::move(number));
@@ -239,15 +200,15 @@ Status read_value(const MdsColumn& column, const Record& value, std::vector<Tens
       if (head.dtype != column.spec.dtype || head.shape.rank() != column.spec.shape.rank())
         return corrupt("wants " + column.spec.text() + " as the first sample has, got " +
                        TensorSpec{head.dtype, head.shape}.text());
-      fields.push_back(mds_tensor(value, head.data, head.dtype, head.shape));
+      fields.push_back(record_part(value, head.data, head.dtype, head.shape));
       return {};
     }
     case Kind::pixels: {
-      HEADRACE_ASSIGN(const PixelsHead head, read_pixels_head(bytes));
+      HEADRACE_ASSIGN(const ArrayHead head, read_pil_head(bytes));
       if (column.spec.shape[2] != kAny && head.shape[2] != column.spec.shape[2])
         return corrupt("wants " + std::to_string(column.spec.shape[2]) +
                        " channels as the first image has, got " + std::to_string(head.shape[2]));
-      fields.push_back(mds_tensor(value, head.data, DType::u8, head.shape));
+      fields.push_back(record_part(value, head.data, DType::u8, head.shape));
       return {};
     }
     case Kind::files:
@@ -338,7 +299,7 @@ Status MdsColumns::learn_from(const Record& first) {
     MdsColumn& column = all[i++];
     if (!column.depends_on_first()) return {};
     if (column.kind == Kind::pixels) {
-      HEADRACE_ASSIGN(const PixelsHead head, read_pixels_head(value.bytes()));
+      HEADRACE_ASSIGN(const ArrayHead head, read_pil_head(value.bytes()));
       column.spec.shape.set(2, head.shape[2]);
       return {};
     }
@@ -352,36 +313,20 @@ Status MdsColumns::learn_from(const Record& first) {
   });
 }
 
-// [dtype, rank or channels] of each such column.
 std::string MdsColumns::learned() const {
-  Value::List out;
-  for (const MdsColumn& column : all) {
-    if (!column.depends_on_first()) continue;
-    const Shape& shape = column.spec.shape;
-    out.emplace_back(Value::List{dtype_name(column.spec.dtype),
-                                 column.kind == Kind::pixels ? shape[2] : int64_t{shape.rank()}});
-  }
-  return Value(std::move(out)).dump();
+  std::vector<TensorSpec> specs;
+  for (const MdsColumn& column : all)
+    if (column.depends_on_first()) specs.push_back(column.spec);
+  return pack_specs(specs);
 }
 
 Status MdsColumns::take_learned(std::string_view text) {
-  HEADRACE_ASSIGN(const Value value, Value::parse(text));
-  const auto wrong = [&] { return internal_error("wants what is kept of columns, got " + std::string(text)); };
-  if (!value.list()) return wrong();
+  HEADRACE_ASSIGN(const std::vector<TensorSpec> specs, unpack_specs(text));
   size_t i = 0;
   for (MdsColumn& column : all) {
     if (!column.depends_on_first()) continue;
-    const Value::List* one = i < value.list()->size() ? (*value.list())[i++].list() : nullptr;
-    if (!one || one->size() != 2 || !(*one)[0].text() || !(*one)[1].integer()) return wrong();
-    HEADRACE_ASSIGN(column.spec.dtype, parse_dtype(*(*one)[0].text()));
-    const int64_t number = *(*one)[1].integer();
-    if (number < 0 || number > kMaxRank) return wrong();
-    if (column.kind == Kind::pixels) {
-      column.spec.shape.set(2, number);
-    } else if (!column.has_shape) {
-      const std::vector<int64_t> dims(static_cast<size_t>(number), kAny);
-      column.spec.shape = Shape(std::span<const int64_t>(dims));
-    }
+    if (i == specs.size()) return internal_error("wants what is kept of each column");
+    column.spec = specs[i++];
   }
   return {};
 }

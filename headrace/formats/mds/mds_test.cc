@@ -99,7 +99,7 @@ TEST(Mds, NumbersOfASampleAreCheckedAgainstItsBytes) {
   EXPECT_THAT(failure({{"x", "ndarray:float64"}}, {"\x0f" + std::string(24, '\x7f')}), HasSubstr("column 'x' wants a dimension that fits"));
   EXPECT_THAT(failure({{"x", "ndarray"}}, {"\x07"}), HasSubstr("wants an array of numbers, got the dtype 7"));
   const std::string head = mds_bytes(uint32_t{0xffffffff}) + mds_bytes(uint32_t{0xffffffff});
-  EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{3}) + "RGB"}), HasSubstr("for an image"));
+  EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{3}) + "RGB"}), HasSubstr("bytes for u8 (4294967295, 4294967295, 3)"));
   EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{1}) + "P"}), HasSubstr("got 'P'"));
   EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{0xffffffff})}), HasSubstr("wants the sizes of 4294967295 images"));
   EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{9}) + "x"}), HasSubstr("wants 9 bytes of images, got 1"));
