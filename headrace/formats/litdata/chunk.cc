@@ -221,8 +221,12 @@ std::optional<ChunkFrames> ChunkFrames::unpack(std::string_view bytes) {
   bytes.remove_prefix(count * sizeof(uint32_t));
   if (bytes.size() % sizeof(ChunkFrame) != 0) return std::nullopt;
   out.frames = unpacked_array<ChunkFrame>(bytes);
-  for (const ChunkFrame& frame : out.frames)
-    if (frame.first > count || frame.count >= count - frame.first) return std::nullopt;
+  const auto fits = [&](const ChunkFrame& frame) {
+    return frame.first < count && frame.count < count - frame.first &&
+           frame.begin == out.offsets[frame.first] &&
+           frame.begin + frame.size == out.offsets[frame.first + frame.count];
+  };
+  if (!std::ranges::is_sorted(out.offsets) || !std::ranges::all_of(out.frames, fits)) return std::nullopt;
   return out;
 }
 
