@@ -364,7 +364,7 @@ Result<Form> form_of(const WriterInfo& info, const WriterRequest& request) {
     return invalid(
         "shards wants a known number of samples, which filter, unbatch and on_error(\"skip\") "
         "make unknown; shard_size needs none");
-  if (options.shards == 0 && options.shard_size == 0) return Form::one;
+  if (options.shards == 0 && options.shard_size == 0 && !info.over_all.text) return Form::one;
   if (info.ending.empty()) return invalid(info.name + " is one folder and has no shards");
   return Form::shards;
 }
@@ -381,6 +381,8 @@ Result<std::unique_ptr<DatasetWriter>> DatasetWriter::make(const std::string& ta
     HEADRACE_ASSIGN(ChosenWriter chosen,
                     choose_writer(target, request.options.format, request.options.options));
     HEADRACE_ASSIGN(const Form form, form_of(*chosen.info, request));
+    if (request.options.shards == 0 && request.options.shard_size == 0)
+      request.options.shard_size = chosen.info->over_all.shard_size;
     NewDataset wanted{target, form, chosen.info, makes_folder(chosen, form), {}, request.options.overwrite};
     if (!request.identity.is_null())
       wanted.identity = Value::Object{{"samples", request.identity},

@@ -49,6 +49,7 @@ inline constexpr uint64_t kProbeBytes = 4096;
 
 struct OpenRequest : GivenOptions {
   std::vector<Probe> probes;  // the path first, then what FormatInfo::places named
+  std::string list;           // the text of the file that FormatInfo::list named
   bool recognised = false;    // the format was found by content, not named by the user
   Value given = {};           // the path, or the list of paths, as the user gave it; for describe()
 
@@ -84,6 +85,12 @@ SourceOpening ready(SourcePtr source);
 std::unique_ptr<Opening<BlockPtr>> ready(BlockPtr block);
 SourceOpening parse_file(std::string path, std::function<Result<SourcePtr>(const BufferPtr& bytes)> parse);
 
+// A file that another one lists.
+struct ListedFile {
+  std::string name;            // in the list's folder
+  std::string otherwise = {};  // what may lie there instead: the same, not compressed
+};
+
 struct FormatInfo {
   std::string name, doc;
   std::vector<OptionInfo> options = {};
@@ -97,6 +104,10 @@ struct FormatInfo {
   Result<SourcePtr> (*make)(const Value& options) = nullptr;
   // Several files make one source: patterns, lists and folders of shards are asked of these formats only.
   bool takes_files = false;
+  // For data that are an index and the files it lists (index.json): where the index is, and what it lists.
+  // These become the request's files, in this order, whether it takes files or not. Optional, both or none.
+  Result<std::string> (*list)(const Probe& path, const GivenOptions& options) = nullptr;
+  Result<std::vector<ListedFile>> (*listed)(const std::string& text) = nullptr;
   // Names of further files that may lie beside one: indexes of other tools. Optional.
   std::vector<std::string> (*beside)(const std::string& path) = nullptr;
 };

@@ -223,6 +223,7 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
       request.probes.push_back(std::move(further));
     }
   }
+  HEADRACE_TRY(take_list(info, store, request));
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(std::vector<FileIndex> indexes, record_indexes(*opening.records, store, indexing));

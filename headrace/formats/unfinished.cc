@@ -337,6 +337,10 @@ Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::strin
   for (const auto& [name, text] : reports)
     HEADRACE_TRY(write_atomically(under(folder, name), text_bytes(text)));
   for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
+  if (const FileOverAll& over_all = wanted_.format->over_all; over_all.text) {
+    HEADRACE_ASSIGN(const std::string text, over_all.text(manifest));
+    HEADRACE_TRY(write_atomically(under(folder, over_all.name), text_bytes(text)));
+  }
   HEADRACE_ASSIGN(manifest.files, names_of(is_folder(made()) ? made() : data_));
   return write_atomically(under(folder, kManifestName), text_bytes(manifest.text()));
 }

@@ -46,6 +46,17 @@ class FileWriter {
   virtual const std::vector<Tensor>* as_read() const { return nullptr; }
 };
 
+struct Manifest;
+
+// A file over all shards of a data set, an index that other readers want: made when they are there.
+struct FileOverAll {
+  std::string name;  // "index.json"; "": there is none
+  // From all of the manifest but its files.
+  Result<std::string> (*text)(const Manifest&) = nullptr;
+  // A data set with such a file is always a folder of shards: of so many bytes, when nothing is said.
+  uint64_t shard_size = 0;
+};
+
 struct WriterInfo {
   std::string name;    // the reader's own: "tfrecord"
   std::string doc;     // a line for people
@@ -63,6 +74,7 @@ struct WriterInfo {
   std::vector<std::string> beside = {};
   // Whether a shard is a folder, with these options; null: it is one where `ending` is "".
   bool (*is_folder)(const GivenOptions&) = nullptr;
+  FileOverAll over_all = {};
 };
 
 // "train-3.idx" of "train-3.rec", "data.v1.idx" of "data.v1".

@@ -431,3 +431,69 @@ def read_webdataset(
         CorruptSample: a tar is cut, or a header of it is damaged.
     """
     return _read(path, "webdataset", fields=fields, missing=missing, decode=decode, unfinished=unfinished)
+
+
+def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None) -> Dataset:
+    """Read a folder of MosaicML Streaming (MDS): `index.json` and the shards it lists, plain, zstd or gz. A field for each column.
+
+    `int`, sizes and numbers keep their dtype; `str_int` is i64, `str_float` f64, `json` and `str_decimal` str; `jpeg` and `png` are bytes
+    for `ops.decode_image`; `pil` is u8 (h, w, c); `ndarray` an array whose rank and dtype are those of the first sample where the index
+    does not say. `jpeg_array` and lists of images are `{"values": bytes, "lengths": i64 (n)}`.
+
+    Args:
+        path: The folder, or its `index.json`.
+        split: The folder below the path that holds `index.json`: "train".
+        verify: Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is opened first; False when not given.
+
+    Raises:
+        CorruptSample: The index, the offsets or the sizes of a sample do not fit their file. Names file, record and byte.
+        NotImplementedError: A column is `pkl`, which would have to be unpickled, or a shard is packed by br, bz2 or snappy.
+    """
+    return _read(path, "mds", split=split, verify=verify)
+
+
+def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) -> Dataset:
+    """Read one of FFCV's .beton files: a field for each of its fields, numbers as f64 and i64, JSON as str, arrays as they are.
+
+    Images stored as JPEG are bytes for `ops.decode_image`; where all are stored as pixels they are u8 (h, w, 3).
+
+    Args:
+        path: The file.
+        images: "auto", or "encoded": bytes always. Pixels are then BMP files, which `ops.decode_image` gives back as they were; so they
+            are, too, where a field has both ("proportion"). "auto" when not given.
+
+    Raises:
+        CorruptSample: A field lies outside the file, or an image has no allocation. Names file and sample.
+        NotImplementedError: The file has fields of torch tensors, or of the user's own class.
+    """
+    return _read(path, "beton", images=images)
+
+
+def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
+    """Read ArrayRecord files of any group size, plain, zstd, brotli or snappy: field `record` (bytes), as `read_tfrecord` gives it.
+
+    Args:
+        path: A file, a pattern, a folder of shards, or a list of files and patterns.
+        verify: Compare the data of each chunk with their hash; headers always are. True when not given.
+
+    Raises:
+        CorruptSample: A chunk or the footer is damaged, or the file was not closed. Names file, record and byte.
+        NotImplementedError: The file was written with `transpose:true`.
+    """
+    return _read(path, "array_record", verify=verify)
+
+
+def read_litdata(path: Path) -> Dataset:
+    """Read a folder of LitData: `index.json` and the chunks it lists, plain, zstd or framed; a field for each leaf of a sample.
+
+    Dicts, tuples and lists nest as they were. `jpeg` and `file` leaves are bytes, `pil` u8 (h, w, c), tensors and arrays have the dtype and
+    rank of the first sample.
+
+    Args:
+        path: The folder, or its `index.json`.
+
+    Raises:
+        CorruptSample: The index, the offsets or the sizes of a sample do not fit their file. Names file, record and byte.
+        NotImplementedError: Chunks are encrypted or of tokens, or have leaves that would have to be unpickled.
+    """
+    return _read(path, "litdata")

@@ -61,15 +61,14 @@ class AllFiles final : public Opening<SourcePtr> {
 
 }  // namespace
 
-std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name,
-                                                                                            Value options) {
-  return [name = std::move(name),
-          options = std::move(options)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name, Value options,
+ std::string list) {
+  return [name = std::move(name), options = std::move(options), list = std::move(list)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
     OpenRequest request;
     request.probes.resize(1);
     request.probes[0].path = files[0].path;
     request.probes[0].info.size = files[0].size;
-    request.options = options;
+    request.options = options, request.list = list;
     request.probes[0].files = files;
     HEADRACE_ASSIGN(SourceOpening opening, find_format(name)->open(request));
     if (opening.records) return SourceOpeningPtr(std::make_unique<AllFiles>(*std::move(opening.records)));

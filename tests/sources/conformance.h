@@ -42,9 +42,9 @@ std::string field_text(DType dtype, const Shape& shape, std::string_view bytes);
 std::string sample_text(const std::vector<Tensor>& fields);
 
 // The `open` of a format that is registered and reads one file, or record files. Its errors name the file, as
-// open_source has them.
+// open_source has them. `list`: the text of the index that lists the files, of formats that have one.
 std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
-    std::string name, Value options = {});
+    std::string name, Value options = {}, std::string list = "");
 
 // Sizes as the store has them now.
 std::vector<SourceFile> sized(Store& store, const SourceCase& source_case);

@@ -15,8 +15,9 @@ using arrow::Table;
 // A block is known by its first row.
 class ArrowSource final : public Source {
  public:
-  ArrowSource(Table table, Value description, Value left_out)
-      : table_(std::make_shared<const Table>(std::move(table))),
+  ArrowSource(std::string format, Table table, Value description, Value left_out)
+      : format_(std::move(format)),
+        table_(std::make_shared<const Table>(std::move(table))),
         description_(std::move(description)),
         left_out_(std::move(left_out)) {}
 
@@ -55,7 +56,7 @@ class ArrowSource final : public Source {
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.contents.num_rows);
-    return files_fingerprint("arrow " + schema().text(), files, rows);
+    return files_fingerprint(format_ + " " + schema().text(), files, rows);
   }
 
   Value metadata() const override {
@@ -72,6 +73,7 @@ class ArrowSource final : public Source {
   }
 
  private:
+  std::string format_;
   std::shared_ptr<const Table> table_;
   Value description_, left_out_;
 };
@@ -111,8 +113,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   out.index = [files = out.files](uint64_t file) { return arrow::index_arrow(files[file]); };
   out.finish = [request, columns, nulls](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls));
-    return SourcePtr(std::make_shared<ArrowSource>(std::move(table), describe_opening("arrow", request),
-                                                   request.path().left_out));
+    return arrow::table_source("arrow", request, std::move(table));
   };
   return from_records(std::move(out));
 }
@@ -133,4 +134,11 @@ const FormatRegistration registered({
 });
 
 }  // namespace
+
+SourcePtr arrow::table_source(std::string format, const OpenRequest& request, Table table) {
+  Value description = describe_opening(format, request);
+  return std::make_shared<ArrowSource>(std::move(format), std::move(table), std::move(description),
+                                       request.path().left_out);
+}
+
 }  // namespace headrace

@@ -44,4 +44,7 @@ struct Table {
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
                          const std::vector<std::string>& columns, Nulls nulls);
 
+// The rows as samples. `format`: whose source it is.
+SourcePtr table_source(std::string format, const OpenRequest& request, Table table);
+
 }  // namespace headrace::arrow

@@ -1,0 +1,2 @@
+pkg_check_modules(BROTLI QUIET IMPORTED_TARGET libbrotlidec)
+headrace_codec(brotli PkgConfig::BROTLI)

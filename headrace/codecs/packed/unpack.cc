@@ -1,0 +1,97 @@
+#include "headrace/codecs/packed/unpack.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/saturate.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20, kMost = uint64_t{1} << 31;
+
+using Functions = std::array<UnpackRegistration::Function, kPackings>;
+
+Functions& registered_functions() {
+  static Functions all{};
+  return all;
+}
+
+Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
+  return corrupt(std::string(codec) + ": wants " + std::to_string(wanted) + " bytes, got " + got);
+}
+
+Status unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
+  // One for a thread: making it costs as much as to unpack some kilobytes.
+  thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                               ZSTD_freeDCtx);
+  if (!context) return {Code::exhausted, "no memory for zstd"};
+  const size_t made =
+      ZSTD_decompressDCtx(context.get(), out.data(), out.size(), packed.data(), packed.size());
+  if (ZSTD_isError(made)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(made));
+  return made == out.size() ? Status() : wrong_size("zstd", out.size(), std::to_string(made));
+}
+
+Status unpack_deflate(std::span<const std::byte> packed, std::span<std::byte> out) {
+  size_t made = 0;
+  Inflater inflater;
+  HEADRACE_TRY(inflater.feed(packed, [&](std::span<const std::byte> piece) -> Status {
+    if (piece.size() > out.size() - made) return wrong_size("gzip", out.size(), "more");
+    if (!piece.empty()) std::memcpy(out.data() + made, piece.data(), piece.size());
+    made += piece.size();
+    return {};
+  }));
+  HEADRACE_TRY(inflater.finish());
+  return made == out.size() ? Status() : wrong_size("gzip", out.size(), std::to_string(made));
+}
+
+}  // namespace
+
+UnpackRegistration::UnpackRegistration(Packed kind, Function function) {
+  registered_functions()[static_cast<size_t>(kind)] = function;
+}
+
+Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
+  const uint64_t limit = std::min(kMost, std::max(kFree, saturating_mul(kMaxRatio, packed)));
+  if (unpacked <= limit) return {};
+  return {Code::exhausted, "wants " + std::to_string(packed) + " bytes to unpack to at most " +
+                               std::to_string(limit) + ", they are said to be " + std::to_string(unpacked)};
+}
+
+Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out) {
+  if (kind == Packed::zstd) return unpack_zstd(packed, out);
+  if (kind == Packed::deflate) return unpack_deflate(packed, out);
+  if (kind == Packed::snappy) return unpack_snappy(packed, out);
+  if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
+  if (kind != Packed::plain) return {Code::unavailable, "wants brotli, whose library was not there when this was built"};
+  if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
+  if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());
+  return {};
+}
+
+Result<BufferPtr> unpack(Packed kind, std::span<const std::byte> packed, uint64_t size) {
+  HEADRACE_TRY(check_unpacked_size(packed.size(), size));
+  const MutableBufferPtr out = HeapBuffer::make(size);
+  HEADRACE_TRY(unpack(kind, packed, std::span(out->mutable_data(), size)));
+  return BufferPtr(out);
+}
+
+std::optional<uint64_t> zstd_unpacked_size(std::span<const std::byte> packed) {
+  uint64_t sum = 0;
+  while (!packed.empty()) {
+    const unsigned long long content = ZSTD_getFrameContentSize(packed.data(), packed.size());
+    const size_t length = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
+    if (content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR || ZSTD_isError(length))
+      return std::nullopt;
+    sum = saturating_add(sum, content);
+    packed = packed.subspan(length);
+  }
+  return sum;
+}
+
+}  // namespace headrace

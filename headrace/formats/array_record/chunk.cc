@@ -1,0 +1,125 @@
+#include "headrace/formats/array_record/chunk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/codecs/packed/unpack.h"
+#include "headrace/codecs/protobuf.h"
+#include "headrace/core/little_endian.h"
+#include "headrace/formats/array_record/highway_hash.h"
+
+namespace headrace {
+namespace {
+
+// Takes a number off the front.
+Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what) {
+  WireReader reader(bytes, bytes.data());
+  uint64_t out = 0;
+  size_t length = 0;
+  while (length < bytes.size() && length < 10 && (bytes[length] & std::byte{0x80}) != std::byte{0}) ++length;
+  if (!reader.varint(out)) return corrupt(std::string("wants ") + what + ", got no number");
+  bytes = bytes.subspan(length + 1);
+  return out;
+}
+
+struct Part {
+  BufferPtr bytes;
+  size_t offset = 0, size = 0;
+  std::span<const std::byte> span() const { return bytes->bytes().subspan(offset, size); }
+};
+
+// One of a chunk's two parts; as it is where the chunk is plain.
+Result<Part> unpack_part(Packed kind, std::span<const std::byte> part, const BufferPtr& bytes) {
+  if (kind == Packed::plain)
+    return Part{bytes, static_cast<size_t>(part.data() - bytes->data()), part.size()};
+  HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
+  HEADRACE_ASSIGN(BufferPtr out, unpack(kind, part, size));
+  return Part{std::move(out), 0, size};
+}
+
+Result<Packed> packing_of(std::byte type) {
+  switch (std::to_integer<char>(type)) {
+    case '\0': return Packed::plain;
+    case 'z': return Packed::zstd;
+    case 'b': return Packed::brotli;
+    case 's': return Packed::snappy;
+    default: break;
+  }
+  return corrupt("wants a chunk that is plain or packed by brotli, zstd or snappy, got type " +
+                 std::to_string(std::to_integer<int>(type)));
+}
+
+}  // namespace
+
+Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
+                             BufferPtr& copied) {
+  const uint64_t to_header = (kRiegeliBlock - begin % kRiegeliBlock) % kRiegeliBlock;
+  if (to_header >= length) return {bytes, offset, length};
+  const MutableBufferPtr out = HeapBuffer::make(length);
+  size_t made = 0;
+  for (size_t at = 0, next = to_header; at < length; next += kRiegeliBlock) {
+    const size_t part = std::min(next, length) - at;
+    std::memcpy(out->mutable_data() + made, bytes->data() + offset + at, part);
+    made += part;
+    at = std::min(next + kRiegeliBlockHeader, length);
+  }
+  copied = out;
+  return {copied, 0, made};
+}
+
+Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify) {
+  if (bytes.size() < kRiegeliChunkHeader)
+    return corrupt("wants the header of a chunk, only " + std::to_string(bytes.size()) + " bytes are left");
+  if (riegeli_hash(bytes.subspan(8, kRiegeliChunkHeader - 8)) != load<uint64_t>(bytes))
+    return corrupt("wants the header of a chunk, got one whose hash does not match");
+  RiegeliChunk out;
+  const auto size = load<uint64_t>(bytes, 8), type = load<uint64_t>(bytes, 24);
+  out.type = static_cast<char>(type & 0xff), out.num_records = type >> 8;
+  out.decoded_size = load<uint64_t>(bytes, 32);
+  if (size > bytes.size() - kRiegeliChunkHeader)
+    return corrupt("wants a chunk of " + std::to_string(size) + " bytes, only " +
+                   std::to_string(bytes.size() - kRiegeliChunkHeader) + " are left");
+  out.data = bytes.subspan(kRiegeliChunkHeader, size);
+  if (verify && riegeli_hash(out.data) != load<uint64_t>(bytes, 16))
+    return corrupt("wants a chunk whose hash matches, got another");
+  return out;
+}
+
+Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes) {
+  if (chunk.type == 't')
+    return Status(Code::unavailable,
+                  "wants chunks of whole records, got one that was written with transpose:true");
+  if (chunk.type != 'r')
+    return corrupt("wants a chunk of records, got type " + std::to_string(static_cast<int>(chunk.type)));
+  std::span<const std::byte> data = chunk.data;
+  if (data.empty()) return corrupt("wants a chunk of records, got no bytes");
+  HEADRACE_ASSIGN(const Packed kind, packing_of(data[0]));
+  data = data.subspan(1);
+  HEADRACE_ASSIGN(const uint64_t length, take_number(data, "the length of the sizes"));
+  if (length > data.size())
+    return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " + std::to_string(data.size()) +
+                   " are left");
+  HEADRACE_ASSIGN(const Part sizes, unpack_part(kind, data.first(length), bytes));
+  HEADRACE_ASSIGN(const Part values, unpack_part(kind, data.subspan(length), bytes));
+  if (chunk.num_records > sizes.size)
+    return corrupt("wants the sizes of " + std::to_string(chunk.num_records) + " records, got " +
+                   std::to_string(sizes.size) + " bytes");
+  UnpackedFrame out{values.bytes, {}};
+  out.records.resize(chunk.num_records);
+  std::span<const std::byte> left = sizes.span();
+  uint64_t at = 0;
+  for (RecordExtent& record : out.records) {
+    HEADRACE_ASSIGN(const uint64_t size, take_number(left, "the size of a record"));
+    if (size > values.size - at)
+      return corrupt("wants a record of " + std::to_string(size) + " bytes, only " +
+                     std::to_string(values.size - at) + " are left of its chunk");
+    record = {values.offset + at, size};
+    at += size;
+  }
+  if (!left.empty() || at != values.size || at != chunk.decoded_size)
+    return corrupt("wants records of " + std::to_string(chunk.decoded_size) + " bytes in all, got " +
+                   std::to_string(at) + " of " + std::to_string(values.size));
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,29 @@
+// Riegeli's blocks and chunks, as far as ArrayRecord has them. Pure; any thread.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "headrace/formats/records/framed_files.h"
+
+namespace headrace {
+
+inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRiegeliChunkHeader = 40;
+
+// Bytes of a file without the headers that stand at multiples of 64 KiB. `begin`: where they begin in the
+// file. Shared where there is none among them.
+Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
+                             BufferPtr& copied);
+
+struct RiegeliChunk {
+  char type = 0;  // 'r': records one after the other, 'p': padding, …
+  uint64_t num_records = 0, decoded_size = 0;
+  std::span<const std::byte> data;
+};
+// The chunk that `bytes`, without block headers, begin with. `verify`: its data are compared with their hash;
+// its header is always.
+Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify);
+
+// The records of a chunk of type 'r'; plain ones share the bytes. `bytes`: what the chunk is a part of.
+Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes);
+
+}  // namespace headrace

@@ -1,0 +1,25 @@
+// Where the chunks of an ArrayRecord lie, and how many records each has: from the footer at the file's end.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/source.h"
+
+namespace headrace {
+
+// FileIndex::records are chunks; its `extra` is pack_counts().
+std::unique_ptr<Opening<FileIndex>> index_array_record(SourceFile file);
+
+// Records of each chunk; nothing where each has one.
+std::string pack_counts(const std::vector<uint64_t>& counts);
+// Records before each chunk and the number of all; empty where each has one. Nothing when it is not what was
+// packed for so many chunks.
+std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_t chunks);
+
+// The first 64 bytes of every Riegeli file.
+bool begins_riegeli(std::span<const std::byte> head);
+
+}  // namespace headrace

@@ -1,0 +1,236 @@
+// FFCV's .beton: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/formats/beton/table.h"
+#include "headrace/formats/format.h"
+
+namespace headrace {
+namespace {
+
+using beton::BetonHeader;
+using beton::BetonLayout;
+using beton::BetonTable;
+
+constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
+
+// Where the fields of a sample lie, and the bytes that hold all of them where they stand together.
+struct Places {
+  std::vector<RecordExtent> fields;  // one a field
+  std::optional<RecordExtent> all;
+};
+
+Result<Places> places_of(const BetonTable& table, uint64_t sample) {
+  Places out;
+  uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
+  for (size_t i = 0; i < table.layout.fields.size(); ++i) {
+    RecordExtent& extent = out.fields.emplace_back();
+    if (!table.layout.fields[i].is_pointed()) continue;
+    HEADRACE_ASSIGN(extent, table.extent(sample, i));
+    if (extent.length == 0) continue;
+    begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
+    sum += extent.length;
+  }
+  if (sum == 0)
+    out.all = RecordExtent{};
+  else if (end - begin <= sum + kMostBetween)
+    out.all = RecordExtent{begin, end - begin};
+  return out;
+}
+
+// The fields of a sample whose bytes lie at `at` in the buffer.
+Status read_whole(const BetonTable& table, uint64_t sample, const BufferPtr& bytes, size_t at,
+                  std::vector<Tensor>& fields) {
+  HEADRACE_ASSIGN(const Places places, places_of(table, sample));
+  if (!places.all) return internal_error("beton: wants a sample whose fields stand together");
+  fields.resize(places.fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const RecordExtent& extent = places.fields[i];
+    const size_t offset = extent.length == 0 ? at : at + (extent.offset - places.all->offset);
+    HEADRACE_ASSIGN(fields[i], table.read(sample, i, {bytes, offset, extent.length}));
+  }
+  return {};
+}
+
+class BetonSample final : public Block {
+ public:
+  explicit BetonSample(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row != 0) return invalid("beton: wants row 0 of a sample, got " + std::to_string(row));
+    fields = fields_;
+    return {};
+  }
+
+ private:
+  std::vector<Tensor> fields_;
+};
+
+class BetonSamples final : public Block {
+ public:
+  BetonSamples(std::shared_ptr<const BetonTable> table, std::vector<uint64_t> samples,
+               std::vector<size_t> at, BufferPtr bytes)
+      : table_(std::move(table)), samples_(std::move(samples)), at_(std::move(at)), bytes_(std::move(bytes)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= samples_.size())
+      return invalid("beton: wants a row below " + std::to_string(samples_.size()) + ", got " +
+                     std::to_string(row));
+    return read_whole(*table_, samples_[row], bytes_, at_[row], fields);
+  }
+
+ private:
+  std::shared_ptr<const BetonTable> table_;
+  std::vector<uint64_t> samples_;
+  std::vector<size_t> at_;
+  BufferPtr bytes_;
+};
+
+class OpenBetonSample final : public Opening<BlockPtr> {
+ public:
+  OpenBetonSample(std::shared_ptr<const BetonTable> table, uint64_t sample)
+      : table_(std::move(table)), sample_(sample) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    HEADRACE_ASSIGN(const Places places, places_of(*table_, sample_));
+    if (bytes.empty()) {
+      std::vector<Extent> extents;
+      if (places.all) extents.push_back({0, places.all->offset, places.all->length, true});
+      for (size_t i = 0; !places.all && i < places.fields.size(); ++i)
+        extents.push_back({0, places.fields[i].offset, places.fields[i].length, true});
+      return Step<BlockPtr>(std::move(extents));
+    }
+    std::vector<Tensor> fields(places.fields.size());
+    if (places.all) {
+      HEADRACE_TRY(read_whole(*table_, sample_, bytes[0], 0, fields));
+    } else {
+      for (size_t i = 0; i < fields.size(); ++i) {
+        HEADRACE_ASSIGN(fields[i], table_->read(sample_, i, {bytes[i], 0, bytes[i]->size()}));
+      }
+    }
+    return Step<BlockPtr>(std::make_shared<BetonSample>(std::move(fields)));
+  }
+
+ private:
+  std::shared_ptr<const BetonTable> table_;
+  uint64_t sample_;
+};
+
+class BetonSource final : public Source {
+ public:
+  BetonSource(BetonTable table, Value description)
+      : table_(std::make_shared<const BetonTable>(std::move(table))),
+        schema_(table_->schema()),
+        description_(std::move(description)) {}
+
+  const Schema& schema() const override { return schema_; }
+  uint64_t size() const override { return table_->num_samples; }
+  Place place(uint64_t index) const override { return {index, 0}; }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return std::make_unique<OpenBetonSample>(table_, block);
+  }
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const auto places = places_of(*table_, indices[i]);
+      out[i] = places.ok() && places->all ? Extent{0, places->all->offset, places->all->length} : Extent{};
+    }
+    return true;
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    return std::make_shared<BetonSamples>(table_, std::move(indices), std::move(at), std::move(bytes));
+  }
+  uint64_t num_files() const override { return 1; }
+  std::string file(uint64_t) const override { return table_->file.path; }
+  std::string where(uint64_t index) const override {
+    const auto places = places_of(*table_, index);
+    return table_->file.path + ", sample " + std::to_string(index) +
+           (places.ok() && places->all ? " at byte " + std::to_string(places->all->offset) : "");
+  }
+  Value describe() const override { return description_; }
+  std::string fingerprint() const override {
+    return files_fingerprint("beton " + schema_.text(), {table_->file}, std::vector{table_->num_samples});
+  }
+
+ private:
+  std::shared_ptr<const BetonTable> table_;
+  Schema schema_;
+  Value description_;
+};
+
+// Header, fields, then the records of samples and the table of allocations.
+class OpenBeton final : public Opening<SourcePtr> {
+ public:
+  OpenBeton(SourceFile file, Value description, bool auto_images)
+      : file_(std::move(file)), description_(std::move(description)), auto_images_(auto_images) {}
+
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    switch (stage_) {
+      case Stage::begin: return ask(Stage::header, {{0, 0, std::min(file_.size, beton::kBetonHeader)}});
+      case Stage::header: {
+        HEADRACE_ASSIGN(header_, BetonHeader::parse(bytes[0]->bytes(), file_.size));
+        return ask(Stage::fields, {{0, beton::kBetonHeader, header_.num_fields * beton::kBetonField}});
+      }
+      case Stage::fields: return fields(bytes[0]->bytes());
+      case Stage::tables: break;
+    }
+    HEADRACE_ASSIGN(BetonTable table, BetonTable::make(file_, std::move(layout_), header_, bytes[0],
+                                                       bytes[1]->bytes(), auto_images_));
+    return Step<SourcePtr>(std::make_shared<BetonSource>(std::move(table), std::move(description_)));
+  }
+
+ private:
+  enum class Stage : uint8_t { begin, header, fields, tables };
+
+  Result<Step<SourcePtr>> ask(Stage next, std::vector<Extent> extents) {
+    stage_ = next;
+    return Step<SourcePtr>(std::move(extents));
+  }
+  Result<Step<SourcePtr>> fields(std::span<const std::byte> bytes) {
+    HEADRACE_ASSIGN(layout_, BetonLayout::parse(bytes));
+    const uint64_t begin = header_.records();
+    if (header_.num_samples > (header_.table - begin) / layout_.record)
+      return corrupt("wants " + std::to_string(header_.num_samples) + " records of " +
+                     std::to_string(layout_.record) + " bytes from byte " + std::to_string(begin) +
+                     " on, the table of allocations begins at byte " + std::to_string(header_.table));
+    return ask(Stage::tables, {{0, begin, header_.num_samples * layout_.record},
+                               {0, header_.table, file_.size - header_.table}});
+  }
+
+  SourceFile file_;
+  Value description_;
+  bool auto_images_;
+  Stage stage_ = Stage::begin;
+  BetonHeader header_;
+  BetonLayout layout_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.head) return 0;
+  const auto bytes = probe.head->bytes();
+  const auto header = BetonHeader::parse(bytes, probe.info.size);
+  if (!header.ok()) return 0;
+  const bool has_field = bytes.size() >= beton::kBetonHeader + beton::kBetonField;
+  return has_field && BetonLayout::parse(bytes.subspan(beton::kBetonHeader, beton::kBetonField)).ok() ? 90 : 60;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  const Probe& path = request.path();
+  if (path.listing) return invalid("wants a file, got a folder");
+  HEADRACE_ASSIGN(const std::string images, request.text("images", "auto"));
+  if (images != "auto" && images != "encoded")
+    return invalid("images wants \"auto\" or \"encoded\", got \"" + images + "\"");
+  auto opening = std::make_unique<OpenBeton>(SourceFile{path.path, path.info.size, path.info.mtime_ns},
+                                             describe_opening("beton", request), images == "auto");
+  return SourceOpening{std::move(opening), [name = path.path](uint64_t) { return name; }};
+}
+
+const FormatRegistration registered({
+    .name = "beton",
+    .doc = "FFCV's .beton files: images as files or as pixels, numbers, bytes, arrays and JSON.",
+    .options = {{"images", "str",
+                 "\"auto\": pixels where all images of a field are stored so, else image files; \"encoded\": "
+                 "image files always. Stored pixels are BMP files then.",
+                 "auto"}},
+    .recognise = recognise,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,229 @@
+// MosaicML's MDS: see README.md beside this file.
+#include <algorithm>
+#include <set>
+
+#include "headrace/core/text.h"
+#include "headrace/formats/mds/index.h"
+#include "headrace/formats/mds/verify.h"
+#include "headrace/formats/records/framed_files.h"
+#include "headrace/formats/records/offset_table.h"
+
+namespace headrace {
+namespace {
+
+using mds::MdsIndex;
+using mds::MdsShard;
+
+// A shard and the file that is there of it.
+struct ShardFile {
+  SourceFile file;
+  MdsShard shard;
+  bool is_packed = false;
+  Packed packing = Packed::plain;
+
+  const MdsShard::File& about() const { return is_packed ? shard.packed : shard.plain; }
+};
+
+Result<UnpackedFrame> unpack_shard(const ShardFile& shard, std::span<const std::byte> packed) {
+  UnpackedFrame out;
+  HEADRACE_ASSIGN(out.bytes, unpack(shard.packing, packed, shard.shard.plain.bytes));
+  HEADRACE_ASSIGN(out.records,
+                  read_offset_table(out.bytes->bytes(), shard.shard.samples, out.bytes->size()));
+  return out;
+}
+
+// The samples of a plain shard; a packed one is a frame. `columns`: learn from the first sample what only a
+// sample can say.
+class OpenMdsShard final : public Opening<FileIndex> {
+ public:
+  OpenMdsShard(ShardFile shard, std::optional<mds::MdsColumns> columns)
+      : shard_(std::move(shard)), columns_(std::move(columns)) {}
+
+  Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) return begin();
+    if (shard_.is_packed) {
+      HEADRACE_ASSIGN(const UnpackedFrame frame, unpack_shard(shard_, bytes[0]->bytes()));
+      const RecordExtent& first = frame.records[0];
+      return learn({frame.bytes, first.offset, first.length});
+    }
+    if (!index_.records.empty()) return learn({bytes[0], 0, bytes[0]->size()});
+    HEADRACE_ASSIGN(index_.records,
+                    read_offset_table(bytes[0]->bytes(), shard_.shard.samples, shard_.file.size));
+    if (!columns_ || index_.records.empty()) return Step<FileIndex>(std::move(index_));
+    return Step<FileIndex>(
+        std::vector<Extent>{{0, index_.records[0].offset, index_.records[0].length}});
+  }
+
+ private:
+  Result<Step<FileIndex>> begin() {
+    if (shard_.file.size != shard_.about().bytes)
+      return corrupt("wants " + std::to_string(shard_.about().bytes) + " bytes as the index says, got " +
+                     std::to_string(shard_.file.size));
+    if (!shard_.is_packed)
+      return Step<FileIndex>(std::vector<Extent>{{0, 0, offset_table_bytes(shard_.shard.samples)}});
+    HEADRACE_TRY(check_unpacked_size(shard_.file.size, shard_.shard.plain.bytes));
+    index_.records = {{0, shard_.file.size}};
+    if (!columns_ || shard_.shard.samples == 0) return Step<FileIndex>(std::move(index_));
+    return Step<FileIndex>(std::vector<Extent>{Extent{}});
+  }
+
+  Result<Step<FileIndex>> learn(const Record& first) {
+    HEADRACE_TRY(columns_->learn_from(first).after(" (of the first sample)"));
+    index_.extra = columns_->learned();
+    return Step<FileIndex>(std::move(index_));
+  }
+
+  ShardFile shard_;
+  std::optional<mds::MdsColumns> columns_;
+  FileIndex index_;
+};
+
+struct Mds {
+  mds::MdsColumns columns;
+  std::vector<ShardFile> shards;
+  // Whose first sample says what columns are; none where the index says it.
+  std::optional<size_t> teacher;
+};
+
+bool is_named(const std::string& path, const std::string& name) {
+  return path.ends_with(name) && (path.size() == name.size() || path[path.size() - name.size() - 1] == '/');
+}
+
+Result<Mds> mds_of(const OpenRequest& request) {
+  HEADRACE_ASSIGN(MdsIndex index, MdsIndex::parse(request.list));
+  const std::vector<SourceFile>& files = request.path().files;
+  if (files.size() != index.shards.size()) return internal_error("wants a file for each shard");
+  Mds out{std::move(index.columns)};
+  for (size_t i = 0; i < files.size(); ++i) {
+    ShardFile shard{files[i], std::move(index.shards[i])};
+    shard.is_packed = !is_named(files[i].path, shard.shard.plain.name);
+    if (shard.is_packed) {
+      auto packing = mds::mds_packing(shard.shard.compression);
+      if (!packing.ok()) return packing.status().before(in_quotes(files[i].path) + ": ");
+      shard.packing = *packing;
+    }
+    if (!out.teacher && shard.shard.samples > 0 && out.columns.depends_on_first()) out.teacher = i;
+    out.shards.push_back(std::move(shard));
+  }
+  return out;
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const Mds>& mds,
+                         std::vector<FileIndex> indexes) {
+  auto columns = std::make_shared<mds::MdsColumns>(mds->columns);
+  if (mds->teacher) HEADRACE_TRY(columns->take_learned(indexes[*mds->teacher].extra));
+  std::vector<FramedFile> files;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const ShardFile& shard = mds->shards[i];
+    files.push_back({shard.file, std::move(indexes[i].records), {}, shard.is_packed});
+    if (shard.is_packed) files.back().first = {0, shard.shard.samples};
+  }
+  FramedFormat format;
+  format.name = "mds";
+  format.schema = columns->schema();
+  format.unpack = [mds](size_t file, uint64_t, const Record& packed) {
+    return unpack_shard(mds->shards[file], packed.bytes());
+  };
+  format.read = [columns](const Record& record, std::vector<Tensor>& fields) {
+    return columns->read(record, fields);
+  };
+  return framed_files(std::move(format), request, std::move(files));
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(Mds parsed, mds_of(request));
+  HEADRACE_ASSIGN(const bool verify, request.flag("verify", false));
+  if (verify)
+    for (const ShardFile& shard : parsed.shards)
+      HEADRACE_TRY(mds::check_hashes(shard.about().hashes).before(in_quotes(shard.file.path) + ": "));
+  const auto mds = std::make_shared<const Mds>(std::move(parsed));
+  RecordOpening out;
+  out.kind = "mds 1";
+  // The index says which shard is looked at, and which hashes a shard has.
+  if (verify || mds->teacher)
+    out.kind += std::string(verify ? " verified " : " ") + hash_text(request.list).substr(0, 16);
+  out.files = request.path().files;
+  out.index = [mds, verify](uint64_t file) -> std::unique_ptr<Opening<FileIndex>> {
+    const ShardFile& shard = mds->shards[file];
+    std::optional<mds::MdsColumns> columns;
+    if (mds->teacher == file) columns = mds->columns;
+    auto opening = std::make_unique<OpenMdsShard>(shard, std::move(columns));
+    if (!verify) return opening;
+    return mds::verified(std::move(opening), shard.file.size, shard.about().hashes);
+  };
+  out.finish = [request, mds](std::vector<FileIndex> indexes) {
+    return finish(request, mds, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+bool is_shard_name(std::string_view name) {
+  const size_t dot = name.find(".mds", name.rfind('/') + 1);
+  return dot != std::string_view::npos && (name.size() == dot + 4 || name[dot + 4] == '.');
+}
+
+// Folders, "" for this one, that hold an index and shards.
+std::set<std::string> indexed_folders(const Listing& listing) {
+  std::set<std::string> with_index, out;
+  const auto folder = [](std::string_view name) { return std::string(name.substr(0, name.rfind('/') + 1)); };
+  for (size_t i = 0; i < listing.files.size(); ++i)
+    if (is_named(std::string(listing.files[i]), std::string(mds::kMdsIndex)))
+      with_index.insert(folder(listing.files[i]));
+  for (size_t i = 0; i < listing.files.size(); ++i)
+    if (is_shard_name(listing.files[i]) && with_index.contains(folder(listing.files[i])))
+      out.insert(folder(listing.files[i]));
+  return out;
+}
+
+int recognise(const Probe& probe) {
+  if (probe.listing) {
+    const std::set<std::string> folders = indexed_folders(*probe.listing);
+    return folders.empty() ? 0 : folders.contains("") ? 95 : 60;
+  }
+  const std::string_view text = probe.text();
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+  return text.starts_with('{') && has("\"shards\"") && has("\"column_encodings\"") && has("\"mds\"") ? 95 : 0;
+}
+
+// index.json in the folder, in that of a split, or named.
+Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
+  HEADRACE_ASSIGN(const std::string split, options.text("split"));
+  if (!path.info.is_directory) {
+    if (!split.empty()) return invalid("split wants a folder, got the file " + in_quotes(path.path));
+    return path.path;
+  }
+  const std::string folder = path.path + (path.path.ends_with('/') ? "" : "/");
+  const std::string inside = split.empty() || split.ends_with('/') ? split : split + "/";
+  const std::set<std::string> folders =
+      path.listing ? indexed_folders(*path.listing) : std::set<std::string>();
+  if (folders.empty() || folders.contains(inside)) return folder + inside + std::string(mds::kMdsIndex);
+  std::string names;
+  for (const std::string& name : folders)
+    names += (names.empty() ? "" : ", ") +
+             (name.empty() ? std::string("the folder itself") : Value(name.substr(0, name.size() - 1)).dump());
+  return invalid(split.empty() ? "wants one split, and split= says which: " + names
+                               : "has no split " + in_quotes(split) + "; there are " + names);
+}
+
+Result<std::vector<ListedFile>> listed(const std::string& text) {
+  HEADRACE_ASSIGN(const MdsIndex index, MdsIndex::parse(text));
+  std::vector<ListedFile> out;
+  for (const MdsShard& shard : index.shards) out.push_back({shard.plain.name, shard.packed.name});
+  return out;
+}
+
+const FormatRegistration registered({
+    .name = "mds",
+    .doc = "MosaicML Streaming's shards (MDS): index.json and what it lists, plain, zstd or gz.",
+    .options = {{"split", "str | None", "The folder below the path that holds index.json.", Value()},
+                {"verify", "bool",
+                 "Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is opened first.",
+                 false}},
+    .recognise = recognise,
+    .open = open,
+    .list = index_path,
+    .listed = listed,
+});
+
+}  // namespace
+}  // namespace headrace
