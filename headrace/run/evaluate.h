@@ -1,7 +1,6 @@
 // Runs Programs on one sample at a time. One Evaluator belongs to one worker; its scratch is reused from
 // sample to sample.
 #pragma once
-#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -60,7 +59,7 @@ class RowTimes {
 class TimedSamples {
  public:
   void next() {
-    if (is_on_) every_ = ns_ < kShortNs ? std::min(2 * every_, kMostEvery) : kEvery;
+    if (is_on_) every_ = ns_ >= kShortNs ? kEvery : every_ < kMostEvery ? 2 * every_ : every_;
     if (is_on_) more_ = turn_++ % kTurns;  // not in step with what comes again: a sample may be two runs
     is_on_ = ++since_ >= every_ + more_;
     if (is_on_) ns_ = 0, stands_for_ = std::exchange(since_, 0);
