@@ -227,6 +227,8 @@ def test_others_read_what_is_written(tmp_path: Path) -> None:
 @needs_data
 def test_lines_that_are_no_objects_are_named() -> None:
     cellphones = Path(DATA) / "text/simdjson__simdjson/jsonexamples/amazon_cellphones.ndjson"
-    wanted = r"amazon_cellphones\.ndjson': wants a JSON object, got '\[' behind 0 bytes of the line \(line 1\)"
+    wanted = (
+        r"amazon_cellphones\.ndjson': wants a JSON object, got '\[' behind 0 bytes of the line \(line 1\)"
+    )
     with pytest.raises(hr.CorruptSample, match=wanted):
         hr.read_jsonl(cellphones)
