@@ -222,3 +222,13 @@ def test_others_read_what_is_written(tmp_path: Path) -> None:
     assert [s["v"].tolist() for s in back] == [line["v"] for line in lines]
     ds.write(tmp_path / "shards", format="jsonl", shards=2, verify=True)
     assert len(hr.read(tmp_path / "shards")) == 5
+
+
+@needs_data
+def test_lines_that_are_no_objects_are_named() -> None:
+    cellphones = Path(DATA) / "text/simdjson__simdjson/jsonexamples/amazon_cellphones.ndjson"
+    wanted = (
+        r"amazon_cellphones\.ndjson': wants a JSON object, got '\[' behind 0 bytes of the line \(line 1\)"
+    )
+    with pytest.raises(hr.CorruptSample, match=wanted):
+        hr.read_jsonl(cellphones)

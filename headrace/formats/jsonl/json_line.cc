@@ -197,16 +197,22 @@ bool JsonReader::number(JsonSpan& out) {
 
 // Behind the backslash, which is at `at_`.
 bool JsonReader::escape() {
-  constexpr std::string_view kLetters = "\"\\/bfnrt";
-  const std::string_view left(at_, static_cast<size_t>(end_ - at_));
-  if (left.size() > 1 && left[1] == 'u') {
-    if (four_hex_digits(left, 2) < 0) return wrong("\\u and four hexadecimal digits");
-    at_ += 6;
-    return true;
+  switch (end_ - at_ > 1 ? at_[1] : '\0') {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't': at_ += 2; return true;
+    case 'u':
+      if (four_hex_digits({at_, static_cast<size_t>(end_ - at_)}, 2) < 0)
+        return wrong("\\u and four hexadecimal digits");
+      at_ += 6;
+      return true;
+    default: return wrong("an escape of JSON");
   }
-  if (left.size() < 2 || kLetters.find(left[1]) == std::string_view::npos) return wrong("an escape of JSON");
-  at_ += 2;
-  return true;
 }
 
 bool JsonReader::text(JsonSpan& out) {

@@ -176,7 +176,7 @@ TEST(Jsonl, WhatIsNoObjectIsAnErrorOfItsLine) {
       {"{\"a\":1e}", "wants a digit, got '}'"},
       {"{\"a\":-}", "wants a digit, got '}'"},
       {"{\"a\":+1}", "wants a value, got '+'"},
-      {"{\"a\":tru}", "wants a value, got 't'"},
+      {"{\"a\":truth}", "wants a value, got 't'"},
       {"{\"a\":\"\\x\"}", "wants an escape of JSON, got '\\'"},
       {"{\"a\":\"\\u12g4\"}", "wants \\u and four hexadecimal digits"},
       {"{\"a\":\"\t\"}", "wants an escape for a control character, got a byte 9"},

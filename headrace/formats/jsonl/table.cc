@@ -241,7 +241,8 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
   for (size_t i = 0; i < columns_.size(); ++i)
     if (!is_missing(i)) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
   const MutableBufferPtr made = room > 0 ? HeapBuffer::make(room) : nullptr;
-  fields.assign(columns_.size(), Tensor());
+  fields.clear();
+  fields.resize(columns_.size());
   size_t at = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonColumn& column = columns_[i];
