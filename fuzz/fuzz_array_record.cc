@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::byte> out(size_t{data[1]} * 4);
   (void)unpack_snappy(text_bytes(bytes), out);
   const std::string chunk = riegeli_chunk_bytes('r', data[0], data[1], bytes);
-  for (const std::string& file : {array_record_file({{chunk, data[0]}}), array_record_file({{bytes, data[0]}})}) {
+  for (const std::string& file :
+       {array_record_file({{chunk, data[0]}}), array_record_file({{bytes, data[0]}})}) {
     MemoryStore store;
     store.add("x", file);
     const auto source = open_source(store, "x", "array_record");

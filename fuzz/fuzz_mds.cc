@@ -17,10 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   read(bytes);
   const std::vector<MdsTestColumn> all[] = {
-      {{"a", "ndarray"}, {"b", "str_int"}},
-      {{"a", "ndarray:int16"}, {"b", "ndarray:float32:2", 8}},
-      {{"a", "pil"}, {"b", "int", 8}},
-      {{"a", "jpeg_array"}, {"b", "str_float"}},
+      {{"a", "ndarray"}, {"b", "str_int"}}, {{"a", "ndarray:int16"}, {"b", "ndarray:float32:2", 8}},
+      {{"a", "pil"}, {"b", "int", 8}},      {{"a", "jpeg_array"}, {"b", "str_float"}},
       {{"a", "list[jpeg]"}, {"b", "json"}},
   };
   MdsTestShard shard{"s.mds", bytes, data[0]};

@@ -51,7 +51,8 @@ Result<SourceFile> listed_file(Store& store, const std::string& folder, const Li
   Status missing;
   for (const std::string* name : {&file.name, &file.otherwise}) {
     if (name->empty() && name == &file.otherwise) continue;
-    if (!stays_in_folder(*name)) return corrupt("wants names of files in its folder, got " + in_quotes(*name));
+    if (!stays_in_folder(*name))
+      return corrupt("wants names of files in its folder, got " + in_quotes(*name));
     const auto info = store.info(folder + *name);
     if (info.ok() && !info->is_directory) return SourceFile{folder + *name, info->size, info->mtime_ns};
     missing = info.ok() ? invalid("wants a file, got a folder: " + in_quotes(folder + *name)) : info.status();
@@ -67,8 +68,8 @@ Status take_list(const FormatInfo& format, Store& store, OpenRequest& request) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   if (size > kMostList)
-    return Status(Code::exhausted, in_quotes(path) + ": wants a list of at most " + std::to_string(kMostList) +
-                                       " bytes, got " + std::to_string(size));
+    return Status(Code::exhausted, in_quotes(path) + ": wants a list of at most " +
+                                       std::to_string(kMostList) + " bytes, got " + std::to_string(size));
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
   request.list = text_of(bytes);
   const auto listed = format.listed(request.list);

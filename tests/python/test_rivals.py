@@ -14,7 +14,9 @@ from headrace import ops
 
 DATA = Path(os.environ.get("HEADRACE_DATA") or "/nowhere")
 WRITTEN, ORIGINALS = DATA / "official_writers", DATA / "imagenet1k"
-pytestmark = pytest.mark.skipif(not (WRITTEN / "mds_raw").is_dir(), reason="HEADRACE_DATA has no official_writers")
+pytestmark = pytest.mark.skipif(
+    not (WRITTEN / "mds_raw").is_dir(), reason="HEADRACE_DATA has no official_writers"
+)
 
 
 def labels():
@@ -81,13 +83,16 @@ def small(image, height, width):
 def test_beton_has_the_same_photographs_in_its_sizes(mode):
     ds = hr.read(WRITTEN / "beton" / f"{mode}.beton")
     assert [f.dtype for f in ds.schema.values()] == [("u8" if mode == "raw" else "bytes"), "i64"]
-    decoded = ds if mode == "raw" else ds.map(lambda s: {"image": ops.decode_image(s.image), "label": s.label})
+    decoded = (
+        ds if mode == "raw" else ds.map(lambda s: {"image": ops.decode_image(s.image), "label": s.label})
+    )
     for sample, (_, label, image) in zip(decoded, named(), strict=True):
         assert int(sample["label"]) == label
         height, width, _ = sample["image"].shape
         wanted = small(image, height, width)
         right, wrong = (
-            np.abs(wanted - x.astype(np.float32)).mean() for x in (sample["image"], sample["image"][..., ::-1])
+            np.abs(wanted - x.astype(np.float32)).mean()
+            for x in (sample["image"], sample["image"][..., ::-1])
         )
         assert right < 12 and right <= wrong  # another resize made it
 

@@ -61,9 +61,10 @@ class AllFiles final : public Opening<SourcePtr> {
 
 }  // namespace
 
-std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(std::string name, Value options,
- std::string list) {
-  return [name = std::move(name), options = std::move(options), list = std::move(list)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
+    std::string name, Value options, std::string list) {
+  return [name = std::move(name), options = std::move(options),
+          list = std::move(list)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
     OpenRequest request;
     request.probes.resize(1);
     request.probes[0].path = files[0].path;

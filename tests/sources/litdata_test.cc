@@ -31,10 +31,10 @@ SourceCase litdata_case(Form form) {
                             field_text(DType::f32, {1, 2}, numbers));
     }
     chunks.emplace_back("chunk-0-" + std::to_string(begin) + ".bin", samples.size());
-    out.files.emplace_back("data/" + chunks.back().first,
-                           form == Form::plain    ? litdata_chunk(samples)
-                           : form == Form::framed ? litdata_framed(samples, 2, zstd_frame)
-                                                  : zstd_frame(litdata_chunk(samples)));
+    out.files.emplace_back("data/" + chunks.back().first, form == Form::plain ? litdata_chunk(samples)
+                                                          : form == Form::framed
+                                                              ? litdata_framed(samples, 2, zstd_frame)
+                                                              : zstd_frame(litdata_chunk(samples)));
   }
   const Value tree = litdata_dict({"image", "label", "tensor"});
   out.open = by_registered_format("litdata", {}, litdata_index(chunks, {"jpeg", "int", "tensor"}, tree));

@@ -1,7 +1,7 @@
-#include "headrace/codecs/packed/unpack.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "headrace/codecs/packed/unpack.h"
 
 namespace headrace {
 namespace {

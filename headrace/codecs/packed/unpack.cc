@@ -29,7 +29,7 @@ Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& go
 Status unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
   // One for a thread: making it costs as much as to unpack some kilobytes.
   thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
-                                                                               ZSTD_freeDCtx);
+                                                                                ZSTD_freeDCtx);
   if (!context) return {Code::exhausted, "no memory for zstd"};
   const size_t made =
       ZSTD_decompressDCtx(context.get(), out.data(), out.size(), packed.data(), packed.size());
@@ -68,7 +68,8 @@ Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byt
   if (kind == Packed::deflate) return unpack_deflate(packed, out);
   if (kind == Packed::snappy) return unpack_snappy(packed, out);
   if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
-  if (kind != Packed::plain) return {Code::unavailable, "wants brotli, whose library was not there when this was built"};
+  if (kind != Packed::plain)
+    return {Code::unavailable, "wants brotli, whose library was not there when this was built"};
   if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
   if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());
   return {};

@@ -6,9 +6,7 @@
 namespace headrace {
 namespace {
 
-int recognise(const Probe& probe) {
-  return probe.head && begins_riegeli(probe.head->bytes()) ? 95 : 0;
-}
+int recognise(const Probe& probe) { return probe.head && begins_riegeli(probe.head->bytes()) ? 95 : 0; }
 
 Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<FileIndex> indexes) {
   std::vector<FramedFile> files;
@@ -23,10 +21,11 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
   FramedFormat format;
   format.name = "array_record";
   format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
-  format.unpack = [starts, verify](size_t file, uint64_t frame, const Record& packed) -> Result<UnpackedFrame> {
+  format.unpack = [starts, verify](size_t file, uint64_t frame,
+                                   const Record& packed) -> Result<UnpackedFrame> {
     BufferPtr copied;
-    const Record bytes = without_block_headers(packed.buffer, packed.offset, packed.length,
-                                               (*starts)[file][frame], copied);
+    const Record bytes =
+        without_block_headers(packed.buffer, packed.offset, packed.length, (*starts)[file][frame], copied);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes.bytes(), verify));
     return riegeli_records(chunk, bytes.buffer);
   };
@@ -53,7 +52,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "array_record",
     .doc = "ArrayRecord files of any group size, plain, zstd, brotli or snappy: the bytes of each record.",
-    .options = {{"verify", "bool", "Compare the data of each chunk with their hash; headers always are.", true}},
+    .options = {{"verify", "bool", "Compare the data of each chunk with their hash; headers always are.",
+                 true}},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

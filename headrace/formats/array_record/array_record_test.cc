@@ -63,8 +63,9 @@ TEST(ArrayRecord, GroupsOfAnySizeAndPackingAreRead) {
     for (const size_t group : {1, 3, 7, 100}) {
       std::vector<ArrayRecordTestChunk> chunks;
       for (size_t at = 0; at < records.size(); at += group) {
-        const std::vector<std::string> some(records.begin() + static_cast<ptrdiff_t>(at),
-                                            records.begin() + static_cast<ptrdiff_t>(std::min(at + group, records.size())));
+        const std::vector<std::string> some(
+            records.begin() + static_cast<ptrdiff_t>(at),
+            records.begin() + static_cast<ptrdiff_t>(std::min(at + group, records.size())));
         chunks.push_back({riegeli_records_bytes(some, packing, packing == 's' ? snappy_packed : zstd_packed),
                           some.size()});
       }
@@ -75,7 +76,8 @@ TEST(ArrayRecord, GroupsOfAnySizeAndPackingAreRead) {
 TEST(ArrayRecord, RecordsThatReachOverBlocksComeBackWhole) {
   std::vector<std::string> records;
   std::vector<ArrayRecordTestChunk> chunks;
-  for (const size_t size : {size_t{65400}, size_t{10}, size_t{65536}, size_t{200000}, size_t{0}, size_t{131000}, size_t{100}}) {
+  for (const size_t size :
+       {size_t{65400}, size_t{10}, size_t{65536}, size_t{200000}, size_t{0}, size_t{131000}, size_t{100}}) {
     std::string& record = records.emplace_back();
     for (size_t i = 0; i < size; ++i) record += static_cast<char>(i * 7 + size);
     chunks.push_back({riegeli_records_bytes({record})});
@@ -87,7 +89,9 @@ TEST(ArrayRecord, DamageIsToldByHashes) {
   const std::string chunk = riegeli_records_bytes({"one record"});
   std::string bytes = array_record_file({{chunk}});
   bytes[64 + 40 + 5] ^= 1;
-  EXPECT_THAT(failure(bytes), HasSubstr("wants a chunk whose hash matches, got another: x.array_record, record 0 at byte 64"));
+  EXPECT_THAT(
+      failure(bytes),
+      HasSubstr("wants a chunk whose hash matches, got another: x.array_record, record 0 at byte 64"));
   Value unchecked;
   unchecked.set("verify", false);
   EXPECT_NE(all_of(bytes, unchecked), std::vector<std::string>{"one record"});
@@ -111,13 +115,16 @@ TEST(ArrayRecord, NumbersAreCheckedBeforeMemoryIsTaken) {
   EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), 2), HasSubstr("wants the sizes of 2 records, got 1 bytes"));
   EXPECT_THAT(chunk("z" + riegeli_varint(10) + huge + "abc"), HasSubstr("to unpack to at most"));
   EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), uint64_t{1} << 50), HasSubstr("to unpack to at most"));
-  EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"a"})}}, 7)), HasSubstr("wants 7 records, its chunks have 1"));
+  EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"a"})}}, 7)),
+              HasSubstr("wants 7 records, its chunks have 1"));
 }
 
 TEST(ArrayRecord, AFileThatWasNotClosedIsRefused) {
   const std::string bytes = array_record_file({{riegeli_records_bytes({"a"})}});
-  EXPECT_THAT(failure(bytes.substr(0, 65536)), HasSubstr("wants blocks of 64 KiB, at least two, got 65536 bytes"));
-  EXPECT_THAT(failure(bytes.substr(0, 65536) + std::string(65536, '\0')), HasSubstr("the file was not closed"));
+  EXPECT_THAT(failure(bytes.substr(0, 65536)),
+              HasSubstr("wants blocks of 64 KiB, at least two, got 65536 bytes"));
+  EXPECT_THAT(failure(bytes.substr(0, 65536) + std::string(65536, '\0')),
+              HasSubstr("the file was not closed"));
 }
 
 TEST(ArrayRecord, SnappyIsUnpackedAndItsNumbersChecked) {
@@ -127,14 +134,44 @@ TEST(ArrayRecord, SnappyIsUnpackedAndItsNumbersChecked) {
     return status.ok() ? out : std::string(status.text());
   };
   EXPECT_EQ(unpacked(snappy_packed("abbbbbbbbcc"), 11), "abbbbbbbbcc");
-  EXPECT_EQ(unpacked(std::string("\x06\x04" "ab" "\x01\x02", 6), 6), "ababab");       // one byte of offset
-  EXPECT_EQ(unpacked(std::string("\x04\xf0\x03" "abcd", 7), 4), "abcd");              // a length of its own
-  EXPECT_EQ(unpacked(std::string("\x04\x04" "ab\x07\x02\0\0\0", 9), 4), "abab");      // four bytes of offset
-  EXPECT_THAT(unpacked(std::string("\x04\x04" "ab\x06\x03\0", 7), 4), HasSubstr("from before its begin"));
-  EXPECT_THAT(unpacked(std::string("\x04\x04" "ab\x06\0\0", 7), 4), HasSubstr("from before its begin"));
-  EXPECT_THAT(unpacked("\x04\x0c" "ab", 4), HasSubstr("ends inside its bytes"));
-  EXPECT_THAT(unpacked("\x02\x0c" "abcd", 2), HasSubstr("holds more than it says"));
-  EXPECT_THAT(unpacked("\x05\x0c" "abcd", 5), HasSubstr("holds less than it says"));
+  EXPECT_EQ(unpacked(std::string("\x06\x04"
+                                 "ab"
+                                 "\x01\x02",
+                                 6),
+                     6),
+            "ababab");  // one byte of offset
+  EXPECT_EQ(unpacked(std::string("\x04\xf0\x03"
+                                 "abcd",
+                                 7),
+                     4),
+            "abcd");  // a length of its own
+  EXPECT_EQ(unpacked(std::string("\x04\x04"
+                                 "ab\x07\x02\0\0\0",
+                                 9),
+                     4),
+            "abab");  // four bytes of offset
+  EXPECT_THAT(unpacked(std::string("\x04\x04"
+                                   "ab\x06\x03\0",
+                                   7),
+                       4),
+              HasSubstr("from before its begin"));
+  EXPECT_THAT(unpacked(std::string("\x04\x04"
+                                   "ab\x06\0\0",
+                                   7),
+                       4),
+              HasSubstr("from before its begin"));
+  EXPECT_THAT(unpacked("\x04\x0c"
+                       "ab",
+                       4),
+              HasSubstr("ends inside its bytes"));
+  EXPECT_THAT(unpacked("\x02\x0c"
+                       "abcd",
+                       2),
+              HasSubstr("holds more than it says"));
+  EXPECT_THAT(unpacked("\x05\x0c"
+                       "abcd",
+                       5),
+              HasSubstr("holds less than it says"));
   EXPECT_THAT(unpacked("\xff\xff\xff\xff\xff", 5), HasSubstr("wants a size first"));
 }
 

@@ -97,8 +97,8 @@ Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr
   data = data.subspan(1);
   HEADRACE_ASSIGN(const uint64_t length, take_number(data, "the length of the sizes"));
   if (length > data.size())
-    return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " + std::to_string(data.size()) +
-                   " are left");
+    return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " +
+                   std::to_string(data.size()) + " are left");
   HEADRACE_ASSIGN(const Part sizes, unpack_part(kind, data.first(length), bytes));
   HEADRACE_ASSIGN(const Part values, unpack_part(kind, data.subspan(length), bytes));
   if (chunk.num_records > sizes.size)

@@ -58,7 +58,9 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
     if (footer_ == 0) {
       const auto offset = footer_offset(bytes[0]);
       if (!offset.ok())
-        return offset.status().before("in the last block: ").after("; the file was not closed, or is another Riegeli file");
+        return offset.status()
+            .before("in the last block: ")
+            .after("; the file was not closed, or is another Riegeli file");
       const uint64_t end = file_.size - kRiegeliBlock;
       if (*offset == 0 || *offset >= end || end - *offset > kMostFooter)
         return corrupt("wants a footer of at most 2 GiB before byte " + std::to_string(end) +
@@ -91,8 +93,8 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
       if (!out.records.empty()) out.records.back().length = entry[1] - out.records.back().offset;
       const uint64_t least = out.records.empty() ? 1 : out.records.back().offset + 1;
       if (entry[1] < least || entry[1] >= footer_)
-        return corrupt("wants chunk " + std::to_string(i - 1) + " from byte " + std::to_string(least) + " to " +
-                       std::to_string(footer_) + ", got byte " + std::to_string(entry[1]));
+        return corrupt("wants chunk " + std::to_string(i - 1) + " from byte " + std::to_string(least) +
+                       " to " + std::to_string(footer_) + ", got byte " + std::to_string(entry[1]));
       out.records.push_back({entry[1], footer_ - entry[1]});
       counts.push_back(entry[3]);
       sum += std::min(entry[3], kMostFooter);
@@ -101,7 +103,8 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
     for (size_t i = 0; i < counts.size(); ++i)
       HEADRACE_TRY(check_unpacked_size(out.records[i].length, counts[i]));
     if (sum != num_records)
-      return corrupt("wants " + std::to_string(num_records) + " records, its chunks have " + std::to_string(sum));
+      return corrupt("wants " + std::to_string(num_records) + " records, its chunks have " +
+                     std::to_string(sum));
     out.extra = pack_counts(counts);
     return out;
   }
@@ -149,9 +152,10 @@ std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_
 }
 
 bool begins_riegeli(std::span<const std::byte> head) {
-  constexpr std::array<uint64_t, 8> kSignature = {0x3f4a880dd170af83, 0, 64, 0xa9e187923cc2ba91, 0,
+  constexpr std::array<uint64_t, 8> kSignature = {0x3f4a880dd170af83, 0,    64, 0xa9e187923cc2ba91, 0,
                                                   0x72c3b1e9c0139fe1, 0x73, 0};
-  return head.size() >= sizeof kSignature && std::memcmp(head.data(), kSignature.data(), sizeof kSignature) == 0;
+  return head.size() >= sizeof kSignature &&
+         std::memcmp(head.data(), kSignature.data(), sizeof kSignature) == 0;
 }
 
 }  // namespace headrace

@@ -19,8 +19,10 @@ inline std::string riegeli_varint(uint64_t value) {
   return out;
 }
 
-inline std::string riegeli_chunk_bytes(char type, uint64_t records, uint64_t decoded, const std::string& data) {
-  const std::string rest = riegeli_bytes(uint64_t{data.size()}) + riegeli_bytes(riegeli_hash(text_bytes(data))) +
+inline std::string riegeli_chunk_bytes(char type, uint64_t records, uint64_t decoded,
+                                       const std::string& data) {
+  const std::string rest = riegeli_bytes(uint64_t{data.size()}) +
+                           riegeli_bytes(riegeli_hash(text_bytes(data))) +
                            riegeli_bytes(records << 8 | static_cast<uint8_t>(type)) + riegeli_bytes(decoded);
   return riegeli_bytes(riegeli_hash(text_bytes(rest))) + rest + data;
 }
@@ -78,7 +80,8 @@ struct ArrayRecordTestChunk {
 };
 
 // `num_records`: what the footer says; as many as there are when it is 0.
-inline std::string array_record_file(const std::vector<ArrayRecordTestChunk>& chunks, uint64_t num_records = 0) {
+inline std::string array_record_file(const std::vector<ArrayRecordTestChunk>& chunks,
+                                     uint64_t num_records = 0) {
   RiegeliTestFile file;
   file.add(riegeli_chunk_bytes('s', 0, 0, ""));
   std::vector<std::string> footer(1);

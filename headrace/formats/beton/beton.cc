@@ -66,9 +66,12 @@ class BetonSample final : public Block {
 
 class BetonSamples final : public Block {
  public:
-  BetonSamples(std::shared_ptr<const BetonTable> table, std::vector<uint64_t> samples,
-               std::vector<size_t> at, BufferPtr bytes)
-      : table_(std::move(table)), samples_(std::move(samples)), at_(std::move(at)), bytes_(std::move(bytes)) {}
+  BetonSamples(std::shared_ptr<const BetonTable> table, std::vector<uint64_t> samples, std::vector<size_t> at,
+               BufferPtr bytes)
+      : table_(std::move(table)),
+        samples_(std::move(samples)),
+        at_(std::move(at)),
+        bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= samples_.size())
       return invalid("beton: wants a row below " + std::to_string(samples_.size()) + ", got " +
@@ -207,7 +210,8 @@ int recognise(const Probe& probe) {
   const auto header = BetonHeader::parse(bytes, probe.info.size);
   if (!header.ok()) return 0;
   const bool has_field = bytes.size() >= beton::kBetonHeader + beton::kBetonField;
-  return has_field && BetonLayout::parse(bytes.subspan(beton::kBetonHeader, beton::kBetonField)).ok() ? 90 : 60;
+  return has_field && BetonLayout::parse(bytes.subspan(beton::kBetonHeader, beton::kBetonField)).ok() ? 90
+                                                                                                      : 60;
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {

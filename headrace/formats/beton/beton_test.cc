@@ -97,8 +97,10 @@ TEST(Beton, NumbersAreCheckedAgainstTheFile) {
   EXPECT_THAT(failure(with(good, 8, uint64_t{100})), HasSubstr("wants 100 records of 13 bytes"));
   EXPECT_THAT(failure(with(good, 16, uint64_t{8})), HasSubstr("wants a table of allocations from byte 8"));
   const size_t record = 24 + 1041;
-  EXPECT_THAT(failure(with(good, record + 1, uint16_t{500})), HasSubstr("of sample 0 wants 3000 bytes of pixels, got 18"));
-  EXPECT_THAT(failure(with(good, record + 5, uint64_t{7})), HasSubstr("wants an allocation at byte 7, the table has none"));
+  EXPECT_THAT(failure(with(good, record + 1, uint16_t{500})),
+              HasSubstr("of sample 0 wants 3000 bytes of pixels, got 18"));
+  EXPECT_THAT(failure(with(good, record + 5, uint64_t{7})),
+              HasSubstr("wants an allocation at byte 7, the table has none"));
   const size_t table = good.size() - 2 * 24;
   std::string beyond = with(good, record + 5, ~uint64_t{0} - 4);
   beyond = with(beyond, table + 8, ~uint64_t{0} - 4);

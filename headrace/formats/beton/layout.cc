@@ -30,7 +30,8 @@ Result<DType> array_dtype(const std::string& json) {
   const bool is_big_endian = descr.starts_with('>');
   std::string name = descr.size() > 2 ? descr.substr(1) : "";
   if (name.size() == 2 && (name[0] == 'u' || name[0] == 'i' || name[0] == 'f') && !is_big_endian)
-    if (const auto dtype = parse_dtype(name[0] + std::to_string(8 * (name[1] - '0'))); dtype.ok()) return *dtype;
+    if (const auto dtype = parse_dtype(name[0] + std::to_string(8 * (name[1] - '0'))); dtype.ok())
+      return *dtype;
   if (name == "b1") return DType::boolean;
   return Status(Code::unavailable, "wants an array of little-endian numbers, got " + json.substr(0, 60));
 }
@@ -75,7 +76,9 @@ Result<Slot> read_field(int type, std::span<const std::byte> args, BetonField& o
     case 5: out.spec = {DType::str, {kAny}}; return Slot{16, 1};
     default: break;
   }
-  const char* what = type == 6 ? "a torch tensor" : type == 255 ? "a field of the user's own class" : "no type";
+  const char* what = type == 6     ? "a torch tensor"
+                     : type == 255 ? "a field of the user's own class"
+                                   : "no type";
   return Status(Code::unavailable, "wants a float, an int, an RGB image, bytes, an array or JSON, got type " +
                                        std::to_string(type) + ", " + what);
 }
@@ -93,7 +96,8 @@ Result<BetonHeader> BetonHeader::parse(std::span<const std::byte> bytes, uint64_
                   load<uint64_t>(bytes, 16)};
   if (out.num_fields == 0) return corrupt("wants at least one field, got none");
   if (out.page_size < kLeastPage || !std::has_single_bit(out.page_size))
-    return corrupt("wants pages of a power of two from 2 MiB, got " + std::to_string(out.page_size) + " bytes");
+    return corrupt("wants pages of a power of two from 2 MiB, got " + std::to_string(out.page_size) +
+                   " bytes");
   if (out.records() > file_size || out.num_samples > file_size - out.records())
     return corrupt("wants " + std::to_string(out.num_fields) + " fields and " +
                    std::to_string(out.num_samples) + " samples in a file of " + std::to_string(file_size) +
@@ -111,7 +115,8 @@ Result<BetonLayout> BetonLayout::parse(std::span<const std::byte> bytes) {
     BetonField field;
     field.name = text_until_nul(bytes.subspan(1, kNameBytes));
     for (const BetonField& other : out.fields)
-      if (other.name == field.name) return corrupt("wants each field once, got " + in_quotes(field.name) + " twice");
+      if (other.name == field.name)
+        return corrupt("wants each field once, got " + in_quotes(field.name) + " twice");
     const auto slot =
         read_field(std::to_integer<int>(bytes[0]), bytes.subspan(kArgs, kBetonField - kArgs), field);
     if (!slot.ok()) return slot.status().before("field " + in_quotes(field.name) + " ");

@@ -46,7 +46,8 @@ uint64_t pixel_bytes(const BetonImage& image) { return uint64_t{image.width} * i
 // A BMP of 24 bits, its first row first: what any decoder takes, and gives back as it was.
 Tensor bmp_of(const BetonImage& image, const std::byte* pixels) {
   constexpr size_t kHead = 54;
-  const size_t row = size_t{image.width} * 3, padded = (row + 3) / 4 * 4, size = kHead + padded * image.height;
+  const size_t row = size_t{image.width} * 3, padded = (row + 3) / 4 * 4,
+               size = kHead + padded * image.height;
   const MutableBufferPtr out = HeapBuffer::make(size);
   std::byte* to = out->mutable_data();
   std::memset(to, 0, kHead);
@@ -57,7 +58,8 @@ Tensor bmp_of(const BetonImage& image, const std::byte* pixels) {
   for (size_t y = 0; y < image.height; ++y) {
     std::byte* line = to + kHead + y * padded;
     const std::byte* from = pixels + y * row;
-    for (size_t x = 0; x < row; x += 3) line[x] = from[x + 2], line[x + 1] = from[x + 1], line[x + 2] = from[x];
+    for (size_t x = 0; x < row; x += 3)
+      line[x] = from[x + 2], line[x + 1] = from[x + 1], line[x + 2] = from[x];
     std::memset(line + row, 0, padded - row);
   }
   return {out, 0, DType::bytes, {static_cast<int64_t>(size)}, nullptr};

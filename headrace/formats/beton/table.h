@@ -24,8 +24,7 @@ struct BetonTable {
 
   // `auto_images`: pixels where all images of a field are pixels; else files always.
   static Result<BetonTable> make(SourceFile file, BetonLayout layout, const BetonHeader& header,
-                                 BufferPtr records, std::span<const std::byte> allocations,
-                                 bool auto_images);
+                                 BufferPtr records, std::span<const std::byte> allocations, bool auto_images);
   Schema schema() const;
   // Where the bytes of the field lie, as the record says; checked against the file. REQUIRES: is_pointed.
   Result<RecordExtent> extent(uint64_t sample, size_t field) const;

@@ -48,7 +48,8 @@ struct BetonTestFile {
 };
 
 inline std::string beton_image_slot(bool is_raw, uint16_t width, uint16_t height, uint64_t pointer) {
-  return std::string(1, is_raw ? '\1' : '\0') + beton_bytes(width) + beton_bytes(height) + beton_bytes(pointer);
+  return std::string(1, is_raw ? '\1' : '\0') + beton_bytes(width) + beton_bytes(height) +
+         beton_bytes(pointer);
 }
 
 }  // namespace headrace

@@ -58,7 +58,8 @@ Result<ChunkFrames> read_frames(std::span<const std::byte> table, uint64_t sampl
     out.frames.push_back(frame), extents.push_back(extent);
   }
   if (next != samples)
-    return corrupt("wants frames of all " + std::to_string(samples) + " samples, got " + std::to_string(next));
+    return corrupt("wants frames of all " + std::to_string(samples) + " samples, got " +
+                   std::to_string(next));
   return out;
 }
 

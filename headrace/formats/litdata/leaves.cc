@@ -16,10 +16,10 @@ using Kind = Leaf::Kind;
 
 // What stands for a dtype that is not known here, complex numbers: none is told.
 using Codes = std::array<std::optional<DType>, 21>;
-constexpr Codes kTorch = {DType::f32,    DType::f32,   DType::f64,   DType::f64, std::nullopt, std::nullopt,
-                          std::nullopt,  std::nullopt, DType::f16,   DType::f16, DType::bf16,  DType::u8,
-                          DType::i8,     DType::i16,   DType::i16,   DType::i32, DType::i32,   DType::i64,
-                          DType::i64,    DType::boolean, DType::u16};
+constexpr Codes kTorch = {DType::f32,   DType::f32,     DType::f64, DType::f64, std::nullopt, std::nullopt,
+                          std::nullopt, std::nullopt,   DType::f16, DType::f16, DType::bf16,  DType::u8,
+                          DType::i8,    DType::i16,     DType::i16, DType::i32, DType::i32,   DType::i64,
+                          DType::i64,   DType::boolean, DType::u16};
 constexpr Codes kNumpy = {DType::i8,  DType::i16, DType::i32, DType::i64, DType::u8, DType::u16,
                           DType::u32, DType::u64, DType::f16, DType::f32, DType::f64};
 
@@ -52,7 +52,8 @@ Result<Leaf> parse_leaf(const std::string& format) {
   } else if (name == "pil") {
     out.kind = Kind::pixels, out.spec = {DType::u8, {kAny, kAny, kAny}};
   } else if (name == "pickle") {
-    return Status(Code::unavailable, "has leaves that only unpickling could read, and that runs code from the file");
+    return Status(Code::unavailable,
+                  "has leaves that only unpickling could read, and that runs code from the file");
   } else if (!is_one_of({"bytes", "jpeg", "file", "video", "tifffile", "tiff"})) {
     return Status(Code::unavailable, "wants leaves of a known format, got " + in_quotes(format));
   }
@@ -177,7 +178,8 @@ template <class Take> Status each_leaf(const Leaves& leaves, const Record& sampl
     if (size > bytes.size() - at)
       return corrupt("leaf " + in_quotes(name) + " wants " + std::to_string(size) + " bytes, only " +
                      std::to_string(bytes.size() - at) + " are left of the sample");
-    HEADRACE_TRY(take(i, Record{sample.buffer, sample.offset + at, size}).before("leaf " + in_quotes(name) + " "));
+    HEADRACE_TRY(
+        take(i, Record{sample.buffer, sample.offset + at, size}).before("leaf " + in_quotes(name) + " "));
     at += size;
   }
   if (at == bytes.size()) return {};

@@ -28,7 +28,8 @@ Status check_config(const Value& config) {
     return {Code::unavailable, "wants chunks that are not encrypted, the index says they are"};
   if (const Value* loader = given("item_loader");
       loader && loader->text() && *loader->text() != "PyTreeLoader")
-    return {Code::unavailable, "wants chunks of samples (PyTreeLoader), got those of " + in_quotes(*loader->text())};
+    return {Code::unavailable,
+            "wants chunks of samples (PyTreeLoader), got those of " + in_quotes(*loader->text())};
   return {};
 }
 
@@ -102,7 +103,8 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
     if (!unpacked || unpacked->frames.size() != files[i].frames.size())
       return internal_error("wants what is kept of frames");
     files[i].first = {0};
-    for (const litdata::ChunkFrame& frame : unpacked->frames) files[i].first.push_back(frame.first + frame.count);
+    for (const litdata::ChunkFrame& frame : unpacked->frames)
+      files[i].first.push_back(frame.first + frame.count);
     (*frames)[i] = *std::move(unpacked);
   }
   if (all->teacher) HEADRACE_TRY(leaves->take_learned(contents[*all->teacher].learned));

@@ -38,23 +38,26 @@ std::string failure(MemoryStore store) {
 }
 
 TEST(Litdata, EveryLeafIsReadAndNestsAsItWas) {
-  const std::string numpy = litdata_bytes(uint32_t{9}) + litdata_bytes(uint32_t{2}) + litdata_bytes(uint32_t{1}) +
-                            litdata_bytes(uint32_t{1}) + litdata_bytes(2.5f);
+  const std::string numpy = litdata_bytes(uint32_t{9}) + litdata_bytes(uint32_t{2}) +
+                            litdata_bytes(uint32_t{1}) + litdata_bytes(uint32_t{1}) + litdata_bytes(2.5f);
   const std::string old = litdata_bytes(uint32_t{2}) + litdata_bytes(uint32_t{0}) + litdata_bytes(0.5);
-  const std::string pil = litdata_bytes(uint32_t{1}) + litdata_bytes(uint32_t{2}) + litdata_bytes(uint32_t{1}) + "Lxy";
-  const std::vector<std::string> leaves = {"str",  litdata_bytes(0.5),          "\1", numpy, old, pil,
+  const std::string pil =
+      litdata_bytes(uint32_t{1}) + litdata_bytes(uint32_t{2}) + litdata_bytes(uint32_t{1}) + "Lxy";
+  const std::vector<std::string> leaves = {"str",  litdata_bytes(0.5),        "\1", numpy, old, pil,
                                            "abcd", litdata_bytes(int64_t{-1})};
-  const Value tuple = Value::Object{{"type", "builtins.tuple"},
-                                    {"context", "null"},
-                                    {"children_spec", Value::List{litdata_dict({"a", "b", "c"}), litdata_leaf(),
-                                                                  litdata_leaf(), litdata_leaf(), litdata_leaf(),
-                                                                  litdata_leaf()}}};
-  MemoryStore store = stored(litdata_chunk({litdata_sample(leaves)}), 1,
-                             {"str", "float", "bool", "numpy", "tensor", "pil", "no_header_numpy:5", "int"}, tuple);
+  const Value tuple = Value::Object{
+      {"type", "builtins.tuple"},
+      {"context", "null"},
+      {"children_spec", Value::List{litdata_dict({"a", "b", "c"}), litdata_leaf(), litdata_leaf(),
+                                    litdata_leaf(), litdata_leaf(), litdata_leaf()}}};
+  MemoryStore store =
+      stored(litdata_chunk({litdata_sample(leaves)}), 1,
+             {"str", "float", "bool", "numpy", "tensor", "pil", "no_header_numpy:5", "int"}, tuple);
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(),
-            "0/a: str, 0/b: f64 (), 0/c: bool (), 1: f32 (?, ?), 2: f64 (), 3: u8 (?, ?, 1), 4: u16 (?), 5: i64 ()");
+            "0/a: str, 0/b: f64 (), 0/c: bool (), 1: f32 (?, ?), 2: f64 (), 3: u8 (?, ?, 1), 4: u16 (?), 5: "
+            "i64 ()");
   EXPECT_EQ((*source)->schema().structure, R"([{"a":0,"b":1,"c":2},3,4,5,6,7])");
   const auto fields = read_sample(**source, 0, store);
   ASSERT_TRUE(fields.ok()) << fields.status().text();
@@ -70,7 +73,8 @@ TEST(Litdata, WhatIsNotReadIsRefusedByItsName) {
   const Value tree = litdata_dict({"a"});
   EXPECT_THAT(failure(stored(chunk, 1, {"pickle"}, tree)), HasSubstr("only unpickling could read"));
   EXPECT_THAT(failure(stored(chunk, 1, {"graph"}, tree)), HasSubstr("known format, got 'graph'"));
-  EXPECT_THAT(failure(stored(chunk, 1, {"no_header_tensor:4"}, tree)), HasSubstr("wants a dtype of real numbers"));
+  EXPECT_THAT(failure(stored(chunk, 1, {"no_header_tensor:4"}, tree)),
+              HasSubstr("wants a dtype of real numbers"));
   EXPECT_THAT(failure(stored(chunk, 1, {"str", "str"}, tree)), HasSubstr("wants a tree of 2 leaves, got 1"));
   const auto with = [&](const std::string& from, const std::string& to) {
     MemoryStore store = stored(chunk, 1, {"str"}, tree);
@@ -79,7 +83,8 @@ TEST(Litdata, WhatIsNotReadIsRefusedByItsName) {
     store.add("d/index.json", index);
     return failure(store);
   };
-  EXPECT_THAT(with("\"encryption\":null", "\"encryption\":{}"), HasSubstr("wants chunks that are not encrypted"));
+  EXPECT_THAT(with("\"encryption\":null", "\"encryption\":{}"),
+              HasSubstr("wants chunks that are not encrypted"));
   EXPECT_THAT(with("PyTreeLoader", "TokensLoader"), HasSubstr("got those of 'TokensLoader'"));
   EXPECT_THAT(with("\"chunk_size\":1", "\"chunk_size\":-1"), HasSubstr("wants a number of 32 bits, got -1"));
   EXPECT_THAT(with("\"chunk_size\":1", "\"chunk_size\":4294967295"), HasSubstr("the file has"));
@@ -87,7 +92,8 @@ TEST(Litdata, WhatIsNotReadIsRefusedByItsName) {
 }
 
 TEST(Litdata, FramesThatDoNotFollowEachOtherAreRefused) {
-  const std::vector<std::string> samples = {litdata_sample({"ab"}), litdata_sample({"cde"}), litdata_sample({""})};
+  const std::vector<std::string> samples = {litdata_sample({"ab"}), litdata_sample({"cde"}),
+                                            litdata_sample({""})};
   const std::string good = litdata_framed(samples, 2, zstd_bytes);
   const size_t offsets = 24, frames = 24 + 16;
   const auto with = [&](size_t at, auto value) {
@@ -103,20 +109,23 @@ TEST(Litdata, FramesThatDoNotFollowEachOtherAreRefused) {
   EXPECT_THAT(with(frames, uint32_t{1}), HasSubstr("frame 0 wants samples from 0 to 3, got 2 from 1"));
   EXPECT_THAT(with(frames + 4, ~uint32_t{0}), HasSubstr("frame 0 wants samples from 0 to 3"));
   EXPECT_THAT(with(frames + 8, ~uint64_t{0}), HasSubstr("frame 0 wants"));
-  EXPECT_THAT(with(frames + 20, uint32_t{14}), HasSubstr("wants to unpack to its samples of 13 bytes, got 14"));
+  EXPECT_THAT(with(frames + 20, uint32_t{14}),
+              HasSubstr("wants to unpack to its samples of 13 bytes, got 14"));
 }
 
 TEST(Litdata, TheBytesOfAChunkSayWhatItIs) {
   const std::vector<std::string> samples = {litdata_sample({"ab"}), litdata_sample({"cde"})};
-  for (const std::string& chunk : {litdata_chunk(samples), zstd_bytes(litdata_chunk(samples)),
-                                   litdata_framed(samples, 1, zstd_bytes), litdata_framed(samples, 256, zstd_bytes)}) {
+  for (const std::string& chunk :
+       {litdata_chunk(samples), zstd_bytes(litdata_chunk(samples)), litdata_framed(samples, 1, zstd_bytes),
+        litdata_framed(samples, 256, zstd_bytes)}) {
     MemoryStore store = stored(chunk, 2, {"str"}, litdata_dict({"a"}));
     const auto source = open_source(store, "d");
     ASSERT_TRUE(source.ok()) << source.status().text();
     EXPECT_EQ(text_of((*read_sample(**source, 1, store))[0]), "cde");
   }
   const std::string rows = litdata_chunk({}) + litdata_bytes(~uint32_t{0}) + std::string("LDARW01\0", 8);
-  EXPECT_THAT(failure(stored(rows, 0, {"str"}, litdata_dict({"a"}))), HasSubstr("wants Arrow's rows of 4294967295 bytes"));
+  EXPECT_THAT(failure(stored(rows, 0, {"str"}, litdata_dict({"a"}))),
+              HasSubstr("wants Arrow's rows of 4294967295 bytes"));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ template <class T> std::string litdata_bytes(T value) {
 
 inline std::string litdata_sample(const std::vector<std::string>& leaves) {
   std::string head, rest;
-  for (const std::string& leaf : leaves) head += litdata_bytes(static_cast<uint32_t>(leaf.size())), rest += leaf;
+  for (const std::string& leaf : leaves)
+    head += litdata_bytes(static_cast<uint32_t>(leaf.size())), rest += leaf;
   return head + rest;
 }
 
@@ -33,16 +34,18 @@ template <class Pack>
 std::string litdata_framed(const std::vector<std::string>& samples, size_t each, const Pack& pack) {
   std::string offsets = litdata_bytes(uint32_t{0}), entries, frames;
   uint32_t end = 0;
-  for (const std::string& sample : samples) offsets += litdata_bytes(end += static_cast<uint32_t>(sample.size()));
+  for (const std::string& sample : samples)
+    offsets += litdata_bytes(end += static_cast<uint32_t>(sample.size()));
   const size_t num_frames = (samples.size() + each - 1) / each, begin = 24 + offsets.size() + 24 * num_frames;
   for (size_t first = 0; first < samples.size(); first += each) {
     std::string plain;
     const size_t last = std::min(first + each, samples.size());
     for (size_t i = first; i < last; ++i) plain += samples[i];
     const std::string packed = pack(plain);
-    entries += litdata_bytes(static_cast<uint32_t>(first)) + litdata_bytes(static_cast<uint32_t>(last - first)) +
-               litdata_bytes(uint64_t{begin + frames.size()}) + litdata_bytes(static_cast<uint32_t>(packed.size())) +
-               litdata_bytes(static_cast<uint32_t>(plain.size()));
+    entries +=
+        litdata_bytes(static_cast<uint32_t>(first)) + litdata_bytes(static_cast<uint32_t>(last - first)) +
+        litdata_bytes(uint64_t{begin + frames.size()}) + litdata_bytes(static_cast<uint32_t>(packed.size())) +
+        litdata_bytes(static_cast<uint32_t>(plain.size()));
     frames += packed;
   }
   return std::string("LDFZ01\0\0", 8) + litdata_bytes(uint16_t{1}) + litdata_bytes(uint16_t{0}) +
@@ -67,15 +70,14 @@ inline std::string litdata_index(const std::vector<std::pair<std::string, size_t
                                  const std::vector<std::string>& formats, const Value& tree) {
   Value::List list, leaves(formats.begin(), formats.end());
   for (const auto& [name, samples] : chunks)
-    list.push_back(Value::Object{
-        {"chunk_bytes", 1}, {"chunk_size", samples}, {"dim", Value()}, {"filename", name}});
-  return Value(Value::Object{
-                   {"chunks", std::move(list)},
-                   {"config", Value::Object{{"compression", Value()},
-                                            {"data_format", std::move(leaves)},
-                                            {"data_spec", Value(Value::List{1, tree}).dump()},
-                                            {"encryption", Value()},
-                                            {"item_loader", "PyTreeLoader"}}}})
+    list.push_back(
+        Value::Object{{"chunk_bytes", 1}, {"chunk_size", samples}, {"dim", Value()}, {"filename", name}});
+  return Value(Value::Object{{"chunks", std::move(list)},
+                             {"config", Value::Object{{"compression", Value()},
+                                                      {"data_format", std::move(leaves)},
+                                                      {"data_spec", Value(Value::List{1, tree}).dump()},
+                                                      {"encryption", Value()},
+                                                      {"item_loader", "PyTreeLoader"}}}})
       .dump();
 }
 

@@ -112,7 +112,9 @@ std::optional<uint64_t> bytes_of(const MdsColumn& column) {
 
 Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::byte> bytes) {
   ArrayHead out{column.spec.dtype, column.spec.shape, 0};
-  const auto is_short = [&] { return corrupt("wants an array, got " + std::to_string(bytes.size()) + " bytes"); };
+  const auto is_short = [&] {
+    return corrupt("wants an array, got " + std::to_string(bytes.size()) + " bytes");
+  };
   if (!column.has_dtype) {
     if (bytes.empty()) return is_short();
     const auto code = std::to_integer<uint8_t>(bytes[out.data++]);
@@ -124,7 +126,8 @@ Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::
     if (bytes.size() <= out.data) return is_short();
     const auto head = std::to_integer<uint8_t>(bytes[out.data++]);
     const int rank = head >> 2, width = 1 << (head & 3);
-    if (rank > kMaxRank) return corrupt("wants an array of at most 8 dimensions, got " + std::to_string(rank));
+    if (rank > kMaxRank)
+      return corrupt("wants an array of at most 8 dimensions, got " + std::to_string(rank));
     if (bytes.size() - out.data < static_cast<size_t>(rank * width)) return is_short();
     std::vector<int64_t> dims;
     for (int i = 0; i < rank; ++i, out.data += static_cast<size_t>(width)) {
@@ -172,8 +175,9 @@ template <class T> Result<Tensor> read_digits(std::span<const std::byte> bytes) 
   T value{};
   const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || after != text.data() + text.size())
-    return corrupt(std::string("wants ") + (std::is_integral_v<T> ? "a whole number of 64 bits" : "a number") +
-                   " as text, got " + Value(shown).dump());
+    return corrupt(std::string("wants ") +
+                   (std::is_integral_v<T> ? "a whole number of 64 bits" : "a number") + " as text, got " +
+                   Value(shown).dump());
   return scalar(value);
 }
 
@@ -228,8 +232,8 @@ template <class Take> Status each_value(const MdsColumns& columns, const Record&
     const uint32_t size = column.size ? *column.size : load<uint32_t>(bytes, head);
     head += column.size ? 0 : 4;
     if (size > bytes.size() - at)
-      return corrupt("column " + in_quotes(column.name) + " wants " + std::to_string(size) +
-                     " bytes, only " + std::to_string(bytes.size() - at) + " are left of the sample");
+      return corrupt("column " + in_quotes(column.name) + " wants " + std::to_string(size) + " bytes, only " +
+                     std::to_string(bytes.size() - at) + " are left of the sample");
     HEADRACE_TRY(take(column, Record{sample.buffer, sample.offset + at, size})
                      .before("column " + in_quotes(column.name) + " "));
     at += size;
@@ -265,9 +269,7 @@ Result<MdsColumn> mds_column(std::string name, std::string encoding, std::option
   return out;
 }
 
-bool MdsColumns::depends_on_first() const {
-  return std::ranges::any_of(all, &MdsColumn::depends_on_first);
-}
+bool MdsColumns::depends_on_first() const { return std::ranges::any_of(all, &MdsColumn::depends_on_first); }
 
 // Several files in one value are two fields, as those of parse_example are: {"values", "lengths"}.
 Schema MdsColumns::schema() const {

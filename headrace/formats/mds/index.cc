@@ -43,15 +43,16 @@ Result<MdsColumns> columns_of(const Value& shard) {
     const std::string *name = (*names)[i].text(), *encoding = (*encodings)[i].text();
     const int64_t* size = (*sizes)[i].integer();
     if (!name || !encoding || (!size && !(*sizes)[i].is_null()))
-      return corrupt("wants the name, the encoding and the size of a column, got " + (*names)[i].dump() + ", " +
-                     (*encodings)[i].dump() + " and " + (*sizes)[i].dump());
+      return corrupt("wants the name, the encoding and the size of a column, got " + (*names)[i].dump() +
+                     ", " + (*encodings)[i].dump() + " and " + (*sizes)[i].dump());
     if (size && (*size < 0 || *size > int64_t{std::numeric_limits<uint32_t>::max()}))
-      return corrupt("wants a size of 32 bits of column " + in_quotes(*name) + ", got " + std::to_string(*size));
+      return corrupt("wants a size of 32 bits of column " + in_quotes(*name) + ", got " +
+                     std::to_string(*size));
     for (const MdsColumn& other : out.all)
       if (other.name == *name) return corrupt("wants each column once, got " + in_quotes(*name) + " twice");
-    HEADRACE_ASSIGN(MdsColumn column,
-                    mds_column(*name, *encoding,
-                               size ? std::optional(static_cast<uint32_t>(*size)) : std::nullopt));
+    HEADRACE_ASSIGN(
+        MdsColumn column,
+        mds_column(*name, *encoding, size ? std::optional(static_cast<uint32_t>(*size)) : std::nullopt));
     out.all.push_back(std::move(column));
   }
   if (out.all.empty()) return corrupt("wants at least one column, got none");
@@ -87,7 +88,8 @@ Result<Packed> mds_packing(const std::string& compression) {
   if (name == "zstd") return Packed::zstd;
   if (name == "gz") return Packed::deflate;
   return Status(Code::unavailable, "wants shards that are plain, or packed by zstd or gz, got " +
-                                       in_quotes(compression) + "; where a plain shard lies beside it, that is read");
+                                       in_quotes(compression) +
+                                       "; where a plain shard lies beside it, that is read");
 }
 
 Result<MdsIndex> MdsIndex::parse(std::string_view json) {

@@ -27,8 +27,7 @@ struct ShardFile {
 Result<UnpackedFrame> unpack_shard(const ShardFile& shard, std::span<const std::byte> packed) {
   UnpackedFrame out;
   HEADRACE_ASSIGN(out.bytes, unpack(shard.packing, packed, shard.shard.plain.bytes));
-  HEADRACE_ASSIGN(out.records,
-                  read_offset_table(out.bytes->bytes(), shard.shard.samples, out.bytes->size()));
+  HEADRACE_ASSIGN(out.records, read_offset_table(out.bytes->bytes(), shard.shard.samples, out.bytes->size()));
   return out;
 }
 
@@ -50,8 +49,7 @@ class OpenMdsShard final : public Opening<FileIndex> {
     HEADRACE_ASSIGN(index_.records,
                     read_offset_table(bytes[0]->bytes(), shard_.shard.samples, shard_.file.size));
     if (!columns_ || index_.records.empty()) return Step<FileIndex>(std::move(index_));
-    return Step<FileIndex>(
-        std::vector<Extent>{{0, index_.records[0].offset, index_.records[0].length}});
+    return Step<FileIndex>(std::vector<Extent>{{0, index_.records[0].offset, index_.records[0].length}});
   }
 
  private:
@@ -199,8 +197,8 @@ Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
   if (folders.empty() || folders.contains(inside)) return folder + inside + std::string(mds::kMdsIndex);
   std::string names;
   for (const std::string& name : folders)
-    names += (names.empty() ? "" : ", ") +
-             (name.empty() ? std::string("the folder itself") : Value(name.substr(0, name.size() - 1)).dump());
+    names += (names.empty() ? "" : ", ") + (name.empty() ? std::string("the folder itself")
+                                                         : Value(name.substr(0, name.size() - 1)).dump());
   return invalid(split.empty() ? "wants one split, and split= says which: " + names
                                : "has no split " + in_quotes(split) + "; there are " + names);
 }

@@ -47,18 +47,29 @@ std::string failure(const Columns& columns, const std::vector<std::string>& valu
 }
 
 TEST(Mds, EveryEncodingIsRead) {
-  const std::string pixels = mds_bytes(uint32_t{2}) + mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{3}) + "RGBabcdef";
-  const std::string files =
-      mds_bytes(uint32_t{2}) + mds_bytes(uint32_t{3}) + mds_bytes(uint32_t{1}) + "abcd";
-  const Columns columns = {{"a", "ndarray"},        {"b", "ndarray:uint16"}, {"c", "ndarray:int8:3", 3},
-                           {"d", "str_int"},        {"e", "str_float"},      {"f", "str_decimal"},
-                           {"g", "json"},           {"h", "pil"},            {"i", "jpeg_array"},
-                           {"j", "list[png]"},      {"k", "float16", 2},     {"l", "uint8", 1},
-                           {"m", "jpeg:90"},        {"n", "str"},            {"o", "float64", 8}};
-  MemoryStore store = one_sample(
-      columns, {std::string("\x22\x05\x01\x00", 4) + mds_bytes(2.5f), "\x08\x01\x02" + mds_bytes(uint16_t{7}) + mds_bytes(uint16_t{8}),
-                "xyz", "-12", "1e3", "0.10", "{\"x\":1}", pixels, files, std::string(4, '\0') + files,
-                mds_bytes(uint16_t{0x3c00}), "\x07", "jpeg", "text", mds_bytes(0.5)});
+  const std::string pixels =
+      mds_bytes(uint32_t{2}) + mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{3}) + "RGBabcdef";
+  const std::string files = mds_bytes(uint32_t{2}) + mds_bytes(uint32_t{3}) + mds_bytes(uint32_t{1}) + "abcd";
+  const Columns columns = {{"a", "ndarray"},
+                           {"b", "ndarray:uint16"},
+                           {"c", "ndarray:int8:3", 3},
+                           {"d", "str_int"},
+                           {"e", "str_float"},
+                           {"f", "str_decimal"},
+                           {"g", "json"},
+                           {"h", "pil"},
+                           {"i", "jpeg_array"},
+                           {"j", "list[png]"},
+                           {"k", "float16", 2},
+                           {"l", "uint8", 1},
+                           {"m", "jpeg:90"},
+                           {"n", "str"},
+                           {"o", "float64", 8}};
+  MemoryStore store =
+      one_sample(columns, {std::string("\x22\x05\x01\x00", 4) + mds_bytes(2.5f),
+                           "\x08\x01\x02" + mds_bytes(uint16_t{7}) + mds_bytes(uint16_t{8}), "xyz", "-12",
+                           "1e3", "0.10", "{\"x\":1}", pixels, files, std::string(4, '\0') + files,
+                           mds_bytes(uint16_t{0x3c00}), "\x07", "jpeg", "text", mds_bytes(0.5)});
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(),
@@ -90,23 +101,33 @@ TEST(Mds, WhatIsNotReadIsRefusedByItsName) {
   EXPECT_THAT(failure({{"x", "list[pil]"}}, {"x"}), HasSubstr("no such encoding"));
   EXPECT_THAT(failure({{"x", "int", 4}}, {"1234"}), HasSubstr("wants 8 bytes a value, got 4"));
   EXPECT_THAT(failure({{"x", "str", 4}}, {"1234"}), HasSubstr("wants sizes of its own, got 4"));
-  EXPECT_THAT(failure({{"x", "str_int"}}, {"12345678901234567890"}), HasSubstr("wants a whole number of 64 bits"));
-  EXPECT_THAT(failure({{"x", "ndarray:object"}}, {"x"}), HasSubstr("wants an array of numbers, got 'object'"));
+  EXPECT_THAT(failure({{"x", "str_int"}}, {"12345678901234567890"}),
+              HasSubstr("wants a whole number of 64 bits"));
+  EXPECT_THAT(failure({{"x", "ndarray:object"}}, {"x"}),
+              HasSubstr("wants an array of numbers, got 'object'"));
 }
 
 TEST(Mds, NumbersOfASampleAreCheckedAgainstItsBytes) {
-  EXPECT_THAT(failure({{"x", "ndarray:uint8"}}, {"\x04\x05zzz"}), HasSubstr("wants 5 bytes for u8 (5), got 3"));
-  EXPECT_THAT(failure({{"x", "ndarray:float64"}}, {"\x0f" + std::string(24, '\x7f')}), HasSubstr("column 'x' wants a dimension that fits"));
+  EXPECT_THAT(failure({{"x", "ndarray:uint8"}}, {"\x04\x05zzz"}),
+              HasSubstr("wants 5 bytes for u8 (5), got 3"));
+  EXPECT_THAT(failure({{"x", "ndarray:float64"}}, {"\x0f" + std::string(24, '\x7f')}),
+              HasSubstr("column 'x' wants a dimension that fits"));
   EXPECT_THAT(failure({{"x", "ndarray"}}, {"\x07"}), HasSubstr("wants an array of numbers, got the dtype 7"));
   const std::string head = mds_bytes(uint32_t{0xffffffff}) + mds_bytes(uint32_t{0xffffffff});
-  EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{3}) + "RGB"}), HasSubstr("bytes for u8 (4294967295, 4294967295, 3)"));
+  EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{3}) + "RGB"}),
+              HasSubstr("bytes for u8 (4294967295, 4294967295, 3)"));
   EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{1}) + "P"}), HasSubstr("got 'P'"));
-  EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{0xffffffff})}), HasSubstr("wants the sizes of 4294967295 images"));
-  EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{9}) + "x"}), HasSubstr("wants 9 bytes of images, got 1"));
+  EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{0xffffffff})}),
+              HasSubstr("wants the sizes of 4294967295 images"));
+  EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{9}) + "x"}),
+              HasSubstr("wants 9 bytes of images, got 1"));
   MemoryStore store = one_sample({{"x", "str"}}, {"abc"});
   std::string bytes = mds_shard({mds_bytes(uint32_t{4}) + "abc"});
   store.add("d/shard.00000.mds", bytes);
-  EXPECT_THAT(failure(store), HasSubstr("column 'x' wants 4 bytes, only 3 are left of the sample: d/shard.00000.mds, record 0 at byte 14"));
+  EXPECT_THAT(
+      failure(store),
+      HasSubstr(
+          "column 'x' wants 4 bytes, only 3 are left of the sample: d/shard.00000.mds, record 0 at byte 14"));
   store.add("d/shard.00000.mds", mds_shard({mds_bytes(uint32_t{2}) + "abc"}));
   EXPECT_THAT(failure(store), HasSubstr("wants a sample of 6 bytes, got 7"));
 }
@@ -137,8 +158,10 @@ TEST(Mds, CountsOfTheIndexAreCheckedBeforeMemoryIsTaken) {
     store.add("d/s.mds", shard.bytes), store.add("d/index.json", index);
     return failure(store);
   };
-  EXPECT_THAT(with("\"samples\":1", "\"samples\":4294967295"), HasSubstr("wants the offsets of 4294967295 samples in a shard of"));
-  EXPECT_THAT(with("\"samples\":1", "\"samples\":-1"), HasSubstr("'samples' wants a number of 32 bits, got -1"));
+  EXPECT_THAT(with("\"samples\":1", "\"samples\":4294967295"),
+              HasSubstr("wants the offsets of 4294967295 samples in a shard of"));
+  EXPECT_THAT(with("\"samples\":1", "\"samples\":-1"),
+              HasSubstr("'samples' wants a number of 32 bits, got -1"));
   EXPECT_THAT(with("\"bytes\":15", "\"bytes\":16"), HasSubstr("wants 16 bytes as the index says, got 15"));
   EXPECT_THAT(with("s.mds", "../s.mds"), HasSubstr("wants names of files in its folder, got '../s.mds'"));
   EXPECT_THAT(with("s.mds", "t.mds"), HasSubstr("d/t.mds"));
@@ -149,7 +172,8 @@ TEST(Mds, CountsOfTheIndexAreCheckedBeforeMemoryIsTaken) {
 TEST(Mds, APackedShardIsReadUnlessThePlainOneLiesBesideIt) {
   const Columns columns = {{"x", "ndarray:uint8"}};
   for (const bool is_zstd : {true, false}) {
-    const std::string sample = mds_sample(columns, {"\x04\x03" "abc"});
+    const std::string sample = mds_sample(columns, {"\x04\x03"
+                                                    "abc"});
     MdsTestShard shard{"s.mds", mds_shard({sample, sample, sample}), 3};
     shard.compression = is_zstd ? "zstd:7" : "gz";
     shard.packed_name = is_zstd ? "s.mds.zstd" : "s.mds.gz";
@@ -223,7 +247,8 @@ TEST(Mds, HashesAreComparedWhenAskedFor) {
     return failure(store, "d", verify);
   };
   EXPECT_THAT(with("xxh64", "01c6d71b091ba006"), HasSubstr("wants the xxh64 01c6d71b091ba006, got "));
-  EXPECT_THAT(with("sha1", "5011"), HasSubstr("verify wants a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got sha1"));
+  EXPECT_THAT(with("sha1", "5011"),
+              HasSubstr("verify wants a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got sha1"));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct MdsTestColumn {
 };
 
 // A sample of these values, one a column.
-inline std::string mds_sample(const std::vector<MdsTestColumn>& columns, const std::vector<std::string>& values) {
+inline std::string mds_sample(const std::vector<MdsTestColumn>& columns,
+                              const std::vector<std::string>& values) {
   std::string head, rest;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].size < 0) head += mds_bytes(static_cast<uint32_t>(values[i].size()));
@@ -45,7 +46,8 @@ struct MdsTestShard {
   Value hashes = Value(Value::Object());  // of the file that is there
 };
 
-inline std::string mds_index(const std::vector<MdsTestColumn>& columns, const std::vector<MdsTestShard>& shards) {
+inline std::string mds_index(const std::vector<MdsTestColumn>& columns,
+                             const std::vector<MdsTestShard>& shards) {
   Value::List list;
   for (const MdsTestShard& shard : shards) {
     Value one;

@@ -45,7 +45,8 @@ class Verified final : public Opening<FileIndex> {
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (is_done_) return opening_->advance(bytes);
     if (!bytes.empty()) take(bytes[0]->bytes());
-    if (done_ < size_) return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kWindow, size_ - done_)}});
+    if (done_ < size_)
+      return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kWindow, size_ - done_)}});
     if (const std::string got = digest(); got != wanted_)
       return corrupt("wants the " + std::string(name_) + " " + wanted_ + ", got " + got);
     is_done_ = true;

@@ -87,8 +87,7 @@ std::string shape_head(const Shape& shape) {
   for (const int64_t dim : shape.dims()) most = std::max(most, dim);
   const int power = most < 1 << 8 ? 0 : most < 1 << 16 ? 1 : most < int64_t{1} << 32 ? 2 : 3;
   std::string out(1, static_cast<char>(shape.rank() << 2 | power));
-  for (const int64_t dim : shape.dims())
-    out.append(reinterpret_cast<const char*>(&dim), size_t{1} << power);
+  for (const int64_t dim : shape.dims()) out.append(reinterpret_cast<const char*>(&dim), size_t{1} << power);
   return out;
 }
 
@@ -160,9 +159,8 @@ Result<std::string> index_text(const Manifest& manifest) {
   Value::List shards;
   for (const ShardEntry& entry : manifest.shards) {
     Value shard = config_of(columns);
-    shard.set("raw_data", Value::Object{{"basename", entry.name},
-                                        {"bytes", entry.bytes},
-                                        {"hashes", Value::Object()}});
+    shard.set("raw_data",
+              Value::Object{{"basename", entry.name}, {"bytes", entry.bytes}, {"hashes", Value::Object()}});
     shard.set("samples", entry.samples);
     shard.set("zip_data", Value());
     shards.push_back(std::move(shard));

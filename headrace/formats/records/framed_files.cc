@@ -100,8 +100,7 @@ class OpenFrame final : public Opening<BlockPtr> {
     const FramedFile& file = framed_->files[spot_.file];
     const RecordExtent& extent = file.frames[spot_.i];
     if (bytes.empty())
-      return Step<BlockPtr>(
-          std::vector<Extent>{{spot_.file, extent.offset, extent.length, !file.is_packed}});
+      return Step<BlockPtr>(std::vector<Extent>{{spot_.file, extent.offset, extent.length, !file.is_packed}});
     if (!file.is_packed)
       return Step<BlockPtr>(std::make_shared<FramesTogether>(
           framed_, std::vector<FramesTogether::Place>{{spot_.file, spot_.i, 0}}, bytes[0]));
@@ -172,7 +171,8 @@ class FramedFilesSource final : public Source {
     }
     const std::string& options = framed_->format.options;
     return files_fingerprint(
-        framed_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options), files, records);
+        framed_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options), files,
+        records);
   }
   Value metadata() const override {
     Value out = framed_->format.metadata.is_null() ? Value(Value::Object()) : framed_->format.metadata;

@@ -18,8 +18,8 @@ Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape&
 Status check_array(const ArrayHead& head, std::span<const std::byte> bytes) {
   const size_t wanted = head.shape.size_bytes(head.dtype), there = bytes.size() - head.data;
   if (wanted == there) return {};
-  return corrupt("wants " + std::to_string(wanted) + " bytes for " + TensorSpec{head.dtype, head.shape}.text() +
-                 ", got " + std::to_string(there));
+  return corrupt("wants " + std::to_string(wanted) + " bytes for " +
+                 TensorSpec{head.dtype, head.shape}.text() + ", got " + std::to_string(there));
 }
 
 Result<ArrayHead> read_pil_head(std::span<const std::byte> bytes) {
