@@ -55,6 +55,11 @@ def read_lmdb(path: Path, kind: str) -> hr.Dataset:
     return readers.read_lmdb(path, values="datum").map(lambda s: {"image": s.image, "x": s.label})
 
 
+def read_mds(path: Path, kind: str) -> hr.Dataset:
+    """Read columns as they were called."""
+    return readers.read_mds(path)
+
+
 def read_recordio(path: Path, kind: str) -> hr.Dataset:
     """Read image records: the field beside the image is their label, or labels."""
     return readers.read_recordio(path).map(lambda s: {"image": s.image, "x": s.label})
@@ -94,6 +99,7 @@ FORMATS: dict[str, tuple[str, Callable[[Path, str], hr.Dataset]]] = {
     "arrow": ("a.arrow", read_arrow),
     "hdf5": ("a.h5", read_hdf5),
     "lmdb": ("a.lmdb", read_lmdb),
+    "mds": ("a.mds", read_mds),
     "recordio": ("a.rec", read_recordio),
     "tfrecord": ("a.tfrecord", read_tfrecord),
     "webdataset": ("a.tar", read_webdataset),
@@ -102,27 +108,27 @@ FORMATS: dict[str, tuple[str, Callable[[Path, str], hr.Dataset]]] = {
 # "same": dtype, shape and bytes. "i64": the same numbers in that dtype, "bytes" of a str. "flat": all of them, but not their shape.
 # "npy": a file of NumPy's with the same in it. "-": refused by name, before anything is written.
 TABLE = """
-                        arrow  hdf5  lmdb  recordio  tfrecord  webdataset
-bool                    same   same  i64   f32       i64       i64
-u8                      same   same  i64   f32       i64       i64
-u16                     same   same  i64   f32       i64       i64
-u32                     same   same  i64   f32       i64       i64
-u64                     same   same  i64   f32       i64       i64
-i8                      same   same  i64   f32       i64       i64
-i16                     same   same  i64   f32       i64       i64
-i32                     same   same  i64   f32       i64       i64
-i64                     same   same  same  f32       same      same
-f16                     same   same  -     f32       f32       same
-f32                     same   same  -     same      same      same
-f64                     same   same  -     f32       f32       same
-bytes                   same   same  -     -         same      same
-str                     same   same  -     -         bytes     same
-u8 (4)                  same   same  -     f32       same      same
-f32 (2, 3)              same   same  -     -         same      same
-i64 (?)                 same   same  -     f32       same      same
-i64 (?), some empty     same   same  -     -         same      same
-f32 (?, 4)              same   same  -     -         same      same
-u8 (?, ?, 3)            -      -     -     -         flat      same
+                        arrow  hdf5  lmdb  mds   recordio  tfrecord  webdataset
+bool                    same   same  i64   -     f32       i64       i64
+u8                      same   same  i64   same  f32       i64       i64
+u16                     same   same  i64   same  f32       i64       i64
+u32                     same   same  i64   same  f32       i64       i64
+u64                     same   same  i64   same  f32       i64       i64
+i8                      same   same  i64   same  f32       i64       i64
+i16                     same   same  i64   same  f32       i64       i64
+i32                     same   same  i64   same  f32       i64       i64
+i64                     same   same  same  same  f32       same      same
+f16                     same   same  -     same  f32       f32       same
+f32                     same   same  -     same  same      same      same
+f64                     same   same  -     same  f32       f32       same
+bytes                   same   same  -     same  -         same      same
+str                     same   same  -     same  -         bytes     same
+u8 (4)                  same   same  -     same  f32       same      same
+f32 (2, 3)              same   same  -     same  -         same      same
+i64 (?)                 same   same  -     same  f32       same      same
+i64 (?), some empty     same   same  -     same  -         same      same
+f32 (?, 4)              same   same  -     same  -         same      same
+u8 (?, ?, 3)            -      -     -     same  -         flat      same
 """
 
 

@@ -63,6 +63,11 @@ std::vector<Case> cases() {
        [](int64_t i) -> std::vector<Tensor> {
          return {numbers<float>(DType::f32, {2}, {0.5f, static_cast<float>(i)})};
        }},
+      {"mds", "a.mds", Schema::of({"y", "x", "z"}, {{DType::f32, {kAny, 2}}, kBytes, {DType::u16, {3}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         return {numbers<float>(DType::f32, {i % 3, 2}, {0.5f, -1, 3, static_cast<float>(i)}), payload(i),
+                 numbers<uint16_t>(DType::u16, {3}, {1, 2, 65535})};
+       }},
       {"recordio", "a.rec", labelled, image_and_label},
       {"recordio_rows", "a.rec", Schema::of({"y", "x"}, {{DType::f32, {kAny}}, kBytes}),
        [](int64_t i) -> std::vector<Tensor> {
