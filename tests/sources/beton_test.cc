@@ -22,7 +22,7 @@ SourceCase beton_case(uint64_t apart) {
       file.data += bytes + std::string(apart, '?');
       return at;
     };
-    const uint64_t more_at = put(more), image_at = put(image), box_at = put(box), note_at = put(note + '\0');
+    const uint64_t image_at = put(image), more_at = put(more), box_at = put(box), note_at = put(note + '\0');
     file.records += beton_image_slot(false, 5, 4, image_at) + std::string(3, '\0') + beton_bytes(i) +
                     beton_bytes(more_at) + beton_bytes(uint64_t{more.size()}) + beton_bytes(box_at) +
                     beton_bytes(note_at) + beton_bytes(uint64_t{note.size() + 1});

@@ -165,7 +165,8 @@ TEST(Mds, CountsOfTheIndexAreCheckedBeforeMemoryIsTaken) {
   EXPECT_THAT(with("\"bytes\":15", "\"bytes\":16"), HasSubstr("wants 16 bytes as the index says, got 15"));
   EXPECT_THAT(with("s.mds", "../s.mds"), HasSubstr("wants names of files in its folder, got '../s.mds'"));
   EXPECT_THAT(with("s.mds", "t.mds"), HasSubstr("d/t.mds"));
-  EXPECT_THAT(with("\"format\":\"mds\"", "\"format\":\"csv\""), HasSubstr("known format"));
+  EXPECT_THAT(with("\"format\":\"mds\"", "\"format\":\"csv\""),
+              HasSubstr("wants shards of the format 'mds', got 'csv'"));
   EXPECT_THAT(with("[1]", "[1,2]"), HasSubstr("wants as many names as encodings"));
 }
 
