@@ -231,6 +231,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     for (const auto& shard : open_) shard->wait();
     HEADRACE_TRY(traffic_.failure());
     collect(0);
+    HEADRACE_TRY(target_->write_over_all(manifest()));
     closed_.data = target_->made();
     for (const auto& [number, shard] : target_->shards()) closed_.shards.push_back(shard.entry);
     closed_.hashes.resize(shard_);
@@ -242,14 +243,10 @@ class DatasetWriterImpl final : public DatasetWriter {
 
   Result<Written> finish(const std::string& quarantine) override {
     HEADRACE_TRY(close());
-    Manifest manifest;
-    manifest.format = chosen_.info->name, manifest.options = chosen_.options;
-    manifest.read_with = read_with();
-    manifest.schema = request_.schema, manifest.metadata = request_.metadata;
     std::map<std::string, std::string> reports;
     if (!quarantine.empty()) reports["quarantine.json"] = quarantine;
-    HEADRACE_ASSIGN(manifest, target_->commit(std::move(manifest), reports));
-    return Written{std::move(manifest), reused_, target_->discarded()};
+    HEADRACE_ASSIGN(Manifest written, target_->commit(manifest(), reports));
+    return Written{std::move(written), reused_, target_->discarded()};
   }
 
   Status discard() override {
@@ -265,6 +262,14 @@ class DatasetWriterImpl final : public DatasetWriter {
   }
 
  private:
+  // But for shards and files.
+  Manifest manifest() const {
+    Manifest out;
+    out.format = chosen_.info->name, out.options = chosen_.options, out.read_with = read_with();
+    out.schema = request_.schema, out.metadata = request_.metadata;
+    return out;
+  }
+
   Status check(const std::vector<Tensor>& fields) const {
     const Schema& schema = request_.schema;
     if (fields.size() != schema.size())

@@ -331,16 +331,20 @@ std::string UnfinishedDataset::made() const {
   return wanted_.form == Form::shards ? data_ : path_of(name_of(wanted_.target));
 }
 
+Status UnfinishedDataset::write_over_all(Manifest manifest) const {
+  const FileOverAll& over_all = wanted_.format->over_all;
+  if (!over_all.text) return {};
+  for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
+  HEADRACE_ASSIGN(const std::string text, over_all.text(manifest));
+  return write_atomically(under(made(), over_all.name), text_bytes(text));
+}
+
 // Writes what stands beside the shards, the manifest last.
 Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::string, std::string>& reports) {
   const std::string folder = is_folder(made()) ? made() : partial_;
   for (const auto& [name, text] : reports)
     HEADRACE_TRY(write_atomically(under(folder, name), text_bytes(text)));
   for (const auto& [number, shard] : shards_) manifest.shards.push_back(shard.entry);
-  if (const FileOverAll& over_all = wanted_.format->over_all; over_all.text) {
-    HEADRACE_ASSIGN(const std::string text, over_all.text(manifest));
-    HEADRACE_TRY(write_atomically(under(folder, over_all.name), text_bytes(text)));
-  }
   HEADRACE_ASSIGN(manifest.files, names_of(is_folder(made()) ? made() : data_));
   return write_atomically(under(folder, kManifestName), text_bytes(manifest.text()));
 }

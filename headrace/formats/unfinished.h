@@ -60,8 +60,11 @@ class UnfinishedDataset {
   Status finish_shard(uint64_t number, FinishedShard shard);
   std::string made() const;                                                    // what becomes the target
   const std::map<uint64_t, FinishedShard>& shards() const { return shards_; }  // while no thread finishes one
-  // The shards, in their order, become the data set. `manifest`: all but shards and files. `reports`: further
-  // file for people, of the name "quarantine.json".
+  // All shards are finished: the format's file over all of them, where it has one. `manifest`: all but shards
+  // and files.
+  Status write_over_all(Manifest manifest) const;
+  // The shards, in their order, become the data set. `manifest`: likewise. `reports`: further
+  // files for people, of the name "quarantine.json".
   Result<Manifest> commit(Manifest manifest, const std::map<std::string, std::string>& reports = {});
   Status discard();  // nothing is left
 
