@@ -209,8 +209,7 @@ class AutoCache::Placing {
     const double run = std::max((1 - kMemoryShare) * budget, kUnderWay * rows_ * measured.output_bytes);
     const double room = budget - run - static_cast<double>(owner_.reserved());
     machine_.memory_room = static_cast<uint64_t>(std::max(0.0, room));
-    // To know of files takes little: there is some room for that beside the largest batches, and it is given
-    // up.
+    // To know of files takes little: there is some room for that beside the largest batches.
     files_room_ = std::max(machine_.memory_room, static_cast<uint64_t>(kFilesShare * budget));
     machine_.disk_places = files_room_ / kPlacesOf / DiskCacheRoom::kPlaceBytes;
   }
