@@ -170,7 +170,7 @@ class DiskCache final : public ElementCache {
  public:
   DiskCache(std::string folder, std::string key, DiskCacheRoom room)
       : folder_(std::move(folder)), key_(std::move(key)), room_(room) {}
-  ~DiskCache() override { write_out(kLastPatience); }
+  ~DiskCache() override { write_out(Turn::waited_for, kLastPatience); }
 
   Status open() {
     if (!exists(folder_)) {
@@ -189,7 +189,7 @@ class DiskCache final : public ElementCache {
   }
 
   Status put(const CacheKey& key, std::span<const Tensor> fields) override {
-    if (is_crowded()) write_out();
+    if (is_crowded()) write_out(Turn::waited_for);
     if (!has_room_for(key)) return {};
     const auto packed = std::make_shared<const std::vector<std::byte>>(pack_fields(fields));
     if (packed->size() > ~uint32_t{0}) return {};
@@ -319,15 +319,17 @@ class DiskCache final : public ElementCache {
   }
 
   // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
-  // While another one does, or another thread, it waits on, and no worker with it.
-  void write_out(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
+  // While another one does it waits on, and no worker with it; for another thread of this one, where asked to.
+  enum class Turn : uint8_t { now_or_not, waited_for };
+  void write_out(Turn turn = Turn::now_or_not,
+                 std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     std::unique_lock writing(writing_, std::defer_lock);
-    const bool has_patience = patience.count() > 0;
-    if (has_patience)
+    if (turn == Turn::waited_for)
       writing.lock();
-    else if (!writing.try_lock() || std::chrono::steady_clock::now() < tries_again_at_)
+    else if (!writing.try_lock())
       return;
-    if (!has_waiting()) return;
+    const bool is_early = std::chrono::steady_clock::now() < tries_again_at_;
+    if ((is_early && patience.count() == 0) || !has_waiting()) return;
     std::vector<Entry> entries;
     Elements elements;
     Status status;

@@ -76,10 +76,11 @@ Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& eva
     return evaluator.run_or_pass(programs.subspan(cache.covered), schema, operands_of(kept), who, slots, out);
   };
   std::vector<Tensor> fields;
-  const auto is_there = elements.get(key, fields, evaluator.pool());
-  if (is_there.ok() && *is_there && fits(schema, fields)) return rest(fields);
+  // Without memory now, it comes again; where there is none at all the cache gives up its own.
+  HEADRACE_ASSIGN(const bool is_there, elements.get(key, fields, evaluator.pool()));
+  if (is_there && fits(schema, fields)) return rest(fields);
   HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
-  if (is_there.ok() && elements.wants(key)) {  // else it may be there, and memory is short
+  if (elements.wants(key)) {
     Identity always = identity_of(leaf, row.at);
     always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
     std::vector<Tensor> made(schema.size());

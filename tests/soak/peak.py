@@ -52,10 +52,10 @@ def cache(size: int) -> hr.Dataset:
 def found(size: int) -> hr.Dataset:
     folder = Path(tempfile.mkdtemp(prefix="headrace_peak_"))
     atexit.register(shutil.rmtree, folder)
-    large = hr.random(seed=1, shape=(16 * ARRAY,), size=size).cache(folder)
-    for _ in large.numpy():
+    large = hr.random(seed=1, shape=(16 * ARRAY,), size=size).cache(folder).options(memory_budget=32_000_000)
+    for _ in large.options(workers=1, ready=1).numpy():
         pass
-    return large.options(ready=300, memory_budget=32_000_000)
+    return large.options(ready=300)
 
 
 WHAT: dict[str, tuple[Callable[[int], hr.Dataset], int]] = {
