@@ -319,7 +319,8 @@ class DiskCache final : public ElementCache {
   }
 
   // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
-  // While another one does it waits on, and no worker with it; for another thread of this one, where asked to.
+  // While another one does it waits on, and no worker with it; for another thread of this one, where asked
+  // to.
   enum class Turn : uint8_t { now_or_not, waited_for };
   void write_out(Turn turn = Turn::now_or_not,
                  std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {

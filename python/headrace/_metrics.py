@@ -60,7 +60,7 @@ def metrics() -> str:
         ...
         # EOF
     """
-    return text_of((labels_of(loader), loader.report().values, _place_of(loader)) for loader in alive())
+    return text_of((labels_of(loader), loader.report(), _place_of(loader)) for loader in alive())
 
 
 def labels_of(loader: Loader[Any]) -> Labels:

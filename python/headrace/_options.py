@@ -34,6 +34,22 @@ def _count(name: str, value: object) -> int:
     return whole_number("options", name, value, least=1)
 
 
+def _bytes(name: str, value: object) -> int:
+    size = _core.parse_byte_size(value) if isinstance(value, str) else value
+    try:
+        return _count(name, size)
+    except TypeError:
+        raise TypeError(
+            f"options: {name} wants a number of bytes, or a text as '512MB', got {value!r}"
+        ) from None
+
+
+def _path(name: str, value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"options: {name} wants the path of a file, got {value!r}")
+    return str(os.fspath(value))
+
+
 def _flag(name: str, value: object) -> bool:
     return flag("options", name, value)
 
@@ -80,12 +96,12 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "workers": _count,
     "io": _count,
     "ready": _count,
-    "memory_budget": _count,
+    "memory_budget": _bytes,
     "deterministic": _flag,
     "checkpoints": _flag,
     "map_files": _flag,
     "cache": _cache,
-    "trace": lambda _, value: os.fspath(value),
+    "trace": _path,
     "tuning": _tuning,
     "settings": _settings,
 }

@@ -485,7 +485,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         workers: int | None = None,
         io: int | None = None,
         ready: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | str | None = None,
         deterministic: bool | None = None,
         rewrites: Mapping[str, bool] | bool | None = None,
         checkpoints: bool | None = None,
@@ -506,7 +506,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             workers: Threads that compute (tuned, from as many as this process may use cores on).
             io: Reads in flight (tuned).
             ready: Elements, so mostly batches, under way or ready (tuned; `prefetch` says how many there are at least).
-            memory_budget: Bytes the run may hold (a quarter of what the process may use).
+            memory_budget: Bytes the run may hold, or a text as "512MB" (a quarter of what the process may use).
             deterministic: False gives batches in the order in which they get ready (True).
             rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
             checkpoints: Remember where rows of JPEG files begin, which spares decode_image(match="fast") work from

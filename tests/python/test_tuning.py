@@ -114,6 +114,29 @@ def test_settings_are_json_and_come_from_a_report():
     assert list(hr.range(100).options(tuning="locked", settings=settings).numpy()) == list(range(100))
 
 
+def test_a_report_is_a_mapping():
+    loader = hr.range(100).batch(4).numpy()
+    list(loader)
+    report = loader.report()
+    assert dict(report) == report.dict()
+    assert "limit" in report
+    assert report.get("nothing") is None
+    assert len(report) == len(list(report)) > 10
+
+
+def test_a_budget_is_bytes_or_a_text():
+    data = hr.range(10)
+    assert data.options(memory_budget="64MB").numpy().report()["memory"]["budget"] == 64_000_000
+    with pytest.raises(
+        TypeError, match="memory_budget wants a number of bytes, or a text as '512MB', got 1e"
+    ):
+        data.options(memory_budget=1e9)
+    with pytest.raises(ValueError, match="64 parsecs"):
+        data.options(memory_budget="64 parsecs")
+    with pytest.raises(TypeError, match="trace wants the path of a file, got True"):
+        data.options(trace=True)
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_both_sides_of_a_zip_are_timed(order):
     def light(x):

@@ -83,10 +83,10 @@ def merge_states(states: Iterable[State]) -> State:
     return merged
 
 
-class Report:
+class Report(Mapping[str, Any]):
     """What a run did: images a second, CPU of each operator, how long the consumer waited, memory.
 
-    A notebook shows some of it; `html()` writes all of it as a page with pictures.
+    A mapping of names to numbers, texts and lists. A notebook shows some of it; `html()` writes all of it as a page with pictures.
     """
 
     def __init__(
@@ -96,21 +96,21 @@ class Report:
         title: str = "Headrace",
         timeline: _core.Timeline | None = None,
     ):
-        self.values = values
+        self.numbers = values
         self.text = text
         self.title = title
         self._timeline = timeline
 
     def __reduce__(self) -> tuple[type[Report], tuple[dict[str, Any], str, str]]:
-        return Report, (self.values, self.text, self.title)
+        return Report, (self.numbers, self.text, self.title)
 
     def dict(self) -> dict[str, Any]:
         """Return the numbers; seconds, bytes and counts."""
-        return self.values
+        return self.numbers
 
     def json(self, indent: int | None = None) -> str:
         """Return the numbers as JSON."""
-        return json.dumps(self.values, indent=indent)
+        return json.dumps(self.numbers, indent=indent)
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as a page: rates over time, who did what when, costs of samples, operators and memory.
@@ -127,14 +127,20 @@ class Report:
         Example:
             loader.report().html("report.html")
         """
-        page = _core.report_page(self.values, self._timeline, self.title)
+        page = _core.report_page(self.numbers, self._timeline, self.title)
         Path(path).write_text(page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        return _core.report_card(self.values)
+        return _core.report_card(self.numbers)
 
     def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+        return self.numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
     def __str__(self) -> str:
         return self.text
