@@ -127,9 +127,7 @@ def test_a_report_is_a_mapping():
 def test_a_budget_is_bytes_or_a_text():
     data = hr.range(10)
     assert data.options(memory_budget="64MB").numpy().report()["memory"]["budget"] == 64_000_000
-    with pytest.raises(
-        TypeError, match="memory_budget wants a number of bytes, or a text as '512MB', got 1"
-    ):
+    with pytest.raises(TypeError, match="memory_budget wants a number of bytes, or a text as '512MB', got 1"):
         data.options(memory_budget=1e9)
     with pytest.raises(ValueError, match="64 parsecs"):
         data.options(memory_budget="64 parsecs")

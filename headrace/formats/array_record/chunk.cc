@@ -6,6 +6,7 @@
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/saturate.h"
 #include "headrace/formats/array_record/highway_hash.h"
 
 namespace headrace {
@@ -104,6 +105,9 @@ Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr
   if (chunk.num_records > sizes.size)
     return corrupt("wants the sizes of " + std::to_string(chunk.num_records) + " records, got " +
                    std::to_string(sizes.size) + " bytes");
+  // A place for each, which may be of no bytes.
+  HEADRACE_TRY(
+      check_unpacked_size(chunk.data.size(), saturating_mul(chunk.num_records, sizeof(RecordExtent))));
   UnpackedFrame out{values.bytes, {}};
   out.records.resize(chunk.num_records);
   std::span<const std::byte> left = sizes.span();

@@ -5,6 +5,7 @@
 
 #include "headrace/core/little_endian.h"
 #include "headrace/core/text.h"
+#include "headrace/formats/records/parts.h"
 
 namespace headrace::beton {
 namespace {
@@ -140,10 +141,7 @@ Result<Tensor> BetonTable::read(uint64_t sample, size_t index, const Record& byt
       return run(DType::str, bytes.length - (has_end ? 1 : 0));
     }
     case BetonField::Kind::array: {
-      const std::byte* data = bytes.bytes().data();
-      if (reinterpret_cast<uintptr_t>(data) % size_of(field.spec.dtype) != 0)
-        return make_tensor({field.spec.dtype, field.spec.shape, data});
-      return Tensor{bytes.buffer, bytes.offset, field.spec.dtype, field.spec.shape, nullptr};
+      return record_part(bytes, 0, field.spec.dtype, field.spec.shape);
     }
     case BetonField::Kind::image: break;
   }

@@ -1,4 +1,5 @@
 // Writes CSV: "Writing" in README.md beside this file.
+#include <cctype>
 #include <limits>
 
 #include "headrace/core/text.h"
@@ -95,10 +96,11 @@ class CsvWriter final : public FileWriter {
 Result<char> delimiter_of(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string given, request.text("delimiter", ","));
   if (given.size() == 1 && static_cast<unsigned char>(given[0]) < 0x80 && given[0] != '\0' &&
-      given.find_first_of("\r\n\"") != 0)
+      given.find_first_of("\r\n\"+-.0123456789") != 0 && !std::isalpha(static_cast<unsigned char>(given[0])))
     return given[0];
-  return invalid("csv: delimiter wants one character of ASCII, no line end and no quote, got " +
-                 in_quotes(given));
+  return invalid(
+      "csv: delimiter wants one character of ASCII that stands in no number, and no quote or line end, got " +
+      in_quotes(given));
 }
 
 Status check_column(const std::string& name, const TensorSpec& spec) {

@@ -1,6 +1,8 @@
 #include "headrace/formats/mds/index.h"
 
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include "headrace/core/text.h"
 #include "headrace/formats/records/offset_table.h"
@@ -39,6 +41,7 @@ Result<MdsColumns> columns_of(const Value& shard) {
                    std::to_string(names->size()) + ", " + std::to_string(encodings->size()) + " and " +
                    std::to_string(sizes->size()));
   MdsColumns out;
+  std::set<std::string_view> seen;
   for (size_t i = 0; i < names->size(); ++i) {
     const std::string *name = (*names)[i].text(), *encoding = (*encodings)[i].text();
     const int64_t* size = (*sizes)[i].integer();
@@ -48,8 +51,8 @@ Result<MdsColumns> columns_of(const Value& shard) {
     if (size && (*size < 0 || *size > int64_t{std::numeric_limits<uint32_t>::max()}))
       return corrupt("wants a size of 32 bits of column " + in_quotes(*name) + ", got " +
                      std::to_string(*size));
-    for (const MdsColumn& other : out.all)
-      if (other.name == *name) return corrupt("wants each column once, got " + in_quotes(*name) + " twice");
+    if (!seen.insert(*name).second)
+      return corrupt("wants each column once, got " + in_quotes(*name) + " twice");
     HEADRACE_ASSIGN(
         MdsColumn column,
         mds_column(*name, *encoding, size ? std::optional(static_cast<uint32_t>(*size)) : std::nullopt));

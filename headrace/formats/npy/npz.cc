@@ -93,9 +93,12 @@ class FindNpz final : public Opening<FoundArrays> {
         return invalid("fields wants names of arrays (" + text + "), got '" + field + "'");
       chosen_.push_back({*it});
     }
-    uint64_t unpacked = 0;
+    uint64_t unpacked = 0, packed = 0;
     for (const Chosen& one : chosen_) {
       HEADRACE_TRY(named(one, npz::check_member(one.member)));
+      packed += one.member.packed;  // each less than the file
+      if (packed > directory_.offset)
+        return named(one, corrupt("wants members that lie apart, they are more than the file"));
       if (!one.member.is_stored()) unpacked += std::min(one.member.size, kMostUnpacked + 1);
       if (unpacked > kMostUnpacked)
         return Status(Code::exhausted,

@@ -56,7 +56,9 @@ class UnpackedRows final : public Block {
     const RecordExtent& record = frame_.records[row];
     return framed_->format.read({frame_.bytes, record.offset, record.length}, fields);
   }
-  size_t held_bytes() const override { return frame_.bytes->size(); }
+  size_t held_bytes() const override {
+    return frame_.bytes->size() + frame_.records.size() * sizeof(RecordExtent);
+  }
 
  private:
   std::shared_ptr<const Framed> framed_;
@@ -79,10 +81,7 @@ class FramesTogether final : public Block {
     const Place& place = places_[row];
     const FramedFile& file = framed_->files[place.file];
     const Record frame{bytes_, place.at, file.frames[place.frame].length};
-    if (!file.is_packed) return framed_->format.read(frame, fields);
-    HEADRACE_ASSIGN(const UnpackedFrame unpacked, framed_->unpack(place.file, place.frame, frame));
-    const RecordExtent& record = unpacked.records[0];
-    return framed_->format.read({unpacked.bytes, record.offset, record.length}, fields);
+    return framed_->format.read(frame, fields);
   }
 
  private:
@@ -136,7 +135,9 @@ class FramedFilesSource final : public Source {
       const Framed::Spot spot = Framed::spot_of(framed_->first_record, indices[i]);
       const uint64_t frame = framed_->frame_of(spot);
       const RecordExtent& extent = framed_->files[spot.file].frames[frame];
-      const bool is_alone = framed_->records_of(spot.file, frame) == 1;
+      // What is packed takes memory of its own, which a block says of itself.
+      const bool is_alone =
+          !framed_->files[spot.file].is_packed && framed_->records_of(spot.file, frame) == 1;
       out[i] = {spot.file, extent.offset, is_alone ? extent.length : kToEnd};
     }
     return true;

@@ -10,6 +10,13 @@ namespace headrace {
 
 Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape& shape) {
   const size_t offset = record.offset + begin;
+  if (dtype == DType::boolean) {  // of any bytes: what is not 0 is true
+    const TensorSpec spec{dtype, shape};
+    const MutableBufferPtr out = HeapBuffer::make(spec.size_bytes());
+    for (size_t i = 0; i < spec.size_bytes(); ++i)
+      out->mutable_data()[i] = std::byte{record.buffer->data()[offset + i] != std::byte{0}};
+    return {out, 0, dtype, shape, nullptr};
+  }
   if (reinterpret_cast<uintptr_t>(record.buffer->data() + offset) % size_of(dtype) == 0)
     return {record.buffer, offset, dtype, shape, nullptr};
   return make_tensor({dtype, shape, record.buffer->data() + offset});
