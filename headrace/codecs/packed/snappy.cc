@@ -22,7 +22,8 @@ void copy_back(std::byte* to, uint64_t offset, uint64_t length) {
     std::memcpy(to, to - offset, length);
     return;
   }
-  for (uint64_t i = 0; i < length; ++i) to[i] = to[i - offset];
+  const std::byte* from = to - offset;
+  for (uint64_t i = 0; i < length; ++i) to[i] = from[i];
 }
 
 }  // namespace
