@@ -38,7 +38,7 @@ def test_an_iteration_that_another_one_ended_raises() -> None:
             next(iter(loader))
 
 
-@pytest.mark.parametrize("option", ["workers", "io", "ready", "memory_budget"])
+@pytest.mark.parametrize("option", ["workers", "io", "ready"])
 @pytest.mark.parametrize("value", [0, -1, "4", True, 1.5])
 def test_options_are_checked_where_they_are_given(option: str, value: Any) -> None:
     error = ValueError if type(value) is int else TypeError

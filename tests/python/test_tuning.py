@@ -129,6 +129,14 @@ def test_a_budget_is_bytes_or_a_text():
     assert data.options(memory_budget="64MB").numpy().report()["memory"]["budget"] == 64_000_000
     with pytest.raises(TypeError, match="memory_budget wants a number of bytes, or a text as '512MB', got 1"):
         data.options(memory_budget=1e9)
+    for wrong in (True, 1.5):
+        with pytest.raises(TypeError, match=f"memory_budget wants a number of bytes.*got {wrong!r}"):
+            data.options(memory_budget=wrong)
+    for wrong in (0, -1):
+        with pytest.raises(
+            ValueError, match=f"memory_budget wants a whole number of at least 1, got {wrong}"
+        ):
+            data.options(memory_budget=wrong)
     with pytest.raises(ValueError, match="64 parsecs"):
         data.options(memory_budget="64 parsecs")
     with pytest.raises(TypeError, match="trace wants the path of a file, got True"):
