@@ -20,6 +20,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
       pool_(std::move(pool)),
       budget_(pool_->ledger().budget),
       ring_(ring),
+      headroom_(budget_),
       flexible_(flexible) {
   root_->stages(stages_);
   bool are_samples = true;
@@ -114,8 +115,7 @@ void Executor::pump() {
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
-      while ((admitted = (*it)->admit(flexible_ ? (*it)->ring_of(ring_, budget_) : ring_, *pool_)) ==
-             Stage::Admitted::yes)
+      while ((admitted = admit(**it)) == Stage::Admitted::yes)
         if ((*it)->ended()) break;
       starved_ = admitted == Stage::Admitted::no_memory;
       times_starved_ += starved_ ? 1 : 0;
@@ -126,6 +126,13 @@ void Executor::pump() {
     again = again || opened_ != open_;
     open_.swap(opened_);
   }
+}
+
+Stage::Admitted Executor::admit(Stage& stage) {
+  const size_t ring = flexible_ ? stage.ring_of(ring_, budget_) : ring_;
+  const Stage::Admitted admitted = stage.admit(ring, *pool_, headroom_.bytes());
+  if (admitted == Stage::Admitted::yes) headroom_.admitted();
+  return admitted;
 }
 
 bool Executor::take_locked(Duty duty, Work& work) {
@@ -164,7 +171,8 @@ bool Executor::take_any(Duty duty, Work& work) {
 
 bool Executor::read_ahead_enough() const {
   const auto ledger = pool_->ledger();
-  return ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2;
+  return ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2 ||
+         ledger.in_use + headroom_.bytes() / 2 > ledger.budget;
 }
 
 // While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
@@ -253,6 +261,7 @@ void Executor::settle(Work& work) {
 // gone the part is too large.
 bool Executor::answer_hunger(Work& work) {
   ++times_starved_;
+  headroom_.was_short();
   bool retry = true;
   awaits_consumer_ = false;
   if (running_ == 0 && work.alone && !consumer_took_ && work.stage->drop_fetched() == 0 &&

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "headrace/run/headroom.h"
 #include "headrace/run/last_resort.h"
 #include "headrace/run/stage.h"
 
@@ -85,6 +86,7 @@ class Executor {
   bool drop_all_not_waited_for();
   bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
   bool read_ahead_enough() const;
+  Stage::Admitted admit(Stage& stage);
 
   mutable std::mutex mutex_;
   StreamPtr root_;
@@ -95,6 +97,7 @@ class Executor {
   std::vector<Stage*> opened_;      // the same after a round of pump(), whose memory it is
   std::shared_ptr<Pool> pool_;
   size_t budget_, ring_;
+  Headroom headroom_;
   bool flexible_;
   size_t running_ = 0;            // parts in workers' hands,
   size_t reading_ = 0;            // and how many of them are being read

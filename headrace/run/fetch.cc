@@ -21,25 +21,59 @@ constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the
 constexpr size_t kAlign = 64;                   // where a read begins, as if it had a buffer of its own
 constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: cheaper to read than to leave out
 
-// One file per sample or more: neither its block nor its descriptor is worth keeping.
+// One file per sample or more: its descriptor is not worth keeping, nor is its block, unless samples share
+// one.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
+bool keeps_blocks(const Source& source) {
+  return !file_per_sample(source) || (source.size() > 1 && source.place(0).block == source.place(1).block);
+}
 
 }  // namespace
 
 Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters,
                                 std::vector<Mapped>* seen) {
   // A source without files answers each time it is asked: a user's __getitem__ may draw.
-  const bool keep = source.resident() || (source.num_files() > 0 && !file_per_sample(source));
+  const bool keep = source.resident() || (source.num_files() > 0 && keeps_blocks(source));
   if (!keep) return open(source, block, counters, nullptr);
-  {
-    std::lock_guard lock(mutex_);
-    for (auto it = kept_.begin(); it != kept_.end(); ++it)
-      if (it->source == &source && it->block == block && (seen || it->mapped.empty())) {
-        kept_.splice(kept_.begin(), kept_, it);
-        if (seen) seen->insert(seen->end(), it->mapped.begin(), it->mapped.end());
-        return kept_.front().value;
+  const std::pair<const Source*, uint64_t> key(&source, block);
+  struct Opened {  // whatever ends it
+    Fetcher& fetcher;
+    const std::pair<const Source*, uint64_t>& key;
+    ~Opened() {
+      {
+        std::lock_guard lock(fetcher.mutex_);
+        fetcher.opening_.erase(std::ranges::find(fetcher.opening_, key));
       }
+      fetcher.opened_.notify_all();
+    }
+  };
+  {
+    std::unique_lock lock(mutex_);
+    // A block of many rows is wanted by several at once where they lie in order. Whoever waits does so for
+    // one who waits for nobody.
+    while (true) {
+      if (BlockPtr kept = find_kept(source, block, seen)) return kept;
+      if (std::ranges::find(opening_, key) == opening_.end()) break;
+      opened_.wait(lock);
+    }
+    opening_.push_back(key);
   }
+  const Opened at_the_end{*this, key};
+  return open_and_keep(source, block, counters, seen);
+}
+
+BlockPtr Fetcher::find_kept(const Source& source, uint64_t block, std::vector<Mapped>* seen) {
+  for (auto it = kept_.begin(); it != kept_.end(); ++it)
+    if (it->source == &source && it->block == block && (seen || it->mapped.empty())) {
+      kept_.splice(kept_.begin(), kept_, it);
+      if (seen) seen->insert(seen->end(), it->mapped.begin(), it->mapped.end());
+      return kept_.front().value;
+    }
+  return nullptr;
+}
+
+Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Counters& counters,
+                                        std::vector<Mapped>* seen) {
   const size_t before = seen ? seen->size() : 0;
   auto opened = open(source, block, counters, seen);
   if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters, seen);
@@ -211,18 +245,20 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   }
   // Little that ends beyond the file is told by the read itself, which saves a look at the file for each
   // record.
-  const bool little = extent.length <= kLittle;
-  uint64_t size = 0;
+  const bool little = extent.length <= kLittle && extent.offset != kAtEnd;
+  uint64_t size = 0, offset = extent.offset;
   if (!little) {
     HEADRACE_ASSIGN(size, opened->size());
+    offset = extent.begin_in(size);
   }
-  if (!little && (extent.offset > size || (extent.length != kToEnd && extent.length > size - extent.offset)))
-    return corrupt("wanted " + std::to_string(extent.length) + " bytes at " + std::to_string(extent.offset) +
+  if (!little && (offset > size || (extent.length != kToEnd && extent.length > size - offset)))
+    return corrupt("wanted " + std::to_string(extent.length) + " bytes " +
+                   (extent.offset == kAtEnd ? "at the end" : "at " + std::to_string(offset)) +
                    ", the file has " + std::to_string(size));
-  const uint64_t length = extent.length == kToEnd ? size - extent.offset : extent.length;
+  const uint64_t length = extent.length == kToEnd ? size - offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");
-  HEADRACE_TRY(read_into(*opened, extent.offset, {buffer->mutable_data(), length}, counters));
+  HEADRACE_TRY(read_into(*opened, offset, {buffer->mutable_data(), length}, counters));
   counters.io_ns.add(now_ns() - begin);
   return BufferPtr(std::move(buffer));
 }

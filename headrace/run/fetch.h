@@ -3,11 +3,14 @@
 //
 // All methods may be called from several threads at once.
 #pragma once
+#include <condition_variable>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "headrace/core/pool.h"
 #include "headrace/formats/source.h"
@@ -45,6 +48,10 @@ class Fetcher {
   void drop_one_kept();  // REQUIRES: mutex_ is held
   Result<BlockPtr> charged(BlockPtr block);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters, std::vector<Mapped>* seen);
+  Result<BlockPtr> open_and_keep(const Source& source, uint64_t block, Counters& counters,
+                                 std::vector<Mapped>* seen);
+  BlockPtr find_kept(const Source& source, uint64_t block,
+                     std::vector<Mapped>* seen);  // REQUIRES: mutex_ is held
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters,
                          std::vector<Mapped>* seen);
   Result<BufferPtr> look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
@@ -62,6 +69,9 @@ class Fetcher {
   std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // newest first; guarded by mutex_
+  // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
+  std::vector<std::pair<const Source*, uint64_t>> opening_;
+  std::condition_variable opened_;
   struct OpenedFile {
     const Source* source;
     uint64_t ordinal;

@@ -142,7 +142,9 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   for (size_t f = 0; f < schema.size(); ++f)
     if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
   if (bytes <= pool.ledger().budget) return {};
-  return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows)).after(leaf.made_at);
+  return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows))
+      .after("; a smaller batch or a larger memory_budget would have room")
+      .after(leaf.made_at);
 }
 
 bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {

@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 // Readers wait rather than work, and workers in functions that do: there may be more than cores.
-constexpr size_t kMostReaders = 256, kMostWorkersACore = 16, kMostReady = 1024;
+constexpr size_t kMostReaders = 256, kMostWorkers = 256, kMostWorkersACore = 16, kMostReady = 1024;
 constexpr size_t kMostThreads = 4096;  // of a kind, where somebody says how many
 
 }  // namespace
@@ -32,7 +32,8 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
   SettingLimits out{start, start};
   if (!given.tuned) return out;
   if (given.workers == 0)
-    out.least.workers = 1, out.most.workers = std::max(chosen.workers, kMostWorkersACore * cores_of(given));
+    out.least.workers = 1,
+    out.most.workers = std::max({chosen.workers, kMostWorkers, kMostWorkersACore * cores_of(given)});
   if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
   if (given.ready == 0)
     out.least.ready = std::max<size_t>(1, given.prefetch),

@@ -1,11 +1,10 @@
 #include "headrace/run/points.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "headrace/core/saturate.h"
-#include "headrace/io/store.h"
+#include "headrace/io/archives/archive_store.h"
 #include "headrace/ops/decode_resampled.h"
 
 namespace headrace {
@@ -20,16 +19,14 @@ struct Reads {
   uint64_t samples = 0;
 };
 
-// Where data lies that was opened by a path: the folder, or that of the file or of the first of several.
+// Where data lies that was opened by a path: the folder, or that of the file, the archive, or the first of
+// several.
 std::string folder_of(const Source& source) {
   const Value description = source.describe();
   const Value* path = description.find("path");
   if (path && path->list() && !path->list()->empty()) path = &path->list()->front();
   if (!path || !path->text()) return "";
-  const auto info = file_store()->info(*path->text());
-  if (info.ok() && info->is_directory) return *path->text();
-  const std::string folder = std::filesystem::path(*path->text()).parent_path().string();
-  return folder.empty() ? "." : folder;
+  return folder_for_keeping(*path->text());
 }
 
 void collect(const Node& node, Reads& out) {

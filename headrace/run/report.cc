@@ -44,7 +44,9 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
     case Limit::python:
       return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
              "; python=\"processes\" would use all cores";
-    case Limit::functions: return "functions that wait: all workers are occupied, and cores are idle";
+    case Limit::functions:
+      return "functions that wait: " + number("%.0f", g.workers_occupied()) + " of " +
+             std::to_string(g.settings.workers) + " workers are in them, and cores are idle";
     case Limit::workers:
       return "the number of workers: " + std::to_string(g.settings.workers) +
              (g.settings.workers == 1 ? " is" : " are") + " busy, and cores are idle";
@@ -213,7 +215,9 @@ std::string report_text(const Value& r) {
   out += line;
   out += "limit: " + r.find("limit")->text()[0] + "\n";
   for (const Value& what : *r.find("what_if")->list()) out += "  " + *what.find("text")->text() + "\n";
-  if (const double most = real(r, "consumer_samples_per_s"); most > 0)
+  // Where it hardly does anything but wait, that says nothing.
+  const bool has_work = real(r, "consumer_wait_s") < 0.9 * wall;
+  if (const double most = real(r, "consumer_samples_per_s"); most > 0 && has_work)
     out += "a loader that takes no time would give " + number("%.0f samples/s\n", most);
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
   for (const Value& op : *r.find("operators")->list()) {

@@ -105,8 +105,32 @@ TEST(Report, CoresThatOthersHoldAreNotPromised) {
   std::map<std::string, double> speedups;
   for (const Value& what : *report.find("what_if")->list())
     speedups[*what.find("change")->text()] = *what.find("speedup")->real();
-  EXPECT_NEAR(speedups["with 4 cores"], 3, 0.01);  // one core of the two now, three of the four
+  EXPECT_NEAR(speedups["with 4 cores beside the other programs"], 3,
+              0.01);  // one core of the two now, three of the four
   EXPECT_NEAR(speedups["without the other programs"], 2, 0.01);
+}
+
+// 7 of 8 workers sleep: cores would bring nothing, more workers and shorter waits would.
+TEST(Report, WhereFunctionsWaitMoreWorkersArePromisedAndNoCores) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2, totals.most = {256, 256, 1024};
+  totals.may_wait = true;
+  const Gauge lately{.seconds = 10,
+                     .settings = {8, 2, 3},
+                     .rows = 4000,
+                     .waited = 9.9,
+                     .occupied = 79,
+                     .busy = 3,
+                     .process = 3.1,
+                     .others = 0};
+  const Value report = make_report(totals, lately, {}, {}, {});
+  ASSERT_EQ(*report.find("limited_by")->text(), "functions that wait");
+  std::map<std::string, double> speedups;
+  for (const Value& what : *report.find("what_if")->list())
+    speedups[*what.find("change")->text()] = *what.find("speedup")->real();
+  EXPECT_NEAR(speedups["with 16 workers"], 2, 0.05);
+  EXPECT_GT(speedups["with functions that wait half as long"], 1.8);
+  EXPECT_EQ(speedups.count("with 4 cores"), 0u);
 }
 
 TEST(Report, WhatTheConsumerUsesOthersDoNotTake) {

@@ -195,7 +195,14 @@ bool Stage::has_place(size_t ring) const {
   return rows < most_rows * ring;
 }
 
-Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
+// Of those that can be put back.
+bool Stage::leaves(size_t headroom, const Pool& pool) const {
+  if (headroom == 0 || !body_->takes_positions() || in_flight() == 0) return true;
+  const auto ledger = pool.ledger();
+  return ledger.in_use + headroom + bytes_admitted_ <= ledger.budget;
+}
+
+Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
   drop_used_up();
   if (ended_ || !failure_.ok() || !has_place(ring)) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
@@ -214,7 +221,8 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
   }
   ticket->serial = next_serial_++;
   ticket->emitted = ticket->item.handed_out;
-  const auto split = body_->admit(*ticket, std::min(grain_, most_rows_), pool);
+  const auto split = leaves(headroom, pool) ? body_->admit(*ticket, std::min(grain_, most_rows_), pool)
+                                            : Result<bool>(false);
   if (!split.ok() || !*split) {
     // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
     // bodies take none.
@@ -228,6 +236,8 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool) {
     resumed_.erase(it);
   }
   ++admitted_;
+  bytes_admitted_ = 0;
+  for (const Tensor& column : ticket->columns) bytes_admitted_ += column.size_bytes();
   ring_.push_back(ticket);
   ticket->parts_left = ticket->parts.size();
   for (size_t p = 0; p < ticket->parts.size(); ++p) make_runnable(ticket, p);
@@ -379,9 +389,16 @@ size_t Stage::num_done() const {
       std::ranges::count_if(ring_, [](const TicketPtr& t) { return t->done && !t->used_up(); }));
 }
 
-bool Stage::has_plenty() const { return are_tiny() && num_done() > kTinyRing / 2; }
+// The last of them stands for those before it, mostly: counting costs more than tiny tickets do.
+bool Stage::has_plenty() const {
+  constexpr size_t kPlenty = kTinyRing / 2;
+  return are_tiny() && ring_.size() > kPlenty && ring_[kPlenty]->done;
+}
 
-bool Stage::has_some() const { return are_tiny() ? num_done() >= kTinyRing / 4 : has_output(); }
+bool Stage::has_some() const {
+  constexpr size_t kSome = kTinyRing / 4;
+  return are_tiny() ? ring_.size() > kSome && ring_[kSome]->done : has_output();
+}
 
 void Stage::settle_grain(const Work& work) {
   const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
@@ -409,19 +426,21 @@ void Stage::give_back(const Work& work) {
 }
 
 size_t Stage::drop_fetched() {
-  size_t dropped = 0;
-  for (const TicketPtr& ticket : ring_)
-    for (size_t p = 0; p < ticket->parts.size(); ++p) {
-      Part& part = ticket->parts[p];
-      if (part.state != Part::State::ready || part.blocks.empty()) continue;
-      part.forget();
-      ticket->take_back(part);
-      part.state = Part::State::io;
-      ready_.erase({ticket->serial, p});
-      io_.emplace(ticket->serial, p);
-      ++dropped;
-    }
-  return dropped;
+  std::vector<PartKey> fetched;  // oldest first
+  for (const PartKey& key : ready_) {
+    const TicketPtr ticket = find(key.first);
+    if (key.second != Work::kFinish && !ticket->parts[key.second].blocks.empty()) fetched.push_back(key);
+  }
+  fetched.erase(fetched.begin(), fetched.begin() + static_cast<std::ptrdiff_t>(fetched.size() / 2));
+  for (const PartKey& key : fetched) {
+    const TicketPtr ticket = find(key.first);
+    Part& part = ticket->parts[key.second];
+    part.forget();
+    ticket->take_back(part);
+    part.state = Part::State::io;
+    ready_.erase(key), io_.insert(key);
+  }
+  return fetched.size();
 }
 
 bool Stage::drop_younger(const Ticket* keep) {
@@ -435,9 +454,11 @@ bool Stage::drop_younger(const Ticket* keep) {
   bool worth_it = false;
   for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && untouched(**it); ++it)
     worth_it = worth_it || (younger(**it) && holds_memory(**it));
-  while (worth_it && !ring_.empty() && ring_.back().get() != keep && younger(*ring_.back()) &&
-         untouched(*ring_.back())) {
+  bool gave_some = false;
+  while (worth_it && !(keep && gave_some) && !ring_.empty() && ring_.back().get() != keep &&
+         younger(*ring_.back()) && untouched(*ring_.back())) {
     const TicketPtr ticket = ring_.back();
+    gave_some = holds_memory(*ticket);
     ring_.pop_back();
     ticket->dropped = true;
     for (auto* runnable : {&io_, &ready_})

@@ -52,7 +52,8 @@ class Stage final : public Stream {
 
   // Take one more item from the feeder, if there is one, a place in the ring and memory for it.
   enum class Admitted : uint8_t { yes, no, no_memory };
-  Admitted admit(size_t ring, Pool& pool);
+  // One may always be under way, others where `headroom` bytes are left free beside them.
+  Admitted admit(size_t ring, Pool& pool, size_t headroom);
   bool take(bool io, Work& work);  // the oldest runnable part
   void take_this(const Work& wanted,
                  Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
@@ -63,10 +64,10 @@ class Stage final : public Stream {
     return takes_samples_ ? body_->sample_of(ticket, part, i) : std::nullopt;
   }
   void give_back(const Work& work);  // the part could not get memory: runnable again
-  size_t drop_fetched();             // forget bytes that nobody works on yet; how many parts gave some up
+  size_t drop_fetched();  // forget bytes that nobody works on yet, half of them; how many parts gave some up
 
-  // Give up the tickets after `keep`, to be admitted again later; false when they hold no memory or cannot be
-  // undone.
+  // Give up the youngest ticket after `keep` that holds memory, to be admitted again later; without one to
+  // keep, all. False when none holds memory or can be undone.
   bool drop_younger(const Ticket* keep);
   // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
   // cost more than the work, and all of them together take little of the budget.
@@ -96,6 +97,7 @@ class Stage final : public Stream {
   const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
   bool has_place(size_t ring) const;
+  bool leaves(size_t headroom, const Pool& pool) const;
   std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
   void mark_after(const Ticket& front);
   void save_unordered(Cursor& cursor) const;
@@ -104,8 +106,8 @@ class Stage final : public Stream {
   TicketPtr find(uint64_t serial) const;
   void settle_grain(const Work& work);
   void settle_size(const Ticket& ticket);
-  static constexpr size_t kTinyRing = 32;
-  bool are_tiny() const { return num_tiny_ >= kTinyRing; }
+  static constexpr size_t kTinyRing = 128, kTinyInARow = 32;
+  bool are_tiny() const { return num_tiny_ >= kTinyInARow; }
   void settle_reads(const Work& work);
   void count_costs(const Work& work, Evaluator& evaluator, Counters& counters) const;
 
@@ -116,6 +118,7 @@ class Stage final : public Stream {
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
+  size_t bytes_admitted_ = 0;  // that the last one took at once
   static constexpr size_t kMaxGrain = 4096;
   size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
   size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them

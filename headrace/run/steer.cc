@@ -225,6 +225,7 @@ Value Steer::decisions() const {
     one.set("predicted_samples_per_s", d.predicted * samples_a_row);
     if (d.obtained >= 0) one.set("obtained_samples_per_s", d.obtained * samples_a_row);
     one.set("undone", d.undone);
+    one.set("trying", tuner_.is_trying() && &d == &tuner_.decisions().back());
     out.push_back(std::move(one));
   }
   return out;

@@ -35,14 +35,19 @@ Track& Trace::track(Duty duty, size_t number) {
 
 void Trace::add(Track& track, const Work& work) {
   const bool finish = work.part == Work::kFinish;
+  const auto kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
+  const uint64_t begin_ns = since(work.began_ns), wall_ns = work.ended_ns - work.began_ns;
+  const uint32_t rows = finish ? 0 : static_cast<uint32_t>(work.ticket->parts[work.part].count);
+  if (Slice* held = track.go_on(kind, work.called, work.stage->number(), begin_ns, begin_ns + wall_ns)) {
+    held->cpu_ns += work.busy_ns, held->waited_ns += work.waited_ns, held->bytes += work.read_bytes;
+    held->rows += rows;
+    return;
+  }
   Slice slice;
-  slice.kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
-  slice.calls = work.called, slice.stage = work.stage->number();
-  slice.begin_ns = since(work.began_ns), slice.wall_ns = work.ended_ns - work.began_ns;
+  slice.kind = kind, slice.calls = work.called, slice.stage = work.stage->number();
+  slice.begin_ns = begin_ns, slice.wall_ns = wall_ns;
   slice.cpu_ns = work.busy_ns, slice.waited_ns = work.waited_ns, slice.bytes = work.read_bytes;
-  slice.ticket = work.ticket->serial;
-  if (!finish) slice.rows = static_cast<uint32_t>(work.ticket->parts[work.part].count);
-  if (track.joins(slice)) return;
+  slice.ticket = work.ticket->serial, slice.rows = rows;
   if (!finish)
     if (const auto sample = work.stage->sample_of(*work.ticket, work.ticket->parts[work.part], 0))
       slice.has_name = true, slice.read = sample->read, slice.index = sample->index;

@@ -5,21 +5,6 @@
 namespace headrace {
 namespace {
 
-// A slice shorter than this waits for its neighbour; a minute of 1 µs elements is then some 100,000 slices a
-// track and second less, and none of the pieces could be told apart on a screen.
-constexpr uint64_t kShortNs = 100'000;
-constexpr uint64_t kGapNs = 20'000;  // between neighbours, at most
-
-bool is_consumers(Slice::Kind kind) { return kind == Slice::Kind::wait || kind == Slice::Kind::step; }
-bool is_workers(Slice::Kind kind) { return kind == Slice::Kind::samples || kind == Slice::Kind::finish; }
-
-bool are_one(const Slice& a, const Slice& b) {
-  const bool alike = a.kind == b.kind || (is_workers(a.kind) && is_workers(b.kind)) ||
-                     (is_consumers(a.kind) && is_consumers(b.kind));
-  return alike && a.calls == b.calls && a.stage == b.stage && b.begin_ns >= a.end_ns() &&
-         b.begin_ns - a.end_ns() <= kGapNs && b.end_ns() - a.begin_ns <= kShortNs;
-}
-
 // So many low bits of a number; the largest number that fits where it does not.
 uint64_t bits(uint64_t number, unsigned count) { return std::min(number, (uint64_t{1} << count) - 1); }
 
@@ -36,11 +21,10 @@ Track::~Track() {
 }
 
 bool Track::joins(const Slice& slice) {
-  if (!holds_ || !are_one(held_, slice)) return false;
-  held_.wall_ns = slice.end_ns() - held_.begin_ns;
-  held_.cpu_ns += slice.cpu_ns, held_.waited_ns += slice.waited_ns, held_.bytes += slice.bytes;
-  held_.rows += slice.rows, held_.times += slice.times;
-  if (held_.kind == Slice::Kind::finish || held_.kind == Slice::Kind::wait) held_.kind = slice.kind;
+  Slice* held = go_on(slice.kind, slice.calls, slice.stage, slice.begin_ns, slice.end_ns());
+  if (!held) return false;
+  held->cpu_ns += slice.cpu_ns, held->waited_ns += slice.waited_ns, held->bytes += slice.bytes;
+  held->rows += slice.rows, held->times += slice.times - 1;
   return true;
 }
 

@@ -55,6 +55,17 @@ class Track {
     if (!joins(slice)) begin(slice);
   }
   bool joins(const Slice& slice);  // whether it became part of the one before
+  // The slice before, gone on until `end_ns` with one more piece of work, to which its rows and times are to
+  // be added; null where this begins a slice of its own.
+  Slice* go_on(Slice::Kind kind, bool calls, uint8_t stage, uint64_t begin_ns, uint64_t end_ns) {
+    if (!holds_ || held_.calls != calls || held_.stage != stage || end_ns - held_.begin_ns > kShortNs ||
+        begin_ns - held_.end_ns() > kGapNs || !are_alike(held_.kind, kind))
+      return nullptr;
+    held_.wall_ns = end_ns - held_.begin_ns;
+    ++held_.times;
+    if (held_.kind == Slice::Kind::finish || held_.kind == Slice::Kind::wait) held_.kind = kind;
+    return &held_;
+  }
   void begin(const Slice& slice);
   void close();  // nothing is held back any more; by its own thread, or when that is gone
 
@@ -65,6 +76,17 @@ class Track {
   uint64_t written() const { return written_.load(std::memory_order_acquire); }  // those that are gone, too
 
  private:
+  // A slice shorter than this waits for its neighbour; a minute of 1 µs elements is then some 100,000 slices
+  // a track and second less, and none of the pieces could be told apart on a screen.
+  static constexpr uint64_t kShortNs = 100'000;
+  static constexpr uint64_t kGapNs = 20'000;  // between neighbours, at most
+  static bool are_alike(Slice::Kind a, Slice::Kind b) {
+    const auto of = [](Slice::Kind kind) {
+      if (kind == Slice::Kind::finish) return Slice::Kind::samples;
+      return kind == Slice::Kind::wait ? Slice::Kind::step : kind;
+    };
+    return of(a) == of(b);
+  }
   static constexpr size_t kWords = 7;
   struct Piece {
     std::array<std::atomic<uint64_t>, kWords * kPiece> words;

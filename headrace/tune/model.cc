@@ -98,6 +98,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   if (!g.functions_wait()) out.if_by_workers = Limit::workers;
   const Limit limit = limit_of(g, out, cores);
   if (limit == Limit::memory) out.by_memory = out.rate;
+  out.waits_in_functions = limit == Limit::functions;
   if (limit == Limit::cores) out.taken = taken_share(g, cores);
   return out;
 }
@@ -135,6 +136,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.
   if (g.wait_share() < 0.3) return Limit::consumer;
   const double most = std::max({cpu, readers, python});
+  // Most of what is under way waits in functions; more of it would need more elements, or more workers.
+  if (most < 0.5 && g.functions_wait() && g.stalled() > 0.5 * g.seconds) return Limit::functions;
   // Where parts are tiny it is the threads that wake one another, one for each.
   if (most < 0.5)
     return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;
@@ -159,8 +162,11 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   if (m.rate <= 0) return {};
   const double more_readers =
       static_cast<double>(most.io) / static_cast<double>(std::max<size_t>(1, settings.io));
+  // The tuner finds as many as cores need. Where functions that wait are what limits, it has not found them.
   const double more_workers =
-      static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
+      m.waits_in_functions
+          ? 1
+          : static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   struct Change {
     double cores = 1, workers = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
     bool is_alone = false, is_free_of_python = false, is_brisk = false;
@@ -187,13 +193,17 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   };
   for (const size_t times : {2, 4}) {
     const Bound with = bounds({.cores = static_cast<double>(times)});
-    add("with " + std::to_string(times * cores) + " cores", with);
+    add("with " + std::to_string(times * cores) + " cores" +
+            (m.taken > 0 ? " beside the other programs" : ""),
+        with);
     if (with.limit != Limit::cpu) break;  // more of them would bring nothing
   }
   add("without the other programs", bounds({.is_alone = true}));
   if (settings.workers < cores)
     add("with " + std::to_string(cores) + " workers",
         bounds({.workers = static_cast<double>(cores) / static_cast<double>(settings.workers)}));
+  if (m.waits_in_functions)
+    add("with " + std::to_string(2 * settings.workers) + " workers", bounds({.workers = 2}));
   add("with a store twice as fast", bounds({.store = 2}));
   add("with twice the memory budget", bounds({.memory = 2}));
   add("with functions that need no lock", bounds({.is_free_of_python = true}));

@@ -41,6 +41,7 @@ struct Model {
   double by_memory = kNoBound;     // the budget is what holds it back
   bool readers_in_vain = false, no_room = false;
   Limit if_by_workers = Limit::functions;  // what all workers being occupied means
+  bool waits_in_functions = false;         // and that is what holds it back
 
   // What trying more readers has shown.
   struct Tried {

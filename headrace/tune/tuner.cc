@@ -200,7 +200,7 @@ bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
   const auto cores = static_cast<double>(cores_);
   const bool waits = gauge.functions_wait();
   if (!waits && settings_.workers >= cores_) return false;
-  if (model.by_python < kWorthIt * gauge.rate()) return false;
+  if (std::min(model.by_python, model.by_cores) < kWorthIt * gauge.rate()) return false;
   // So many as keep the cores busy; step by step, for more may wait longer.
   const double most = gauge.stalled() > 0.8 * gauge.occupied ? 4 : 2;
   const double wanted = static_cast<double>(settings_.workers) * std::clamp(cores / used, 1.0, most);

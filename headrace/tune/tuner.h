@@ -41,6 +41,7 @@ class Tuner {
   Settings found() const;
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
+  bool is_trying() const { return trial_.has_value(); }  // the last of them
   Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)], no_room_}; }
 
  private:

@@ -339,7 +339,9 @@ TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
   Sample sample;
   const auto got = loader->next(sample);
   ASSERT_FALSE(got.ok());
-  EXPECT_EQ(got.status().text(), "batch of 50000: wants 400000 bytes, the memory budget is 4096");
+  EXPECT_EQ(got.status().text(),
+            "batch of 50000: wants 400000 bytes, the memory budget is 4096; a smaller batch or a larger "
+            "memory_budget would have room");
 }
 
 // A feeder that fails as only the machine can.
