@@ -4,19 +4,19 @@
 #include <string_view>
 
 #include "headrace/codecs/npy.h"
-#include "headrace/formats/npy/zip.h"
+#include "headrace/io/archives/zip_directory.h"
 
 namespace headrace::cli {
 namespace {
 
-Result<Tensor> read_member(const npz::Member& member, const npz::Directory& directory,
+Result<Tensor> read_member(const zips::Member& member, const zips::Directory& directory,
                            std::span<const std::byte> file) {
-  HEADRACE_TRY(npz::check_member(member));
-  HEADRACE_ASSIGN(const uint64_t data, npz::data_of(member, file.subspan(member.local), directory));
+  HEADRACE_TRY(zips::check_member(member));
+  HEADRACE_ASSIGN(const uint64_t data, zips::data_of(member, file.subspan(member.local), directory));
   const std::span<const std::byte> packed = file.subspan(data, member.packed);
   if (member.is_stored()) return read_npy(packed);
   const MutableBufferPtr out = HeapBuffer::make(member.size);
-  HEADRACE_TRY(npz::inflate(member, packed, {out->mutable_data(), member.size}));
+  HEADRACE_TRY(zips::unpack(member, packed, {out->mutable_data(), member.size}));
   return read_npy(out->bytes());
 }
 
@@ -34,15 +34,15 @@ Result<Tensor> read_npy(std::span<const std::byte> file) {
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> read_npz(std::span<const std::byte> file) {
-  HEADRACE_ASSIGN(npz::Directory directory,
-                  npz::find_directory(file.last(std::min<uint64_t>(file.size(), npz::kTail)), file.size()));
+  HEADRACE_ASSIGN(zips::Directory directory,
+                  zips::find_directory(file.last(std::min<uint64_t>(file.size(), zips::kTail)), file.size()));
   if (directory.wide_end != 0) {
-    HEADRACE_ASSIGN(directory, npz::read_wide_end(file.subspan(directory.wide_end), file.size()));
+    HEADRACE_ASSIGN(directory, zips::read_wide_end(file.subspan(directory.wide_end), file.size()));
   }
-  HEADRACE_ASSIGN(const std::vector<npz::Member> members,
-                  npz::read_members(file.subspan(directory.offset, directory.length), directory));
+  HEADRACE_ASSIGN(const std::vector<zips::Member> members,
+                  zips::read_members(file.subspan(directory.offset, directory.length), directory));
   std::vector<std::pair<std::string, Tensor>> out;
-  for (const npz::Member& member : members) {
+  for (const zips::Member& member : members) {
     auto array = read_member(member, directory, file);
     if (!array.ok()) return array.status().before("'" + member.name + "': ");
     const bool has_ending = member.name.ends_with(".npy");

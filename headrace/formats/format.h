@@ -39,6 +39,10 @@ struct Probe {
   // first one's. None of a folder that is no set of shards.
   std::vector<SourceFile> files = {};
   Value left_out = {};  // of a folder of shards: what Shards::left_out says
+  // Of a file that is an archive (a zip, a squashfs image): what lies in it. A format that knows the file
+  // gets it as a file; otherwise its folder is read.
+  std::shared_ptr<const Listing> inside = nullptr;
+  Status not_inside = {};  // of one that looks like an archive: why nothing can be found in it
 
   std::string_view text() const {  // the head as characters
     return head ? std::string_view(reinterpret_cast<const char*>(head->data()), head->size())
@@ -48,10 +52,11 @@ struct Probe {
 inline constexpr uint64_t kProbeBytes = 4096;
 
 struct OpenRequest : GivenOptions {
-  std::vector<Probe> probes;  // the path first, then what FormatInfo::places named
-  std::string list;           // the text of the file that FormatInfo::list named
-  bool recognised = false;    // the format was found by content, not named by the user
-  Value given = {};           // the path, or the list of paths, as the user gave it; for describe()
+  std::vector<Probe> probes;         // the path first, then what FormatInfo::places named
+  std::string list;                  // the text of the file that FormatInfo::list named
+  std::vector<std::string> folders;  // those of FormatInfo::folders that are there
+  bool recognised = false;           // the format was found by content, not named by the user
+  Value given = {};                  // the path, or the list of paths, as the user gave it; for describe()
 
   const Probe& path() const { return probes[0]; }
 };
@@ -70,12 +75,22 @@ struct RecordOpening {
   std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)> finish;  // one a file
 };
 
-// A source on its way, in one of two forms. `steps` may extend what `files` answers while it learns of more
-// files.
+// Data whose files are of another format: which, how they are opened, and what is made of the source that
+// they are.
+struct OtherData {
+  std::vector<std::string> paths;  // files
+  std::string format;              // recognised when it is empty
+  Value options = {};
+  std::function<Result<SourcePtr>(SourcePtr source)> finish;
+};
+
+// A source on its way, in one of three forms. `steps` and `other` may extend what `files` answers while they
+// learn of more files.
 struct SourceOpening {
   std::unique_ptr<Opening<SourcePtr>> steps;
   FilePaths files;
   std::optional<RecordOpening> records = std::nullopt;  // instead of both
+  std::unique_ptr<Opening<OtherData>> other = nullptr;  // instead of `steps`
 };
 SourceOpening from_records(RecordOpening records);
 // {"format", "path", the options given}: Source::describe() of most.
@@ -99,6 +114,8 @@ struct FormatInfo {
   // Further folders or files to look at before `open`, from the options: their probes follow the path's.
   // Optional.
   Result<std::vector<std::string>> (*places)(const std::string& path, const Value& options) = nullptr;
+  // Folders in which what the data name may lie: OpenRequest::folders are those that are there. Optional.
+  std::vector<std::string> (*folders)(const std::string& path, const GivenOptions& options) = nullptr;
   Result<SourceOpening> (*open)(const OpenRequest&) = nullptr;
   // For a source without a path (a range): `open` is null then.
   Result<SourcePtr> (*make)(const Value& options) = nullptr;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "headrace/core/text.h"
+#include "headrace/formats/archive_folder.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
@@ -63,6 +64,13 @@ Result<Probe> probe(Store& store, const std::string& path) {
   }
   out.files.push_back({path, out.info.size, out.info.mtime_ns});
   HEADRACE_TRY(read_head(store, out));
+  if (!looks_like_archive(out)) return out;
+  // One that is cut off has none, and neither has what is no archive in spite of its head.
+  auto listing = store.list(path);
+  if (listing.ok())
+    out.inside = std::make_shared<const Listing>(*std::move(listing));
+  else
+    out.not_inside = listing.status();
   return out;
 }
 
@@ -96,6 +104,20 @@ Result<Probe> probe_files(Store& store, std::string path, const std::vector<std:
   HEADRACE_TRY(add_files(store, names, out));
   HEADRACE_TRY(read_head(store, out));
   return out;
+}
+
+// Each of several files as the folder that it is; nothing where one is no archive.
+Result<std::optional<Probe>> probe_archives(Store& store, const Probe& several) {
+  std::vector<std::string> shards;
+  for (const SourceFile& file : several.files) {
+    HEADRACE_ASSIGN(const Probe one, probe(store, file.path));
+    if (!one.inside) return std::optional<Probe>();
+    HEADRACE_ASSIGN(const Probe folder, archive_as_folder(store, one));
+    HEADRACE_ASSIGN(const Shards inside, shards_of(*folder.listing));
+    for (std::string& path : paths_of(folder.path, inside.names)) shards.push_back(std::move(path));
+  }
+  HEADRACE_ASSIGN(Probe out, probe_files(store, several.path, shards));
+  return std::optional(std::move(out));
 }
 
 Result<Probe> probe_shards(Store& store, const Probe& folder) {
@@ -161,17 +183,35 @@ const FormatInfo* surest(const Probe& probe) {
 }
 
 Status not_recognised(const Probe& probe) {
+  if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
   return invalid("read: wants data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
                  "; name one with format=: " + known_formats());
 }
 
-// The format that knows what lies there. A folder that none knows is looked at as a set of shards.
+// The format that knows what lies there. A folder that none knows is looked at as a set of shards, an archive
+// as a folder.
 Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   if (const FormatInfo* known = surest(looked)) return known;
+  if (looked.inside) {
+    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
+    return recognise(store, looked);
+  }
+  if (looked.files.size() > 1 && looks_like_archive(looked)) {
+    auto archives = probe_archives(store, looked);
+    if (!archives.ok() || !*archives) return not_recognised(looked);
+    looked = **std::move(archives);
+    if (const FormatInfo* known = surest(looked)) return known;
+  }
   if (!looked.listing) return not_recognised(looked);
   auto shards = probe_shards(store, looked);
   if (!shards.ok()) return not_recognised(looked);
   const FormatInfo* known = surest(*shards);
+  if (!known && looks_like_archive(*shards)) {
+    auto archives = probe_archives(store, *shards);
+    if (!archives.ok() || !*archives) return not_recognised(looked);
+    shards = **std::move(archives);
+    known = surest(*shards);
+  }
   if (!known || !known->takes_files) return not_recognised(looked);
   looked = *std::move(shards);
   return known;
@@ -179,6 +219,13 @@ Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
 
 // The same for a format that the user names.
 Status fit(const FormatInfo& info, Store& store, Probe& looked) {
+  const bool is_known = info.recognise && info.recognise(looked) > 0;
+  if (looked.inside && !is_known) {
+    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
+  } else if (looked.files.size() > 1 && info.takes_files && !is_known && looks_like_archive(looked)) {
+    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
+    if (archives) looked = *std::move(archives);
+  }
   if (!info.takes_files) {
     if (looked.files.size() < 2) return {};
     return invalid("reads one path, got " + std::to_string(looked.files.size()) +
@@ -187,6 +234,10 @@ Status fit(const FormatInfo& info, Store& store, Probe& looked) {
   }
   if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
   HEADRACE_ASSIGN(looked, probe_shards(store, looked));
+  if (looks_like_archive(looked) && !(info.recognise && info.recognise(looked) > 0)) {
+    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
+    if (archives) looked = *std::move(archives);
+  }
   return {};
 }
 
@@ -220,11 +271,24 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     HEADRACE_ASSIGN(const std::vector<std::string> places, info.places(path, request.options));
     for (const std::string& place : places) {
       HEADRACE_ASSIGN(Probe further, probe(store, place));
+      if (further.inside && !surest(further)) {
+        further.listing = further.inside, further.inside = nullptr;
+        further.info.is_directory = true, further.files.clear(), further.head = nullptr;
+      }
       request.probes.push_back(std::move(further));
     }
   }
+  if (info.folders)
+    for (std::string& folder : info.folders(path, request))
+      if (const auto found = store.info(folder); found.ok() && found->is_directory)
+        request.folders.push_back(std::move(folder));
   HEADRACE_TRY(take_list(info, store, request));
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
+  if (opening.other) {
+    HEADRACE_ASSIGN(const OtherData data, drive(*opening.other, opening.files, store));
+    HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, indexing));
+    return data.finish(std::move(source));
+  }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(std::vector<FileIndex> indexes, record_indexes(*opening.records, store, indexing));
   return opening.records->finish(std::move(indexes));
@@ -321,7 +385,15 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
       HEADRACE_ASSIGN(file, store.open(files(extent.file)));
       opened = extent.file;
     }
-    auto bytes = read_bytes(*file, extent.offset, extent.length);
+    uint64_t offset = extent.offset;
+    if (offset == kAtEnd) {
+      HEADRACE_ASSIGN(const uint64_t size, file->size());
+      offset = extent.begin_in(size);
+      if (offset > size)
+        return corrupt(name() + "wanted " + std::to_string(extent.length) +
+                       " bytes at the end, the file has " + std::to_string(size));
+    }
+    auto bytes = read_bytes(*file, offset, extent.length);
     if (!bytes.ok()) return bytes.status().before(name());
     out.push_back(*std::move(bytes));
   }

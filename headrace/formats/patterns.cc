@@ -162,6 +162,14 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
     else
       HEADRACE_TRY(descend(store, path + "/", below, out));
   }
+  // Archives are folders, too. Each is opened, so they want a part with an ending: "*.zip" and not "*".
+  if (is_last || part.find('.') == std::string_view::npos) return {};
+  for (size_t i = 0; i < entries->files.size(); ++i) {
+    const std::string path = folder + std::string(entries->files[i]) + "/";
+    if (!matches(entries->files[i], part)) continue;
+    if (const auto info = store.info(path); info.ok() && info->is_directory)
+      HEADRACE_TRY(descend(store, path, below, out));
+  }
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
 #include "headrace/formats/sidecar.h"
+#include "headrace/io/archives/archive_store.h"
 
 namespace headrace {
 namespace {
@@ -33,14 +34,19 @@ struct Places {
   SidecarPlace cache, beside;
 };
 
-// The same for a file under any working directory. None where there is no such thing.
+// The same for a file under any working directory; beside its archive, for one that lies in an archive. None
+// where there is no such thing.
 std::optional<Places> places_of(std::string_view kind, const std::string& path) {
   std::error_code error;
-  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  const PathParts parts = parts_there(path);
+  if (parts.there.empty() || parts.is_folder) return std::nullopt;
+  const std::filesystem::path canonical = std::filesystem::canonical(parts.there, error);
   if (error) return std::nullopt;
-  std::string name = canonical.filename().string() + "." + std::string(kind);
+  const std::string inner = parts.rest.empty() ? "" : "/" + parts.rest;
+  std::string name = canonical.filename().string() + inner + "." + std::string(kind);
   std::ranges::replace(name, ' ', '-');
-  return Places{"records " + std::string(kind) + " " + canonical.string(),
+  std::ranges::replace(name, '/', '!');
+  return Places{"records " + std::string(kind) + " " + canonical.string() + inner,
                 SidecarPlace::beside(canonical.parent_path().string(), name)};
 }
 
@@ -112,10 +118,11 @@ class Feeder {
 
  private:
   Result<BufferPtr> of_file(const Extent& extent) {
-    const uint64_t left = extent.offset <= about_.size ? about_.size - extent.offset : 0;
+    const uint64_t offset = extent.begin_in(about_.size);
+    const uint64_t left = offset <= about_.size ? about_.size - offset : 0;
     const uint64_t length = extent.length == kToEnd ? left : extent.length;
     if (length > left)
-      return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(extent.offset) +
+      return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
                      ", the file has " + std::to_string(about_.size));
     if (length > kReadLimit)
       return Status(Code::exhausted, "wants at most " + std::to_string(kReadLimit) + " bytes at once, got " +
@@ -123,10 +130,10 @@ class Feeder {
     // A walk from header to header asks for as many bytes each time, and keeps none of them.
     if (!last_ || last_.use_count() > 1 || last_->size() != length) last_ = HeapBuffer::make(length);
     const MutableBufferPtr& buffer = last_;
-    Status status = read_exactly(opened_, extent.offset, {buffer->mutable_data(), length});
+    Status status = read_exactly(opened_, offset, {buffer->mutable_data(), length});
     if (!status.ok())
       return std::move(status).after(" (reading " + std::to_string(length) + " bytes at byte " +
-                                     std::to_string(extent.offset) + ")");
+                                     std::to_string(offset) + ")");
     return BufferPtr(buffer);
   }
 

@@ -72,7 +72,9 @@ Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const st
   timed.begun_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   HEADRACE_ASSIGN(timed.listing, store.list(root));
   // Problems are not stored: a folder that has some is walked again until they are gone.
-  if (!key.empty() && timed.listing.files.size() >= kWorthRemembering && timed.listing.problems.empty())
+  // Nor is what an archive holds, whose directory is read at once.
+  if (!key.empty() && timed.listing.files.size() >= kWorthRemembering && timed.listing.problems.empty() &&
+      !timed.listing.directories.empty())
     (void)store_sidecar(key, listing_to_sidecar(timed));  // without it the next run walks again, no more
   return std::make_shared<const Listing>(std::move(timed.listing));
 }

@@ -20,6 +20,7 @@
 namespace headrace {
 
 inline constexpr uint64_t kToEnd = ~uint64_t{0};
+inline constexpr uint64_t kAtEnd = ~uint64_t{0};
 
 // A file given to whoever makes an Opening of a Source. The size is asked before the first read and is the
 // one every bound is checked against, even if the file grows meanwhile; it is part of the Source's
@@ -35,11 +36,16 @@ struct SourceFile {
 // is answered with an empty buffer.
 struct Extent {
   uint64_t file = 0;  // ordinal in the Source's files; while a Source is opened, in those its maker was given
-  uint64_t offset = 0;
+  uint64_t offset = 0;  // kAtEnd: these are the last bytes of a file whose size nobody asked for
   uint64_t length = kToEnd;
   // May be answered with bytes of a mapped file, which another process can change at any time: whoever says
   // so looks once at what decides where he looks next, or copies it first.
   bool mappable = false;
+
+  // Where it begins in a file of so many bytes; behind its end where the file is too short.
+  uint64_t begin_in(uint64_t size) const {
+    return offset != kAtEnd ? offset : length <= size ? size - length : kAtEnd;
+  }
 };
 
 template <class T> using Step = std::variant<std::vector<Extent>, T>;

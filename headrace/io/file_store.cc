@@ -12,6 +12,7 @@
 #include <limits>
 #include <system_error>
 
+#include "headrace/io/archives/archive_store.h"
 #include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
@@ -147,7 +148,7 @@ class FileStore final : public Store {
 }  // namespace
 
 std::shared_ptr<Store> file_store() {
-  static const auto store = std::make_shared<FileStore>();
+  static const auto store = with_archives(std::make_shared<FileStore>());
   return store;
 }
 

@@ -78,6 +78,7 @@ class Store {
 
 // The file system of this machine. Reads are pread; maps are guarded, so a file cut short while it is read is
 // an error and not a SIGBUS. Nothing but regular files is ever opened for reading: no pipe, socket or device.
+// Paths may lead through archives (archives/archive_store.h).
 std::shared_ptr<Store> file_store();
 
 // The bytes at `offset`, as many as `out` holds, or an error that says how many there were.

@@ -69,7 +69,8 @@ Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byt
   if (kind == Packed::snappy) return unpack_snappy(packed, out);
   if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
   if (kind != Packed::plain)
-    return {Code::unavailable, "wants brotli, whose library was not there when this was built"};
+    return {Code::unavailable, std::string("wants ") + (kind == Packed::blosc ? "blosc" : "brotli") +
+                                   ", whose library was not there when this was built"};
   if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
   if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());
   return {};

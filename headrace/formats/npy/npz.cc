@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/formats/npy/zip.h"
 #include "headrace/formats/rows/array_rows.h"
+#include "headrace/io/archives/zip_directory.h"
 
 namespace headrace {
 namespace {
@@ -12,7 +12,7 @@ constexpr uint64_t kFirstRead = 1024;                  // bytes: a member's head
 constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;  // bytes of all chosen arrays of a file
 constexpr std::string_view kEnding = ".npy";
 
-std::string array_name(const npz::Member& member) {
+std::string array_name(const zips::Member& member) {
   return member.name.substr(0, member.name.size() - kEnding.size());
 }
 
@@ -34,21 +34,21 @@ class FindNpz final : public Opening<FoundArrays> {
     switch (stage_) {
       case Stage::start: {
         stage_ = Stage::tail;
-        const uint64_t tail = std::min(size_, npz::kTail);
+        const uint64_t tail = std::min(size_, zips::kTail);
         return Step<FoundArrays>(std::vector<Extent>{{0, size_ - tail, tail}});
       }
       case Stage::tail: {
-        HEADRACE_ASSIGN(directory_, npz::find_directory(bytes[0]->bytes(), size_));
+        HEADRACE_ASSIGN(directory_, zips::find_directory(bytes[0]->bytes(), size_));
         if (directory_.wide_end == 0) return ask_directory();
         stage_ = Stage::wide_end;
-        return Step<FoundArrays>(std::vector<Extent>{{0, directory_.wide_end, npz::kWideEnd}});
+        return Step<FoundArrays>(std::vector<Extent>{{0, directory_.wide_end, zips::kWideEnd}});
       }
       case Stage::wide_end: {
-        HEADRACE_ASSIGN(directory_, npz::read_wide_end(bytes[0]->bytes(), size_));
+        HEADRACE_ASSIGN(directory_, zips::read_wide_end(bytes[0]->bytes(), size_));
         return ask_directory();
       }
       case Stage::directory: {
-        HEADRACE_ASSIGN(auto members, npz::read_members(bytes[0]->bytes(), directory_));
+        HEADRACE_ASSIGN(auto members, zips::read_members(bytes[0]->bytes(), directory_));
         HEADRACE_TRY(choose(std::move(members)));
         return ask_heads();
       }
@@ -60,7 +60,7 @@ class FindNpz final : public Opening<FoundArrays> {
  private:
   enum class Stage { start, tail, wide_end, directory, heads };
   struct Chosen {
-    npz::Member member;
+    zips::Member member;
     uint64_t begin = 0, length = 0;  // what is read of it next; nothing when its array is there
     uint64_t data = 0;               // 0: not known yet
     bool is_left_out = false;
@@ -72,18 +72,18 @@ class FindNpz final : public Opening<FoundArrays> {
     return Step<FoundArrays>(std::vector<Extent>{{0, directory_.offset, directory_.length}});
   }
 
-  Status choose(std::vector<npz::Member> members) {
-    std::erase_if(members, [](const npz::Member& member) { return !member.name.ends_with(kEnding); });
+  Status choose(std::vector<zips::Member> members) {
+    std::erase_if(members, [](const zips::Member& member) { return !member.name.ends_with(kEnding); });
     std::set<std::string> names;
     std::string text;
-    for (const npz::Member& member : members) {
+    for (const zips::Member& member : members) {
       if (!names.insert(member.name).second)
         return corrupt("wants arrays of different names, got '" + array_name(member) + "' twice");
       text += (text.empty() ? "" : ", ") + array_name(member);
     }
     if (members.empty()) return invalid("wants at least one array, the zip has no .npy file");
     if (fields_.empty()) {
-      for (npz::Member& member : members) chosen_.push_back({std::move(member)});
+      for (zips::Member& member : members) chosen_.push_back({std::move(member)});
     }
     for (const std::string& field : fields_) {
       const auto it = std::ranges::find_if(members, [&](const auto& m) { return array_name(m) == field; });
@@ -95,7 +95,7 @@ class FindNpz final : public Opening<FoundArrays> {
     }
     uint64_t unpacked = 0, packed = 0;
     for (const Chosen& one : chosen_) {
-      HEADRACE_TRY(named(one, npz::check_member(one.member)));
+      HEADRACE_TRY(named(one, zips::check_member(one.member)));
       packed += one.member.packed;  // each less than the file
       if (packed > directory_.offset)
         return named(one, corrupt("wants members that lie apart, they are more than the file"));
@@ -129,9 +129,9 @@ class FindNpz final : public Opening<FoundArrays> {
   }
 
   Status take(Chosen& one, const BufferPtr& bytes) {
-    const npz::Member& member = one.member;
+    const zips::Member& member = one.member;
     if (one.data == 0) {
-      HEADRACE_ASSIGN(one.data, npz::data_of(member, bytes->bytes(), directory_));
+      HEADRACE_ASSIGN(one.data, zips::data_of(member, bytes->bytes(), directory_));
       const uint64_t head = one.data - member.local;
       if (member.is_stored() && head < bytes->size())
         return take_stored(one, bytes->bytes().subspan(head, std::min(bytes->size() - head, member.size)));
@@ -142,7 +142,7 @@ class FindNpz final : public Opening<FoundArrays> {
     }
     if (member.is_stored()) return take_stored(one, bytes->bytes());
     const MutableBufferPtr out = HeapBuffer::make(member.size);
-    HEADRACE_TRY(npz::inflate(member, bytes->bytes(), {out->mutable_data(), member.size}));
+    HEADRACE_TRY(zips::unpack(member, bytes->bytes(), {out->mutable_data(), member.size}));
     one.length = 0;
     HEADRACE_ASSIGN(const NpyHeader header, read_npy_header(out->bytes()));
     if (leave_out(one, header)) return {};
@@ -189,17 +189,23 @@ class FindNpz final : public Opening<FoundArrays> {
   uint64_t size_;
   std::vector<std::string> fields_;
   Stage stage_ = Stage::start;
-  npz::Directory directory_;
+  zips::Directory directory_;
   std::vector<Chosen> chosen_;
 };
 
-// A zip whose first member is an array.
+// A zip whose first member is an array. Where it holds anything else, too, and is not named as NumPy names
+// it, it is a folder of files.
 int recognise(const Probe& probe) {
   const std::string_view text = probe.text();
-  if (!text.starts_with("PK\3\4") || text.size() < npz::kLocalHead) return 0;
+  if (probe.inside && !probe.path.ends_with(".npz")) {
+    const Names& names = probe.inside->files;
+    for (size_t i = 0; i < names.size(); ++i)
+      if (!names[i].ends_with(kEnding)) return 0;
+  }
+  if (!text.starts_with("PK\3\4") || text.size() < zips::kLocalHead) return 0;
   const size_t name = static_cast<uint8_t>(text[26]) | static_cast<size_t>(static_cast<uint8_t>(text[27]))
                                                            << 8;
-  return text.substr(npz::kLocalHead, name).ends_with(kEnding) ? 95 : 0;
+  return text.substr(zips::kLocalHead, name).ends_with(kEnding) ? 95 : 0;
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {

@@ -1,13 +1,15 @@
-#include "headrace/formats/npy/zip.h"
+#include "headrace/io/archives/zip_directory.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <string_view>
+#include <utility>
 
-#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/codecs/deflate/whole.h"
+#include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
 
-namespace headrace::npz {
+namespace headrace::zips {
 namespace {
 
 constexpr size_t kEnd = 22, kLocator = 20, kEntry = 46;  // bytes of records before what varies
@@ -28,13 +30,27 @@ Status check_directory(const Directory& out, uint64_t end) {
   return {};
 }
 
-// Sizes and places of 4 GiB and more: in the extra field 1, those that did not fit, in this order.
-void widen(Member& member, std::span<const std::byte> extra) {
+constexpr uint16_t kWideExtra = 1, kUnicodeExtra = 0x7075, kEncrypted = 1, kUnicode = 1 << 11;
+
+std::string method_name(uint16_t method) {
+  constexpr std::array<std::pair<uint16_t, std::string_view>, 6> names{
+      {{9, "deflate64"}, {12, "bzip2"}, {14, "LZMA"}, {95, "xz"}, {96, "JPEG"}, {99, "encryption"}}};
+  const auto it = std::ranges::find(names, method, &std::pair<uint16_t, std::string_view>::first);
+  const std::string number = "method " + std::to_string(method);
+  return it == names.end() ? number : number + " (" + std::string(it->second) + ")";
+}
+
+// Sizes and places of 4 GiB and more: in the extra field 1, those that did not fit, in this order. A name in
+// UTF-8 beside one that is not: with the checksum of the latter, behind a byte of a version.
+void take_extra(Member& member, std::span<const std::byte> extra) {
   while (extra.size() >= 4) {
     const auto id = load<uint16_t>(extra);
     const size_t length = std::min<size_t>(load<uint16_t>(extra, 2), extra.size() - 4);
     std::span<const std::byte> field = extra.subspan(4, length);
-    if (id == 1)
+    if (id == kUnicodeExtra && !(member.flags & kUnicode) && length > 5 && field[0] == std::byte{1} &&
+        load<uint32_t>(field, 1) == crc32_of(std::as_bytes(std::span(member.name))))
+      member.name.assign(reinterpret_cast<const char*>(field.data() + 5), length - 5);
+    if (id == kWideExtra)
       for (uint64_t* wide : {&member.size, &member.packed, &member.local})
         if (*wide == kWide && field.size() >= 8) *wide = load<uint64_t>(field), field = field.subspan(8);
     extra = extra.subspan(4 + length);
@@ -70,8 +86,9 @@ Result<Directory> read_wide_end(std::span<const std::byte> bytes, uint64_t file_
   return out;
 }
 
-Result<std::vector<Member>> read_members(std::span<const std::byte> bytes, const Directory& directory) {
-  std::vector<Member> out;
+Status walk_members(std::span<const std::byte> bytes, const Directory& directory,
+                    const std::function<Status(const Member& member)>& take) {
+  Member member;
   for (uint64_t i = 0; i < directory.members; ++i) {
     const auto cut = [&] {
       return corrupt("wants entry " + std::to_string(i) + " in the zip directory at byte " +
@@ -81,20 +98,35 @@ Result<std::vector<Member>> read_members(std::span<const std::byte> bytes, const
     const size_t name = load<uint16_t>(bytes, 28), extra = load<uint16_t>(bytes, 30),
                  comment = load<uint16_t>(bytes, 32);
     if (bytes.size() - kEntry < name + extra + comment) return cut();
-    Member& member = out.emplace_back();
     member.name.assign(reinterpret_cast<const char*>(bytes.data() + kEntry), name);
+    member.made_by = load<uint16_t>(bytes, 4), member.attributes = load<uint32_t>(bytes, 38);
     member.flags = load<uint16_t>(bytes, 8), member.method = load<uint16_t>(bytes, 10);
     member.crc = load<uint32_t>(bytes, 16), member.packed = load<uint32_t>(bytes, 20);
     member.size = load<uint32_t>(bytes, 24), member.local = load<uint32_t>(bytes, 42);
-    widen(member, bytes.subspan(kEntry + name, extra));
+    take_extra(member, bytes.subspan(kEntry + name, extra));
     if (member.local > directory.offset || directory.offset - member.local < kLocalHead ||
         member.packed > directory.offset - member.local - kLocalHead)
       return corrupt("wants member '" + member.name + "' before byte " + std::to_string(directory.offset) +
                      ", got " + std::to_string(member.packed) + " bytes at byte " +
                      std::to_string(member.local));
+    HEADRACE_TRY(take(member));
     bytes = bytes.subspan(kEntry + name + extra + comment);
   }
+  return {};
+}
+
+Result<std::vector<Member>> read_members(std::span<const std::byte> bytes, const Directory& directory) {
+  std::vector<Member> out;
+  HEADRACE_TRY(walk_members(bytes, directory, [&](const Member& member) {
+    out.push_back(member);
+    return Status();
+  }));
   return out;
+}
+
+bool Member::is_link() const {
+  constexpr uint32_t kKind = 0170000, kLink = 0120000;  // of a mode, as Unix has it
+  return made_by >> 8 == 3 && (attributes >> 16 & kKind) == kLink;
 }
 
 Result<uint64_t> data_of(const Member& member, std::span<const std::byte> head, const Directory& directory) {
@@ -109,36 +141,32 @@ Result<uint64_t> data_of(const Member& member, std::span<const std::byte> head, 
 }
 
 Status check_member(const Member& member) {
-  if (member.flags & 1) return {Code::unavailable, "wants a plain zip member, got an encrypted one"};
-  if (member.method != 0 && member.method != 8)
-    return {Code::unavailable, "wants a stored or deflated zip member, got method " +
-                                   std::to_string(member.method) + "; numpy.savez() stores"};
-  if (member.is_stored() ? member.size == member.packed : member.size / kMostRatio <= member.packed)
+  if (member.flags & kEncrypted) return {Code::unavailable, "wants a plain zip member, got an encrypted one"};
+  if (member.is_stored()) {
+    if (member.size == member.packed) return {};
+  } else if (member.method == kZstd) {
+    return check_unpacked_size(member.packed, member.size);
+  } else if (member.method != kDeflated) {
+    return {Code::unavailable, "wants a zip member that is stored, deflated or in zstd, got " +
+                                   method_name(member.method) + "; `zip -0` stores"};
+  } else if (member.size / kMostRatio <= member.packed) {
     return {};
+  }
   return corrupt("wants a zip member whose sizes fit together, got " + std::to_string(member.packed) +
                  " bytes for " + std::to_string(member.size));
 }
 
-Status inflate(const Member& member, std::span<const std::byte> packed, std::span<std::byte> out) {
-  // Between the head and the tail that make a gzip member of it, whose checks are the same.
-  constexpr unsigned char kHead[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
-  const uint32_t tail[] = {member.crc, static_cast<uint32_t>(member.size)};
-  Inflater inflater;
-  size_t done = 0;
-  const auto take = [&](std::span<const std::byte> piece) -> Status {
-    if (piece.size() > out.size() - done)
-      return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got more");
-    std::memcpy(out.data() + done, piece.data(), piece.size());
-    done += piece.size();
-    return {};
-  };
-  HEADRACE_TRY(inflater.feed(std::as_bytes(std::span(kHead)), take));
-  HEADRACE_TRY(inflater.feed(packed, take));
-  HEADRACE_TRY(inflater.feed(std::as_bytes(std::span(tail)), take));
-  HEADRACE_TRY(inflater.finish());
-  if (done == out.size()) return {};
-  return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got " +
-                 std::to_string(done));
+Status unpack(const Member& member, std::span<const std::byte> packed, std::span<std::byte> out) {
+  if (member.method == kZstd) {
+    HEADRACE_TRY(headrace::unpack(Packed::zstd, packed, out));
+  } else {
+    HEADRACE_ASSIGN(const size_t made, inflate_whole(DeflateFrame::raw, packed, out));
+    if (made != out.size())
+      return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got " +
+                     std::to_string(made));
+  }
+  if (crc32_of(out) == member.crc) return {};
+  return corrupt("wants a zip member with the checksum of its directory, got another");
 }
 
-}  // namespace headrace::npz
+}  // namespace headrace::zips

@@ -1,0 +1,72 @@
+#include "headrace/codecs/deflate/whole.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
+
+// One for a thread and a frame: making it costs as much as to unpack some kilobytes.
+class WholeStream {
+ public:
+  explicit WholeStream(int window) { ready_ = inflateInit2(&stream_, window) == Z_OK; }
+  ~WholeStream() {
+    if (ready_) inflateEnd(&stream_);
+  }
+  WholeStream(const WholeStream&) = delete;
+  WholeStream& operator=(const WholeStream&) = delete;
+
+  Result<size_t> run(std::span<const std::byte> in, std::span<std::byte> out) {
+    if (!ready_ || inflateReset(&stream_) != Z_OK) return Status(Code::exhausted, "no memory to inflate");
+    size_t used = 0, made = 0;
+    Bytef nothing = 0;
+    int code = Z_OK;
+    while (code == Z_OK) {
+      const size_t piece = std::min(in.size() - used, kMostAtOnce);
+      const size_t room = std::min(out.size() - made, kMostAtOnce);
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data() + used));
+      stream_.avail_in = static_cast<uInt>(piece);
+      stream_.next_out = room > 0 ? reinterpret_cast<Bytef*>(out.data() + made) : &nothing;
+      stream_.avail_out = static_cast<uInt>(room);
+      code = inflate(&stream_, Z_NO_FLUSH);
+      used += piece - stream_.avail_in, made += room - stream_.avail_out;
+    }
+    if (code == Z_STREAM_END && used == in.size()) return made;
+    if (code == Z_STREAM_END)
+      return corrupt("wants deflated data of " + std::to_string(in.size()) + " bytes, they end at byte " +
+                     std::to_string(used));
+    if (code == Z_BUF_ERROR && made == out.size())
+      return corrupt("wants at most " + std::to_string(out.size()) + " unpacked bytes, got more");
+    if (code == Z_BUF_ERROR) return corrupt("wants deflated data to their end, they end early");
+    return corrupt(std::string("wants deflated data, cannot inflate (") +
+                   (stream_.msg ? stream_.msg : "bad data") + ") at packed byte " + std::to_string(used));
+  }
+
+ private:
+  z_stream stream_{};
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<size_t> inflate_whole(DeflateFrame frame, std::span<const std::byte> in, std::span<std::byte> out) {
+  thread_local WholeStream raw(-15), zlib(15);
+  return (frame == DeflateFrame::raw ? raw : zlib).run(in, out);
+}
+
+uint32_t crc32_of(std::span<const std::byte> bytes) {
+  uLong crc = ::crc32(0, nullptr, 0);
+  while (!bytes.empty()) {
+    const size_t some = std::min(bytes.size(), kMostAtOnce);
+    crc = ::crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(some));
+    bytes = bytes.subspan(some);
+  }
+  return static_cast<uint32_t>(crc);
+}
+
+}  // namespace headrace

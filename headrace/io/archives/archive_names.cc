@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "headrace/io/archives/archive.h"
+
+namespace headrace {
+namespace {
+
+// Bytes of the names that links add: links to folders of links make many of few.
+constexpr uint64_t kFreeLinked = uint64_t{64} << 20, kMostLinkedRatio = 8;
+constexpr int kLinksThroughLinks = 40;
+
+std::string with_slash(std::string_view folder) { return std::string(folder) + '/'; }
+
+std::string_view parent(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+// Eight bytes at `from`, so that their order is that of the names.
+uint64_t first_bytes(std::string_view name, size_t from) {
+  uint64_t out = 0;
+  if (from >= name.size()) return 0;
+  std::memcpy(&out, name.data() + from, std::min(sizeof out, name.size() - from));
+  return std::endian::native == std::endian::little ? __builtin_bswap64(out) : out;
+}
+
+size_t common_prefix(std::string_view a, std::string_view b) {
+  const size_t length = std::min(a.size(), b.size());
+  return static_cast<size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(length), b.begin()).first - a.begin());
+}
+
+bool goes_up(std::string_view path) {
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    if (path.substr(0, slash) == "..") return true;
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return false;
+}
+
+// The first of sorted names that is not before `path`.
+size_t first_from(const Names& names, std::string_view path) {
+  size_t begin = 0, end = names.size();
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (names[middle] < path)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+bool begins_any(const Names& names, std::string_view prefix) {
+  const size_t at = first_from(names, prefix);
+  return at < names.size() && names[at].starts_with(prefix);
+}
+
+}  // namespace
+
+std::optional<std::string> clean_path(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (out.empty()) return std::nullopt;
+      out.resize(parent(out).size());
+      continue;
+    }
+    if (!out.empty()) out += '/';
+    out += part;
+  }
+  return out;
+}
+
+std::optional<uint32_t> ArchiveNames::find(std::string_view path) const {
+  const size_t at = first_from(files_, path);
+  if (at == files_.size() || files_[at] != path) return std::nullopt;
+  return numbers_[at];
+}
+
+bool ArchiveNames::has_folder(std::string_view folder) const {
+  if (folder.empty() || begins_any(files_, with_slash(folder))) return true;
+  const size_t at = first_from(empty_folders_, folder);
+  return (at < empty_folders_.size() && empty_folders_[at] == folder) ||
+         begins_any(empty_folders_, with_slash(folder));
+}
+
+template <class Take> void ArchiveNames::each_below(std::string_view folder, const Take& take) const {
+  const std::string below = folder.empty() ? "" : with_slash(folder);
+  for (size_t i = first_from(files_, below); i < files_.size() && files_[i].starts_with(below);)
+    i = take(i, files_[i].substr(below.size()));
+}
+
+Listing ArchiveNames::list(std::string_view folder) const {
+  Listing out;
+  if (folder.empty()) {
+    out.files = files_;
+  } else {
+    each_below(folder, [&](size_t i, std::string_view name) {
+      out.files.add(name);
+      return i + 1;
+    });
+    out.files.shrink();
+  }
+  const std::string below = folder.empty() ? "" : with_slash(folder);
+  for (const Listing::Problem& problem : problems_)
+    if (problem.path.starts_with(below))
+      out.problems.push_back({problem.path.substr(below.size()), problem.reason});
+  return out;
+}
+
+Entries ArchiveNames::entries(std::string_view folder) const {
+  Entries out;
+  std::vector<std::string> folders;
+  each_below(folder, [&](size_t i, std::string_view name) {
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos) {
+      out.files.add(name);
+      return i + 1;
+    }
+    folders.emplace_back(name.substr(0, slash));
+    // '0' follows '/': the first name that is not in this folder.
+    const std::string inside = folders.back();
+    return first_from(files_, (folder.empty() ? "" : with_slash(folder)) + inside + '0');
+  });
+  const std::string below = folder.empty() ? "" : with_slash(folder);
+  for (size_t i = first_from(empty_folders_, below);
+       i < empty_folders_.size() && empty_folders_[i].starts_with(below); ++i) {
+    const std::string_view rest = empty_folders_[i].substr(below.size());
+    folders.emplace_back(rest.substr(0, rest.find('/')));
+  }
+  std::ranges::sort(folders);
+  folders.erase(std::ranges::unique(folders).begin(), folders.end());
+  for (const std::string& name : folders) out.folders.add(name);
+  return out;
+}
+
+size_t ArchiveNames::held_bytes() const {
+  return files_.text().size() + files_.size() * (sizeof(size_t) + sizeof(uint32_t)) +
+         empty_folders_.text().size();
+}
+
+void ArchiveContents::add_problem(std::string_view path, std::string reason) {
+  constexpr size_t kMostProblems = 1000;  // more say nothing new
+  if (problems_.size() < kMostProblems) problems_.push_back({std::string(path), std::move(reason)});
+}
+
+std::optional<ArchiveContents::Item> ArchiveContents::keep(std::string_view path, uint32_t number) {
+  // No unpacker would put a file above its folder; neither is there a way to it here.
+  if (goes_up(path)) return add_problem(path, "a name that leads out of the archive"), std::nullopt;
+  const bool is_clean = !path.starts_with('/') && !path.starts_with("./") && !path.ends_with('/') &&
+                        path.find("//") == std::string_view::npos &&
+                        path.find("/./") == std::string_view::npos && !path.ends_with("/.") && path != ".";
+  std::string cleaned;
+  if (!is_clean) path = cleaned = *clean_path(path);
+  if (path.find('\0') != std::string_view::npos)
+    return add_problem(path.substr(0, path.find('\0')), "a name with a NUL"), std::nullopt;
+  const Item out{bytes_.size(), static_cast<uint32_t>(path.size()), number};
+  bytes_.append(path);
+  return out;
+}
+
+void ArchiveContents::add_file(std::string_view path, uint32_t number) {
+  if (const auto item = keep(path, number); item && item->length > 0) files_.push_back(*item);
+}
+
+void ArchiveContents::add_folder(std::string_view path) {
+  if (const auto item = keep(path, 0); item && item->length > 0) folders_.push_back(*item);
+}
+
+void ArchiveContents::add_link(std::string_view path, std::string target) {
+  if (const auto item = keep(path, 0); item && item->length > 0)
+    links_.push_back({std::string(name(*item)), std::move(target)});
+}
+
+// By bytes, and of one name in the order in which they came.
+void ArchiveContents::sort(std::vector<Item>& items) const {
+  const auto in_order = [&](const Item& a, const Item& b) { return name(a) < name(b); };
+  if (std::ranges::is_sorted(items, in_order) || items.empty()) return;
+  // Names have much in common. What follows that decides most comparisons, without a look at the names.
+  size_t common = items[0].length;
+  for (const Item& item : items) common = std::min(common, common_prefix(name(items[0]), name(item)));
+  struct Keyed {
+    uint64_t key;
+    uint32_t at;
+  };
+  std::vector<Keyed> keyed(items.size());
+  for (size_t i = 0; i < items.size(); ++i)
+    keyed[i] = {first_bytes(name(items[i]), common), static_cast<uint32_t>(i)};
+  std::ranges::sort(keyed, [&](const Keyed& a, const Keyed& b) {
+    if (a.key != b.key) return a.key < b.key;
+    const int order = name(items[a.at]).compare(name(items[b.at]));
+    return order != 0 ? order < 0 : a.at < b.at;
+  });
+  std::vector<Item> sorted(items.size());
+  for (size_t i = 0; i < items.size(); ++i) sorted[i] = items[keyed[i].at];
+  items = std::move(sorted);
+}
+
+// What a link leads to, under its name. False: there is nothing yet.
+Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std::vector<Item>& out) {
+  const auto target = link.target.starts_with('/')
+                          ? std::nullopt
+                          : clean_path(std::string(parent(link.path)) + '/' + link.target);
+  if (!target) return false;
+  const auto at = [&](std::string_view path) {
+    return std::ranges::lower_bound(files_, path, {}, [&](const Item& item) { return name(item); });
+  };
+  const auto add = [&](const Item& item) -> Status {
+    const std::string path = link.path + std::string(name(item).substr(target->size()));
+    if (bytes_.size() + path.size() > most_bytes)
+      return {Code::exhausted, "its links lead to too many files; do they lead into one another?"};
+    out.push_back({bytes_.size(), static_cast<uint32_t>(path.size()), item.number});
+    bytes_ += path;
+    return {};
+  };
+  auto it = at(*target);
+  if (it != files_.end() && name(*it) == *target) {
+    HEADRACE_TRY(add(*it));
+    return true;
+  }
+  const std::string below = target->empty() ? "" : with_slash(*target);
+  if (link.path.starts_with(below)) {
+    add_problem(link.path, "a link that leads back to a folder it is in");
+    return true;
+  }
+  const size_t before = out.size();
+  for (it = at(below); it != files_.end() && name(*it).starts_with(below); ++it) HEADRACE_TRY(add(*it));
+  return out.size() > before;
+}
+
+// Those of a round see what was there before it.
+Status ArchiveContents::follow_links() {
+  const uint64_t most_bytes = bytes_.size() * kMostLinkedRatio + kFreeLinked;
+  bool any = true;
+  for (int round = 0; round < kLinksThroughLinks && any; ++round) {
+    std::vector<Link> left;
+    std::vector<Item> found;
+    for (Link& link : links_) {
+      HEADRACE_ASSIGN(const bool is_followed, follow(link, most_bytes, found));
+      if (!is_followed) left.push_back(std::move(link));
+    }
+    any = left.size() < links_.size();
+    links_ = std::move(left);
+    files_.insert(files_.end(), found.begin(), found.end());
+    sort(files_);
+  }
+  for (const Link& link : links_) add_problem(link.path, "a link that leads nowhere");
+  return {};
+}
+
+Result<ArchiveNames> ArchiveContents::finish() {
+  if (files_.size() > std::numeric_limits<uint32_t>::max())
+    return Status(Code::exhausted, "wants at most 4294967295 files in an archive");
+  sort(files_);
+  HEADRACE_TRY(follow_links());
+  ArchiveNames out;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (i + 1 < files_.size() && name(files_[i]) == name(files_[i + 1])) continue;
+    out.files_.add(name(files_[i]));
+    out.numbers_.push_back(files_[i].number);
+  }
+  out.files_.shrink(), out.numbers_.shrink_to_fit();
+  sort(folders_);
+  for (const Item& folder : folders_)
+    if (!out.has_folder(name(folder))) out.empty_folders_.add(name(folder));
+  out.problems_ = std::move(problems_);
+  return out;
+}
+
+}  // namespace headrace
