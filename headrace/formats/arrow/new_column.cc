@@ -10,7 +10,13 @@ namespace {
 constexpr int kMostDims = kMaxRank - 1;
 constexpr int64_t kMostItems = int64_t{1} << 26;
 
-std::string_view why_not(const TensorSpec& spec) {
+void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+std::string_view why_no_column(const TensorSpec& spec) {
   if (is_text(spec.dtype)) return {};
   if (spec.dtype == DType::bf16) return "it has no bf16; cast to f32";
   const bool is_list = spec.shape.rank() > 0 && spec.shape[0] == kAny;
@@ -22,14 +28,8 @@ std::string_view why_not(const TensorSpec& spec) {
   return {};
 }
 
-void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
-}  // namespace
-
 Result<NewColumn> NewColumn::make(std::string name, TensorSpec spec, ColumnForm form) {
-  if (const std::string_view why = why_not(spec); !why.empty())
+  if (const std::string_view why = why_no_column(spec); !why.empty())
     return invalid(
         "arrow holds numbers, text, bytes, arrays of one shape and lists of numbers or of such arrays; " +
         std::string(why) + " ('" + name + ": " + spec.text() + "')");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/core/status.h"
@@ -16,6 +17,9 @@ struct ColumnForm {
   bool is_large = false;     // offsets of 64 bits
   bool has_tensors = false;  // arrays of one shape are Arrow's extension type and not lists within each other
 };
+
+// Why there is no column for such a field; empty when there is one.
+std::string_view why_no_column(const TensorSpec& spec);
 
 class NewColumn {
  public:

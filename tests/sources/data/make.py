@@ -4,6 +4,7 @@ import h5py
 import numpy
 import pyarrow
 import pyarrow.ipc
+import pyarrow.parquet
 
 ROWS = 11
 IMAGES = [bytes((7 * row + 3 * i) % 251 for i in range(13 * (row % 5) + row)) for row in range(ROWS)]
@@ -46,6 +47,18 @@ NULLS = pyarrow.table(
 )
 with pyarrow.ipc.new_stream("nulls.arrows", NULLS.schema) as writer:
     writer.write_table(NULLS, max_chunksize=3)
+
+# Row groups of four rows in pages of both versions; every page begins with its levels.
+for name, options in {
+    "table_plain.parquet": {"compression": "none", "use_dictionary": False, "write_page_index": True},
+    "table_v2.parquet": {"compression": "zstd", "data_page_version": "2.0", "column_encoding": {
+        "class": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "image.path": "DELTA_BYTE_ARRAY",
+        "image.bytes": "DELTA_LENGTH_BYTE_ARRAY", "synset": "PLAIN", "boxes.list.element": "PLAIN"},
+        "use_dictionary": False},
+    "table_snappy.parquet": {"write_page_checksum": True},
+}.items():  # fmt: skip
+    pyarrow.parquet.write_table(TABLE, name, row_group_size=4, **options)
+pyarrow.parquet.write_table(NULLS, "nulls.parquet", row_group_size=3)
 
 # Groups, headers and chunk indexes of the first version and of later ones.
 for name, version in {"vlen.h5": "v110", "vlen_old.h5": "earliest"}.items():

@@ -1,0 +1,67 @@
+"""Readers of Parquet files, one a process: `READER FILE BATCH`. One thread decodes.
+
+Each gives batches of all columns, photographs as `bytes`; a window is as many rows as a row group has.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .segment import serve
+
+reader, file, batch_text = sys.argv[1:]
+batch = int(batch_text)
+has_images = "images" in file
+
+
+def headrace(order: str) -> Iterator[Any]:
+    import headrace as hr  # noqa: PLC0415 - where it is installed
+
+    ds = hr.read_parquet(file)
+    if order == "window":
+        ds = ds.shuffle(seed=1, window=400 if has_images else 65_536)
+    if order == "random":
+        ds = ds.shuffle(seed=1)
+    for one in ds.repeat().batch(batch, ragged=has_images).options(workers=1, io=1).numpy():
+        yield (one, list(one["image"])) if has_images else one
+
+
+def taken(rows: Any) -> Any:
+    return (rows, rows.column("image").combine_chunks().field("bytes").to_pylist()) if has_images else rows
+
+
+def pyarrow() -> Iterator[Any]:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    pa.set_cpu_count(1)
+    while True:
+        for one in pq.ParquetFile(file, memory_map=True).iter_batches(batch, use_threads=False):
+            yield taken(pa.Table.from_batches([one])) if has_images else one
+
+
+def pyarrow_window() -> Iterator[Any]:
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    pa.set_cpu_count(1)
+    random = np.random.default_rng(1)
+    while True:
+        opened = pq.ParquetFile(file, memory_map=True)
+        for i in range(opened.num_row_groups):
+            group = opened.read_row_group(i, use_threads=False)
+            order = random.permutation(group.num_rows)
+            for begin in range(0, len(order) - batch + 1, batch):
+                yield taken(group.take(order[begin : begin + batch]))
+
+
+READERS = {
+    "headrace": lambda: headrace("sequential"),
+    "headrace-window": lambda: headrace("window"),
+    "headrace-random": lambda: headrace("random"),
+    "pyarrow": pyarrow,
+    "pyarrow-window": pyarrow_window,
+}
+
+serve(READERS[reader](), batch)

@@ -1,0 +1,441 @@
+#include "headrace/formats/parquet/chunk_reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "headrace/codecs/packed/unpack.h"
+#include "headrace/core/little_endian.h"
+#include "headrace/core/saturate.h"
+#include "headrace/formats/parquet/changes.h"
+
+namespace headrace::parquet {
+namespace {
+
+int width_of(uint8_t most) { return std::bit_width(static_cast<unsigned>(most)); }
+
+const char* encoding_name(Encoding encoding) {
+  constexpr const char* names[] = {"PLAIN",
+                                   "1",
+                                   "PLAIN_DICTIONARY",
+                                   "RLE",
+                                   "BIT_PACKED",
+                                   "DELTA_BINARY_PACKED",
+                                   "DELTA_LENGTH_BYTE_ARRAY",
+                                   "DELTA_BYTE_ARRAY",
+                                   "RLE_DICTIONARY",
+                                   "BYTE_STREAM_SPLIT"};
+  return names[static_cast<size_t>(encoding)];
+}
+
+bool is_dictionary(Encoding encoding) {
+  return encoding == Encoding::dictionary || encoding == Encoding::plain_dictionary;
+}
+
+// Values that stand close together move to their places, from the last on; zeros stand between.
+template <class T> void spread(T* values, std::span<const uint8_t> present, size_t count) {
+  for (size_t i = present.size(); i-- > 0;) values[i] = present[i] ? values[--count] : T{};
+}
+
+void spread_bytes(std::byte* values, size_t size, std::span<const uint8_t> present, size_t count) {
+  switch (size) {
+    case 1: return spread(reinterpret_cast<uint8_t*>(values), present, count);
+    case 2: return spread(reinterpret_cast<uint16_t*>(values), present, count);
+    case 4: return spread(reinterpret_cast<uint32_t*>(values), present, count);
+    case 8: return spread(reinterpret_cast<uint64_t*>(values), present, count);
+    default: break;
+  }
+  for (size_t i = present.size(); i-- > 0;) {
+    if (present[i])
+      std::memmove(values + i * size, values + --count * size, size);
+    else
+      std::memset(values + i * size, 0, size);
+  }
+}
+
+template <class T> void gather(const std::byte* from, std::span<const uint32_t> indices, std::byte* out) {
+  for (size_t i = 0; i < indices.size(); ++i)
+    std::memcpy(out + i * sizeof(T), from + size_t{indices[i]} * sizeof(T), sizeof(T));
+}
+
+class VectorBuffer final : public Buffer {
+ public:
+  explicit VectorBuffer(std::vector<std::byte> bytes)
+      : Buffer(nullptr, bytes.size()), bytes_(std::move(bytes)) {
+    data_ = bytes_.data();
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+ChunkReader::ChunkReader(const Column& column, Codec codec, uint64_t packed)
+    : column_(column), codec_(codec), packed_(packed) {
+  out_.column = &column;
+  if (column.is_text()) out_.buffers.push_back(HeapBuffer::make(0));
+  if (column.max_rep() > 0) open_.assign(column.max_rep(), -1);
+}
+
+Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values) {
+  Pages all(codec_, pages, position);
+  while (values_read_ < values && !all.at_end()) {
+    const uint64_t at = all.position();
+    const auto one = [&]() -> Status {
+      HEADRACE_ASSIGN(std::optional<Page> page, all.next());
+      if (!page) return {};
+      return page->header.kind == PageHeader::dictionary ? dictionary(*page) : data(*page);
+    };
+    Status status = one();
+    if (!status.ok())
+      return std::move(status).before("column '" + column_.name + "', page at byte " + std::to_string(at) +
+                                      ": ");
+  }
+  return {};
+}
+
+// Before memory is taken for `more` values and what goes with them.
+Status ChunkReader::check_room(uint64_t more) {
+  const uint64_t each = column_.value_size() + 2;
+  return check_unpacked_size(packed_, saturating_mul(saturating_add(slots_, more), each));
+}
+
+Status ChunkReader::dictionary(const Page& page) {
+  if (has_dictionary_) return corrupt("wants one dictionary, got a second");
+  if (page.header.encoding != Encoding::plain && page.header.encoding != Encoding::plain_dictionary)
+    return corrupt(std::string("wants a dictionary in PLAIN, got ") + encoding_name(page.header.encoding));
+  const uint64_t count = page.header.values;
+  if (count > page.body.size * 8)
+    return corrupt("wants a dictionary inside its page, got " + std::to_string(count) + " values");
+  if (column_.is_text()) {
+    HEADRACE_TRY(check_room(count));
+    dictionary_texts_.resize(count);
+    HEADRACE_TRY(texts(Encoding::plain, page.body, page.is_made, dictionary_texts_));
+  } else {
+    HEADRACE_TRY(check_room(count));
+    dictionary_.resize(count * column_.value_size());
+    HEADRACE_TRY(numbers(Encoding::plain, page.body, dictionary_));
+  }
+  dictionary_size_ = count;
+  has_dictionary_ = true;
+  return {};
+}
+
+Status ChunkReader::data(Page& page) {
+  HEADRACE_TRY(check_room(page.header.values));
+  Bytes body = page.body;
+  HEADRACE_TRY(levels(page, body));
+  HEADRACE_TRY(values(page.header.encoding, body, page.is_made));
+  values_read_ += page.header.values;
+  slots_ += page_slots_;
+  return {};
+}
+
+// The bytes of levels at the front of `body`, which begins behind them then.
+Result<Span> ChunkReader::level_bytes(Encoding encoding, uint8_t most, uint64_t count, Bytes& body) const {
+  Span bytes = body.span();
+  uint64_t length = 0, head = 0;
+  if (encoding == Encoding::bit_packed) {
+    length = (count * static_cast<uint64_t>(width_of(most)) + 7) / 8;
+  } else {
+    if (encoding != Encoding::rle)
+      return corrupt(std::string("wants levels in RLE, got ") + encoding_name(encoding));
+    if (bytes.size() < 4) return corrupt("wants levels, the page ends");
+    length = load<uint32_t>(bytes), head = 4;
+  }
+  if (length > bytes.size() - head)
+    return corrupt("wants levels inside the page's " + std::to_string(bytes.size()) + " bytes, got " +
+                   std::to_string(length));
+  body.offset += head + length, body.size -= head + length;
+  return bytes.subspan(head, length);
+}
+
+Status ChunkReader::levels(const Page& page, Bytes& body) {
+  const PageHeader& header = page.header;
+  const uint64_t count = header.values;
+  const bool is_v2 = header.kind == PageHeader::data_v2;
+  const uint8_t max_rep = column_.max_rep(), max_def = column_.max_def;
+  const auto read = [&](Encoding encoding, Span bytes, uint8_t most, std::vector<uint8_t>& out) -> Status {
+    out.resize(count);
+    HEADRACE_TRY(encoding == Encoding::bit_packed ? read_old_levels(bytes, width_of(most), out)
+                                                  : read_runs(bytes, width_of(most), std::span(out)));
+    const auto largest = std::ranges::max_element(out);
+    if (largest == out.end() || *largest <= most) return {};
+    return corrupt("wants levels up to " + std::to_string(most) + ", got " + std::to_string(*largest));
+  };
+  present_.clear();
+  if (max_rep > 0) {
+    Span bytes = page.rep;
+    if (!is_v2) {
+      HEADRACE_ASSIGN(bytes, level_bytes(header.rep, max_rep, count, body));
+    }
+    HEADRACE_TRY(read(is_v2 ? Encoding::rle : header.rep, bytes, max_rep, reps_));
+  }
+  page_slots_ = page_present_ = count;
+  if (max_def > 0) {
+    Span bytes = page.def;
+    if (!is_v2) {
+      HEADRACE_ASSIGN(bytes, level_bytes(header.def, max_def, count, body));
+    }
+    const Encoding encoding = is_v2 ? Encoding::rle : header.def;
+    if (max_rep == 0 && encoding == Encoding::rle && is_one_run(bytes, width_of(max_def), count, max_def)) {
+      out_.rows += count;
+      if (!out_.null_rows.empty()) out_.null_rows.resize(out_.rows);
+      return {};
+    }
+    HEADRACE_TRY(read(encoding, bytes, max_def, defs_));
+  }
+  if (max_rep > 0) return rows_of_lists(count);
+  out_.rows += count;
+  if (max_def > 0) {
+    page_present_ = static_cast<uint64_t>(std::ranges::count(defs_, max_def));
+    if (page_present_ < count) {
+      out_.null_rows.resize(out_.rows);
+      present_.resize(count);
+      for (size_t i = 0; i < count; ++i) present_[i] = defs_[i] == max_def;
+      uint8_t* nulls = out_.null_rows.data() + (out_.rows - count);
+      for (size_t i = 0; i < count; ++i) nulls[i] = !present_[i];
+      return {};
+    }
+  }
+  if (!out_.null_rows.empty()) out_.null_rows.resize(out_.rows);
+  return {};
+}
+
+uint64_t ChunkReader::per_list_item() const {
+  uint64_t out = 1;
+  for (size_t i = 1; i < column_.lists.size(); ++i)
+    out = saturating_mul(out, static_cast<uint64_t>(std::max<int64_t>(column_.lists[i], 0)));
+  return out;
+}
+
+// What ends and what begins with an entry of these levels: lists of one length have it.
+Status ChunkReader::next_list(uint8_t rep, uint8_t def) {
+  const auto wrong = [&](size_t list, int64_t got) {
+    return corrupt("wants lists of " + std::to_string(column_.lists[list]) + ", got " + std::to_string(got));
+  };
+  for (size_t list = rep; list < open_.size(); ++list) {
+    if (column_.lists[list] != kAny && open_[list] >= 0 && open_[list] != column_.lists[list])
+      return wrong(list, open_[list]);
+    open_[list] = -1;
+  }
+  if (rep > 0) {
+    if (open_[rep - 1u] < 1) return corrupt("wants levels of lists, got an item of none");
+    ++open_[rep - 1u];
+  }
+  for (size_t list = rep; list < open_.size() && def != UINT8_MAX; ++list) {
+    if (def >= column_.list_def[list]) {
+      open_[list] = 1;
+      continue;
+    }
+    const bool is_null_row = list == 0 && def + 1 < column_.list_def[0];
+    if (column_.lists[list] > 0 && !is_null_row) return wrong(list, 0);
+    break;
+  }
+  return {};
+}
+
+Status ChunkReader::rows_of_lists(uint64_t count) {
+  if (column_.max_def == 0) return internal_error("a list without a level");
+  const uint64_t each = per_list_item(),
+                 in_row = column_.is_list ? 0 : saturating_mul(each, static_cast<uint64_t>(column_.lists[0]));
+  const uint8_t item_def = column_.list_def.back(), row_def = column_.list_def[0], max_def = column_.max_def;
+  if (out_.rows == 0 && count > 0 && reps_[0] != 0)
+    return corrupt("wants a row to begin with its column, got the middle of a list");
+  const bool is_checked = open_.size() > 1 || !column_.is_list;
+  present_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t rep = reps_[i], def = defs_[i];
+    if (is_checked) HEADRACE_TRY(next_list(rep, def));
+    if (rep == 0) {
+      const bool is_null = def + 1 < row_def;
+      ++out_.rows;
+      if (column_.is_list) out_.starts.push_back((slots_ + present_.size()) / std::max<uint64_t>(each, 1));
+      if (is_null && out_.null_rows.size() < out_.rows) out_.null_rows.resize(out_.rows);
+      if (is_null) out_.null_rows[out_.rows - 1] = 1;
+      if (is_null && in_row > 0) {
+        HEADRACE_TRY(check_room(saturating_add(present_.size(), in_row)));
+        present_.resize(present_.size() + in_row, 0);
+        continue;
+      }
+    }
+    if (def >= item_def) present_.push_back(def == max_def);
+  }
+  page_slots_ = present_.size();
+  page_present_ = static_cast<uint64_t>(std::ranges::count(present_, 1));
+  if (page_present_ == page_slots_) {
+    present_.clear();
+  } else {
+    out_.null_items.resize(slots_);
+    for (const uint8_t present : present_) out_.null_items.push_back(!present);
+  }
+  return {};
+}
+
+Status ChunkReader::values(Encoding encoding, const Bytes& body, bool is_made) {
+  const size_t size = column_.value_size();
+  if (column_.is_text()) {
+    std::vector<Piece>& pieces = out_.pieces;
+    const size_t begin = pieces.size();
+    pieces.resize(begin + page_slots_);
+    HEADRACE_TRY(texts(encoding, body, is_made, std::span(pieces).subspan(begin, page_present_)));
+    if (!present_.empty()) spread(pieces.data() + begin, present_, page_present_);
+    return {};
+  }
+  const size_t begin = data_.size();
+  data_.resize(begin + page_slots_ * size);
+  HEADRACE_TRY(numbers(encoding, body, std::span(data_).subspan(begin, page_present_ * size)));
+  if (!present_.empty()) spread_bytes(data_.data() + begin, size, present_, page_present_);
+  return {};
+}
+
+Status ChunkReader::indices(const Bytes& body, size_t count) {
+  indices_.resize(count);
+  if (count == 0) return {};
+  if (!has_dictionary_) return corrupt("wants a dictionary before values that are places in it, got none");
+  if (body.size == 0) return corrupt("wants places in the dictionary, the page ends");
+  const int width = std::to_integer<int>(body.span()[0]);
+  if (width > 32) return corrupt("wants places of at most 32 bits, got " + std::to_string(width));
+  HEADRACE_TRY(read_runs(body.span().subspan(1), width, std::span(indices_)));
+  const uint32_t most = *std::ranges::max_element(indices_);
+  if (most < dictionary_size_) return {};
+  return corrupt("wants a place in the dictionary below " + std::to_string(dictionary_size_) + ", got " +
+                 std::to_string(most));
+}
+
+Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, std::span<Piece> out) {
+  if (is_dictionary(encoding)) {
+    HEADRACE_TRY(indices(body, out.size()));
+    for (size_t i = 0; i < out.size(); ++i) out[i] = dictionary_texts_[indices_[i]];
+    return {};
+  }
+  const auto buffer = static_cast<uint32_t>(out_.buffers.size());
+  if (encoding == Encoding::delta_bytes) {
+    HEADRACE_ASSIGN(const BufferPtr made, read_delta_texts(body.span(), buffer, out));
+    out_.buffers.push_back(made);
+    out_.held += made->size();
+    return {};
+  }
+  const Span whole = body.buffer->bytes().first(body.offset + body.size);
+  if (encoding == Encoding::plain)
+    HEADRACE_TRY(read_plain_texts(whole, body.offset, buffer, out));
+  else if (encoding == Encoding::delta_length)
+    HEADRACE_TRY(read_delta_lengths(whole, body.offset, buffer, out));
+  else
+    return corrupt(std::string("wants an encoding of texts, got ") + encoding_name(encoding));
+  out_.buffers.push_back(body.buffer);
+  if (is_made) out_.held += body.buffer->size();
+  return {};
+}
+
+Status ChunkReader::decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+  std::vector<Piece> pieces(out.size() / sizeof(double));
+  const Span whole = body.buffer->bytes().first(body.offset + body.size);
+  BufferPtr buffer = body.buffer;
+  if (encoding == Encoding::plain)
+    HEADRACE_TRY(read_plain_texts(whole, body.offset, 0, pieces));
+  else if (encoding == Encoding::delta_length)
+    HEADRACE_TRY(read_delta_lengths(whole, body.offset, 0, pieces));
+  else if (encoding == Encoding::delta_bytes) {
+    HEADRACE_ASSIGN(buffer, read_delta_texts(body.span(), 0, pieces));
+  } else {
+    return corrupt(std::string("wants an encoding of decimals, got ") + encoding_name(encoding));
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    HEADRACE_ASSIGN(const double value,
+                    read_decimal(buffer->bytes().subspan(pieces[i].offset, pieces[i].length), column_.scale));
+    std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+  }
+  return {};
+}
+
+Status ChunkReader::numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+  if (is_dictionary(encoding)) {
+    const size_t size = column_.value_size();
+    HEADRACE_TRY(indices(body, out.size() / size));
+    switch (size) {
+      case 1: gather<uint8_t>(dictionary_.data(), indices_, out.data()); return {};
+      case 2: gather<uint16_t>(dictionary_.data(), indices_, out.data()); return {};
+      case 4: gather<uint32_t>(dictionary_.data(), indices_, out.data()); return {};
+      case 8: gather<uint64_t>(dictionary_.data(), indices_, out.data()); return {};
+      default:
+        for (size_t i = 0; i < indices_.size(); ++i)
+          std::memcpy(out.data() + i * size, dictionary_.data() + indices_[i] * size, size);
+        return {};
+    }
+  }
+  if (column_.physical == Physical::bytes) return decimals(encoding, body, out);
+  if (column_.change == Change::none) return stored_numbers(encoding, body, out);
+  std::vector<std::byte> stored(out.size() / column_.value_size() * column_.stored_size());
+  HEADRACE_TRY(stored_numbers(encoding, body, stored));
+  change_values(column_, stored, out.data());
+  return {};
+}
+
+Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+  const Span bytes = body.span();
+  const Physical type = column_.physical;
+  const size_t size = column_.stored_size();
+  const auto cannot = [&] {
+    return corrupt(std::string("wants an encoding of this type of numbers, got ") + encoding_name(encoding));
+  };
+  switch (encoding) {
+    case Encoding::plain:
+      if (type == Physical::boolean) return read_plain_bools(bytes, out);
+      if (bytes.size() < out.size())
+        return corrupt("wants " + std::to_string(out.size()) + " bytes of values, the page has " +
+                       std::to_string(bytes.size()));
+      if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size());
+      return {};
+    case Encoding::rle: return type == Physical::boolean ? read_rle_bools(bytes, out) : cannot();
+    case Encoding::delta_binary: {
+      Span rest = bytes;
+      if (type == Physical::i32)
+        return read_delta(rest, std::span(reinterpret_cast<int32_t*>(out.data()), out.size() / 4));
+      if (type == Physical::i64)
+        return read_delta(rest, std::span(reinterpret_cast<int64_t*>(out.data()), out.size() / 8));
+      return cannot();
+    }
+    case Encoding::byte_split:
+      if (type == Physical::boolean || type == Physical::i96) return cannot();
+      return read_byte_split(bytes, size, out);
+    case Encoding::delta_bytes: {
+      if (type != Physical::fixed) return cannot();
+      std::vector<Piece> pieces(out.size() / size);
+      HEADRACE_ASSIGN(const BufferPtr made, read_delta_texts(bytes, 0, pieces));
+      for (const Piece& piece : pieces)
+        if (piece.length != size)
+          return corrupt("wants values of " + std::to_string(size) + " bytes, got " +
+                         std::to_string(piece.length));
+      if (made->size() > 0) std::memcpy(out.data(), made->data(), made->size());
+      return {};
+    }
+    default: return cannot();
+  }
+}
+
+Result<Values> ChunkReader::finish(uint64_t rows) && {
+  const auto wrong = [&](Status status) {
+    return std::move(status).before("column '" + column_.name + "': ");
+  };
+  if (out_.rows != rows)
+    return wrong(corrupt("wants " + std::to_string(rows) + " rows, got " + std::to_string(out_.rows)));
+  if (!open_.empty()) {
+    Status status = next_list(0, UINT8_MAX);
+    if (!status.ok()) return wrong(std::move(status));
+  }
+  if (column_.is_list) out_.starts.push_back(slots_ / std::max<uint64_t>(per_list_item(), 1));
+  if (!out_.null_rows.empty()) out_.null_rows.resize(rows);
+  if (!out_.null_items.empty()) out_.null_items.resize(slots_);
+  if (column_.is_text()) {
+    out_.held += out_.pieces.size() * sizeof(Piece);
+  } else {
+    data_.shrink_to_fit();
+    out_.held += data_.size();
+    out_.data = std::make_shared<VectorBuffer>(std::move(data_));
+  }
+  return std::move(out_);
+}
+
+}  // namespace headrace::parquet

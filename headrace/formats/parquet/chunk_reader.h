@@ -1,0 +1,58 @@
+// Makes the values of one column of its pages: levels become nulls and lists, encodings values. One thread.
+#pragma once
+#include "headrace/formats/parquet/pages.h"
+#include "headrace/formats/parquet/values.h"
+
+namespace headrace::parquet {
+
+class ChunkReader {
+ public:
+  // `packed`: bytes of all pages that will come; what they are made into is bounded by it.
+  ChunkReader(const Column& column, Codec codec, uint64_t packed);
+
+  // Pages one behind the other, from byte `position` of the file on, until `values` are read or they end.
+  // Errors say where the page is.
+  Status read(const Bytes& pages, uint64_t position, uint64_t values = kToEnd);
+  uint64_t values_read() const { return values_read_; }
+  // REQUIRES: all pages were read, or an error is returned when there are not `rows` of them.
+  Result<Values> finish(uint64_t rows) &&;
+
+  static constexpr uint64_t kToEnd = ~uint64_t{0};
+
+ private:
+  Status dictionary(const Page& page);
+  Status data(Page& page);
+  Status levels(const Page& page, Bytes& body);
+  Result<Span> level_bytes(Encoding encoding, uint8_t most, uint64_t count, Bytes& body) const;
+  Status rows_of_lists(uint64_t count);
+  Status next_list(uint8_t rep, uint8_t def);
+  Status values(Encoding encoding, const Bytes& body, bool is_made);
+  Status numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
+  Status stored_numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
+  Status texts(Encoding encoding, const Bytes& body, bool is_made, std::span<Piece> out);
+  Status decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out);
+  Status indices(const Bytes& body, size_t count);
+  Status check_room(uint64_t more);
+  uint64_t per_list_item() const;
+
+  const Column& column_;
+  Codec codec_;
+  uint64_t packed_;
+  Values out_;
+  std::vector<std::byte> data_;
+  uint64_t slots_ = 0;        // values so far, those of nulls included
+  uint64_t values_read_ = 0;  // as pages count them
+
+  std::vector<std::byte> dictionary_;  // as they are served
+  std::vector<Piece> dictionary_texts_;
+  size_t dictionary_size_ = 0;
+  bool has_dictionary_ = false;
+
+  // Of the page that is read.
+  std::vector<uint8_t> reps_, defs_, present_;  // present_: by slot; empty when all are
+  uint64_t page_slots_ = 0, page_present_ = 0;
+  std::vector<int64_t> open_;  // items so far of each list in each other; -1: there is none
+  std::vector<uint32_t> indices_;
+};
+
+}  // namespace headrace::parquet

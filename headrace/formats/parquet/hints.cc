@@ -1,0 +1,123 @@
+#include "headrace/formats/parquet/hints.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "headrace/formats/arrow/message.h"
+
+namespace headrace::parquet {
+namespace {
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() / 4 * 3);
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    uint32_t value = 0;
+    if (c >= 'A' && c <= 'Z')
+      value = static_cast<uint32_t>(c - 'A');
+    else if (c >= 'a' && c <= 'z')
+      value = static_cast<uint32_t>(c - 'a') + 26;
+    else if (c >= '0' && c <= '9')
+      value = static_cast<uint32_t>(c - '0') + 52;
+    else if (c == '+')
+      value = 62;
+    else if (c == '/')
+      value = 63;
+    else if (c == '=')
+      break;
+    else
+      return std::nullopt;
+    bits = bits << 6 | value;
+    if (++count == 4) {
+      for (const int shift : {16, 8, 0}) out.push_back(static_cast<char>(bits >> shift));
+      bits = 0, count = 0;
+    }
+  }
+  if (count == 3) out.push_back(static_cast<char>(bits >> 10)), out.push_back(static_cast<char>(bits >> 2));
+  if (count == 2) out.push_back(static_cast<char>(bits >> 4));
+  return out;
+}
+
+// The columns of Arrow's schema, by name; those that it would refuse too are left out.
+std::map<std::string, arrow::Column> arrow_columns(std::string_view encoded) {
+  std::map<std::string, arrow::Column> out;
+  if (encoded.empty()) return out;
+  const auto text = from_base64(encoded);
+  if (!text || text->size() < arrow::kPrefix) return out;
+  const auto bytes = std::as_bytes(std::span(*text));
+  if (arrow::metadata_length(bytes) > bytes.size()) return out;
+  const auto message = arrow::Message::read(bytes);
+  if (!message.ok() || message->kind != arrow::Message::schema) return out;
+  const auto layout = arrow::read_layout(message->header, message->version);
+  if (!layout.ok()) return out;
+  for (const arrow::Column& column : layout->columns)
+    if (column.refused.empty() && !column.entries) out.emplace(column.name, column);
+  return out;
+}
+
+// Whether Arrow's column is as many lists in each other, some of them of one length; then it says which.
+bool take_shape(const arrow::Column& arrow, Column& column) {
+  if (is_text(arrow.dtype)) return false;
+  const Shape shape = arrow.is_list() ? arrow.item.with_front(kAny) : arrow.item;
+  const int lists = column.max_rep(), inner = column.item.rank();
+  if (shape.rank() == lists + inner) {
+    for (int i = 0; i < inner; ++i)
+      if (shape[lists + i] != column.item[i]) return false;
+    for (int i = 0; i < lists; ++i) column.lists[static_cast<size_t>(i)] = shape[i];
+  } else if (lists == 1 && inner == 0 && shape.rank() > 0 && shape.is_static()) {
+    column.lists[0] = shape.count();  // a tensor, which is stored flat
+  } else {
+    return false;
+  }
+  column.is_list = arrow.is_list();
+  column.item = arrow.item;
+  return true;
+}
+
+Value own_object(std::string_view text) {
+  if (text.empty()) return {};
+  const auto value = Value::parse(text);
+  return value.ok() && value->object() ? *value : Value();
+}
+
+// The names of the labels in Hugging Face's description of a data set.
+Value huggingface_classes(std::string_view text) {
+  const Value about = own_object(text);
+  const Value* info = about.find("info");
+  const Value* features = info ? info->find("features") : nullptr;
+  if (!features || !features->object()) return {};
+  Value::Object all;
+  for (const auto& [name, feature] : *features->object()) {
+    const Value* type = feature.find("_type");
+    const Value* names = feature.find("names");
+    if (type && *type == Value("ClassLabel") && names && names->list()) all.emplace_back(name, *names);
+  }
+  if (all.empty()) return {};
+  const auto label = std::ranges::find(all, std::string("label"), &std::pair<std::string, Value>::first);
+  Value out{Value::Object()};
+  out.set("classes", label != all.end() ? label->second : all[0].second);
+  if (all.size() > 1) out.set("classes_of", Value(std::move(all)));
+  return out;
+}
+
+}  // namespace
+
+void apply_hints(const Footer& footer, std::vector<Column>& columns) {
+  const auto arrow = arrow_columns(footer.find(kArrowSchemaKey));
+  for (Column& column : columns) {
+    if (!column.refused.empty() || column.lists.empty()) continue;
+    const auto said = arrow.find(column.name);
+    const bool is_known = said != arrow.end() && take_shape(said->second, column);
+    if (!is_known && column.lists.size() > 1) column.refused = "lists of lists";
+  }
+}
+
+Value about_file(const Footer& footer) {
+  Value about = own_object(footer.find(kAboutKey));
+  return about.is_null() ? huggingface_classes(footer.find("huggingface")) : about;
+}
+
+}  // namespace headrace::parquet

@@ -1,0 +1,122 @@
+// Parquet files: see README.md beside this file.
+#include "headrace/formats/parquet/table.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+namespace {
+
+using parquet::Part;
+using parquet::Table;
+using parquet::Where;
+
+class ParquetSource final : public Source {
+ public:
+  ParquetSource(Table table, Value description, Value left_out, std::string where)
+      : table_(std::make_shared<const Table>(std::move(table))),
+        description_(std::move(description)),
+        left_out_(std::move(left_out)),
+        where_(std::move(where)) {}
+
+  const Schema& schema() const override { return table_->schema; }
+  uint64_t size() const override { return table_->size(); }
+  Place place(uint64_t index) const override {
+    const uint64_t row = table_->row_of(index);
+    const size_t part = table_->part_of(row);
+    return {part, row - table_->part_rows[part]};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return parquet::open_part(table_, block);
+  }
+  uint64_t num_files() const override { return table_->files.size(); }
+  std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+
+  std::string where(uint64_t index) const override {
+    const Place at = place(index);
+    const Part& part = table_->parts[at.block];
+    return table_->files[part.file].file.path + ", row " + std::to_string(part.first + at.row) +
+           " of row group " + std::to_string(part.group);
+  }
+  Value describe() const override { return description_; }
+
+  std::string fingerprint() const override {
+    std::vector<SourceFile> files;
+    std::vector<uint64_t> rows;
+    for (const parquet::TableFile& file : table_->files)
+      files.push_back(file.file), rows.push_back(file.rows);
+    return files_fingerprint("parquet " + schema().text() + where_, files, rows);
+  }
+
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("files", table_->files.size());
+    uint64_t groups = 0;
+    for (const parquet::TableFile& file : table_->files) groups += file.groups.size();
+    out.set("row_groups", groups);
+    if (!left_out_.is_null()) out.set("left_out", left_out_);
+    if (const Value::Object* about = table_->about.object())
+      for (const auto& [key, value] : *about)
+        if (!out.find(key)) out.set(key, value);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  Value description_, left_out_;
+  std::string where_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.head) return 0;
+  const std::string_view head = probe.text();
+  return head.starts_with("PAR1") || head.starts_with("PARE") ? 95 : 0;  // the latter for its message
+}
+
+Result<parquet::Nulls> parquet_nulls(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
+  if (text == "error") return parquet::Nulls::error;
+  if (text == "zero") return parquet::Nulls::zero;
+  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
+  HEADRACE_ASSIGN(const parquet::Nulls nulls, parquet_nulls(request));
+  const Value* given = request.options.find("where");
+  HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
+  RecordOpening out;
+  out.kind = parquet::kIndexKind + (where.empty() ? "" : " where " + where.text);
+  out.files = request.path().files;
+  if (out.files.empty()) return invalid("wants files, got none");
+  out.index = [files = out.files, where](uint64_t file) {
+    return parquet::index_parquet(files[file], where);
+  };
+  out.finish = [request, columns, nulls, where](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(Table table, parquet::make_table(request.path().files, indexes, columns, nulls));
+    return std::make_shared<ParquetSource>(std::move(table), describe_opening("parquet", request),
+                                           request.path().left_out, where.text);
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "parquet",
+    .doc = "Tables in Parquet files: a field for each column.",
+    .options =
+        {{"columns", "Sequence[str] | None",
+          "These columns, in this order; a struct's name stands for its members. All when not given.",
+          Value()},
+         {"where", "Sequence[tuple[str, str, Any]] | None",
+          "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "
+          "<=, >, >= and in. Row groups whose statistics say no are not read.",
+          Value()},
+         {"nulls", "str",
+          "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
+          "is free.",
+          "error"}},
+    .recognise = recognise,
+    .open = open,
+    .takes_files = true,
+});
+
+}  // namespace
+}  // namespace headrace

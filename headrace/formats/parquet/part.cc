@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/formats/parquet/chunk_reader.h"
+#include "headrace/formats/parquet/table.h"
+
+namespace headrace::parquet {
+namespace {
+
+// Columns that lie this close together are one read, while it is small: its bytes live as long as any text of
+// it.
+constexpr uint64_t kBetween = 4 << 10, kMostTogether = uint64_t{1} << 20;
+
+class Rows final : public Block {
+ public:
+  Rows(std::shared_ptr<const Table> table, std::vector<Values> columns, uint64_t count)
+      : table_(std::move(table)), columns_(std::move(columns)), count_(count) {
+    for (const Values& values : columns_) held_ += values.held;
+  }
+  // What is damaged is so for each of the rows; to find that out once is enough.
+  explicit Rows(Status damage) : count_(0), damage_(std::move(damage)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (!damage_.ok()) return damage_;
+    if (row >= count_)
+      return invalid("parquet: wants a row below " + std::to_string(count_) + ", got " + std::to_string(row));
+    fields.resize(columns_.size());
+    for (size_t i = 0; i < columns_.size(); ++i)
+      HEADRACE_TRY(columns_[i].at(row, table_->nulls, fields[i]).before("parquet: "));
+    return {};
+  }
+  bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
+    if (!has_all(rows)) return false;
+    const Values& values = columns_[static_cast<size_t>(field)];
+    if (!values.is_plain()) return false;
+    const uint64_t size = values.column->row_bytes();
+    const std::byte* data = values.data->data() + values.first * size;
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (size > 0) std::memcpy(out + i * size, data + rows[i] * size, size);
+    return true;
+  }
+  bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const override {
+    if (!has_all(rows)) return false;
+    const Values& values = columns_[static_cast<size_t>(field)];
+    if (!values.null_rows.empty() || !values.null_items.empty()) return false;
+    for (const uint64_t row : rows) (void)values.at(row, table_->nulls, out.emplace_back());
+    return true;
+  }
+  size_t held_bytes() const override { return held_; }
+
+ private:
+  bool has_all(std::span<const uint64_t> rows) const {
+    return damage_.ok() && std::ranges::all_of(rows, [&](uint64_t row) { return row < count_; });
+  }
+
+  std::shared_ptr<const Table> table_;
+  std::vector<Values> columns_;
+  uint64_t count_;
+  size_t held_ = 0;
+  Status damage_;
+};
+
+// What is read of a column: what stands before its pages (a dictionary), and those that hold the rows.
+struct Pieces {
+  Extent before, pages;
+  uint64_t first_row = 0, end_row = 0;  // of the pages
+};
+
+Pieces pieces_of(const TableChunk& chunk, const Part& part, uint64_t group_rows) {
+  if (chunk.pages.empty())
+    return {{part.file, chunk.offset, 0}, {part.file, chunk.offset, chunk.size}, 0, group_rows};
+  const auto rank = [&](uint64_t row) {
+    return std::ranges::upper_bound(chunk.pages, row, {}, &PagePlace::first_row) - 1;
+  };
+  const auto first = rank(part.first), last = rank(part.first + part.rows - 1);
+  Pieces out;
+  const uint64_t head = chunk.pages[0].offset - chunk.offset;
+  out.before = {part.file, chunk.offset, head};
+  out.pages = {part.file, first->offset, last->offset + last->size - first->offset};
+  if (first == chunk.pages.begin()) out.pages.offset -= head, out.pages.length += head, out.before.length = 0;
+  out.first_row = first->first_row;
+  out.end_row = last + 1 == chunk.pages.end() ? group_rows : (last + 1)->first_row;
+  return out;
+}
+
+class OpenPart final : public Opening<BlockPtr> {
+ public:
+  OpenPart(std::shared_ptr<const Table> table, size_t part)
+      : table_(std::move(table)),
+        part_(table_->parts[part]),
+        file_(table_->files[part_.file]),
+        group_(file_.groups[part_.group]) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) return Step<BlockPtr>(ask());
+    std::vector<Values> columns;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      auto values = read(i, bytes);
+      if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().before("parquet: ")));
+      columns.push_back(*std::move(values));
+    }
+    return Step<BlockPtr>(std::make_shared<Rows>(table_, std::move(columns), part_.rows));
+  }
+
+ private:
+  // Where a wanted extent lies among those that were read.
+  struct At {
+    size_t read = 0, offset = 0;
+  };
+
+  std::vector<Extent> ask() {
+    std::vector<Extent> wanted;
+    for (const TableChunk& chunk : group_.chunks) {
+      pieces_.push_back(pieces_of(chunk, part_, group_.rows));
+      wanted.push_back(pieces_.back().before);
+      wanted.push_back(pieces_.back().pages);
+    }
+    std::vector<size_t> order(wanted.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return wanted[i].offset; });
+    std::vector<Extent> reads;
+    places_.resize(wanted.size());
+    for (const size_t i : order) {
+      const Extent& one = wanted[i];
+      if (!reads.empty()) {
+        Extent& last = reads.back();
+        const uint64_t end = std::max(last.offset + last.length, one.offset + one.length);
+        if (one.offset <= last.offset + last.length + kBetween && end - last.offset <= kMostTogether) {
+          last.length = end - last.offset;
+          places_[i] = {reads.size() - 1, one.offset - last.offset};
+          continue;
+        }
+      }
+      reads.push_back(one);
+      places_[i] = {reads.size() - 1, 0};
+    }
+    return reads;
+  }
+
+  Result<Values> read(size_t i, std::span<const BufferPtr> bytes) const {
+    const TableChunk& chunk = group_.chunks[i];
+    const Pieces& pieces = pieces_[i];
+    const auto part_of = [&](size_t place, const Extent& extent) {
+      return Bytes{bytes[places_[place].read], places_[place].offset, extent.length};
+    };
+    ChunkReader reader((*file_.columns)[i], chunk.codec, pieces.before.length + pieces.pages.length);
+    const bool is_whole = chunk.pages.empty();
+    if (pieces.before.length > 0)
+      HEADRACE_TRY(reader.read(part_of(2 * i, pieces.before), pieces.before.offset));
+    HEADRACE_TRY(reader.read(part_of(2 * i + 1, pieces.pages), pieces.pages.offset,
+                             is_whole ? chunk.values : ChunkReader::kToEnd));
+    HEADRACE_ASSIGN(Values out, std::move(reader).finish(pieces.end_row - pieces.first_row));
+    out.first = part_.first - pieces.first_row;
+    return out;
+  }
+
+  std::shared_ptr<const Table> table_;
+  const Part& part_;
+  const TableFile& file_;
+  const TableGroup& group_;
+  std::vector<Pieces> pieces_;
+  std::vector<At> places_;  // two for each column
+};
+
+}  // namespace
+
+std::unique_ptr<Opening<BlockPtr>> open_part(std::shared_ptr<const Table> table, size_t part) {
+  return std::make_unique<OpenPart>(std::move(table), part);
+}
+
+}  // namespace headrace::parquet

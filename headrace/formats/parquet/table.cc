@@ -1,0 +1,173 @@
+#include "headrace/formats/parquet/table.h"
+
+#include <algorithm>
+
+namespace headrace::parquet {
+namespace {
+
+// Of a row group that is read in parts: a part has about so many bytes, and what has no index of pages is
+// read again for each of them.
+constexpr uint64_t kPartBytes = 256 << 10, kMostAgain = 256 << 10, kMostValuesAgain = 1 << 16;
+
+// In one sentence, how `got` differs from the first file's; empty when it does not.
+std::string difference(const std::vector<Column>& wanted, const std::vector<Column>& got,
+                       const std::string& first) {
+  const auto text = [](const Column& column) {
+    return "'" + column.name + ": " + column.spec().text() + "'";
+  };
+  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
+    if (i == wanted.size()) return "wants the columns of '" + first + "', got " + text(got[i]) + " besides";
+    if (i == got.size()) return "wants column " + text(wanted[i]) + " as in '" + first + "', got none";
+    if (text(wanted[i]) != text(got[i]))
+      return "wants column " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
+  }
+  return {};
+}
+
+class Making {
+ public:
+  Making(Table* out, const std::vector<std::string>& names) : out_(out), names_(names) {}
+
+  Status add(const SourceFile& file, const FileIndex& index) {
+    HEADRACE_ASSIGN(Contents contents, unpack(index.extra));
+    HEADRACE_ASSIGN(const Footer footer, read_footer(std::as_bytes(std::span(contents.footer))));
+    HEADRACE_TRY(check_sizes(footer, file.size));
+    HEADRACE_ASSIGN(const std::vector<Column> all, read_columns(footer));
+    HEADRACE_TRY(choose(all));
+    if (out_->files.empty()) out_->about = about_file(footer);
+    TableFile made{file, {}, columns_, 0};
+    const uint64_t before = out_->part_rows.back();
+    uint64_t rows = 0;
+    for (size_t g = 0; g < footer.groups.size(); ++g) {
+      HEADRACE_ASSIGN(TableGroup group, group_of(footer.groups[g], g, contents, file.size));
+      group.first = rows;
+      rows += group.rows;
+      add_parts(group, g);
+      made.groups.push_back(std::move(group));
+    }
+    made.rows = rows;
+    if (contents.rows) {
+      out_->is_conditional = true;
+      made.rows = contents.rows->size();
+      for (const uint32_t row : *contents.rows) {
+        if (row >= rows) return corrupt("wants the index that was kept, got rows beyond the file's");
+        out_->chosen.push_back(before + row);
+      }
+    }
+    out_->files.push_back(std::move(made));
+    return {};
+  }
+
+ private:
+  Status choose(const std::vector<Column>& all) {
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, names_));
+    if (!out_->files.empty()) {
+      const std::vector<Column>& first = *out_->files[0].columns;
+      const auto rank = [&](const Column& column) {
+        return std::ranges::find(first, column.name, &Column::name) - first.begin();
+      };
+      std::ranges::stable_sort(columns, {}, rank);
+      const std::string differs = difference(first, columns, out_->files[0].file.path);
+      if (!differs.empty()) return invalid(differs);
+      if (*columns_ == columns) return {};
+    }
+    columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
+    return {};
+  }
+
+  Result<TableGroup> group_of(const RowGroup& group, size_t g, Contents& contents, uint64_t file_size) const {
+    TableGroup out;
+    out.rows = group.rows;
+    for (const Column& column : *columns_) {
+      const Chunk& chunk = group.chunks[column.leaf];
+      if (group.rows == 0) continue;  // what it says of pages means nothing
+      Status status = check_chunk(chunk, file_size);
+      if (status.ok() && chunk.type != column.physical)
+        status = corrupt("wants pages of the schema's type, got another");
+      if (status.ok() && column.max_rep() == 0 && chunk.values != group.rows)
+        status =
+            corrupt("wants " + std::to_string(group.rows) + " values, got " + std::to_string(chunk.values));
+      if (!status.ok())
+        return std::move(status).before("column '" + column.name + "' of row group " + std::to_string(g) +
+                                        ": ");
+      const auto pages = contents.pages.find({static_cast<uint32_t>(g), static_cast<uint32_t>(column.leaf)});
+      out.chunks.push_back({chunk.codec, chunk.offset, chunk.size, chunk.values,
+                            pages == contents.pages.end() ? std::vector<PagePlace>() : pages->second});
+      if (!is_usable(out.chunks.back(), group.rows))
+        return corrupt("wants the index that was kept, got other pages");
+    }
+    return out;
+  }
+
+  static bool is_usable(const TableChunk& chunk, uint64_t rows) {
+    uint64_t end = chunk.offset, row = 0;
+    for (size_t i = 0; i < chunk.pages.size(); ++i) {
+      const PagePlace& page = chunk.pages[i];
+      const bool is_inside = page.offset >= end && page.offset <= chunk.offset + chunk.size &&
+                             page.size <= chunk.offset + chunk.size - page.offset;
+      const bool is_next = i == 0 ? page.first_row == 0 : page.first_row > row;
+      if (!is_inside || !is_next || page.first_row >= rows) return false;
+      end = page.offset + page.size, row = page.first_row;
+    }
+    return true;
+  }
+
+  // Cuts a row group where the pages of its largest column begin.
+  void add_parts(TableGroup& group, size_t g) {
+    if (group.rows == 0) return;
+    const auto file = static_cast<uint32_t>(out_->files.size());
+    const auto add = [&](uint64_t first, uint64_t end) {
+      out_->parts.push_back({file, static_cast<uint32_t>(g), first, end - first});
+      out_->part_rows.push_back(out_->part_rows.back() + (end - first));
+    };
+    const TableChunk* largest = may_be_cut(group);
+    if (!largest) {
+      for (TableChunk& chunk : group.chunks) chunk.pages.clear();
+      return add(0, group.rows);
+    }
+    uint64_t first = 0, bytes = 0;
+    for (const PagePlace& page : largest->pages) {
+      if (bytes >= kPartBytes) add(first, page.first_row), first = page.first_row, bytes = 0;
+      bytes += page.size;
+    }
+    add(first, group.rows);
+  }
+
+  // The column whose pages say where; null when the row group stays together.
+  static const TableChunk* may_be_cut(const TableGroup& group) {
+    uint64_t bytes = 0;
+    for (const TableChunk& chunk : group.chunks) bytes += chunk.size;
+    const auto largest = std::ranges::max_element(group.chunks, {}, &TableChunk::size);
+    if (bytes <= kWholeGroup || largest->pages.empty()) return nullptr;
+    const bool is_cheap = std::ranges::all_of(group.chunks, [](const TableChunk& chunk) {
+      return !chunk.pages.empty() || (chunk.size <= kMostAgain && chunk.values <= kMostValuesAgain);
+    });
+    return is_cheap ? &*largest : nullptr;
+  }
+
+  Table* out_;
+  const std::vector<std::string>& names_;
+  std::shared_ptr<const std::vector<Column>> columns_;
+};
+
+}  // namespace
+
+size_t Table::part_of(uint64_t row) const {
+  return static_cast<size_t>(std::ranges::upper_bound(part_rows, row) - part_rows.begin() - 1);
+}
+
+Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
+                         const std::vector<std::string>& columns, Nulls nulls) {
+  Table out;
+  out.part_rows = {0};
+  out.nulls = nulls;
+  Making making(&out, columns);
+  for (size_t i = 0; i < files.size(); ++i) {
+    Status status = making.add(files[i], indexes[i]);
+    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+  }
+  out.schema = sample_schema(*out.files[0].columns);
+  return out;
+}
+
+}  // namespace headrace::parquet

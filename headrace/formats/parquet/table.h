@@ -1,0 +1,60 @@
+// All files of a source together: which columns, where each row lies, and what is read at once.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/format.h"
+#include "headrace/formats/parquet/contents.h"
+#include "headrace/formats/parquet/schema.h"
+#include "headrace/formats/parquet/values.h"
+
+namespace headrace::parquet {
+
+// A chosen column of a row group.
+struct TableChunk {
+  Codec codec = Codec::none;
+  uint64_t offset = 0, size = 0, values = 0;
+  std::vector<PagePlace> pages;  // empty: it is read as a whole
+};
+
+struct TableGroup {
+  uint64_t first = 0, rows = 0;    // in the file
+  std::vector<TableChunk> chunks;  // one for each column
+};
+
+struct TableFile {
+  SourceFile file;
+  std::vector<TableGroup> groups;
+  std::shared_ptr<const std::vector<Column>> columns;
+  uint64_t rows = 0;  // that samples are made of
+};
+
+// What is read at once: a row group, or the rows of some pages of a large one.
+struct Part {
+  uint32_t file = 0, group = 0;
+  uint64_t first = 0, rows = 0;  // in the row group
+};
+
+struct Table {
+  std::vector<TableFile> files;
+  std::vector<Part> parts;
+  std::vector<uint64_t> part_rows;  // before each part; the number of all at its end
+  std::vector<uint64_t> chosen;     // with a condition: the row that each sample is
+  bool is_conditional = false;
+  Schema schema;
+  Nulls nulls = Nulls::error;
+  Value about;  // about_file() of the first
+
+  uint64_t size() const { return is_conditional ? chosen.size() : part_rows.back(); }
+  uint64_t row_of(uint64_t sample) const { return is_conditional ? chosen[sample] : sample; }
+  size_t part_of(uint64_t row) const;  // REQUIRES: row < part_rows.back()
+};
+
+// The files' footers read and the columns chosen. An error names the file.
+Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
+                         const std::vector<std::string>& columns, Nulls nulls);
+
+std::unique_ptr<Opening<BlockPtr>> open_part(std::shared_ptr<const Table> table, size_t part);
+
+}  // namespace headrace::parquet

@@ -1,0 +1,40 @@
+// Conditions on columns, which decide what rows there are: `where=[("label", "<", 10)]`. Immutable.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/formats/parquet/schema.h"
+#include "headrace/formats/parquet/values.h"
+
+namespace headrace::parquet {
+
+struct Condition {
+  enum class Op : uint8_t { equal, unequal, less, at_most, more, at_least, in };
+  std::string column;
+  Op op = Op::equal;
+  std::vector<Value> values;  // one, or those of `in`
+};
+
+// All of them have to hold. A null holds for none.
+struct Where {
+  std::vector<Condition> conditions;
+  std::string text;  // as it was given; of the name that an index is kept under
+  bool empty() const { return conditions.empty(); }
+};
+// A list of [column, operator, value]; null: no condition.
+Result<Where> read_where(const Value& option);
+
+// The columns that conditions look at, each once. An error where a condition does not fit its column.
+Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Column>& all);
+
+enum class Holds : uint8_t { for_none, for_some, for_all };
+// What the statistics of a row group's chunk say of a condition.
+Holds holds_for_group(const Condition& condition, const Column& column, const Chunk& chunk);
+
+// Takes out of `kept`, a byte for each row, those that the condition does not hold for.
+void keep_rows(const Condition& condition, const Values& values, std::vector<uint8_t>& kept);
+
+}  // namespace headrace::parquet

@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headrace/formats/testing/write_and_read.h"
+#include "headrace/io/testing/temporary_folder.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+// A field of every dtype as a number, an array and a run of each, and text; runs of nothing among them.
+Table parquet_table(size_t rows) {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  const auto field = [&](std::string name, TensorSpec spec) {
+    names.push_back(std::move(name));
+    specs.push_back(spec);
+  };
+  for (int i = 0; i < kDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const std::string name(dtype_name(dtype));
+    if (dtype == DType::bf16) continue;
+    if (is_text(dtype)) {
+      field(name, {dtype, {kAny}});
+      continue;
+    }
+    field(name, {dtype, {}});
+    field("array/" + name, {dtype, {2, 3}});
+    field("run of " + name, {dtype, {kAny}});
+    field("boxes of " + name, {dtype, {kAny, 2}});
+  }
+  field("one", {DType::f32, {1}});
+  field("seven", {DType::u16, {1, 2, 1, 2, 1, 2, 1}});
+  field("eight", {DType::u8, {kAny, 2, 1, 2, 1, 2, 1, 3}});
+  field("nothing", {DType::i32, {2, 0}});
+  Table out{Schema::of(std::move(names), std::move(specs)), {}};
+  for (size_t row = 0; row < rows; ++row) {
+    std::vector<Tensor>& fields = out.samples.emplace_back();
+    for (size_t f = 0; f < out.schema.size(); ++f) {
+      Shape shape = out.schema.specs[f].shape;
+      if (shape.rank() > 0 && shape[0] == kAny) shape.set(0, static_cast<int64_t>((row + f) % 4 * (row % 3)));
+      fields.push_back(element(out.schema.specs[f].dtype, shape, row + f));
+    }
+  }
+  return out;
+}
+
+std::string through_parquet(const Table& given, const Value& options) {
+  const TemporaryFolder folder;
+  const Status status = write_samples("parquet", folder / "a.parquet", given.schema, given.samples, options);
+  if (!status.ok()) return std::string(status.text());
+  const auto back = read_samples(folder / "a.parquet");
+  if (!back.ok()) return std::string(back.status().text());
+  if (back->schema != given.schema) return back->schema.text();
+  return difference(given.samples, back->samples);
+}
+
+TEST(ParquetWriter, EveryKindOfFieldComesBack) {
+  const Table given = parquet_table(41);
+  for (const char* compression : {"none", "zstd"})
+    for (const int64_t rows : {0, 1, 7})
+      EXPECT_EQ(through_parquet(
+                    given, rows == 0 ? options_of({{"compression", compression}})
+                                     : options_of({{"compression", compression}, {"rows_per_group", rows}})),
+                "");
+}
+
+// A row group larger than what is read as a whole: its pages are blocks.
+TEST(ParquetWriter, LargeRowGroupsAreReadInParts) {
+  Table given{Schema::of({"image", "label", "boxes"},
+                         {{DType::bytes, {kAny}}, {DType::i64, {}}, {DType::f32, {kAny, 4}}}),
+              {}};
+  for (size_t row = 0; row < 200; ++row)
+    given.samples.push_back({element(DType::bytes, {static_cast<int64_t>(20000 + row * 7)}, row),
+                             number<int64_t>(DType::i64, static_cast<int64_t>(row)),
+                             element(DType::f32, {static_cast<int64_t>(row % 3), 4}, row)});
+  for (const char* compression : {"none", "zstd"})
+    EXPECT_EQ(through_parquet(given, options_of({{"compression", compression}})), "");
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_samples("parquet", folder / "a.parquet", given.schema, given.samples).ok());
+  const auto store = file_store();
+  const auto source = open_source(*store, folder / "a.parquet", "parquet", Value());
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ((*source)->where(150), folder / "a.parquet" + ", row 150 of row group 0");
+  uint64_t blocks = 1;
+  for (uint64_t i = 1; i < 200; ++i) blocks += (*source)->place(i).block != (*source)->place(i - 1).block;
+  EXPECT_GT(blocks, 10u);
+}
+
+TEST(ParquetWriter, WhatItCannotHoldIsRefusedByName) {
+  const Table given{Schema::of({"x"}, {{DType::u8, {kAny, kAny}}}), {}};
+  EXPECT_THAT(through_parquet(given, options_of({})), HasSubstr("parquet holds numbers, text, bytes"));
+  EXPECT_THAT(through_parquet({Schema::of({"x"}, {{DType::bf16, {}}}), {}}, options_of({})),
+              HasSubstr("cast to f32 ('x: bf16 ()')"));
+  EXPECT_THAT(through_parquet(parquet_table(1), options_of({{"compression", "lzo"}})),
+              HasSubstr("compression wants \"none\" or \"zstd\", got \"lzo\""));
+  EXPECT_THAT(through_parquet(parquet_table(1), options_of({{"rows_per_group", 0}})),
+              HasSubstr("rows_per_group wants 1 or more, got 0"));
+}
+
+TEST(ParquetWriter, WhatTheSourceSaidOfItselfComesBack) {
+  const TemporaryFolder folder;
+  const Table given{Schema::of({"x"}, {{DType::i64, {}}}), {{number<int64_t>(DType::i64, 3)}}};
+  const Value about(Value::Object{{"classes", Value::List{"cat", "dog"}}});
+  ASSERT_TRUE(write_samples("parquet", folder / "a.parquet", given.schema, given.samples,
+                            Value(Value::Object()), about)
+                  .ok());
+  const auto back = read_samples(folder / "a.parquet");
+  ASSERT_TRUE(back.ok()) << back.status().text();
+  EXPECT_EQ(back->metadata.dump(), R"({"files":1,"row_groups":1,"classes":["cat","dog"]})");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,251 @@
+"""Parquet files against pyarrow: tables of every type in every encoding, real files, and what is written here."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import readers
+
+pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.compute")
+pq = pytest.importorskip("pyarrow.parquet")
+
+DATA = Path(os.environ.get("HEADRACE_DATA") or "/nowhere")
+ROWS = 531
+REFUSALS = (hr.CorruptSample, NotImplementedError, ValueError, MemoryError)
+
+
+def with_nulls(values: list[Any], every: int) -> list[Any]:
+    """Take one out of so many away; none when it is 0."""
+    return [None if every and i % every == 1 else value for i, value in enumerate(values)]
+
+
+def table(nulls: int = 0) -> Any:
+    """Make a table with a column of every type that is read."""
+    random = np.random.default_rng(3)
+    texts = ["".join(chr(97 + i % 26) for i in range(n)) + "ä" for n in random.integers(0, 40, ROWS)]
+    lists = [list(map(int, random.integers(-9, 9, n))) for n in random.integers(0, 7, ROWS)]
+    few = [int(x) for x in random.integers(0, 5, ROWS)]
+
+    def array(values: Any, kind: Any) -> Any:
+        return pa.array(with_nulls(list(values), nulls), kind)
+
+    return pa.table({
+        **{str(t): array(map(int, random.integers(0, 100, ROWS)), t) for t in (
+            pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.int8(), pa.int16(), pa.int32(), pa.int64())},
+        "wide": array((int(x) for x in random.integers(-(2**63), 2**63 - 1, ROWS)), pa.int64()),
+        "f16": array((np.float16(x) for x in random.random(ROWS)), pa.float16()),
+        "f32": array(map(float, random.random(ROWS).astype(np.float32)), pa.float32()),
+        "f64": array(map(float, random.random(ROWS)), pa.float64()),
+        "bool": array((bool(x) for x in random.random(ROWS) < 0.5), pa.bool_()),
+        "text": array(texts, pa.string()),
+        "binary": array((t.encode() * 3 for t in texts), pa.binary()),
+        "fixed": array((bytes([i % 256, 1, 2]) for i in range(ROWS)), pa.binary(3)),
+        "few": array((f"n{i}" for i in few), pa.string()),
+        "category": array((f"n{i}" for i in few), pa.string()).dictionary_encode(),
+        "list": array(lists, pa.list_(pa.int32())),
+        "list_of_few": array(([i % 3 for i in one] for one in lists), pa.large_list(pa.int64())),
+        "bits": array(([x > 0 for x in one] for one in lists), pa.list_(pa.bool_())),
+        "pair": array(random.integers(0, 9, (ROWS, 2)).tolist(), pa.list_(pa.int16(), 2)),
+        "matrix": array(random.random((ROWS, 2, 3)).tolist(), pa.list_(pa.list_(pa.float64(), 3), 2)),
+        "boxes": array((random.random((len(one), 4)).astype(np.float32).tolist() for one in lists),
+                       pa.list_(pa.list_(pa.float32(), 4))),
+        "meta": pa.array([{"size": {"h": i, "w": 2 * i}, "name": t} for i, t in enumerate(texts)]),
+        "day": array(range(ROWS), pa.date32()),
+        "when": array(range(ROWS), pa.timestamp("us")),
+        "time": array(range(ROWS), pa.time32("ms")),
+        "price": array((decimal.Decimal(i * 37 - 5000) / 100 for i in range(ROWS)), pa.decimal128(9, 2)),
+        "large": array((decimal.Decimal(i * 3 ** 40) / 10 ** 9 for i in range(ROWS)), pa.decimal128(38, 9)),
+    })  # fmt: skip
+
+
+def columns_of(read: Any) -> dict[str, Any]:
+    """Return the columns, those of structs by their path."""
+    out = {}
+
+    def walk(name: str, column: Any) -> None:
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        if not pa.types.is_struct(kind):
+            out[name] = column
+            return
+        whole = (
+            pa.chunked_array(column).combine_chunks() if isinstance(column, list) else column.combine_chunks()
+        )
+        for field, member in zip(kind, whole.flatten(), strict=True):
+            walk(f"{name}/{field.name}", pa.chunked_array([member]))
+
+    for name, column in zip(read.column_names, read.columns, strict=True):
+        walk(name, column)
+    return out
+
+
+def values_of(column: Any) -> list[Any]:
+    """Return what a column holds as Python's values: dates and times as their numbers, decimals as floats."""
+    kind = column.type
+    if pa.types.is_temporal(kind):
+        column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    values = column.to_pylist()
+    return [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
+
+
+def same(got: Any, wanted: Any) -> bool:
+    """Compare a field with what pyarrow says, to which a null is what zeros are read for."""
+    if wanted is None:
+        return not np.any(np.asarray(got != 0)) if isinstance(got, np.ndarray) else not got
+    if isinstance(wanted, bytes) and not isinstance(got, bytes):
+        return bool((got.encode() if isinstance(got, str) else np.asarray(got).tobytes()) == wanted)
+    if hasattr(wanted, "bytes"):  # a UUID
+        return bool(np.asarray(got).tobytes() == wanted.bytes)
+    if isinstance(wanted, (str, bytes)):
+        return bool(got == wanted)
+    if isinstance(wanted, list):
+        flat = np.asarray([0 if x is None else x for x in wanted])
+        return np.asarray(got).shape[:1] == (len(wanted),) and np.array_equal(
+            np.asarray(got), flat.reshape(np.asarray(got).shape), equal_nan=flat.dtype.kind == "f"
+        )
+    return bool(np.array_equal(got, wanted, equal_nan=isinstance(wanted, float)))
+
+
+def check(path: Path) -> tuple[int, int]:
+    """Compare each column of a file; how many were read, and how many refused by their name."""
+    read = refused = 0
+    for name, column in columns_of(pq.ParquetFile(path).read()).items():
+        chosen = name
+        try:
+            ds = None
+            for chosen in (name, name.removesuffix("/bytes")):
+                try:
+                    ds = readers.read_parquet(path, columns=[chosen], nulls="zero")
+                    break
+                except ValueError:
+                    assert name.endswith("/bytes"), (path, name)
+        except NotImplementedError as error:
+            assert re.search(r"cannot serve column '.*' \(", str(error))
+            refused += 1
+            continue
+        assert ds is not None
+        key = chosen if chosen in ds.schema else next(iter(ds.schema))
+        try:
+            wanted = values_of(column)
+        except UnicodeDecodeError:
+            continue
+        got = [sample[key] for sample in ds]
+        assert len(got) == len(wanted), (path, name)
+        for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
+            assert same(a, b), (path, name, i, a, b)
+        read += 1
+    return read, refused
+
+
+ENCODED = {"wide": "DELTA_BINARY_PACKED", "int32": "DELTA_BINARY_PACKED", "uint8": "DELTA_BINARY_PACKED",
+           "text": "DELTA_BYTE_ARRAY", "binary": "DELTA_LENGTH_BYTE_ARRAY", "f32": "BYTE_STREAM_SPLIT",
+           "f64": "BYTE_STREAM_SPLIT", "f16": "BYTE_STREAM_SPLIT", "fixed": "DELTA_BYTE_ARRAY", "bool": "RLE",
+           "int64": "BYTE_STREAM_SPLIT", "large": "BYTE_STREAM_SPLIT", "list.list.element": "DELTA_BINARY_PACKED"}  # fmt: skip
+WRITTEN: list[dict[str, Any]] = [
+    {},
+    {"compression": "none", "use_dictionary": False},
+    {"compression": "gzip", "data_page_version": "2.0"},
+    {"compression": "brotli", "write_page_checksum": True},
+    {"compression": "lz4", "row_group_size": 100, "write_page_index": True},
+    {"compression": "zstd", "use_dictionary": False, "column_encoding": ENCODED},
+    {"compression": "none", "use_dictionary": False, "column_encoding": ENCODED, "data_page_version": "2.0"},
+    {"data_page_size": 300, "write_batch_size": 10, "write_page_index": True},
+    {"data_page_size": 300, "write_batch_size": 10, "use_dictionary": False, "data_page_version": "2.0"},
+    {"store_schema": False, "use_deprecated_int96_timestamps": True},
+]
+
+
+@pytest.mark.parametrize("nulls", [0, 3, 100])
+@pytest.mark.parametrize("options", WRITTEN, ids=str)
+def test_every_type_reads_as_pyarrow_wrote_it(tmp_path: Path, options: dict[str, Any], nulls: int) -> None:
+    """In all encodings and codecs, pages of both versions, with nulls and without."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(nulls), path, **options)
+    read, refused = check(path)
+    assert (read, refused) == ((32, 0) if options.get("store_schema", True) else (30, 2))
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_row_groups_with_an_index_of_pages_are_read_in_parts(tmp_path: Path, compression: str) -> None:
+    """Blocks are pages where there are many: at random as in order."""
+    random = np.random.default_rng(1)
+    images = [random.bytes(int(n)) for n in random.integers(1, 9000, 2000)]
+    boxes = [random.random((i % 4, 4)).astype(np.float32).tolist() for i in range(2000)]
+    one = pa.table(
+        {
+            "image": images,
+            "label": list(range(2000)),
+            "boxes": pa.array(boxes, pa.list_(pa.list_(pa.float32(), 4))),
+        }
+    )
+    path = tmp_path / "a.parquet"
+    pq.write_table(one, path, compression=compression, write_page_index=True, data_page_size=100_000,
+                   write_batch_size=7, use_dictionary=["label"])  # fmt: skip
+    ds = hr.read(path)
+    for i in [0, 1999, 1000, 3, *range(0, 2000, 97)]:
+        assert (
+            ds[i]["image"] == images[i] and int(ds[i]["label"]) == i and ds[i]["boxes"].tolist() == boxes[i]
+        )
+    loader = ds.shuffle(seed=1).take(50).numpy()
+    assert all(images[int(s["label"])] == s["image"] for s in loader)
+    assert loader.report()["io"]["bytes"] < 40 * 400_000  # and not the nine megabytes of it for each
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
+def test_real_files_hold_what_pyarrow_reads() -> None:
+    """Each column by itself; those that are refused are so for their type."""
+    read = refused = 0
+    for line in (DATA / "truth.jsonl").read_text().splitlines():
+        truth = json.loads(line)
+        if (
+            truth.get("kind") == "parquet"
+            and truth["status"] == "ok"
+            and "corrupt-checksum" not in truth["path"]
+        ):
+            some = check(DATA / truth["path"])
+            read, refused = read + some[0], refused + some[1]
+    assert read > 1100 and refused < 45
+
+
+CONDITIONS: list[Any] = [
+    [("uint8", "<", 10)], [("wide", ">=", 0), ("f64", "<=", 0.5)], [("few", "==", "n3")], [("bool", "==", True)],
+    [("few", "in", ["n1", "n2"]), ("int16", "!=", 50)], [("when", ">", 500)], [("text", "<", "b")], [("f32", ">", 2)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("conditions", CONDITIONS, ids=str)
+@pytest.mark.parametrize("group", [37, 1000])
+def test_conditions_keep_the_rows_that_pyarrow_keeps(tmp_path: Path, conditions: Any, group: int) -> None:
+    """With nulls, with statistics and where these decide."""
+    one = table(7).sort_by("int32")
+    path = tmp_path / "a.parquet"
+    pq.write_table(one.append_column("row", pa.array(range(ROWS))), path, row_group_size=group)
+    numbers = one.set_column(one.schema.get_field_index("when"), "when", one["when"].cast(pa.int64()))
+    ops = {
+        "<": pc.less,
+        "<=": pc.less_equal,
+        ">": pc.greater,
+        ">=": pc.greater_equal,
+        "==": pc.equal,
+        "!=": pc.not_equal,
+    }
+    kept = np.ones(ROWS, bool)
+    for name, op, value in conditions:
+        if op == "in":
+            mask = pc.and_(pc.is_in(numbers[name], pa.array(value)), pc.is_valid(numbers[name]))
+        else:
+            mask = pc.fill_null(ops[op](numbers[name], value), False)
+        kept &= mask.to_numpy()
+    ds = readers.read_parquet(path, columns=["row"], where=conditions)
+    assert [int(s["row"]) for s in ds] == np.flatnonzero(kept).tolist()
