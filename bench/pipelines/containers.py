@@ -33,7 +33,10 @@ PEERS = {
     ("arrow", "random"): ("pyarrow",),
     ("hdf5", "sequential"): ("h5py", "h5py-256"),
     ("hdf5", "random"): ("h5py",),
+    ("zarr", "sequential"): ("zarr", "zarr-256"),
+    ("zarr", "random"): ("zarr",),
 }
+FEWER = 4  # zarr-python takes a millisecond for each
 SLOW = {"webdataset"}  # a hundred times slower at small records: the tarfile of Python
 
 
@@ -51,8 +54,10 @@ def compare(
         return Entry(reader, "records", (reader, container, str(path), str(size), order, str(batch)), python)
 
     peers = [p for p in PEERS.get((container, order), ()) if not (p in SLOW and size == SMALL)]
-    batches = arguments.records[size] // arguments.batch
-    return race([entry(r) for r in (*OURS, *peers, "pread")], arguments.rounds, batches)
+    batches = arguments.records[size] // (arguments.batch if container != "zarr" else FEWER * arguments.batch)
+    ours = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and packed
+    plain = ["pread"] if container != "zarr" else []
+    return race([entry(r) for r in (*ours, *peers, *plain)], arguments.rounds, max(batches, 1))
 
 
 def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
@@ -67,7 +72,8 @@ def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
 
     peers = [beside(reader) for reader in times if reader not in (*OURS, "pread")]
     what = f"{size // 1000} kB" if size >= 1000 else f"{size} B"
-    cells = [container, what, order, *(cpu(reader) for reader in OURS), "; ".join(peers), beside("pread")[6:]]
+    plain = beside("pread")[6:] if "pread" in times else "-"
+    cells = [container, what, order, *(cpu(reader) for reader in OURS), "; ".join(peers), plain]
     return f"| {' | '.join(cells)} |"
 
 
@@ -94,7 +100,15 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.records = {LARGE: 2_048, SMALL: 102_400}  # a round
     subprocess.run(
-        [arguments.peers, "-m", "contenders.record_data", str(arguments.folder)], cwd=HERE, check=True
+        [
+            arguments.peers,
+            "-m",
+            "contenders.record_data",
+            str(arguments.folder),
+            *(arguments.container or []),
+        ],
+        cwd=HERE,
+        check=True,
     )
     found = []
     if not arguments.json:

@@ -1,12 +1,13 @@
 """Containers of records for `containers.py`: made where they are missing, one a container and size.
 
-    python -m contenders.record_data FOLDER
+    python -m contenders.record_data FOLDER [CONTAINER …]
 
 Beside each lies `<file>.extents.npy`: where each record lies in its file, what a loop of pread reads.
 """
 
 import os
 import random
+import shutil
 import struct
 import sys
 import tarfile
@@ -19,7 +20,7 @@ import numpy as np
 
 LARGE, SMALL = 110_000, 100
 RECORDS = {LARGE: 4_096, SMALL: 204_800}
-CONTAINERS = ("tfrecord", "recordio", "webdataset", "lmdb", "arrow", "hdf5")
+CONTAINERS = ("tfrecord", "recordio", "webdataset", "lmdb", "arrow", "hdf5", "zarr")
 
 
 def path_of(folder: Path, container: str, size: int) -> Path:
@@ -119,6 +120,16 @@ def write_hdf5(path: Path, size: int) -> np.ndarray:
     return found(path, size)
 
 
+def write_zarr(path: Path, size: int) -> np.ndarray:
+    import zarr  # noqa: PLC0415
+
+    count, rows = RECORDS[size], max(1, (64 << 10) // size)
+    data = np.frombuffer(b"".join(records(size)), np.uint8).reshape(count, size)
+    shards = (min(count, 256 * rows), size)
+    zarr.create_array(str(path), data=data, chunks=(rows, size), shards=shards, zarr_format=3)
+    return np.zeros((0, 2), np.int64)  # packed
+
+
 def found(path: Path, size: int) -> np.ndarray:
     """Where records lie that nothing simple says the place of."""
     data = path.read_bytes()
@@ -138,28 +149,32 @@ WRITERS = {
     "lmdb": write_lmdb,
     "arrow": write_arrow,
     "hdf5": write_hdf5,
+    "zarr": write_zarr,
 }
 
 
 def read_anew(path: Path) -> None:
     """Have the page cache hold what was read from disk, in large pieces, and not what was written, in small ones."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        while file.read(1 << 20):
-            pass
+    for part in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            while file.read(1 << 20):
+                pass
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, containers: list[str]) -> None:
     """Make what is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for container, write in WRITERS.items():
+        if containers and container not in containers:
+            continue
         for size in RECORDS:
             path = path_of(folder, container, size)
             index = path.with_name(path.name + ".extents.npy")
             if index.exists():
                 continue
-            path.unlink(missing_ok=True)
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
             try:
                 extents = write(path, size)
             except ImportError as error:
@@ -170,4 +185,4 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), sys.argv[2:])

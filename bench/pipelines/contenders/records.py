@@ -27,12 +27,15 @@ FIELDS = {
     "lmdb": "value",
     "arrow": "image_data",
     "hdf5": "images",
+    "zarr": "array",
 }
 
 
 def consume(records: Iterable[Any]) -> int:
     """Look at every record."""
     total = 0
+    if container == "zarr":  # rows are arrays of NumPy's
+        return sum(len(record) + int(record[0]) for record in records)
     for record in records:
         total += len(record) + record[0]
     return total
@@ -58,7 +61,7 @@ def headrace(views: bool) -> Iterator[int]:
     field = FIELDS[container]
     for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
         rows = element[field]
-        yield consume(rows.views() if views else rows)
+        yield consume(rows.views() if views and hasattr(rows, "views") else rows)
 
 
 def tfdata(tensor: bool) -> Iterator[int]:
@@ -167,6 +170,22 @@ def h5py_records(at_once: int) -> Iterator[int]:
     return grouped(records() if at_once == 1 else slices())
 
 
+def zarr_records(at_once: int) -> Iterator[int]:
+    import zarr  # noqa: PLC0415
+
+    array = zarr.open_array(str(path), mode="r")
+
+    def records() -> Iterator[Any]:
+        for i in cycle(indices()):
+            yield array[i]
+
+    def slices() -> Iterator[Any]:
+        for begin in cycle(range(0, count, at_once)):
+            yield from array[begin : begin + at_once]
+
+    return grouped(records() if at_once == 1 else slices())
+
+
 def spdl_records() -> Iterator[int]:
     import spdl.io  # noqa: PLC0415
 
@@ -202,6 +221,8 @@ READERS = {
     "pyarrow": pyarrow_records,
     "h5py": lambda: h5py_records(1),
     "h5py-256": lambda: h5py_records(256),
+    "zarr": lambda: zarr_records(1),
+    "zarr-256": lambda: zarr_records(256),
     "spdl": spdl_records,
     "webdataset": webdataset_records,
 }

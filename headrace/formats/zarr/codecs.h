@@ -1,0 +1,88 @@
+// What a chunk went through on its way into a file, and back. Pure; any bytes may be given; any thread.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/core/buffer.h"
+#include "headrace/formats/zarr/element.h"
+
+namespace headrace::zarr {
+
+using Dims = std::vector<uint64_t>;
+
+inline constexpr uint64_t kMostChunkBytes = uint64_t{2} << 30;
+
+struct Chain;
+
+// Chunks in a chunk, with an index of where each lies.
+struct Sharding {
+  Dims chunk;  // of those inside
+  std::shared_ptr<const Chain> inner;
+  bool index_at_end = true, index_has_checksum = false, index_is_big_endian = false;
+
+  uint64_t index_bytes(uint64_t chunks) const;  // saturates
+};
+
+// Of numbers: undone when the bytes are there, of elements in the order in which they are stored.
+struct NumberFilter {
+  enum class Kind : uint8_t { delta, scale_offset } kind = Kind::delta;
+  DType stored = DType::u8, plain = DType::u8;
+  double scale = 1, offset = 0;
+};
+
+// From bytes to bytes.
+struct Packing {
+  enum class Kind : uint8_t { deflate, zstd, blosc, lz4, crc32c, shuffle } kind = Kind::zstd;
+  size_t element = 1;  // of shuffle
+};
+
+// In the order in which they were applied: first `order`, at last `packings`.
+struct Chain {
+  std::vector<size_t> order;  // axis i of what is stored is axis order[i] of the array
+  std::vector<NumberFilter> filters = {};
+  bool is_big_endian = false;
+  std::shared_ptr<const Sharding> sharding = nullptr;
+  std::vector<Packing> packings = {};
+
+  bool is_row_major() const;
+  // Whether a chunk in the file is the numbers as they are in memory.
+  bool is_plain(const Element& element) const;
+};
+
+// Of version 2: `compressor` and `filters` as .zarray has them, null where there are none.
+Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool column_major,
+                          const Element& element, const Dims& chunk);
+// Of version 3: its list of codecs.
+Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dims& chunk);
+// What an array of objects ("|O" of version 2) holds, when its first filter says so.
+const DType* objects_of_v2(const Value& filters);
+
+// Bytes between two elements along each axis of a chunk that decode() gave.
+Dims strides_of(const Chain& chain, const Dims& chunk, uint64_t element_bytes);
+uint64_t product(const Dims& dims);  // saturates
+
+// The numbers of a chunk, little-endian, in the order in which they are stored. REQUIRES: `out` has room for
+// exactly these, and no element is a text.
+Status decode(const Chain& chain, const Element& element, const Dims& chunk, const std::string& fill,
+              std::span<const std::byte> packed, std::span<std::byte> out);
+
+// Texts of a chunk, where they lie in some bytes.
+struct Texts {
+  struct Place {
+    uint64_t offset = 0, length = 0;
+  };
+  BufferPtr bytes;
+  std::vector<Place> places;
+};
+Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t count,
+                           const BufferPtr& packed);
+// As many times the same.
+Texts repeated_text(const std::string& text, uint64_t count);
+
+inline constexpr uint64_t kNoChunk = ~uint64_t{0};
+// The index of a shard: offset and length of each chunk, little-endian, without its checksum.
+Result<BufferPtr> decode_index(const Sharding& sharding, uint64_t chunks, const BufferPtr& stored);
+
+}  // namespace headrace::zarr

@@ -1,0 +1,56 @@
+// The groups and arrays of a store: which of its files say what there is, and what they say. Pure; any
+// thread.
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/source.h"
+#include "headrace/formats/zarr/array.h"
+#include "headrace/io/names.h"
+
+namespace headrace::zarr {
+
+struct Hierarchy {
+  std::vector<Array> arrays;                             // by path
+  std::map<std::string, Value, std::less<>> attributes;  // of groups, and of an array that is the root
+  std::string texts_hash;                                // of all that was read
+
+  const Array* find(std::string_view path) const;
+  bool is_array() const { return arrays.size() == 1 && arrays[0].path.empty(); }
+};
+
+// A file of a store, as it can be pasted.
+std::string path_in_store(const std::string& root, std::string_view file);
+
+// How sure it is that a folder with these files is a store: 0 to 100; and whether it looks like one of N5.
+int looks_like_store(const Names& files);
+bool looks_like_n5(const Names& files);
+
+// Reads first what stands at the root, which may hold all of it, then what else there is.
+class OpenHierarchy final : public Opening<Hierarchy> {
+ public:
+  OpenHierarchy(std::string root, const Names& files) : root_(std::move(root)), files_(files) {}
+  Result<Step<Hierarchy>> advance(std::span<const BufferPtr> bytes) override;
+
+ private:
+  struct Wanted {
+    uint64_t file = 0;
+    std::string path;  // of the node
+    enum class Kind : uint8_t { v3, array_v2, attributes_v2, all_v2, n5 } kind = Kind::v3;
+  };
+  Result<Step<Hierarchy>> ask(std::vector<Wanted> wanted);
+  void ask_nodes();
+  Status take(const Wanted& wanted, const Value& json);
+  void take_node_v3(const std::string& path, const Value& json);
+  Result<Step<Hierarchy>> finish();
+
+  std::string root_;
+  const Names& files_;
+  bool is_asked_for_all_ = false;
+  std::vector<Wanted> wanted_;
+  Hierarchy out_;
+};
+
+}  // namespace headrace::zarr

@@ -1,0 +1,208 @@
+#include "headrace/formats/zarr/new_array.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "headrace/codecs/crc32c.h"
+#include "headrace/codecs/deflate/deflate.h"
+#include "headrace/core/saturate.h"
+#include "headrace/core/text.h"
+#include "headrace/io/file_system.h"
+
+namespace headrace::zarr {
+namespace {
+
+constexpr uint64_t kChunkBytes = 64 << 10;            // about so many are a chunk,
+constexpr uint64_t kShardBytes = uint64_t{64} << 20;  // and a shard
+constexpr uint64_t kMostShardChunks = 1024, kMostTextRows = 16 << 10;
+constexpr uint64_t kMostWritten = uint64_t{2} << 30;  // bytes of a chunk
+
+std::string_view v3_name(DType dtype) {
+  constexpr std::string_view names[kDTypes] = {
+      "bool",  "uint8", "uint16",  "uint32", "uint64",  "int8",    "int16",
+      "int32", "int64", "float16", "",       "float32", "float64", "variable_length_bytes",
+      "string"};
+  return names[static_cast<size_t>(dtype)];
+}
+
+Value named(std::string_view name, Value::Object configuration = {}) {
+  return Value::Object{{"name", name}, {"configuration", std::move(configuration)}};
+}
+
+void append_u32(uint64_t number, std::string& out) {
+  const auto value = static_cast<uint32_t>(number);
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+Value fill_value(DType dtype) {
+  if (is_text(dtype)) return "";
+  if (dtype == DType::boolean) return false;
+  return is_float(dtype) ? Value(0.0) : Value(0);
+}
+
+}  // namespace
+
+Status NewArray::check(const TensorSpec& spec) {
+  if (v3_name(spec.dtype).empty())
+    return invalid("zarr has no " + std::string(dtype_name(spec.dtype)) + "; cast it");
+  if (is_text(spec.dtype)) return {};
+  if (!spec.shape.is_static())
+    return invalid("zarr wants arrays of one shape, got " + spec.text() +
+                   "; resize or pad them, or write Arrow or HDF5, which hold others");
+  if (spec.size_bytes() > kMostWritten)
+    return invalid("zarr wants rows of at most 2 GiB, got " + std::to_string(spec.size_bytes()) + " bytes");
+  return {};
+}
+
+NewArray::NewArray(std::string folder, const TensorSpec& spec, const NewOptions& options)
+    : folder_(std::move(folder)), spec_(spec), options_(options) {
+  if (!is_text(spec.dtype)) row_bytes_ = spec.size_bytes();
+  if (options.chunk_rows > 0)
+    chunk_rows_ = options.chunk_rows;
+  else if (!is_text(spec.dtype))
+    chunk_rows_ = std::max<uint64_t>(kChunkBytes / std::max<uint64_t>(row_bytes_, 1), 1);
+  if (row_bytes_ > 0) chunk_rows_ = std::min(chunk_rows_, std::max<uint64_t>(kMostWritten / row_bytes_, 1));
+}
+
+Status NewArray::check_value(const View& value) const {
+  if (!is_text(value.dtype) || value.size_bytes() < kMostWritten - waiting_.size() - 8) return {};
+  return invalid("zarr wants texts of less than 2 GiB in a chunk, got " + std::to_string(value.size_bytes()) +
+                 " bytes; rows_per_chunk= makes chunks smaller");
+}
+
+Status NewArray::add(const View& value) {
+  if (is_text(spec_.dtype)) append_u32(value.size_bytes(), waiting_);
+  waiting_.append(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  ++waiting_rows_, ++rows_;
+  const bool is_full = chunk_rows_ > 0 ? waiting_rows_ == chunk_rows_
+                                       : waiting_.size() >= kChunkBytes || waiting_rows_ == kMostTextRows;
+  return is_full ? end_chunk() : Status();
+}
+
+Result<std::string> NewArray::packed(std::string_view bytes) const {
+  if (options_.packing == NewPacking::none) return std::string(bytes);
+  std::string out;
+  if (options_.packing == NewPacking::gzip) {
+    Deflater deflater(DeflateWrap::gzip, options_.level);
+    const auto take = [&](std::span<const std::byte> piece) {
+      out.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+      return Status();
+    };
+    HEADRACE_TRY(deflater.feed(text_bytes(bytes), take));
+    HEADRACE_TRY(deflater.finish(take));
+    return out;
+  }
+  thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                                ZSTD_freeCCtx);
+  out.resize(ZSTD_compressBound(bytes.size()));
+  const size_t size = context ? ZSTD_compressCCtx(context.get(), out.data(), out.size(), bytes.data(),
+                                                  bytes.size(), options_.level)
+                              : 0;
+  if (!context || ZSTD_isError(size)) return Status(Code::exhausted, "no memory to compress a chunk");
+  out.resize(size);
+  return out;
+}
+
+// The first one says how many rows a chunk has where nothing else does, and how many chunks a shard.
+Status NewArray::end_chunk() {
+  if (chunk_rows_ == 0) chunk_rows_ = waiting_rows_;
+  if (shard_chunks_ == 0) {
+    const uint64_t chunk_bytes = std::max<uint64_t>(saturating_mul(chunk_rows_, row_bytes_), 1);
+    shard_chunks_ = is_text(spec_.dtype)
+                        ? kMostShardChunks
+                        : std::clamp<uint64_t>(kShardBytes / chunk_bytes, 1, kMostShardChunks);
+    if (options_.shard_rows > 0) shard_chunks_ = std::max<uint64_t>(options_.shard_rows / chunk_rows_, 1);
+  }
+  // The last one is as long as the others.
+  if (is_text(spec_.dtype)) {
+    std::string count;
+    append_u32(chunk_rows_, count);
+    waiting_.insert(0, count);
+    waiting_.resize(waiting_.size() + 4 * (chunk_rows_ - waiting_rows_));
+  } else {
+    waiting_.resize(chunk_rows_ * row_bytes_);
+  }
+  if (is_text(spec_.dtype) || row_bytes_ > 0) {
+    if (!shard_) HEADRACE_TRY(begin_shard());
+    HEADRACE_ASSIGN(const std::string bytes, packed(waiting_));
+    chunks_.push_back({shard_->size(), bytes.size()});
+    HEADRACE_TRY(shard_->append(text_bytes(bytes)));
+    if (chunks_.size() == shard_chunks_) HEADRACE_TRY(end_shard());
+  }
+  waiting_.clear();
+  waiting_rows_ = 0;
+  return {};
+}
+
+Status NewArray::begin_shard() {
+  std::string path = folder_ + "/c";
+  if (shards_ == 0) HEADRACE_TRY(make_folder(path));
+  path += "/" + std::to_string(shards_);
+  for (int i = 0; i < spec_.shape.rank() && !is_text(spec_.dtype); ++i) {
+    HEADRACE_TRY(make_folder(path));
+    path += "/0";
+  }
+  HEADRACE_ASSIGN(shard_, AppendedFile::make(path));
+  return {};
+}
+
+Status NewArray::end_shard() {
+  chunks_.resize(shard_chunks_, {~uint64_t{0}, ~uint64_t{0}});
+  std::string index(reinterpret_cast<const char*>(chunks_.data()), chunks_.size() * sizeof(Chunk));
+  append_u32(crc32c(text_bytes(index)), index);
+  HEADRACE_TRY(shard_->append(text_bytes(index)));
+  HEADRACE_TRY(shard_->finish());
+  shard_ = nullptr;
+  chunks_.clear();
+  ++shards_;
+  return {};
+}
+
+Status NewArray::finish() {
+  const bool is_first_chunk = !shard_ && shards_ == 0;
+  if (is_first_chunk && options_.chunk_rows == 0 && waiting_rows_ > 0) chunk_rows_ = waiting_rows_;
+  if (waiting_rows_ > 0) HEADRACE_TRY(end_chunk());
+  chunk_rows_ = std::max<uint64_t>(chunk_rows_, 1);
+  if (shard_ && shards_ == 0 && options_.shard_rows == 0) shard_chunks_ = chunks_.size();
+  if (shard_) HEADRACE_TRY(end_shard());
+  shard_chunks_ = std::max<uint64_t>(shard_chunks_, 1);
+  return {};
+}
+
+Value NewArray::metadata() const {
+  Value::List shape{rows_}, chunk{chunk_rows_}, shard{chunk_rows_ * shard_chunks_};
+  for (int i = 0; i < spec_.shape.rank() && !is_text(spec_.dtype); ++i) {
+    const int64_t dim = spec_.shape[i];
+    shape.emplace_back(dim), chunk.emplace_back(std::max<int64_t>(dim, 1)),
+        shard.emplace_back(std::max<int64_t>(dim, 1));
+  }
+  const Value little = named("bytes", {{"endian", "little"}});
+  Value::List inner;
+  if (is_text(spec_.dtype))
+    inner.push_back(named(spec_.dtype == DType::str ? "vlen-utf8" : "vlen-bytes"));
+  else
+    inner.push_back(size_of(spec_.dtype) > 1 ? little : Value(Value::Object{{"name", "bytes"}}));
+  if (options_.packing == NewPacking::zstd)
+    inner.push_back(named("zstd", {{"level", options_.level}, {"checksum", false}}));
+  if (options_.packing == NewPacking::gzip) inner.push_back(named("gzip", {{"level", options_.level}}));
+  const Value sharding = named(
+      "sharding_indexed", {{"chunk_shape", std::move(chunk)},
+                           {"codecs", std::move(inner)},
+                           {"index_codecs", Value::List{little, Value(Value::Object{{"name", "crc32c"}})}},
+                           {"index_location", "end"}});
+  return Value::Object{{"shape", std::move(shape)},
+                       {"data_type", v3_name(spec_.dtype)},
+                       {"chunk_grid", named("regular", {{"chunk_shape", std::move(shard)}})},
+                       {"chunk_key_encoding", named("default", {{"separator", "/"}})},
+                       {"fill_value", fill_value(spec_.dtype)},
+                       {"codecs", Value::List{sharding}},
+                       {"attributes", Value::Object()},
+                       {"zarr_format", 3},
+                       {"node_type", "array"},
+                       {"storage_transformers", Value::List()}};
+}
+
+}  // namespace headrace::zarr

@@ -1,0 +1,302 @@
+#include "headrace/formats/zarr/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "headrace/core/saturate.h"
+
+namespace headrace::zarr {
+namespace {
+
+constexpr uint64_t kPart = 16 << 10;                  // rows of about so many bytes are read at once
+constexpr uint64_t kMostBlock = uint64_t{256} << 20;  // bytes of a block of more than one row
+constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block
+constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes
+constexpr size_t kMostKeptFiles = 4096;
+constexpr uint64_t kMostRows = uint64_t{1} << 62;
+constexpr int kSureStore = 90;
+
+std::string_view parent_path(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+std::string_view child_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+template <class List> std::string listed_names(const List& names) {
+  constexpr size_t kShown = 8;
+  std::string out;
+  size_t i = 0;
+  for (const auto& name : names) {
+    if (i == kShown) return out + ", …";
+    out += (i++ == 0 ? "" : ", ") + std::string(name.empty() ? "/" : name);
+  }
+  return out.empty() ? "none" : out;
+}
+
+std::string joined_path(std::string_view folder, std::string_view name) {
+  if (folder.empty() || name.empty()) return std::string(folder.empty() ? name : folder);
+  return std::string(folder).append("/").append(name);
+}
+
+// What follows the folder in a path that lies below it.
+std::optional<std::string_view> path_below(std::string_view folder, std::string_view path) {
+  if (folder.empty()) return path;
+  if (path.size() <= folder.size() || !path.starts_with(folder) || path[folder.size()] != '/')
+    return std::nullopt;
+  return path.substr(folder.size() + 1);
+}
+
+// One store of a hierarchy: which of its arrays are the fields.
+class ChoosingArrays {
+ public:
+  ChoosingArrays(const Hierarchy& hierarchy, std::string store)
+      : hierarchy_(hierarchy), store_(std::move(store)) {}
+
+  Result<Part> run(std::string group, std::vector<std::string> names) && {
+    if (const Array* only = hierarchy_.find(store_)) {
+      constexpr std::string_view kOnly = "array";
+      if (!group.empty()) return invalid("is an array, and has no group '" + group + "'");
+      if (!names.empty() && (names.size() > 1 || names[0] != kOnly))
+        return invalid("is one array, 'array', got fields=[…] of others");
+      HEADRACE_TRY(add(*only, kOnly));
+    } else {
+      if (group.empty() && names.empty()) names = written_fields();
+      if (group.empty() && names.empty()) {
+        HEADRACE_ASSIGN(group, only_group());
+      }
+      out_.group = std::move(group);
+      if (names.empty()) HEADRACE_TRY(all());
+      for (const std::string& name : names) HEADRACE_TRY(one(name));
+    }
+    out_.path = store_;
+    out_.rows = out_.fields[0].array.rows();
+    return std::move(out_);
+  }
+
+ private:
+  std::set<std::string, std::less<>> groups() const {
+    std::set<std::string, std::less<>> out;
+    for (const Array& array : hierarchy_.arrays)
+      if (const auto path = path_below(store_, array.path); path && array.has_rows())
+        out.emplace(parent_path(*path));
+    return out;
+  }
+
+  Result<std::string> only_group() const {
+    const auto all = groups();
+    if (all.empty()) return invalid("has no arrays with rows");
+    if (all.contains("")) return std::string();
+    if (all.size() == 1) return *all.begin();
+    return invalid("has arrays in several groups (" + listed_names(all) + "); name one with group=");
+  }
+
+  // The fields in the order in which our writer was given them, if they are still there.
+  std::vector<std::string> written_fields() const {
+    const auto at = hierarchy_.attributes.find(store_);
+    const Value* about = at == hierarchy_.attributes.end() ? nullptr : at->second.find("headrace");
+    const Value* fields = about ? about->find("fields") : nullptr;
+    std::vector<std::string> out;
+    if (!fields || !fields->list()) return {};
+    for (const Value& field : *fields->list()) {
+      if (!field.text() || !hierarchy_.find(joined_path(store_, *field.text()))) return {};
+      out.push_back(*field.text());
+    }
+    return out;
+  }
+
+  std::string group_path() const { return joined_path(store_, out_.group); }
+
+  Status all() {
+    for (const Array& array : hierarchy_.arrays)
+      if (parent_path(array.path) == group_path() && array.has_rows() && !array.path.empty())
+        HEADRACE_TRY(add(array, child_name(array.path)));
+    if (!out_.fields.empty()) return {};
+    return invalid("has no arrays in group '" + out_.group +
+                   "'; groups with arrays: " + listed_names(groups()));
+  }
+
+  Status one(const std::string& name) {
+    if (const Array* array = hierarchy_.find(joined_path(group_path(), name))) return add(*array, name);
+    std::vector<std::string_view> names;
+    for (const Array& other : hierarchy_.arrays)
+      if (parent_path(other.path) == group_path() && other.has_rows())
+        names.push_back(child_name(other.path));
+    return invalid("has no array '" + name + "' in group '" + out_.group + "'; it has " +
+                   listed_names(names));
+  }
+
+  Status add(const Array& array, std::string_view name) {
+    std::vector<Field>& fields = out_.fields;
+    const std::string quoted = "'" + std::string(name) + "'";
+    if (!array.refusal.ok())
+      return Status(array.refusal).before(quoted + ": ").after("; fields=[…] names those to read");
+    if (array.shape.empty()) return invalid("wants an array with rows, " + quoted + " is a single value");
+    if (std::ranges::find(fields, name, &Field::name) != fields.end())
+      return invalid("wants each field once, got " + quoted + " twice");
+    if (!fields.empty() && array.rows() != fields[0].array.rows())
+      return invalid("wants arrays of one length, got '" + fields[0].name + "' of " +
+                     std::to_string(fields[0].array.rows()) + " rows and " + quoted + " of " +
+                     std::to_string(array.rows()) + " rows; fields=[…] names those that belong together");
+    Field& made = fields.emplace_back();
+    made.name = name, made.array = array;
+    return {};
+  }
+
+  const Hierarchy& hierarchy_;
+  std::string store_;
+  Part out_;
+};
+
+// The stores of a folder that is none itself: "" where there is one.
+std::vector<std::string> stores_of(const Hierarchy& hierarchy, const Names& files) {
+  std::vector<std::string> out;
+  if (looks_like_store(files) > kSureStore) return {""};
+  for (const Array& array : hierarchy.arrays) {
+    const std::string_view top = std::string_view(array.path).substr(0, array.path.find('/'));
+    if (!top.ends_with(".zarr")) return {""};
+    if (out.empty() || out.back() != top) out.emplace_back(top);
+  }
+  return out.empty() ? std::vector<std::string>{""} : out;
+}
+
+bool is_plain_field(const Field& field) {
+  const Array& array = field.array;
+  return !array.element.is_text() && array.cells_are_rows() && array.cell_chain().is_plain(array.element);
+}
+
+// A block has the rows of a chunk, as that is unpacked whole: of the largest one, but of no more than a chunk
+// of texts, which can be large without saying so.
+uint64_t rows_of_block(const std::vector<Field>& fields) {
+  uint64_t packed_rows = 0, largest = 0, text_rows = 0, row_bytes = 1, cells = 1;
+  for (const Field& field : fields) {
+    if (field.kept || is_worth_keeping(field)) continue;
+    const Array& array = field.array;
+    row_bytes = saturating_add(row_bytes, array.row_bytes());
+    cells = std::max(cells, array.cells_across());
+    if (array.element.is_text() && array.element.form == Form::runs)
+      text_rows = text_rows == 0 ? array.cell()[0] : std::min(text_rows, array.cell()[0]);
+    else if (!is_plain_field(field) && array.cell_bytes() >= largest)
+      largest = array.cell_bytes(), packed_rows = array.cell()[0];
+  }
+  uint64_t out = packed_rows;
+  if (text_rows != 0) out = out == 0 ? text_rows : std::min(out, text_rows);
+  if (out == 0) out = std::max<uint64_t>(kPart / row_bytes, 1);
+  out = std::min(out, std::max<uint64_t>(kMostBlock / row_bytes, 1));
+  return std::clamp<uint64_t>(out, 1, std::max<uint64_t>(kMostCells / cells, 1));
+}
+
+std::string fingerprint_of(const Table& table, const Hierarchy& hierarchy) {
+  std::string text = "zarr " + table.parts[0].group + " " + table.schema.text() + " " +
+                     std::to_string(table.rows) + " " + hierarchy.texts_hash;
+  std::string chunks;
+  for (const Part& part : table.parts)
+    for (const Field& field : part.fields) {
+      text += " " + field.name + " " + std::to_string(field.chunks.size());
+      for (const StoredChunk& chunk : field.chunks)
+        chunks.append(reinterpret_cast<const char*>(&chunk.number), sizeof chunk.number);
+    }
+  return hash_text(text + " " + hash_text(chunks));
+}
+
+}  // namespace
+
+const StoredChunk* Field::find(uint64_t number, size_t* place) const {
+  // Mostly all are there, and the i-th is number i.
+  if (number < chunks.size() && chunks[number].number == number) return &chunks[*place = number];
+  const auto it = std::ranges::lower_bound(chunks, number, {}, &StoredChunk::number);
+  if (it == chunks.end() || it->number != number) return nullptr;
+  *place = static_cast<size_t>(it - chunks.begin());
+  return &*it;
+}
+
+std::vector<StoredChunk> find_chunks(const Names& files, const Array& array) {
+  const std::string prefix = (array.path.empty() ? "" : array.path + "/") +
+                             (array.has_prefix ? std::string("c") + array.separator : "");
+  size_t begin = 0, end = files.size();
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (files[middle] < prefix)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  std::vector<StoredChunk> out;
+  for (size_t file = begin; file < files.size() && files[file].starts_with(prefix); ++file) {
+    const std::string_view key = files[file].substr(prefix.size());
+    const char *at = key.data(), *const stop = key.data() + key.size();
+    uint64_t number = 0;
+    size_t axis = 0;
+    for (; axis < array.shape.size(); ++axis) {
+      uint64_t coordinate = 0;
+      const uint64_t count = count_along(array.shape[axis], array.chunk[axis]);
+      const auto [after, error] = std::from_chars(at, stop, coordinate);
+      const bool has_zero_before = at != stop && *at == '0' && after - at > 1;
+      if (error != std::errc() || has_zero_before || coordinate >= count) break;
+      number = number * count + coordinate;
+      at = after;
+      if (axis + 1 == array.shape.size()) continue;
+      if (at == stop || *at != array.separator) break;
+      ++at;
+    }
+    if (axis == array.shape.size() && at == stop) out.push_back({number, file});
+  }
+  std::ranges::sort(out, {}, &StoredChunk::number);
+  return out;
+}
+
+bool is_worth_keeping(const Field& field) {
+  const Array& array = field.array;
+  return !array.element.is_text() && array.row_bytes() > 0 && array.row_bytes() <= kKeptRow &&
+         saturating_mul(array.rows(), array.row_bytes()) <= kMostKept &&
+         saturating_mul(count_along(array.rows(), array.cell()[0]), array.cells_across()) <= kMostCells &&
+         field.chunks.size() <= kMostKeptFiles;
+}
+
+const Part& Table::part_of_row(uint64_t row) const {
+  if (parts.size() == 1) return parts[0];
+  return std::ranges::upper_bound(parts, row, {}, &Part::first_row)[-1];
+}
+
+const Part& Table::part_of_block(uint64_t block) const {
+  if (parts.size() == 1) return parts[0];
+  return std::ranges::upper_bound(parts, block, {}, &Part::first_block)[-1];
+}
+
+Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
+                         const std::vector<std::string>& names, std::string root,
+                         std::shared_ptr<const Listing> listing) {
+  Table out;
+  out.root = std::move(root), out.listing = std::move(listing);
+  uint64_t blocks = 0;
+  for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
+    auto chosen = ChoosingArrays(hierarchy, store).run(group, names);
+    if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
+    Part& part = out.parts.emplace_back(*std::move(chosen));
+    std::vector<std::string> field_names;
+    std::vector<TensorSpec> specs;
+    for (Field& field : part.fields) {
+      field.chunks = find_chunks(out.listing->files, field.array);
+      field_names.push_back(field.name), specs.push_back(field.array.spec());
+    }
+    Schema schema = Schema::of(std::move(field_names), std::move(specs));
+    if (out.parts.size() > 1 && schema != out.schema)
+      return invalid("'" + store + "': wants the fields of '" + out.parts[0].path + "', " +
+                     out.schema.text() + ", got " + schema.text());
+    out.schema = std::move(schema);
+    part.rows_each = rows_of_block(part.fields);
+    part.first_row = out.rows, part.first_block = blocks;
+    out.rows = saturating_add(out.rows, part.rows);
+    blocks += count_along(part.rows, part.rows_each);
+    if (out.rows > kMostRows) return Status(Code::exhausted, "wants at most 2^62 rows, got more");
+  }
+  const Part& first = out.parts[0];
+  if (const auto at = hierarchy.attributes.find(joined_path(first.path, first.group));
+      at != hierarchy.attributes.end())
+    out.attributes = at->second;
+  out.fingerprint = fingerprint_of(out, hierarchy);
+  return out;
+}
+
+}  // namespace headrace::zarr

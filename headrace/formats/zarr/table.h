@@ -1,0 +1,68 @@
+// All of a store that is read: which arrays are fields, which of their chunks are there, and how many rows
+// are read at once.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/core/sample.h"
+#include "headrace/formats/zarr/hierarchy.h"
+#include "headrace/io/store.h"
+
+namespace headrace::zarr {
+
+struct RowRange {
+  uint64_t begin = 0, end = 0;
+  uint64_t size() const { return end - begin; }
+};
+
+// A chunk of the array's grid that has a file.
+struct StoredChunk {
+  uint64_t number = 0;  // in row-major order of the grid
+  uint64_t file = 0;    // in the listing
+};
+
+struct Field {
+  std::string name;
+  Array array;
+  std::vector<StoredChunk> chunks;  // by number; what is not there is the fill value
+  std::vector<BufferPtr> indexes;   // of these, where they are shards; none where each read brings its own
+  BufferPtr kept;                   // all rows, where they are small
+
+  const StoredChunk* find(uint64_t number, size_t* place) const;
+};
+
+// A store; of a folder of stores with the same fields, one of them.
+struct Part {
+  std::string path;  // below the root; "" where it is the root
+  std::string group;
+  std::vector<Field> fields;
+  uint64_t rows = 0, rows_each = 1;  // of all, of a block
+  uint64_t first_row = 0, first_block = 0;
+};
+
+struct Table {
+  std::string root;
+  std::shared_ptr<const Listing> listing;
+  std::vector<Part> parts;
+  Schema schema;
+  uint64_t rows = 0;
+  Value attributes;  // of the first one's group, an object or null
+  std::string fingerprint;
+
+  const Part& part_of_row(uint64_t row) const;
+  const Part& part_of_block(uint64_t block) const;
+};
+
+// `group`: whose arrays are fields; when empty the root, or the only one that has arrays. `names`: arrays
+// below it; all when empty.
+Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
+                         const std::vector<std::string>& names, std::string root,
+                         std::shared_ptr<const Listing> listing);
+
+// The files of an array's chunks, by their names.
+std::vector<StoredChunk> find_chunks(const Names& files, const Array& array);
+// Whether all its rows are worth keeping in memory: labels.
+bool is_worth_keeping(const Field& field);
+
+}  // namespace headrace::zarr

@@ -1,0 +1,59 @@
+// Stores in memory, for tests: what zarr-python writes, by hand.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/codecs/crc32c.h"
+#include "headrace/core/text.h"
+
+namespace headrace::zarr {
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+template <class T> std::string as_bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+inline std::string with_crc32c(std::string bytes) {
+  return bytes + as_bytes_of<uint32_t>({crc32c(text_bytes(bytes))});
+}
+
+// Chunks one after the other, then the index; "" has no place.
+inline std::string shard_of(const std::vector<std::string>& chunks) {
+  std::string bytes;
+  std::vector<uint64_t> index;
+  for (const std::string& chunk : chunks) {
+    index.push_back(chunk.empty() ? ~uint64_t{0} : bytes.size());
+    index.push_back(chunk.empty() ? ~uint64_t{0} : chunk.size());
+    bytes += chunk;
+  }
+  return bytes + with_crc32c(as_bytes_of(index));
+}
+
+inline std::string array_v2(const std::string& shape, const std::string& chunks, const std::string& dtype,
+                            const std::string& more = R"("compressor":null,"filters":null,"fill_value":0)") {
+  return R"({"zarr_format":2,"order":"C","shape":)" + shape + R"(,"chunks":)" + chunks + R"(,"dtype":")" +
+         dtype + "\"," + more + "}";
+}
+
+inline std::string array_v3(const std::string& shape, const std::string& chunks, const std::string& type,
+                            const std::string& codecs, const std::string& fill = "0") {
+  return R"({"zarr_format":3,"node_type":"array","shape":)" + shape + R"(,"data_type":")" + type +
+         R"(","chunk_grid":{"name":"regular","configuration":{"chunk_shape":)" + chunks +
+         R"(}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":)" +
+         fill + R"(,"codecs":)" + codecs + R"(,"attributes":{}})";
+}
+
+inline std::string sharded(const std::string& chunks, const std::string& codecs) {
+  return R"([{"name":"sharding_indexed","configuration":{"chunk_shape":)" + chunks + R"(,"codecs":)" +
+         codecs +
+         R"(,"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],)"
+         R"("index_location":"end"}}])";
+}
+
+inline const std::string kLittle = R"({"name":"bytes","configuration":{"endian":"little"}})";
+inline const std::string kZstd = R"({"name":"zstd","configuration":{"level":3,"checksum":false}})";
+inline const std::string kGroup = R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+
+}  // namespace headrace::zarr

@@ -1,0 +1,330 @@
+// Zarr stores: see README.md beside this file.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "headrace/core/saturate.h"
+#include "headrace/core/text.h"
+#include "headrace/formats/format.h"
+#include "headrace/formats/zarr/rows.h"
+
+namespace headrace {
+namespace {
+
+using zarr::Field;
+using zarr::Hierarchy;
+using zarr::Part;
+using zarr::ReadRows;
+using zarr::RowRange;
+using zarr::Table;
+
+constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shards' indexes that are kept,
+constexpr size_t kMostShardsKept = 16 << 10;           // of so many shards
+constexpr uint64_t kKeptAtOnce = 64;                   // chunks, while small rows are read to be kept
+
+class ZarrBlock final : public Block {
+ public:
+  ZarrBlock(std::shared_ptr<const Table> table, const Part& part, RowRange range,
+            std::vector<zarr::Rows> fields)
+      : table_(std::move(table)), part_(part), range_(range), fields_(std::move(fields)) {}
+
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= range_.size())
+      return invalid("zarr: wants a row below " + std::to_string(range_.size()) + ", got " +
+                     std::to_string(row));
+    fields.resize(fields_.size());
+    for (size_t i = 0; i < fields.size(); ++i)
+      fields[i] = fields_[i].row(part_.fields[i], range_.begin + row);
+    return {};
+  }
+
+  bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
+    const Field& of = part_.fields[static_cast<size_t>(field)];
+    const zarr::Rows& in = fields_[static_cast<size_t>(field)];
+    if (of.array.element.is_text() ||
+        std::ranges::any_of(rows, [&](uint64_t row) { return row >= range_.size(); }))
+      return false;
+    const size_t size = of.array.row_bytes();
+    if (size == 0) return true;
+    const std::byte* from = in.numbers->data() + (range_.begin - in.first) * size;
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + i * size, from + rows[i] * size, size);
+    return true;
+  }
+
+  size_t held_bytes() const override {
+    size_t out = 0;
+    for (const zarr::Rows& field : fields_) out += field.held;
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  const Part& part_;
+  RowRange range_;
+  std::vector<zarr::Rows> fields_;
+};
+
+// What some fields still want, in one step.
+class ReadFields {
+ public:
+  ReadFields() = default;
+  void add(const Field& field, RowRange rows) { reading_.emplace_back(field, rows), counts_.push_back(0); }
+  bool is_empty() const { return reading_.empty(); }
+
+  Result<std::vector<Extent>> advance(std::span<const BufferPtr> bytes) {
+    std::vector<Extent> out;
+    for (size_t i = 0; i < reading_.size(); ++i) {
+      const auto answers = bytes.subspan(0, counts_[i]);
+      bytes = bytes.subspan(counts_[i]);
+      HEADRACE_ASSIGN(const std::vector<Extent> wanted, reading_[i].advance(answers));
+      counts_[i] = wanted.size();
+      out.insert(out.end(), wanted.begin(), wanted.end());
+    }
+    return out;
+  }
+  zarr::Rows take(size_t i) { return std::move(reading_[i]).finish(); }
+
+ private:
+  std::vector<ReadRows> reading_;
+  std::vector<size_t> counts_;  // of extents that each asked for last
+};
+
+class OpenZarrBlock final : public Opening<BlockPtr> {
+ public:
+  OpenZarrBlock(std::shared_ptr<const Table> table, const Part& part, RowRange range)
+      : table_(std::move(table)), part_(part), range_(range) {
+    for (const Field& field : part_.fields)
+      if (!field.kept) reading_.add(field, range_);
+  }
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    auto wanted = reading_.advance(bytes);
+    if (!wanted.ok()) return wanted.status().before("zarr: ");
+    if (!wanted->empty()) return Step<BlockPtr>(*std::move(wanted));
+    std::vector<zarr::Rows> fields;
+    size_t read = 0;
+    for (const Field& field : part_.fields)
+      fields.push_back(field.kept ? zarr::Rows::kept(field) : reading_.take(read++));
+    return Step<BlockPtr>(std::make_shared<ZarrBlock>(table_, part_, range_, std::move(fields)));
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  const Part& part_;
+  RowRange range_;
+  ReadFields reading_;
+};
+
+class ZarrSource final : public Source {
+ public:
+  ZarrSource(std::shared_ptr<const Table> table, Value description)
+      : table_(std::move(table)), description_(std::move(description)) {}
+
+  const Schema& schema() const override { return table_->schema; }
+  uint64_t size() const override { return table_->rows; }
+  Place place(uint64_t index) const override {
+    const Part& part = table_->part_of_row(index);
+    const uint64_t row = index - part.first_row;
+    return {part.first_block + row / part.rows_each, row % part.rows_each};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    const Part& part = table_->part_of_block(block);
+    const uint64_t begin = (block - part.first_block) * part.rows_each;
+    const RowRange rows{begin, part.rows - begin < part.rows_each ? part.rows : begin + part.rows_each};
+    return std::make_unique<OpenZarrBlock>(table_, part, rows);
+  }
+  uint64_t num_files() const override { return table_->listing->files.size(); }
+  std::string file(uint64_t ordinal) const override {
+    return zarr::path_in_store(table_->root, table_->listing->files[ordinal]);
+  }
+
+  std::string where(uint64_t index) const override {
+    const Part& part = table_->part_of_row(index);
+    return table_->root + ", row " + std::to_string(index - part.first_row) + " of /" +
+           part.fields[0].array.path;
+  }
+  Value describe() const override { return description_; }
+  std::string fingerprint() const override { return table_->fingerprint; }
+
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("group", "/" + table_->parts[0].group);
+    if (table_->parts.size() > 1) out.set("stores", table_->parts.size());
+    const Value& attributes = table_->attributes;
+    if (!attributes.object()) return out;
+    const Value* ours = attributes.find("headrace");
+    const Value* about = ours ? ours->find("about") : nullptr;
+    if (about && about->object())
+      for (const auto& [name, value] : *about->object())
+        if (!out.find(name)) out.set(name, value);
+    if (!ours && !attributes.object()->empty()) out.set("attributes", attributes);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  Value description_;
+};
+
+// What there is; then indexes of shards; then rows that are so small that they are kept.
+class OpenZarr final : public Opening<SourcePtr> {
+ public:
+  OpenZarr(OpenRequest request, std::string group, std::vector<std::string> fields)
+      : request_(std::move(request)),
+        group_(std::move(group)),
+        fields_(std::move(fields)),
+        hierarchy_(request_.path().path, request_.path().listing->files) {}
+
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (stage_ == Stage::hierarchy) {
+      HEADRACE_ASSIGN(auto step, hierarchy_.advance(bytes));
+      if (auto* wanted = std::get_if<std::vector<Extent>>(&step)) return Step<SourcePtr>(std::move(*wanted));
+      HEADRACE_ASSIGN(Table made, zarr::make_table(std::get<Hierarchy>(step), group_, fields_,
+                                                   request_.path().path, request_.path().listing));
+      table_ = std::make_shared<Table>(std::move(made));
+      for (Part& part : table_->parts)
+        for (Field& field : part.fields) all_.push_back(&field);
+      stage_ = Stage::indexes;
+      std::vector<Extent> wanted = ask_indexes();
+      if (!wanted.empty()) return Step<SourcePtr>(std::move(wanted));
+      bytes = {};
+    }
+    if (stage_ == Stage::indexes) {
+      HEADRACE_TRY(take_indexes(bytes));
+      stage_ = Stage::rows;
+      bytes = {};
+    }
+    while (true) {
+      if (!keeping_ && !begin_keeping()) break;
+      HEADRACE_ASSIGN(std::vector<Extent> wanted, keeping_->advance(bytes));
+      if (!wanted.empty()) return Step<SourcePtr>(std::move(wanted));
+      take_rows();
+      bytes = {};
+    }
+    return Step<SourcePtr>(
+        std::make_shared<ZarrSource>(std::move(table_), describe_opening("zarr", request_)));
+  }
+
+ private:
+  enum class Stage : uint8_t { hierarchy, indexes, rows };
+
+  std::vector<Extent> ask_indexes() {
+    uint64_t left = kMostIndexes, files_left = kMostShardsKept;
+    std::vector<Extent> out;
+    for (Field* const field_of : all_) {
+      Field& field = *field_of;
+      if (!field.array.has_index() || field.chunks.empty()) continue;
+      const zarr::Sharding& sharding = *field.array.chain.sharding;
+      const uint64_t each = sharding.index_bytes(field.array.chunks_in_shard());
+      const uint64_t all = saturating_mul(each, field.chunks.size());
+      if (all > left || field.chunks.size() > files_left) continue;
+      left -= all, files_left -= field.chunks.size();
+      for (const zarr::StoredChunk& chunk : field.chunks)
+        out.push_back({chunk.file, sharding.index_at_end ? kAtEnd : 0, each});
+      asked_.push_back(&field);
+    }
+    return out;
+  }
+
+  Status take_indexes(std::span<const BufferPtr> bytes) {
+    for (Field* const asked : asked_) {
+      Field& field = *asked;
+      const zarr::Array& array = field.array;
+      for (const zarr::StoredChunk& chunk : field.chunks) {
+        auto index = zarr::decode_index(*array.chain.sharding, array.chunks_in_shard(), bytes[0]);
+        if (!index.ok())
+          return index.status().before(
+              in_quotes(zarr::path_in_store(table_->root, table_->listing->files[chunk.file])) + ": ");
+        field.indexes.push_back(*std::move(index));
+        bytes = bytes.subspan(1);
+      }
+    }
+    return {};
+  }
+
+  // The next rows to keep; false when there are none.
+  bool begin_keeping() {
+    for (; field_ < all_.size(); ++field_, row_ = 0, kept_ = nullptr) {
+      Field& field = *all_[field_];
+      if (!zarr::is_worth_keeping(field)) continue;
+      if (!kept_) kept_ = HeapBuffer::make(field.array.rows() * field.array.row_bytes());
+      if (row_ == field.array.rows()) {
+        field.kept = std::exchange(kept_, nullptr);
+        continue;
+      }
+      const uint64_t across = std::max<uint64_t>(field.array.cells_across(), 1);
+      const uint64_t rows = std::max<uint64_t>(kKeptAtOnce / across, 1) * field.array.cell()[0];
+      range_ = {row_, std::min(saturating_add(row_, rows), field.array.rows())};
+      keeping_.emplace();
+      keeping_->add(field, range_);
+      return true;
+    }
+    return false;
+  }
+
+  void take_rows() {
+    const Field& field = *all_[field_];
+    const zarr::Rows rows = keeping_->take(0);
+    const uint64_t size = field.array.row_bytes();
+    if (const uint64_t bytes = range_.size() * size; bytes > 0)
+      std::memcpy(kept_->mutable_data() + range_.begin * size,
+                  rows.numbers->data() + (range_.begin - rows.first) * size, bytes);
+    row_ = range_.end;
+    keeping_.reset();
+  }
+
+  OpenRequest request_;
+  std::string group_;
+  std::vector<std::string> fields_;
+  zarr::OpenHierarchy hierarchy_;
+  Stage stage_ = Stage::hierarchy;
+  std::shared_ptr<Table> table_;
+  std::vector<Field*> all_, asked_;  // fields of all parts; those whose indexes are on their way
+  size_t field_ = 0;                 // that is being kept,
+  uint64_t row_ = 0;                 // from this row on
+  MutableBufferPtr kept_;
+  RowRange range_;
+  std::optional<ReadFields> keeping_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.listing) return 0;
+  const int store = zarr::looks_like_store(probe.listing->files);
+  return store > 0 ? store : zarr::looks_like_n5(probe.listing->files) ? 40 : 0;
+}
+
+std::string without_slashes(std::string group) {
+  while (group.starts_with('/')) group.erase(0, 1);
+  while (group.ends_with('/')) group.pop_back();
+  return group;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  const Probe& path = request.path();
+  if (!path.listing) return invalid("wants the folder of a store, got a file");
+  HEADRACE_ASSIGN(std::string group, request.text("group"));
+  HEADRACE_ASSIGN(std::vector<std::string> fields, request.texts("fields"));
+  for (std::string& field : fields) field = without_slashes(std::move(field));
+  const auto files = [root = path.path, listing = path.listing](uint64_t ordinal) {
+    return zarr::path_in_store(root, listing->files[ordinal]);
+  };
+  return SourceOpening{
+      std::make_unique<OpenZarr>(request, without_slashes(std::move(group)), std::move(fields)), files};
+}
+
+const FormatRegistration registered({
+    .name = "zarr",
+    .doc = "Zarr stores of version 2 and 3: a field for each array of a group, a sample for each slice along "
+           "their first axis.",
+    .options =
+        {{"group", "str | None",
+          "The group whose arrays are fields; when not given the root, or the only one with arrays."},
+         {"fields", "Sequence[str] | None",
+          "These arrays of the group, in this order; also from groups below, as \"meta/size\". All when not "
+          "given."}},
+    .recognise = recognise,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace
