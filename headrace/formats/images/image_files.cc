@@ -137,6 +137,16 @@ std::string join_path(std::string_view root, std::string_view name) {
   return out.append(name);
 }
 
+bool is_below(std::string_view name) {
+  if (name.empty() || name.starts_with('/') || name.find('\0') != std::string_view::npos) return false;
+  for (size_t part = 0; part < name.size();) {
+    const size_t slash = std::min(name.find('/', part), name.size());
+    if (name.substr(part, slash - part) == "..") return false;
+    part = slash + 1;
+  }
+  return true;
+}
+
 std::string parent_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return ".";

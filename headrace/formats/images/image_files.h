@@ -37,7 +37,9 @@ bool names_an_image(std::string_view path);
 bool is_hidden(std::string_view path);  // some part of it begins with a dot
 
 std::string join_path(std::string_view root, std::string_view name);  // `name` alone when it is absolute
-std::string parent_of(std::string_view path);                         // "." for a bare name
+// Whether a name that a file gives can only be that of something below the folder it is joined to.
+bool is_below(std::string_view name);
+std::string parent_of(std::string_view path);  // "." for a bare name
 
 // {"files": 12, "endings": {".heic": 10, "none": 2}, "folders": ["eel"]}.
 Value left_out_value(const LeftOut& left_out);

@@ -44,14 +44,11 @@ Result<VocObject> parse_object(const pugi::xml_node& node, double first) {
   const auto high = [&](double v) { return static_cast<float>(std::max(v - first + 1, 0.0)); };
   out.box = {low(x_min), low(y_min), high(x_max), high(y_max)};
   out.difficult = trim(node.child_value("difficult")) == "1";
+  out.truncated = trim(node.child_value("truncated")) == "1";
+  out.pose = trim(node.child_value("pose"));
   return out;
 }
 
-// Name without its ending, the folder it lies in.
-std::string_view stem(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.substr(0, name.rfind('.'));
-}
 std::string_view folder_part(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -105,6 +102,18 @@ int closeness(std::string_view image, std::string_view xml, bool two_roots) {
   return side_by_side(folder_part(image), folder_part(xml)) ? 1 : 0;
 }
 
+bool holds(const Names& sorted, std::string_view name) {
+  size_t first = 0, count = sorted.size();
+  while (count > 0) {
+    const size_t half = count / 2;
+    if (sorted[first + half] < name)
+      first += half + 1, count -= half + 1;
+    else
+      count = half;
+  }
+  return first < sorted.size() && sorted[first] == name;
+}
+
 bool names_xml(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return name.size() > 4 && name[0] != '.' && (name.ends_with(".xml") || name.ends_with(".XML"));
@@ -138,7 +147,7 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
   std::vector<size_t> xmls;
   for (size_t i = 0; i < xml_names.size(); ++i)
     if (names_xml(xml_names[i])) xmls.push_back(i);
-  const auto stem_of = [&](size_t i) { return stem(xml_names[i]); };
+  const auto stem_of = [&](size_t i) { return voc_stem(xml_names[i]); };
   std::ranges::sort(xmls, {}, stem_of);
   out.xmls = xmls.size();
   for (size_t i = 0; i < image_names.size(); ++i) {
@@ -151,7 +160,7 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
     ++out.images;
     int best = 0;
     size_t found = 0, equals = 0;
-    for (const size_t xml : std::ranges::equal_range(xmls, stem(image), {}, stem_of)) {
+    for (const size_t xml : std::ranges::equal_range(xmls, voc_stem(image), {}, stem_of)) {
       const int close = closeness(image, xml_names[xml], two_roots);
       if (close == 0 || close < best) continue;
       equals = close == best ? equals + 1 : 1;
@@ -161,6 +170,34 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
       out.pairs.push_back({i, found});
     else
       ++out.unpaired;
+  }
+  return out;
+}
+
+std::string_view voc_stem(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image) {
+  constexpr std::string_view photographs = "JPEGImages/";
+  const size_t at = image.rfind(photographs);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string before(image.substr(0, at)), name = std::string(voc_stem(image)) + ".png";
+  VocMasks out{before + "SegmentationClass/" + name, before + "SegmentationObject/" + name};
+  if (!holds(names, out.of_classes) || !holds(names, out.of_objects)) return std::nullopt;
+  return out;
+}
+
+Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text) {
+  std::set<std::string, std::less<>> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view name = line.substr(0, line.find_first_of(" \t"));
+    if (name.find('\0') != std::string_view::npos) return corrupt("wants names, got a NUL byte");
+    if (!name.empty() && trim(line.substr(name.size())) != "-1") out.emplace(name);
   }
   return out;
 }

@@ -2,6 +2,8 @@
 // thread.
 #pragma once
 #include <array>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +16,8 @@ namespace headrace {
 struct VocObject {
   std::string name;
   std::array<float, 4> box;  // x_min, y_min, x_max, y_max; from 0, the maxima exclusive
-  bool difficult = false;
+  bool difficult = false, truncated = false;
+  std::string pose;
 };
 
 // The objects of an <annotation>, none or more. `first` is the number the file gives the first pixel: 1 as
@@ -35,5 +38,16 @@ struct VocPairs {
   size_t xmls = 0;
 };
 VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roots);
+
+// The masks that VOC keeps beside JPEGImages: names that are there, or nothing.
+struct VocMasks {
+  std::string of_classes, of_objects;
+};
+std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image);
+
+// ImageSets: the first word of each line, a name without ending; lines that end in -1, "not in this set", are
+// left out.
+Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text);
+std::string_view voc_stem(std::string_view path);  // the name without folder and ending
 
 }  // namespace headrace

@@ -202,6 +202,42 @@ TEST(VocXml, OptionsNameFoldersAndClasses) {
             "'d/boxes/1.xml': class 'dog' is none of the known ones: d/img/1.jpg");
 }
 
+TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
+  MemoryStore store;
+  for (const char* name : {"a", "b", "c"}) {
+    store.add(std::string("v/JPEGImages/") + name + ".jpg", name);
+    store.add(std::string("v/Annotations/") + name + ".xml",
+              annotation(
+                  object(std::string("of ") + name, "1 2 3 4", "<pose>Left</pose><truncated>1</truncated>")));
+  }
+  store.add("v/ImageSets/Main/train.txt", "a\r\nc 1\nb -1\n\ngone");
+  store.add("v/ImageSets/Segmentation/train.txt", "b\n");
+  store.add("v/SegmentationClass/b.png", "B"), store.add("v/SegmentationObject/b.png", "BB");
+  const auto opened = [&](const char* options) {
+    return open_source(store, "v", "voc_xml", *Value::parse(options));
+  };
+  const auto train = opened(R"({"split":"train","truncated":true,"pose":true})");
+  ASSERT_TRUE(train.ok()) << failure(train);
+  EXPECT_EQ((*train)->size(), 2u);
+  EXPECT_EQ((*train)->metadata().find("classes")->dump(), R"(["of a","of b","of c"])");
+  EXPECT_EQ((*train)->metadata().find("missing_of_split")->dump(), "1");
+  EXPECT_EQ((*train)->schema().structure, R"({"image":0,"boxes":1,"labels":2,"truncated":3,)"
+                                          R"("pose":{"values":4,"lengths":5}})");
+  const auto sample = *read_sample(**train, 1, store);
+  EXPECT_EQ(sample[2].view().as<int64_t>()[0], 2);
+  EXPECT_TRUE(sample[3].view().as<bool>()[0]);
+  EXPECT_EQ(sample[4].size_bytes(), 4u);
+  const auto masks = opened(R"({"split":"train","masks":true})");
+  ASSERT_TRUE(masks.ok()) << failure(masks);
+  EXPECT_EQ((*masks)->size(), 1u);
+  EXPECT_EQ((*read_sample(**masks, 0, store))[4].size_bytes(), 2u);
+  EXPECT_NE((*masks)->fingerprint(), (*train)->fingerprint());
+  EXPECT_THAT(
+      failure(opened(R"({"split":"val"})")),
+      HasSubstr("has no split 'val', which ImageSets/Main/val.txt would list; there are 'Main/train', "
+                "'Segmentation/train'"));
+}
+
 TEST(VocXml, ADamagedFileIsADamagedSample) {
   MemoryStore store;
   store.add("d/1.jpg", ""), store.add("d/2.jpg", "");

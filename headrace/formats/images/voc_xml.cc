@@ -2,6 +2,8 @@
 #include <cstring>
 #include <set>
 
+#include "headrace/core/text.h"
+#include "headrace/core/utf8.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/images/voc.h"
 
@@ -13,14 +15,27 @@ constexpr size_t kScanned = 64;  // XML files asked for at once while classes ar
 struct VocFiles {
   std::string image_root, xml_root;
   Names images, xmls;                // one each a sample, relative to their roots
+  Names class_masks, object_masks;   // likewise, where masks are asked for
   std::vector<std::string> classes;  // sorted, or as the user gave them
   int64_t first = 1;
-  bool difficult = false;
-  size_t unpaired = 0, masks = 0;
+  bool difficult = false, truncated = false, pose = false, has_masks = false;
+  std::string split_path;  // the list of images; empty when all are wanted
+  size_t unpaired = 0, masks = 0, without_masks = 0;
+  size_t missing = 0;  // names of the split without image or XML
   std::vector<Listing::Problem> problems;
 
   std::string image(uint64_t i) const { return join_path(image_root, images[i]); }
   std::string xml(uint64_t i) const { return join_path(xml_root, xmls[i]); }
+  uint64_t files_each() const { return has_masks ? 4 : 2; }
+  std::string file(uint64_t ordinal) const {
+    const uint64_t i = ordinal / files_each();
+    switch (ordinal % files_each()) {
+      case 0: return image(i);
+      case 1: return xml(i);
+      case 2: return join_path(image_root, class_masks[i]);
+      default: return join_path(image_root, object_masks[i]);
+    }
+  }
 };
 
 std::string_view text_of(const BufferPtr& bytes) {
@@ -44,7 +59,8 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   const size_t n = objects.size();
   const auto count = static_cast<int64_t>(n);
   const size_t labels_at = n * 4 * sizeof(float), difficult_at = labels_at + n * sizeof(int64_t);
-  const MutableBufferPtr buffer = HeapBuffer::make(difficult_at + n);
+  const size_t truncated_at = difficult_at + n;
+  const MutableBufferPtr buffer = HeapBuffer::make(truncated_at + n);
   std::byte* out = buffer->mutable_data();
   for (size_t i = 0; i < n; ++i) {
     const auto place = std::find(files.classes.begin(), files.classes.end(), objects[i].name);
@@ -54,10 +70,22 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
     out[difficult_at + i] = static_cast<std::byte>(objects[i].difficult);
+    out[truncated_at + i] = static_cast<std::byte>(objects[i].truncated);
   }
   std::vector<Tensor> tensors{{buffer, 0, DType::f32, {count, 4}, nullptr},
                               {buffer, labels_at, DType::i64, {count}, nullptr}};
   if (files.difficult) tensors.push_back({buffer, difficult_at, DType::boolean, {count}, nullptr});
+  if (files.truncated) tensors.push_back({buffer, truncated_at, DType::boolean, {count}, nullptr});
+  if (!files.pose) return tensors;
+  std::string poses;
+  std::vector<int64_t> lengths;
+  for (const VocObject& object : objects) {
+    poses += object.pose;
+    lengths.push_back(static_cast<int64_t>(object.pose.size()));
+  }
+  if (utf8_prefix(poses) < poses.size()) return corrupt("wants a <pose> in UTF-8");
+  tensors.push_back(text_tensor(poses));
+  tensors.push_back(make_tensor({DType::i64, {count}, reinterpret_cast<const std::byte*>(lengths.data())}));
   return tensors;
 }
 
@@ -66,15 +94,22 @@ class OpenSample final : public Opening<BlockPtr> {
   OpenSample(uint64_t index, std::shared_ptr<const VocFiles> files)
       : index_(index), files_(std::move(files)) {}
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    if (bytes.empty())
-      return Step<BlockPtr>(std::vector<Extent>{{2 * index_, 0, kToEnd}, {2 * index_ + 1, 0, kToEnd}});
+    if (bytes.empty()) {
+      std::vector<Extent> extents;
+      const uint64_t each = files_->files_each();
+      for (uint64_t i = 0; i < each; ++i) extents.push_back({each * index_ + i, 0, kToEnd});
+      return Step<BlockPtr>(std::move(extents));
+    }
     const std::string at = "'" + files_->xml(index_) + "': ";
     auto objects = parse_voc(text_of(bytes[1]), files_->first);
     if (!objects.ok()) return objects.status().before(at);
     auto tensors = annotation_tensors(*objects, *files_);
     if (!tensors.ok()) return tensors.status().before(at);
-    tensors->insert(tensors->begin(),
-                    Tensor{bytes[0], 0, DType::bytes, {static_cast<int64_t>(bytes[0]->size())}, nullptr});
+    const auto whole = [](const BufferPtr& file) {
+      return Tensor{file, 0, DType::bytes, {static_cast<int64_t>(file->size())}, nullptr};
+    };
+    tensors->insert(tensors->begin(), whole(bytes[0]));
+    for (size_t i = 2; i < bytes.size(); ++i) tensors->push_back(whole(bytes[i]));
     return Step<BlockPtr>(std::make_shared<VocBlock>(*std::move(tensors)));
   }
 
@@ -87,10 +122,23 @@ class VocSource final : public Source {
  public:
   VocSource(std::shared_ptr<const VocFiles> files, Value description)
       : files_(std::move(files)), description_(std::move(description)) {
-    std::vector<std::string> names{"image", "boxes", "labels"};
-    std::vector<TensorSpec> specs{{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}};
-    if (files_->difficult) names.push_back("difficult"), specs.push_back({DType::boolean, {kAny}});
-    schema_ = Schema::of(std::move(names), std::move(specs));
+    schema_ = Schema::of({"image", "boxes", "labels"},
+                         {{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}});
+    schema_.structure.pop_back();
+    if (files_->difficult) add("difficult", {DType::boolean, {kAny}});
+    if (files_->truncated) add("truncated", {DType::boolean, {kAny}});
+    if (files_->pose) {
+      // Texts of a list are two fields, as those of parse_example are.
+      schema_.structure += ",\"pose\":{\"values\":" + std::to_string(schema_.size()) +
+                           ",\"lengths\":" + std::to_string(schema_.size() + 1) + "}";
+      schema_.names.insert(schema_.names.end(), {"pose/values", "pose/lengths"});
+      schema_.specs.push_back({DType::str, {kAny}}), schema_.specs.push_back({DType::i64, {kAny}});
+    }
+    if (files_->has_masks) {
+      add("class_mask", {DType::bytes, {kAny}});
+      add("object_mask", {DType::bytes, {kAny}});
+    }
+    schema_.structure += '}';
   }
 
   const Schema& schema() const override { return schema_; }
@@ -99,16 +147,15 @@ class VocSource final : public Source {
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     return std::make_unique<OpenSample>(block, files_);
   }
-  uint64_t num_files() const override { return 2 * size(); }
-  std::string file(uint64_t ordinal) const override {
-    return ordinal % 2 == 0 ? files_->image(ordinal / 2) : files_->xml(ordinal / 2);
-  }
+  uint64_t num_files() const override { return files_->files_each() * size(); }
+  std::string file(uint64_t ordinal) const override { return files_->file(ordinal); }
   std::string where(uint64_t index) const override { return files_->image(index); }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {
     std::string text = "voc " + std::to_string(size()) + ' ' + std::to_string(files_->first) + ' ' +
                        hash_text(files_->images.text()) + hash_text(files_->xmls.text());
+    if (schema_.size() > 3) text += ' ' + schema_.text();
     for (const std::string& name : files_->classes) text += '\0' + name;
     return hash_text(text);
   }
@@ -117,39 +164,83 @@ class VocSource final : public Source {
     Value out;
     out.set("classes", Value::List(files_->classes.begin(), files_->classes.end()));
     out.set("images_without_annotation", static_cast<uint64_t>(files_->unpaired));
-    if (files_->masks > 0) out.set("masks_left_out", static_cast<uint64_t>(files_->masks));
+    if (files_->masks > 0 && !files_->has_masks)
+      out.set("masks_left_out", static_cast<uint64_t>(files_->masks));
+    if (files_->missing > 0) out.set("missing_of_split", static_cast<uint64_t>(files_->missing));
+    if (files_->without_masks > 0)
+      out.set("images_without_masks", static_cast<uint64_t>(files_->without_masks));
     if (!files_->problems.empty()) out.set("problems", problems_value(files_->problems));
     return out;
   }
 
  private:
+  void add(const std::string& name, TensorSpec spec) {
+    schema_.structure += "," + Value(name).dump() + ":" + std::to_string(schema_.size());
+    schema_.names.push_back(name), schema_.specs.push_back(spec);
+  }
+
   std::shared_ptr<const VocFiles> files_;
   Value description_;
   Schema schema_;
 };
 
-// Reads every XML file once to learn the classes, unless the user named them.
+// Reads the list of a split, and every XML file once to learn the classes, unless the user named them: those
+// of all splits, so that labels mean the same in each.
 class OpenVoc final : public Opening<SourcePtr> {
  public:
   OpenVoc(std::shared_ptr<VocFiles> files, Value description)
-      : files_(std::move(files)), description_(std::move(description)) {}
+      : files_(std::move(files)), description_(std::move(description)), all_(files_->xmls) {}
+
+  // Files: 0 is the list, 1 + i an XML file.
+  FilePaths paths() const {
+    return [files = files_, all = all_](uint64_t ordinal) {
+      return ordinal == 0 ? files->split_path : join_path(files->xml_root, all[ordinal - 1]);
+    };
+  }
 
   Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty() && !files_->split_path.empty()) return Step<SourcePtr>(std::vector<Extent>{Extent{}});
+    if (!bytes.empty() && !is_split_ && !files_->split_path.empty()) {
+      is_split_ = true;
+      HEADRACE_TRY(take_split(text_of(bytes[0])).before(in_quotes(files_->split_path) + ": "));
+      bytes = {};
+    }
     // A damaged file is a damaged sample, said when it is read; it does not keep the others from being read.
     for (const BufferPtr& xml : bytes)
       if (const auto objects = parse_voc(text_of(xml)); objects.ok())
         for (const VocObject& object : *objects) found_.insert(object.name);
-    const uint64_t size = files_->classes.empty() ? files_->xmls.size() : 0;
+    const uint64_t size = files_->classes.empty() ? all_.size() : 0;
     std::vector<Extent> extents;
-    for (; next_ < size && extents.size() < kScanned; ++next_) extents.push_back({next_, 0, kToEnd});
+    for (; next_ < size && extents.size() < kScanned; ++next_) extents.push_back({1 + next_, 0, kToEnd});
     if (!extents.empty()) return Step<SourcePtr>(std::move(extents));
     if (files_->classes.empty()) files_->classes.assign(found_.begin(), found_.end());
     return Step<SourcePtr>(std::make_shared<VocSource>(files_, description_));
   }
 
  private:
+  Status take_split(std::string_view text) {
+    HEADRACE_ASSIGN(auto wanted, parse_image_set(text));
+    const size_t size = wanted.size();
+    VocFiles& files = *files_;
+    const VocFiles all = files;
+    files.images = {}, files.xmls = {}, files.class_masks = {}, files.object_masks = {};
+    for (size_t i = 0; i < all.images.size(); ++i) {
+      const auto found = wanted.find(voc_stem(all.images[i]));
+      if (found == wanted.end()) continue;
+      files.images.add(all.images[i]), files.xmls.add(all.xmls[i]);
+      if (!files.has_masks) continue;
+      files.class_masks.add(all.class_masks[i]), files.object_masks.add(all.object_masks[i]);
+    }
+    if (files.images.empty())
+      return invalid("wants names of images with an XML file, got " + std::to_string(size) + " others");
+    files.missing = size - std::min(size, files.images.size());
+    return {};
+  }
+
   std::shared_ptr<VocFiles> files_;
   Value description_;
+  Names all_;  // XML files of all splits
+  bool is_split_ = false;
   uint64_t next_ = 0;
   std::set<std::string> found_;
 };
@@ -187,6 +278,54 @@ Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls,
   return invalid(std::move(text));
 }
 
+// "train" is ImageSets/Main/train.txt, or that of Segmentation where masks are wanted; "Layout/train" is
+// ImageSets/Layout/train.txt.
+Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
+  constexpr std::string_view sets = "ImageSets/";
+  const std::string folder = split.find('/') != std::string::npos ? ""
+                             : has_masks                          ? "Segmentation/"
+                                                                  : "Main/";
+  const std::string wanted = std::string(sets) + folder + split + ".txt";
+  std::vector<std::string> found;
+  std::set<std::string, std::less<>> others;
+  for (size_t i = 0; root.listing && i < root.listing->files.size(); ++i) {
+    const std::string_view name = root.listing->files[i];
+    const size_t at = name.find(sets);
+    if (at == std::string_view::npos || (at > 0 && name[at - 1] != '/') || !name.ends_with(".txt")) continue;
+    if (name.substr(at) == wanted) found.emplace_back(name);
+    const std::string_view stem = voc_stem(name);
+    if (stem.find('_') == std::string_view::npos)  // else the list of a class
+      others.emplace(name.substr(at + sets.size(), name.size() - at - sets.size() - 4));
+  }
+  if (found.size() == 1) return join_path(root.path, found[0]);
+  if (found.size() > 1)
+    return invalid("wants one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) + " and " +
+                   in_quotes(found[1]));
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + in_quotes(name);
+  return invalid("has no split " + in_quotes(split) + ", which " + wanted + " would list" +
+                 (names.empty() ? "" : "; there are " + names));
+}
+
+// The pairs, and their masks where these are wanted.
+void take_pairs(const VocPairs& found, const Listing& images, const Listing& xmls, VocFiles& out) {
+  for (const VocPair& pair : found.pairs) {
+    const std::string_view image = images.files[pair.image];
+    if (out.has_masks) {
+      const auto masks = masks_of_voc(images.files, image);
+      if (!masks) {
+        ++out.without_masks;
+        continue;
+      }
+      out.class_masks.add(masks->of_classes), out.object_masks.add(masks->of_objects);
+    }
+    out.images.add(image), out.xmls.add(xmls.files[pair.xml]);
+  }
+  out.images.shrink(), out.xmls.shrink();
+  out.unpaired = found.unpaired, out.masks = found.masks;
+  out.problems = images.problems;
+}
+
 Result<SourceOpening> open(const OpenRequest& request) {
   const bool two_roots = request.probes.size() > 1;
   const Probe& images = request.probes[two_roots ? 1 : 0];
@@ -197,33 +336,47 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(files->classes, request.texts("classes"));
   HEADRACE_ASSIGN(files->first, request.integer("first", 1));
   HEADRACE_ASSIGN(files->difficult, request.flag("difficult", false));
+  HEADRACE_ASSIGN(files->truncated, request.flag("truncated", false));
+  HEADRACE_ASSIGN(files->pose, request.flag("pose", false));
+  HEADRACE_ASSIGN(files->has_masks, request.flag("masks", false));
+  HEADRACE_ASSIGN(const std::string split, request.text("split"));
   if (files->first != 0 && files->first != 1)
     return invalid("first wants 0 or 1, got " + std::to_string(files->first));
-  const VocPairs found = pair_voc(images.listing->files, xmls.listing->files, two_roots);
-  for (const VocPair& pair : found.pairs) {
-    files->images.add(images.listing->files[pair.image]);
-    files->xmls.add(xmls.listing->files[pair.xml]);
+  if (!split.empty()) {
+    HEADRACE_ASSIGN(files->split_path, path_of_split(request.path(), split, files->has_masks));
   }
-  files->images.shrink(), files->xmls.shrink();
-  files->unpaired = found.unpaired, files->masks = found.masks;
-  files->problems = images.listing->problems;
+  const VocPairs found = pair_voc(images.listing->files, xmls.listing->files, two_roots);
   if (found.pairs.empty()) return no_pairs(request.path().path, images, xmls, found);
-  return SourceOpening{std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request)),
-                       [files](uint64_t ordinal) { return files->xml(ordinal); }};
+  take_pairs(found, *images.listing, *xmls.listing, *files);
+  if (files->images.empty())
+    return invalid("masks wants images with masks in SegmentationClass and SegmentationObject, got none");
+  auto steps = std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request));
+  FilePaths paths = steps->paths();
+  return SourceOpening{std::move(steps), std::move(paths)};
 }
 
 const FormatRegistration registered({
     .name = "voc_xml",
     .doc = "Images with PASCAL VOC or ImageNet boxes, an XML file each.",
-    .options = {{"images", "str | None",
-                 "Folder of the images below the path; the path itself when not given.", Value()},
-                {"annotations", "str | None", "Folder of the XML files, likewise.", Value()},
-                {"classes", "Sequence[str] | None",
-                 "Class names in the order of their labels; all, sorted, when not given, which reads every "
-                 "XML file once.",
-                 Value()},
-                {"first", "int", "Number of the first pixel in the files: 1 as VOC says, or 0.", 1},
-                {"difficult", "bool", "Also give the field `difficult`.", false}},
+    .options =
+        {{"images", "str | None", "Folder of the images below the path; the path itself when not given.",
+          Value()},
+         {"annotations", "str | None", "Folder of the XML files, likewise.", Value()},
+         {"classes", "Sequence[str] | None",
+          "Class names in the order of their labels; all, sorted, when not given, which reads every "
+          "XML file once.",
+          Value()},
+         {"first", "int", "Number of the first pixel in the files: 1 as VOC says, or 0.", 1},
+         {"difficult", "bool", "Also give the field `difficult`.", false},
+         {"truncated", "bool", "Also give the field `truncated`.", false},
+         {"pose", "bool", "Also give the field `pose`.", false},
+         {"split", "str | None",
+          "Only images that ImageSets/Main/<split>.txt lists, or of \"Layout/train\" that of Layout; all "
+          "when not given.",
+          Value()},
+         {"masks", "bool",
+          "Also give `class_mask` and `object_mask`, PNG files as bytes; images without them are left out.",
+          false}},
     .recognise = recognise,
     .places = places,
     .open = open,

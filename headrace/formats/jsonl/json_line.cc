@@ -83,15 +83,19 @@ bool JsonReader::wrong(const char* wanted) {
 }
 
 Status JsonReader::error() const {
+  return corrupt(wanted_and_got("the end of the line") + " behind " + std::to_string(position()) +
+                 " bytes of the line");
+}
+
+std::string JsonReader::wanted_and_got(std::string_view at_end) const {
   const std::string_view came(at_, static_cast<size_t>(end_ - at_));
-  std::string got = "the end of the line";
+  std::string got(at_end);
   if (!came.empty()) {
     const auto byte = static_cast<unsigned char>(came[0]);
     got =
         byte >= 0x20 && byte < 0x7F ? "'" + std::string(1, came[0]) + "'" : "a byte " + std::to_string(byte);
   }
-  return corrupt(std::string("wants ") + (wanted_ ? wanted_ : "JSON") + ", got " + got + " behind " +
-                 std::to_string(at_ - begin_) + " bytes of the line");
+  return std::string("wants ") + (wanted_ ? wanted_ : "JSON") + ", got " + got;
 }
 
 bool JsonReader::take(char c) {
@@ -128,6 +132,22 @@ bool JsonReader::next_key(JsonSpan& key, bool is_first) {
   if (!begins_with('"')) return wrong("a key in quotes");
   if (!text(key)) return false;
   return take(':') || wrong("':' behind a key");
+}
+
+bool JsonReader::begin_list() {
+  if (!begins_with('[')) return wrong("a list");
+  if (depth_ == kMostJsonDepth) return wrong("at most 128 lists and objects in each other");
+  ++at_, ++depth_;
+  return true;
+}
+
+bool JsonReader::next_item(bool is_first) {
+  if (!ok()) return false;
+  if (take(']')) {
+    --depth_;
+    return false;
+  }
+  return is_first || take(',') || wrong("',' or ']' behind a value");
 }
 
 bool JsonReader::value(JsonSpan& out) {

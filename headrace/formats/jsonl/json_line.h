@@ -42,12 +42,17 @@ class JsonReader {
   bool begin_object();
   // False behind the last member, or when something is wrong. `is_first`: of this object.
   bool next_key(JsonSpan& key, bool is_first);
+  // The same of a list: then for each item next_item, and the item is taken or gone into.
+  bool begin_list();
+  bool next_item(bool is_first);
   bool value(JsonSpan& out);
   bool is_at_end();  // nothing follows but blanks; else that is what is wrong
   // When something is wrong: whether it may only be that the text ends inside a value.
   bool is_cut() const { return end_ - at_ < kLongestWord; }
   bool ok() const { return wanted_ == nullptr; }
   Status error() const;  // says what was wanted and what came, with the byte
+  size_t position() const { return static_cast<size_t>(at_ - begin_); }  // behind what was taken
+  std::string wanted_and_got(std::string_view at_end) const;             // `at_end`: what an end is called
 
  private:
   void skip_blanks() {

@@ -1,0 +1,221 @@
+// Captions of Flickr8k and Flickr30k: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/core/text.h"
+#include "headrace/core/utf8.h"
+#include "headrace/formats/captions/lines.h"
+#include "headrace/formats/format.h"
+#include "headrace/formats/images/image_files.h"
+
+namespace headrace {
+namespace {
+
+struct CaptionSet {
+  std::string path, root;  // of the list, of the images
+  Captions captions;
+  std::vector<uint32_t> images;  // that the split has, in their order
+  bool each_caption = false;
+  uint64_t missing = 0;  // names of the split that have no caption
+
+  std::string file(uint64_t image) const { return join_path(root, captions.images[image]); }
+};
+
+class CaptionBlock final : public Block {
+ public:
+  CaptionBlock(Tensor image, std::vector<std::vector<Tensor>> rows)
+      : image_(std::move(image)), rows_(std::move(rows)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= rows_.size()) return invalid("captions: no caption " + std::to_string(row));
+    fields.assign(1, image_);
+    fields.insert(fields.end(), rows_[row].begin(), rows_[row].end());
+    return {};
+  }
+
+ private:
+  Tensor image_;
+  std::vector<std::vector<Tensor>> rows_;
+};
+
+class OpenCaptioned final : public Opening<BlockPtr> {
+ public:
+  OpenCaptioned(std::shared_ptr<const CaptionSet> set, uint64_t image)
+      : set_(std::move(set)), image_(image) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) {
+      if (!is_below(set_->captions.images[image_]))
+        return corrupt("wants a name below the images' folder, got " +
+                       in_quotes(set_->captions.images[image_]));
+      return Step<BlockPtr>(std::vector<Extent>{{image_, 0, kToEnd}});
+    }
+    Tensor image{bytes[0], 0, DType::bytes, {static_cast<int64_t>(bytes[0]->size())}, nullptr};
+    std::vector<std::vector<Tensor>> rows;
+    std::string all;
+    std::vector<int64_t> lengths;
+    for (uint64_t i = set_->captions.first[image_]; i < set_->captions.first[image_ + 1]; ++i) {
+      const std::string_view text = set_->captions.texts[i];
+      if (utf8_prefix(text) < text.size())
+        return corrupt("wants captions in UTF-8, got another byte in caption " +
+                       std::to_string(i - set_->captions.first[image_]));
+      if (set_->each_caption) rows.push_back({text_tensor(text)});
+      all += text;
+      lengths.push_back(static_cast<int64_t>(text.size()));
+    }
+    if (!set_->each_caption) {
+      const View view{DType::i64,
+                      {static_cast<int64_t>(lengths.size())},
+                      reinterpret_cast<const std::byte*>(lengths.data())};
+      rows.push_back({text_tensor(all), make_tensor(view)});
+    }
+    return Step<BlockPtr>(std::make_shared<CaptionBlock>(std::move(image), std::move(rows)));
+  }
+
+ private:
+  std::shared_ptr<const CaptionSet> set_;
+  uint64_t image_;
+};
+
+class CaptionSource final : public Source {
+ public:
+  CaptionSource(std::shared_ptr<const CaptionSet> set, Value description)
+      : set_(std::move(set)), description_(std::move(description)) {
+    if (!set_->each_caption) {
+      // Texts of a list are two fields, as those of parse_example are.
+      schema_ = {{"image", "captions/values", "captions/lengths"},
+                 {{DType::bytes, {kAny}}, {DType::str, {kAny}}, {DType::i64, {kAny}}},
+                 R"({"image":0,"captions":{"values":1,"lengths":2}})"};
+      return;
+    }
+    schema_ = Schema::of({"image", "caption"}, {{DType::bytes, {kAny}}, {DType::str, {kAny}}});
+    first_.push_back(0);
+    for (const uint32_t image : set_->images)
+      first_.push_back(first_.back() + set_->captions.first[image + 1] - set_->captions.first[image]);
+  }
+
+  const Schema& schema() const override { return schema_; }
+  uint64_t size() const override { return first_.empty() ? set_->images.size() : first_.back(); }
+  Place place(uint64_t index) const override {
+    if (first_.empty()) return {set_->images[index], 0};
+    const auto at = static_cast<size_t>(std::ranges::upper_bound(first_, index) - first_.begin() - 1);
+    return {set_->images[at], index - first_[at]};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return std::make_unique<OpenCaptioned>(set_, block);
+  }
+  uint64_t num_files() const override { return set_->captions.images.size(); }
+  std::string file(uint64_t ordinal) const override { return set_->file(ordinal); }
+  std::string where(uint64_t index) const override {
+    return set_->file(place(index).block) + " of " + set_->path;
+  }
+  Value describe() const override { return description_; }
+  std::string fingerprint() const override {
+    std::string text = "captions " + schema_.text() + ' ' + std::to_string(size());
+    for (const uint32_t image : set_->images) text += '\0' + std::string(set_->captions.images[image]);
+    return hash_text(text + hash_text(set_->captions.texts.text()));
+  }
+  Value metadata() const override {
+    Value out{Value::Object()};
+    out.set("images", set_->root);
+    if (set_->missing > 0) out.set("missing_of_split", set_->missing);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const CaptionSet> set_;
+  Value description_;
+  Schema schema_;
+  std::vector<uint64_t> first_;  // captions in the images before, where a sample is a caption
+};
+
+// Reads the captions, and the list of a split.
+class OpenCaptions final : public Opening<SourcePtr> {
+ public:
+  OpenCaptions(CaptionSet set, bool has_split, Value description)
+      : set_(std::move(set)), has_split_(has_split), description_(std::move(description)) {}
+
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (bytes.empty()) {
+      std::vector<Extent> extents{Extent{}};
+      if (has_split_) extents.push_back({1, 0, kToEnd});
+      return Step<SourcePtr>(std::move(extents));
+    }
+    const auto text = [&](size_t i) {
+      return std::string_view(reinterpret_cast<const char*>(bytes[i]->data()), bytes[i]->size());
+    };
+    HEADRACE_ASSIGN(set_.captions, parse_captions(text(0)));
+    std::set<std::string, std::less<>> wanted;
+    if (has_split_) wanted = parse_names(text(1));
+    for (size_t i = 0; i < set_.captions.images.size(); ++i)
+      if (!has_split_ || wanted.contains(set_.captions.images[i]))
+        set_.images.push_back(static_cast<uint32_t>(i));
+    if (set_.images.empty())
+      return invalid(has_split_ ? "wants a split with names that have captions, got " +
+                                      std::to_string(wanted.size()) + " others"
+                                : "wants at least one caption, got none");
+    if (has_split_) set_.missing = wanted.size() - set_.images.size();
+    return Step<SourcePtr>(std::make_shared<CaptionSource>(
+        std::make_shared<const CaptionSet>(std::move(set_)), std::move(description_)));
+  }
+
+ private:
+  CaptionSet set_;
+  bool has_split_;
+  Value description_;
+};
+
+int recognise(const Probe& probe) {
+  if (probe.listing || caption_form(probe.text()) == CaptionForm::none) return 0;
+  return 85;
+}
+
+// Beside the list, or beside its folder.
+std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
+  constexpr const char* names[] = {
+      "Flicker8k_Dataset", "Flickr8k_Dataset", "Flickr_8k_Dataset", "Images", "images",
+      "flickr30k_images",  "flickr30k-images"};
+  std::vector<std::string> out;
+  const std::string folder = parent_of(path);
+  for (const std::string& root : {folder, parent_of(folder)})
+    for (const char* name : names) {
+      out.push_back(join_path(root, std::string(name) + "/" + name));  // archives that were unpacked twice
+      out.push_back(join_path(root, name));
+    }
+  return out;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  const std::string& path = request.path().path;
+  if (request.path().listing) return invalid("wants a text file, got a folder");
+  CaptionSet set;
+  set.path = path;
+  HEADRACE_ASSIGN(const std::string each, request.text("each", "image"));
+  if (each != "image" && each != "caption")
+    return invalid("each wants \"image\" or \"caption\", got \"" + each + "\"");
+  set.each_caption = each == "caption";
+  HEADRACE_ASSIGN(set.root,
+                  request.text("images", request.folders.empty() ? parent_of(path) : request.folders[0]));
+  HEADRACE_ASSIGN(std::string split, request.text("split"));
+  const bool has_split = !split.empty();
+  if (has_split) split = join_path(parent_of(path), split);
+  return SourceOpening{
+      std::make_unique<OpenCaptions>(std::move(set), has_split, describe_opening("captions", request)),
+      [path, split](uint64_t ordinal) { return ordinal == 0 ? path : split; }};
+}
+
+const FormatRegistration registered({
+    .name = "captions",
+    .doc = "Images with captions as Flickr8k and Flickr30k list them.",
+    .options = {{"images", "str | None",
+                 "Folder of the images; found beside the list under the names it has there when not given.",
+                 Value()},
+                {"split", "str | None",
+                 "A file of image names, one a line, relative to the list's folder; all when not given.",
+                 Value()},
+                {"each", "Literal[\"image\", \"caption\"]", "What a sample is.", "image"}},
+    .recognise = recognise,
+    .folders = folders,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,266 @@
+// COCO's annotations: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/core/text.h"
+#include "headrace/formats/coco/samples.h"
+#include "headrace/formats/coco/walk.h"
+#include "headrace/formats/images/image_files.h"
+#include "headrace/formats/jsonl/json_line.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace {
+namespace {
+
+class CocoSource final : public Source {
+ public:
+  CocoSource(std::shared_ptr<const Coco> coco, Value description)
+      : coco_(std::move(coco)), schema_(coco_->schema()), description_(std::move(description)) {
+    if (!coco_->options.each_caption) return;
+    first_.push_back(0);
+    for (const uint32_t image : coco_->images)
+      first_.push_back(first_.back() + coco_->table.of_image(image).size());
+  }
+
+  const Schema& schema() const override { return schema_; }
+  uint64_t size() const override { return first_.empty() ? coco_->images.size() : first_.back(); }
+  Place place(uint64_t index) const override {
+    if (first_.empty()) return {coco_->images[index], 0};
+    const auto behind = std::ranges::upper_bound(first_, index);
+    const auto at = static_cast<size_t>(behind - first_.begin() - 1);
+    return {coco_->images[at], index - first_[at]};
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return open_coco_image(coco_, block);
+  }
+  uint64_t num_files() const override {
+    return 1 + coco_->table.num_images() + coco_->table.segment_files.size();
+  }
+  std::string file(uint64_t ordinal) const override { return coco_->file(ordinal); }
+  std::string where(uint64_t index) const override {
+    const uint64_t image = place(index).block;
+    return coco_->file(1 + image) + ", image " + std::to_string(coco_->table.image_ids[image]) + " of " +
+           coco_->json.path;
+  }
+  Value describe() const override { return description_; }
+
+  std::string fingerprint() const override {
+    const std::vector<uint64_t> samples{size()};
+    const CocoOptions& options = coco_->options;
+    const std::string text = "coco " + schema_.text() + (options.has_corners ? "" : " xywh") +
+                             (options.labels_are_ids ? " ids" : "");
+    return files_fingerprint(text, {coco_->json}, samples);
+  }
+
+  Value metadata() const override {
+    Value out{Value::Object()};
+    const CocoTable& table = coco_->table;
+    Value::List names, ids;
+    for (size_t i = 0; i < table.category_ids.size(); ++i) {
+      names.emplace_back(table.category_names[i]);
+      ids.emplace_back(table.category_ids[i]);
+    }
+    if (!names.empty()) out.set(coco_->options.labels_are_ids ? "categories" : "classes", std::move(names));
+    if (!ids.empty()) out.set("category_ids", std::move(ids));
+    out.set("images", coco_->image_folder);
+    out.set("annotations", table.ids.size());
+    if (table.annotations_without_image > 0)
+      out.set("annotations_without_image", table.annotations_without_image);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Coco> coco_;
+  Schema schema_;
+  Value description_;
+  std::vector<uint64_t> first_;  // captions in the images before, where a sample is a caption
+};
+
+constexpr const char* kSections[] = {"images", "annotations", "categories"};
+
+// By the keys that stand in the head: "images" and "annotations" hold objects.
+int recognise_file(std::string_view text) {
+  JsonReader reader(text);
+  JsonSpan key, value;
+  if (!reader.begins_with('{') || !reader.begin_object()) return 0;
+  int sections = 0, others = 0;
+  for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
+    const bool is_section = std::ranges::find(kSections, key.text) != std::end(kSections);
+    if (is_section && !reader.begins_with('[')) return 0;
+    sections += is_section;
+    others += key.text == "info" || key.text == "licenses";
+    if (!reader.value(value)) break;
+    const bool holds_objects = (value.leaves & ~bit_of(JsonType::object)) == 0;
+    if (is_section && !holds_objects) return 0;
+  }
+  if (!reader.ok() && !reader.is_cut()) return 0;
+  return sections + others > 1 ? 85 : sections > 0 ? 60 : 0;
+}
+
+// Of a folder that holds such files: those that are named as COCO's are.
+std::vector<std::string> annotation_files(const Listing& listing) {
+  constexpr const char* kinds[] = {"instances", "captions", "panoptic", "person_keypoints", "stuff"};
+  std::vector<std::string> out;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view path = listing.files[i];
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (!name.ends_with(".json") || path.size() - name.size() > std::string_view("annotations/").size())
+      continue;
+    const bool is_one =
+        name.ends_with("_annotations.coco.json") || std::ranges::any_of(kinds, [&](const char* kind) {
+          return name.starts_with(kind) &&
+                 (name[std::string_view(kind).size()] == '_' || name == std::string(kind) + ".json");
+        });
+    if (is_one) out.emplace_back(path);
+  }
+  return out;
+}
+
+int recognise(const Probe& probe) {
+  if (probe.listing) return annotation_files(*probe.listing).empty() ? 0 : 85;
+  return recognise_file(probe.text());
+}
+
+std::string folder_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+// "val2017" of ".../instances_val2017.json".
+std::string split_of(const std::string& path) {
+  std::string name = folder_name(path);
+  name.resize(name.rfind('.') == std::string::npos ? name.size() : name.rfind('.'));
+  const size_t mark = name.rfind('_');
+  return mark == std::string::npos ? "" : name.substr(mark + 1);
+}
+
+// The folder of the data set: that of the JSON, or the one above "annotations".
+std::string root_of(const std::string& path) {
+  const std::string folder = parent_of(path);
+  return folder_name(folder).starts_with("annotations") ? parent_of(folder) : folder;
+}
+
+// Where images lie in COCO itself, and in what others have made after it.
+std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
+  const std::string root = root_of(path), split = split_of(path);
+  std::vector<std::string> out;
+  if (!split.empty()) {
+    out.push_back(join_path(root, split));
+    out.push_back(join_path(root, "images/" + split));
+  }
+  out.push_back(join_path(root, "images"));
+  out.push_back(join_path(root, "data"));
+  return out;
+}
+
+// The folder that names such as `name` are relative to: of those that are there the first; the one above it
+// where the name begins with its name.
+std::string image_folder(const OpenRequest& request, std::string_view name) {
+  const std::string first(name.substr(0, std::min(name.find('/'), name.size())));
+  for (const std::string& folder : request.folders) {
+    if (name.find('/') == std::string_view::npos) return folder;
+    if (folder_name(folder) == first) return parent_of(folder);
+  }
+  const std::string& path = request.path().path;
+  return request.folders.empty() ? parent_of(path) : request.folders[0];
+}
+
+Result<CocoMasks> masks_of(const OpenRequest& request) {
+  const Value* given = request.options.find("masks");
+  if (!given || given->is_null()) return CocoMasks::none;
+  if (given->boolean()) return *given->boolean() ? CocoMasks::planes : CocoMasks::none;
+  if (given->text() && *given->text() == "map") return CocoMasks::map;
+  return invalid("masks wants a bool or \"map\", got " + given->dump());
+}
+
+// One of two words.
+Result<bool> is_second(const OpenRequest& request, const char* option, const char* first,
+                       const char* second) {
+  HEADRACE_ASSIGN(const std::string given, request.text(option, first));
+  if (given == first) return false;
+  if (given == second) return true;
+  return invalid(std::string(option) + " wants \"" + first + "\" or \"" + second + "\", got \"" + given +
+                 "\"");
+}
+
+Result<CocoOptions> options_of(const OpenRequest& request) {
+  CocoOptions out;
+  HEADRACE_ASSIGN(const bool sizes, is_second(request, "boxes", "xyxy", "xywh"));
+  out.has_corners = !sizes;
+  HEADRACE_ASSIGN(out.labels_are_ids, is_second(request, "labels", "index", "category_id"));
+  HEADRACE_ASSIGN(out.masks, masks_of(request));
+  HEADRACE_ASSIGN(out.each_caption, is_second(request, "each", "image", "caption"));
+  return out;
+}
+
+Status check(const Coco& coco) {
+  if (coco.table.num_images() == 0) return invalid("wants at least one image, got none");
+  if (coco.options.each_caption && !coco.has(CocoTable::has_caption))
+    return invalid("each=\"caption\" wants annotations with captions, got none");
+  if (coco.options.masks != CocoMasks::none && !coco.has(CocoTable::has_outline | CocoTable::has_segments))
+    return invalid("masks wants annotations with a segmentation, got none");
+  return {};
+}
+
+Result<SourcePtr> finish(const OpenRequest& request, const CocoOptions& options,
+                         std::vector<FileIndex> indexes) {
+  auto coco = std::make_shared<Coco>();
+  auto table = CocoTable::unpack(indexes[0].extra);
+  if (!table) return internal_error("wants what an index keeps of COCO's JSON, got something else");
+  coco->table = *std::move(table);
+  HEADRACE_TRY(coco->table.finish());
+  coco->json = request.path().files[0];
+  coco->options = options;
+  HEADRACE_TRY(check(*coco));
+  HEADRACE_ASSIGN(const bool drop_empty, is_second(request, "empty", "keep", "drop"));
+  for (size_t i = 0; i < coco->table.num_images(); ++i)
+    if (!drop_empty || !coco->table.of_image(i).empty()) coco->images.push_back(static_cast<uint32_t>(i));
+  const std::string& path = request.path().path;
+  HEADRACE_ASSIGN(coco->image_folder,
+                  request.text("images", image_folder(request, coco->table.file_names[0])));
+  HEADRACE_ASSIGN(coco->segment_folder, request.text("segments", path.substr(0, path.rfind('.'))));
+  return SourcePtr(std::make_shared<CocoSource>(std::move(coco), describe_opening("coco", request)));
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  const Probe& path = request.path();
+  if (path.listing) {
+    std::string names;
+    for (const std::string& name : annotation_files(*path.listing))
+      names += (names.empty() ? "" : ", ") + in_quotes(join_path(path.path, name));
+    return invalid("wants a file of annotations, got a folder" +
+                   (names.empty() ? "" : "; there are " + names));
+  }
+  HEADRACE_ASSIGN(const CocoOptions options, options_of(request));
+  RecordOpening out;
+  out.kind = kCocoIndexKind;
+  out.files = path.files;
+  out.index = [file = path.files[0]](uint64_t) { return walk_coco(file); };
+  out.finish = [request, options](std::vector<FileIndex> indexes) {
+    return finish(request, options, std::move(indexes));
+  };
+  return from_records(std::move(out));
+}
+
+const FormatRegistration registered({
+    .name = "coco",
+    .doc = "COCO's JSON of instances, captions or panoptic segments, and the images it names.",
+    .options =
+        {{"images", "str | None",
+          "Folder that file names are relative to; found beside the JSON as COCO lays it out when not "
+          "given.",
+          Value()},
+         {"boxes", "Literal[\"xyxy\", \"xywh\"]",
+          "Boxes as x_min, y_min, x_max, y_max, or as the file has them: x, y, width, height.", "xyxy"},
+         {"labels", "Literal[\"index\", \"category_id\"]",
+          "Labels as places among the categories, which are sorted by id, or as these ids.", "index"},
+         {"masks", "bool | Literal[\"map\"]",
+          "Also give `masks`, u8 (n, h, w), or with \"map\" i32 (h, w), 1 + the place of the object.", false},
+         {"each", "Literal[\"image\", \"caption\"]", "What a sample is.", "image"},
+         {"empty", "Literal[\"keep\", \"drop\"]", "Images without annotations.", "keep"},
+         {"segments", "str | None",
+          "Folder of the PNG files of panoptic segments; the JSON's name without ending when not given.",
+          Value()}},
+    .recognise = recognise,
+    .folders = folders,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace

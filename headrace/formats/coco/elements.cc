@@ -1,0 +1,225 @@
+#include "headrace/formats/coco/elements.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "headrace/core/utf8.h"
+
+namespace headrace {
+namespace {
+
+constexpr double kMostCoordinate = 1e9;
+
+bool is_key(const JsonSpan& key, std::string_view name) {
+  return key.has_escapes ? unescaped_json(key) == name : key.text == name;
+}
+
+template <class T> bool parsed(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+bool is_whole(const JsonSpan& value, int64_t& out) {
+  return value.type == JsonType::integer && parsed(value.text, out);
+}
+bool is_number(const JsonSpan& value, double& out) {
+  const bool is_one = value.type == JsonType::integer || value.type == JsonType::real;
+  return is_one && parsed(value.text, out) && std::abs(out) <= kMostCoordinate;
+}
+
+// Four numbers, and no more.
+bool is_box(const JsonSpan& value, std::array<double, 4>& out) {
+  if (value.type != JsonType::list || value.count != 4) return false;
+  JsonReader reader(value.text);
+  JsonSpan item;
+  size_t count = 0;
+  if (!reader.begin_list()) return false;
+  for (; reader.next_item(count == 0); ++count)
+    if (count == 4 || !reader.value(item) || !is_number(item, out[count])) return false;
+  return reader.ok() && count == 4;
+}
+
+bool is_nothing(const JsonSpan& value) {
+  return value.type == JsonType::null || (value.type == JsonType::list && value.count == 0 &&
+                                          value.text.find_first_of("{[", 1) == value.text.npos);
+}
+
+// A member that annotations and segments share; false where it is none of these.
+bool take_shared(const JsonSpan& key, const JsonSpan& value, CocoAnnotation& out) {
+  if (is_key(key, "bbox")) {
+    if (is_nothing(value)) return true;
+    const bool is_right = is_box(value, out.box);
+    out.flags = static_cast<uint8_t>(out.flags | (is_right ? kCocoBox : kCocoBadBox));
+  } else if (is_key(key, "category_id")) {
+    if (is_whole(value, out.category)) out.flags = static_cast<uint8_t>(out.flags | kCocoCategory);
+  } else if (is_key(key, "area")) {
+    double area = 0;
+    if (is_number(value, area)) out.area = static_cast<float>(area);
+  } else if (is_key(key, "iscrowd")) {
+    int64_t crowd = 0;
+    if ((is_whole(value, crowd) && crowd != 0) || (value.type == JsonType::boolean && value.text == "true"))
+      out.flags = static_cast<uint8_t>(out.flags | kCocoCrowd);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// All of "segments_info"; false where the reader says why.
+bool read_segments(JsonReader& reader, std::vector<CocoAnnotation>& out) {
+  if (!reader.begin_list()) return false;
+  for (bool is_first = true; reader.next_item(is_first); is_first = false) {
+    CocoAnnotation segment;
+    segment.flags = kCocoMissing;
+    if (!reader.begin_object()) return false;
+    JsonSpan key, value;
+    for (bool is_first_key = true; reader.next_key(key, is_first_key); is_first_key = false) {
+      if (!reader.value(value)) return false;
+      if (!is_key(key, "id"))
+        take_shared(key, value, segment);
+      else if (is_whole(value, segment.id))
+        segment.flags = static_cast<uint8_t>(segment.flags & ~kCocoMissing);
+    }
+    if (!reader.ok()) return false;
+    out.push_back(std::move(segment));
+  }
+  return reader.ok();
+}
+
+uint8_t has_of(const CocoAnnotation& annotation) {
+  unsigned out = 0;
+  if ((annotation.flags & (kCocoBox | kCocoBadBox)) != 0) out |= CocoTable::has_box;
+  if ((annotation.flags & kCocoCategory) != 0) out |= CocoTable::has_category;
+  if (annotation.outline.length > 0) out |= CocoTable::has_outline;
+  return static_cast<uint8_t>(out);
+}
+
+}  // namespace
+
+bool CocoElements::read_image(JsonReader& reader) {
+  kind_ = Kind::image, image_ = {}, lacks_ = "an image with a whole number as its 'id'";
+  if (!reader.begin_object()) return false;
+  JsonSpan key, value;
+  for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
+    if (!reader.value(value)) return false;
+    if (is_key(key, "id")) {
+      if (is_whole(value, image_.id)) lacks_ = nullptr;
+    } else if (is_key(key, "file_name")) {
+      if (value.type == JsonType::text) image_.file_name = unescaped_json(value);
+    } else if (is_key(key, "height")) {
+      if (!is_whole(value, image_.height)) image_.height = 0;
+    } else if (is_key(key, "width")) {
+      if (!is_whole(value, image_.width)) image_.width = 0;
+    }
+  }
+  return reader.ok();
+}
+
+bool CocoElements::read_annotation(JsonReader& reader, const char* begin, uint64_t offset) {
+  kind_ = Kind::annotation, lacks_ = "an annotation with a whole number as its 'image_id'";
+  annotation_ = {}, segments_.clear(), segment_file_.clear(), has_segments_ = false;
+  has_ = 0;
+  if (!reader.begin_object()) return false;
+  JsonSpan key, value;
+  for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
+    if (is_key(key, "segments_info") && reader.begins_with('[')) {
+      if (!read_segments(reader, segments_)) return false;
+      has_segments_ = true;
+      continue;
+    }
+    if (!reader.value(value)) return false;
+    if (take_shared(key, value, annotation_)) continue;
+    if (is_key(key, "image_id")) {
+      if (is_whole(value, annotation_.image)) lacks_ = nullptr;
+    } else if (is_key(key, "id")) {
+      if (!is_whole(value, annotation_.id)) annotation_.id = -1;
+    } else if (is_key(key, "segmentation")) {
+      if (!is_nothing(value))
+        annotation_.outline = {offset + static_cast<uint64_t>(value.text.data() - begin), value.text.size()};
+    } else if (is_key(key, "caption")) {
+      if (value.type == JsonType::text) annotation_.caption = unescaped_json(value);
+      const bool is_text =
+          value.type == JsonType::text && utf8_prefix(annotation_.caption) == annotation_.caption.size();
+      if (!is_text) annotation_.flags = static_cast<uint8_t>(annotation_.flags | kCocoBadText);
+      has_ |= CocoTable::has_caption;
+    } else if (is_key(key, "file_name")) {
+      if (value.type == JsonType::text) segment_file_ = unescaped_json(value);
+    }
+  }
+  return reader.ok();
+}
+
+bool CocoElements::read_category(JsonReader& reader) {
+  kind_ = Kind::category, category_ = {}, lacks_ = "a category with a whole number as its 'id'";
+  if (!reader.begin_object()) return false;
+  JsonSpan key, value;
+  for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
+    if (!reader.value(value)) return false;
+    if (is_key(key, "id")) {
+      if (is_whole(value, category_.id)) lacks_ = nullptr;
+    } else if (is_key(key, "name")) {
+      if (value.type == JsonType::text) category_.name = unescaped_json(value);
+    }
+  }
+  return reader.ok();
+}
+
+Status CocoElements::keep() {
+  if (lacks_) return corrupt(std::string("wants ") + lacks_ + ", got none");
+  switch (kind_) {
+    case Kind::image: return keep_image();
+    case Kind::annotation: return keep_annotation();
+    case Kind::category: categories_.push_back(std::move(category_)); break;
+  }
+  return {};
+}
+
+Status CocoElements::keep_image() {
+  table_.image_ids.push_back(image_.id);
+  table_.heights.push_back(image_.height), table_.widths.push_back(image_.width);
+  table_.file_names.add(image_.file_name);
+  return {};
+}
+
+Status CocoElements::keep_annotation() {
+  if (has_segments_) {
+    table_.has |= CocoTable::has_segments;
+    if (!segment_files_.emplace(annotation_.image, segment_file_).second)
+      return corrupt("wants one list of segments an image, image " + std::to_string(annotation_.image) +
+                     " has a second one");
+    for (CocoAnnotation& segment : segments_) {
+      segment.image = annotation_.image;
+      table_.has |= has_of(segment);
+      table_.add(segment);
+    }
+    return {};
+  }
+  table_.has |= static_cast<uint8_t>(has_ | has_of(annotation_));
+  // As many as annotations, from the first one with a caption on.
+  if ((table_.has & CocoTable::has_caption) != 0) {
+    while (table_.captions.size() < table_.ids.size()) table_.captions.add("");
+    table_.captions.add(annotation_.caption);
+  }
+  table_.add(annotation_);
+  return {};
+}
+
+Status CocoElements::finish() {
+  if ((table_.has & CocoTable::has_caption) != 0)
+    while (table_.captions.size() < table_.ids.size()) table_.captions.add("");
+  std::ranges::stable_sort(categories_, {}, &Category::id);
+  for (const Category& category : categories_) {
+    if (!table_.category_ids.empty() && table_.category_ids.back() == category.id)
+      return corrupt("wants each category once, category " + std::to_string(category.id) + " is there twice");
+    table_.category_ids.push_back(category.id);
+    table_.category_names.add(category.name);
+  }
+  if ((table_.has & CocoTable::has_segments) == 0) return {};
+  for (const int64_t id : table_.image_ids) {
+    const auto file = segment_files_.find(id);
+    table_.segment_files.add(file == segment_files_.end() ? std::string_view() : file->second);
+  }
+  return {};
+}
+
+}  // namespace headrace

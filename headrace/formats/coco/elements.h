@@ -1,0 +1,53 @@
+// Images, annotations and categories of COCO's JSON: read one by one, and kept in a table. One caller.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "headrace/formats/coco/table.h"
+#include "headrace/formats/jsonl/json_line.h"
+
+namespace headrace {
+
+class CocoElements {
+ public:
+  // The object that follows. False where the reader says why, or the text may go on: then nothing happened.
+  bool read_image(JsonReader& reader);
+  // `begin` of the reader's text stands at byte `offset` of the file.
+  bool read_annotation(JsonReader& reader, const char* begin, uint64_t offset);
+  bool read_category(JsonReader& reader);
+  // Puts what was read last into the table. An error where it has no id.
+  Status keep();
+
+  Status finish();  // once, when all are kept
+  const CocoTable& table() const { return table_; }
+
+ private:
+  enum class Kind { image, annotation, category };
+  struct Image {
+    int64_t id = 0, height = 0, width = 0;
+    std::string file_name;
+  };
+  struct Category {
+    int64_t id = 0;
+    std::string name;
+  };
+
+  Status keep_image();
+  Status keep_annotation();
+
+  CocoTable table_;
+  Kind kind_ = Kind::image;
+  const char* lacks_ = nullptr;  // what the element must have and has not
+  Image image_;
+  CocoAnnotation annotation_;
+  std::vector<CocoAnnotation> segments_;
+  bool has_segments_ = false;
+  std::string segment_file_;
+  uint8_t has_ = 0;
+  Category category_;
+  std::vector<Category> categories_;
+  std::map<int64_t, std::string> segment_files_;  // by image
+};
+
+}  // namespace headrace

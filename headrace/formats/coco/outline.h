@@ -1,0 +1,14 @@
+// What "segmentation" says of an annotation, as runs of a mask: polygons, runs, or a text of runs. Pure; any
+// thread.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "headrace/formats/coco/masks.h"
+
+namespace headrace {
+
+// In order and apart. `outline`: see add_polygon.
+Result<std::vector<MaskRun>> read_outline(std::string_view json, const MaskSize& size, uint64_t& outline);
+
+}  // namespace headrace

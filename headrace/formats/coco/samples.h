@@ -1,0 +1,41 @@
+// A sample of COCO's: which bytes it needs, and its fields once they are there. Immutable; any thread.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/core/sample.h"
+#include "headrace/formats/coco/table.h"
+#include "headrace/formats/source.h"
+
+namespace headrace {
+
+enum class CocoMasks { none, planes, map };
+
+struct CocoOptions {
+  bool has_corners = true;      // boxes are x_min, y_min, x_max, y_max; else x, y, width, height
+  bool labels_are_ids = false;  // labels are category ids; else places among the categories
+  CocoMasks masks = CocoMasks::none;
+  bool each_caption = false;  // a sample a caption; else an image
+};
+
+// What the source and its blocks share. Files: 0 is the JSON, 1 + i image i, then the segments of each image.
+struct Coco {
+  SourceFile json;
+  CocoTable table;
+  CocoOptions options;
+  std::string image_folder, segment_folder;
+  std::vector<uint32_t> images;  // samples are those of these images, in this order
+
+  bool has(uint8_t what) const { return (table.has & what) != 0; }
+  bool has_labels() const {
+    return has(CocoTable::has_category) && (options.labels_are_ids || !table.category_ids.empty());
+  }
+  std::string file(uint64_t ordinal) const;
+  Schema schema() const;
+};
+
+// The block of one image: a row, or one for each of its captions.
+std::unique_ptr<Opening<BlockPtr>> open_coco_image(std::shared_ptr<const Coco> coco, uint64_t image);
+
+}  // namespace headrace
