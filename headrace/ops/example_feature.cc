@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "headrace/ops/example.h"
+#include "headrace/codecs/example.h"
 #include "headrace/ops/number.h"
 #include "headrace/ops/registered.h"
 

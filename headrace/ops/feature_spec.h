@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "headrace/codecs/example.h"
 #include "headrace/core/tensor.h"
-#include "headrace/ops/example.h"
 #include "headrace/ops/param.h"
 
 namespace headrace {

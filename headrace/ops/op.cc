@@ -1,7 +1,9 @@
 #include "headrace/ops/op.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "headrace/core/closest.h"
 #include "headrace/ops/geometry.h"
 
 namespace headrace {
@@ -18,31 +20,10 @@ const OpInfo* find_op(std::string_view name) {
   return it == ops().end() ? nullptr : &it->second;
 }
 
-namespace {
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 std::string suggest_op(std::string_view wrong) {
-  std::string best;
-  size_t distance = std::max<size_t>(2, wrong.size() / 3) + 1;
-  for (const auto& [name, info] : ops())
-    if (const size_t d = edit_distance(wrong, name); d < distance) distance = d, best = name;
-  return best.empty() ? "" : ", did you mean '" + best + "'?";
+  std::vector<std::string_view> names;
+  for (const auto& [name, info] : ops()) names.push_back(name);
+  return did_you_mean(wrong, names);
 }
 
 Result<Box> AnyOp::reads(const Shape&, const Key&) const {

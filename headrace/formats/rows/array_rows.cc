@@ -35,7 +35,7 @@ Result<FoundArray> array_rows(std::string name, const NpyHeader& header, uint64_
   out.spec = {header.dtype, header.shape.without_front()};
   out.count = static_cast<uint64_t>(header.shape[0]);
   if (out.count > 0 && bytes == 0) return invalid("wants rows of at least one number, got " + whole.text());
-  Rows& rows = out.rows;
+  FieldRows& rows = out.rows;
   rows.offset = begin + header.data;
   if (out.count == 0) return out;
   rows.stride = rows.bytes = bytes / out.count;
@@ -51,7 +51,7 @@ Result<FoundArray> array_rows(std::string name, const NpyHeader& header, uint64_
 
 Result<FoundArray> array_rows_held(std::string name, const NpyHeader& header, const BufferPtr& bytes) {
   HEADRACE_ASSIGN(FoundArray out, array_rows(std::move(name), header, 0, bytes->size()));
-  Rows& rows = out.rows;
+  FieldRows& rows = out.rows;
   const bool is_ready = !rows.convert && rows.numbers == 0 && rows.offset % size_of(header.dtype) == 0;
   if (is_ready)
     rows.held = bytes;

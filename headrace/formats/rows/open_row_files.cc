@@ -116,7 +116,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
       }
       for (size_t p = 0; p < table_.parts.size(); ++p) {
         const RowPart& part = table_.parts[p];
-        const Rows& rows = part.fields[f];
+        const FieldRows& rows = part.fields[f];
         // Of what stands between other bytes, these would be read too.
         const bool is_small = table_.fields[f].spec.size_bytes() <= kSmallRow && rows.stride == rows.bytes;
         if (rows.held || part.rows == 0 || (rows.numbers == 0 && !is_small)) continue;
@@ -129,7 +129,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
 
   Status check_numbers(size_t field) const {
     for (const RowPart& part : table_.parts) {
-      const Rows& rows = part.fields[field];
+      const FieldRows& rows = part.fields[field];
       if (rows.numbers > kMostNumbers)
         return Status(Code::unavailable,
                       named(table_.files[rows.file]) + "wants rows of at most " +

@@ -9,12 +9,12 @@
 
 namespace headrace {
 
-// An array of one file: a field, and where its rows are. Rows::file is set by who opens them.
+// An array of one file: a field, and where its rows are. FieldRows::file is set by who opens them.
 struct FoundArray {
   std::string name;
   TensorSpec spec;  // of a row
   uint64_t count = 0;
-  Rows rows;
+  FieldRows rows;
 };
 // In its extents file 0 is the one it walks. Errors leave out the file's name.
 using ArrayWalk = std::unique_ptr<Opening<std::vector<FoundArray>>>;

@@ -40,7 +40,7 @@ struct Laid {
 
 std::optional<OnePlace> one_place(const RowPart& part) {
   std::optional<OnePlace> out;
-  for (const Rows& rows : part.fields) {
+  for (const FieldRows& rows : part.fields) {
     if (rows.held) continue;
     if (rows.numbers != 0) return std::nullopt;
     if (!out) {
@@ -58,7 +58,7 @@ std::optional<OnePlace> one_place(const RowPart& part) {
 
 uint64_t rows_of_block(const RowPart& part) {
   uint64_t bytes = 0, columns = 0;
-  for (const Rows& rows : part.fields) {
+  for (const FieldRows& rows : part.fields) {
     if (rows.held) continue;
     bytes += rows.bytes;
     if (rows.numbers > 1) columns = std::max(columns, kColumn / rows.item);
@@ -75,7 +75,7 @@ struct Loaded {
   size_t begin = 0;
 };
 
-Tensor converted(const TensorSpec& spec, const Rows& rows, std::span<const std::byte> stored) {
+Tensor converted(const TensorSpec& spec, const FieldRows& rows, std::span<const std::byte> stored) {
   const MutableBufferPtr made = HeapBuffer::make(std::max<size_t>(spec.size_bytes(), 1));
   if (rows.convert)
     rows.convert(stored, 1, made->mutable_data());
@@ -85,12 +85,12 @@ Tensor converted(const TensorSpec& spec, const Rows& rows, std::span<const std::
 }
 
 // A row whose bytes begin at `at` of a buffer.
-Tensor row_at(const TensorSpec& spec, const Rows& rows, const BufferPtr& buffer, size_t at) {
+Tensor row_at(const TensorSpec& spec, const FieldRows& rows, const BufferPtr& buffer, size_t at) {
   if (rows.convert) return converted(spec, rows, buffer->bytes().subspan(at, rows.bytes));
   return {buffer, at, spec.dtype, spec.shape, nullptr};
 }
 
-void write_row(const Rows& rows, std::span<const std::byte> stored, std::byte* out) {
+void write_row(const FieldRows& rows, std::span<const std::byte> stored, std::byte* out) {
   if (rows.convert)
     rows.convert(stored, 1, out);
   else if (!stored.empty())
@@ -117,7 +117,7 @@ class RowsBlock final : public Block {
     if (row >= count_) return no_row(*laid_, count_, row);
     fields.resize(part_.fields.size());
     for (size_t i = 0; i < fields.size(); ++i) {
-      const Rows& rows = part_.fields[i];
+      const FieldRows& rows = part_.fields[i];
       const TensorSpec& spec = laid_->table.fields[i].spec;
       if (rows.numbers == 0) {
         fields[i] = row_at(spec, rows, buffer_of(i), at(i, row));
@@ -134,7 +134,7 @@ class RowsBlock final : public Block {
 
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
     const auto f = static_cast<size_t>(field);
-    const Rows& from = part_.fields[f];
+    const FieldRows& from = part_.fields[f];
     if (from.numbers > 0 || std::ranges::any_of(rows, [&](uint64_t row) { return row >= count_; }))
       return false;
     const size_t size = laid_->table.fields[f].spec.size_bytes();
@@ -148,11 +148,11 @@ class RowsBlock final : public Block {
 
  private:
   const BufferPtr& buffer_of(size_t field) const {
-    const Rows& rows = part_.fields[field];
+    const FieldRows& rows = part_.fields[field];
     return rows.held ? rows.held : loaded_[field].buffers[0];
   }
   size_t at(size_t field, uint64_t row) const {
-    const Rows& rows = part_.fields[field];
+    const FieldRows& rows = part_.fields[field];
     return rows.held ? rows.offset + (begin_ + row) * rows.stride : loaded_[field].begin + row * rows.stride;
   }
 
@@ -176,7 +176,7 @@ class ScatteredRows final : public Block {
     const uint64_t in_part = indices_[row] - laid_->first[ordinal];
     fields.resize(laid.part.fields.size());
     for (size_t i = 0; i < fields.size(); ++i) {
-      const Rows& rows = laid.part.fields[i];
+      const FieldRows& rows = laid.part.fields[i];
       const TensorSpec& spec = laid_->table.fields[i].spec;
       fields[i] = rows.held ? row_at(spec, rows, rows.held, rows.offset + in_part * rows.stride)
                             : row_at(spec, rows, bytes_, at_[row] + rows.offset - laid.one->offset);
@@ -204,7 +204,7 @@ class OpenRowsBlock final : public Opening<BlockPtr> {
     }
     std::vector<Loaded> loaded(laid.part.fields.size());
     for (size_t i = 0; i < loaded.size(); ++i) {
-      const Rows& rows = laid.part.fields[i];
+      const FieldRows& rows = laid.part.fields[i];
       if (rows.held) continue;
       if (laid.one) {
         loaded[i] = {{bytes[0]}, rows.offset - laid.one->offset};
@@ -228,7 +228,7 @@ class OpenRowsBlock final : public Opening<BlockPtr> {
 
   std::vector<Extent> extents_of(const RowPart& part) const {
     std::vector<Extent> out;
-    for (const Rows& rows : part.fields) {
+    for (const FieldRows& rows : part.fields) {
       if (rows.held) continue;
       for (uint64_t k = 0; k < rows.numbers; ++k)
         out.push_back({rows.file, rows.offset + (k * part.rows + begin_) * rows.item, count_ * rows.item});
@@ -246,7 +246,7 @@ class OpenRowsBlock final : public Opening<BlockPtr> {
 class RowFilesSource final : public Source {
  public:
   explicit RowFilesSource(std::shared_ptr<const Laid> laid) : laid_(std::move(laid)) {
-    const auto is_held = [](const Rows& rows) { return rows.held != nullptr; };
+    const auto is_held = [](const FieldRows& rows) { return rows.held != nullptr; };
     is_held_ = laid_->parts.size() == 1 && std::ranges::all_of(laid_->parts[0].part.fields, is_held);
   }
 
@@ -283,7 +283,7 @@ class RowFilesSource final : public Source {
 
   std::string where(uint64_t index) const override {
     const size_t part = laid_->part_of(index);
-    const Rows& rows = laid_->parts[part].part.fields[0];
+    const FieldRows& rows = laid_->parts[part].part.fields[0];
     const uint64_t row = index - laid_->first[part];
     std::string out = laid_->table.files[rows.file].path + ", row " + std::to_string(row);
     if (!rows.held && rows.numbers == 0) out += " at byte " + std::to_string(rows.offset + row * rows.stride);
@@ -295,7 +295,7 @@ class RowFilesSource final : public Source {
     const RowTable& table = laid_->table;
     std::vector<uint64_t> rows(table.files.size());
     for (const LaidPart& laid : laid_->parts)
-      for (const Rows& one : laid.part.fields) rows[one.file] = laid.part.rows;
+      for (const FieldRows& one : laid.part.fields) rows[one.file] = laid.part.rows;
     return files_fingerprint(table.format + " " + schema().text(), table.files, rows);
   }
 
@@ -313,13 +313,13 @@ class RowFilesSource final : public Source {
 
 }  // namespace
 
-uint64_t bytes_in_file(const Rows& rows, uint64_t count) {
+uint64_t bytes_in_file(const FieldRows& rows, uint64_t count) {
   if (count == 0) return 0;
   if (rows.numbers > 0) return count * rows.numbers * rows.item;
   return (count - 1) * rows.stride + rows.bytes;
 }
 
-void hold_rows(const TensorSpec& spec, uint64_t count, std::span<const std::byte> stored, Rows& rows) {
+void hold_rows(const TensorSpec& spec, uint64_t count, std::span<const std::byte> stored, FieldRows& rows) {
   const size_t size = spec.size_bytes();
   const MutableBufferPtr made = HeapBuffer::make(std::max<size_t>(count * size, 1));
   std::vector<std::byte> gathered(rows.numbers > 0 ? rows.bytes : 0);

@@ -1,9 +1,9 @@
 // The Source of arrays that lie in files as rows of one size: NumPy's, IDX, CIFAR's batches.
 //
-// A format says where the rows of each field lie (Rows), file by file (RowPart); this is the rest: blocks,
-// small rows read together, arrays that are kept in memory. Samples are the rows of the first part, then
-// those of the second, and so on. Whoever makes a RowTable has checked its places against the sizes of the
-// files.
+// A format says where the rows of each field lie (FieldRows), file by file (RowPart); this is the rest:
+// blocks, small rows read together, arrays that are kept in memory. Samples are the rows of the first part,
+// then those of the second, and so on. Whoever makes a RowTable has checked its places against the sizes of
+// the files.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ namespace headrace {
 using ConvertRows = std::function<void(std::span<const std::byte> stored, uint64_t count, std::byte* out)>;
 
 // Where the rows of a field lie in one file. Row i begins at `offset` + i * `stride` and has `bytes`.
-struct Rows {
+struct FieldRows {
   uint64_t file = 0;  // ordinal in RowTable::files
   uint64_t offset = 0, stride = 0, bytes = 0;
   // Of an array in Fortran's order: the numbers of a row, `item` bytes each, of which number k stands at
@@ -36,7 +36,7 @@ struct RowField {
 
 struct RowPart {
   uint64_t rows = 0;
-  std::vector<Rows> fields;  // in the order of RowTable::fields
+  std::vector<FieldRows> fields;  // in the order of RowTable::fields
 };
 
 struct RowTable {
@@ -47,11 +47,11 @@ struct RowTable {
   Value description, left_out;
 };
 
-// Bytes of the file that all rows of an array take, from Rows::offset on.
-uint64_t bytes_in_file(const Rows& rows, uint64_t count);
+// Bytes of the file that all rows of an array take, from FieldRows::offset on.
+uint64_t bytes_in_file(const FieldRows& rows, uint64_t count);
 
 // Copies all rows to memory, as the spec wants them. `stored`: bytes_in_file() of them.
-void hold_rows(const TensorSpec& spec, uint64_t count, std::span<const std::byte> stored, Rows& rows);
+void hold_rows(const TensorSpec& spec, uint64_t count, std::span<const std::byte> stored, FieldRows& rows);
 
 SourcePtr row_files(RowTable table);
 

@@ -55,7 +55,7 @@ class Members {
   explicit Members(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   struct Member {
-    SampleName name;
+    MemberName name;
     size_t offset = 0, size = 0;  // of its data
     bool is_joined = false;       // its name is not in the bytes, and lives until the next call
   };

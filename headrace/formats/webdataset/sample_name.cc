@@ -14,13 +14,13 @@ bool is_about_the_shard(std::string_view member) {
 
 }  // namespace
 
-std::optional<SampleName> sample_name(std::string_view member) {
+std::optional<MemberName> sample_name(std::string_view member) {
   const size_t slash = member.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const size_t dot = member.find('.', base);
   if (dot == std::string_view::npos || dot == base || dot + 1 == member.size() || is_about_the_shard(member))
     return std::nullopt;
-  return SampleName{member.substr(0, dot), member.substr(dot + 1)};
+  return MemberName{member.substr(0, dot), member.substr(dot + 1)};
 }
 
 std::string lower_suffix(std::string_view suffix) {

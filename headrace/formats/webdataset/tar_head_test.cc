@@ -171,7 +171,7 @@ TEST(TarHead, SaysHowManyBytesItNeeds) {
   EXPECT_EQ(given, 512u + 1024 + 512);
 }
 
-TEST(SampleName, SplitsAtTheFirstDotOfTheLastPart) {
+TEST(MemberName, SplitsAtTheFirstDotOfTheLastPart) {
   const auto text = [](std::string_view member) {
     const auto name = sample_name(member);
     return name ? std::string(name->key) + " | " + std::string(name->suffix) : "none";

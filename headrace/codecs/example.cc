@@ -1,4 +1,4 @@
-#include "headrace/ops/example.h"
+#include "headrace/codecs/example.h"
 
 #include <string>
 

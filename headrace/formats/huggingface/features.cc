@@ -1,0 +1,133 @@
+#include "headrace/formats/huggingface/features.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headrace/core/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMostFields = 65536;
+
+enum class Kind { number, text, other };
+
+Kind kind_of_value(const Value& feature) {
+  const Value* dtype = feature.find("dtype");
+  if (!dtype || !dtype->text()) return Kind::other;
+  const std::string& name = *dtype->text();
+  constexpr std::array texts{"string", "large_string", "binary", "large_binary"};
+  if (std::ranges::find(texts, name) != texts.end()) return Kind::text;
+  constexpr std::array begins{"bool", "int", "uint", "float", "double", "half", "date", "time", "duration"};
+  const bool is_number =
+      std::ranges::any_of(begins, [&](const char* begin) { return name.starts_with(begin); });
+  return is_number ? Kind::number : Kind::other;
+}
+
+std::string_view type_of(const Value& feature) {
+  const Value* type = feature.find("_type");
+  return type && type->text() ? std::string_view(*type->text()) : std::string_view();
+}
+
+bool is_list(std::string_view type) { return type == "List" || type == "LargeList" || type == "Sequence"; }
+
+class Parser {
+ public:
+  explicit Parser(HuggingFaceFeatures* out) : out_(out) {}
+
+  Status members(const Value::Object& features, const std::string& before, bool in_list) {
+    for (const auto& [name, feature] : features) HEADRACE_TRY(one(before + name, feature, in_list));
+    return {};
+  }
+
+ private:
+  Status one(const std::string& name, const Value& feature, bool in_list) {
+    if (out_->columns.size() + out_->left_out.size() >= kMostFields)
+      return {Code::exhausted, "wants at most " + std::to_string(kMostFields) + " fields"};
+    const std::string_view type = type_of(feature);
+    if (type.empty()) {
+      if (!feature.object()) return leave_out(name);
+      return members(*feature.object(), name + "/", in_list);
+    }
+    if (type == "Value" || type == "ClassLabel") {
+      if (type == "ClassLabel") take_names(name, feature);
+      const Kind kind = type == "ClassLabel" ? Kind::number : kind_of_value(feature);
+      return kind == Kind::other || (kind == Kind::text && in_list) ? leave_out(name) : take(name, name);
+    }
+    if ((type == "Image" || type == "Audio" || type == "Video") && !in_list)
+      return take(name, name + "/bytes");
+    if (is_list(type)) return list(name, feature, type, in_list);
+    return leave_out(name);
+  }
+
+  // A list of a struct is a struct of lists where the type is the older "Sequence".
+  Status list(const std::string& name, const Value& feature, std::string_view type, bool in_list) {
+    const Value* items = feature.find("feature");
+    if (!items || in_list) return leave_out(name);
+    if (type_of(*items).empty()) {
+      if (type != "Sequence" || !items->object()) return leave_out(name);
+      return members(*items->object(), name + "/", true);
+    }
+    if (is_list(type_of(*items))) {
+      const Value *length = items->find("length"), *inner = items->find("feature");
+      const bool is_fixed = length && length->integer() && *length->integer() > 0;
+      if (!is_fixed || !inner) return leave_out(name);
+      return one(name, *inner, true);
+    }
+    return one(name, *items, true);
+  }
+
+  Status take(const std::string& name, std::string column) {
+    out_->columns.push_back({name, std::move(column)});
+    return {};
+  }
+  Status leave_out(const std::string& name) {
+    out_->left_out.push_back(name);
+    return {};
+  }
+  void take_names(const std::string& name, const Value& feature) {
+    const Value* names = feature.find("names");
+    if (!names || !names->list()) return;
+    std::vector<std::string> all;
+    for (const Value& label : *names->list()) all.push_back(label.text() ? *label.text() : label.dump());
+    out_->class_names.emplace_back(name, std::move(all));
+  }
+
+  HuggingFaceFeatures* out_;
+};
+
+}  // namespace
+
+Result<HuggingFaceFeatures> HuggingFaceFeatures::parse(const Value& features) {
+  if (!features.object()) return corrupt("wants an object 'features', got " + features.dump().substr(0, 40));
+  HuggingFaceFeatures out;
+  HEADRACE_TRY(Parser(&out).members(*features.object(), "", false));
+  return out;
+}
+
+Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
+    const std::vector<std::string>& names) const {
+  if (names.empty()) {
+    if (!columns.empty()) return columns;
+    return invalid("has no column that can be read");
+  }
+  std::vector<HuggingFaceColumn> out;
+  for (const std::string& name : names) {
+    const size_t before = out.size();
+    for (const HuggingFaceColumn& column : columns)
+      if (column.name == name || column.name.starts_with(name + "/")) out.push_back(column);
+    if (out.size() > before) continue;
+    const bool is_left_out = std::ranges::any_of(
+        left_out, [&](const std::string& one) { return one == name || one.starts_with(name + "/"); });
+    if (is_left_out)
+      return Status(Code::unavailable, "cannot read column " + in_quotes(name) +
+                                           ", which holds lists of texts, of structs or of lists");
+    std::string known;
+    for (const HuggingFaceColumn& column : columns)
+      known += (known.empty() ? "" : ", ") + in_quotes(column.name);
+    return invalid("has no column " + in_quotes(name) + "; it has " + known);
+  }
+  return out;
+}
+
+}  // namespace headrace

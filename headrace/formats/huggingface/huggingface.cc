@@ -1,0 +1,250 @@
+// What Hugging Face's datasets keep on disk: see README.md beside this file.
+#include <algorithm>
+
+#include "headrace/core/text.h"
+#include "headrace/formats/format.h"
+#include "headrace/formats/huggingface/features.h"
+#include "headrace/formats/images/image_files.h"
+#include "headrace/formats/prepared/selected_rows.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMostJson = size_t{64} << 20;
+constexpr const char kDict[] = "dataset_dict.json", kState[] = "state.json", kInfo[] = "dataset_info.json";
+
+bool has(const Listing& listing, const std::string& name) {
+  for (size_t i = 0; i < listing.files.size(); ++i)
+    if (listing.files[i] == name) return true;
+  return false;
+}
+
+Result<Value> parse_json(const BufferPtr& bytes, const std::string& path) {
+  const std::string at = in_quotes(path) + ": ";
+  if (bytes->size() > kMostJson)
+    return Status(Code::exhausted, at + "wants at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
+  auto value = Value::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  if (!value.ok()) return value.status().before(at);
+  if (!value->object()) return corrupt(at + "wants a JSON object");
+  return value;
+}
+
+// Whether a name is "squad-train.arrow" or "squad-train-00001-of-00003.arrow".
+bool is_shard_of(std::string_view name, const std::string& split) {
+  if (name.find('/') != std::string_view::npos || !name.ends_with(".arrow")) return false;
+  name.remove_suffix(6);
+  const size_t of = name.rfind("-of-");
+  if (of != std::string_view::npos && of + 9 == name.size() && of >= 6 && name[of - 6] == '-')
+    name = name.substr(0, of - 6);
+  return name.ends_with("-" + split) || name == split;
+}
+
+class OpenHuggingFace final : public Opening<OtherData> {
+ public:
+  OpenHuggingFace(const OpenRequest& request, std::shared_ptr<std::vector<std::string>> paths)
+      : request_(request), paths_(std::move(paths)), folder_(request.path().path) {}
+
+  Result<Step<OtherData>> advance(std::span<const BufferPtr> bytes) override {
+    const Listing& listing = *request_.path().listing;
+    if (bytes.empty()) {
+      HEADRACE_ASSIGN(const std::string split, request_.text("split"));
+      if (!split.empty()) {
+        HEADRACE_ASSIGN(parts_, parse_splits(split));
+      }
+      for (const SplitPart& part : parts_)
+        if (part.name != parts_[0].name)
+          return invalid("split wants parts of one split, got " + in_quotes(parts_[0].name) + " and " +
+                         in_quotes(part.name) + "; concatenate() joins several");
+      if (has(listing, kDict)) return ask({kDict});
+      return ask_about(has(listing, kState));
+    }
+    if (paths_->size() == 1 && (*paths_)[0].ends_with(kDict)) {
+      HEADRACE_ASSIGN(const Value dict, parse_json(bytes[0], (*paths_)[0]));
+      HEADRACE_TRY(choose_split(dict));
+      return ask_about(true);
+    }
+    HEADRACE_ASSIGN(const Value info, parse_json(bytes[0], (*paths_)[0]));
+    if (bytes.size() == 1) return of_cache(info, listing);
+    HEADRACE_ASSIGN(const Value state, parse_json(bytes[1], (*paths_)[1]));
+    return of_state(info, state);
+  }
+
+ private:
+  Result<Step<OtherData>> ask(std::vector<std::string> names) {
+    paths_->clear();
+    std::vector<Extent> extents;
+    for (const std::string& name : names) {
+      extents.push_back({paths_->size(), 0, kToEnd});
+      paths_->push_back(join_path(folder_, name));
+    }
+    return Step<OtherData>(std::move(extents));
+  }
+  Result<Step<OtherData>> ask_about(bool has_state) {
+    return has_state ? ask({kInfo, kState}) : ask({kInfo});
+  }
+
+  std::string wanted() const { return parts_.empty() ? "" : parts_[0].name; }
+
+  // The only one, or the one that is named.
+  Result<std::string> chosen(const std::vector<std::string>& splits) const {
+    std::string names;
+    for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + in_quotes(name);
+    if (wanted().empty()) {
+      if (splits.size() == 1) return splits[0];
+      return invalid("wants one split, and split= says which: " + names);
+    }
+    if (std::ranges::find(splits, wanted()) != splits.end()) return wanted();
+    return invalid("has no split " + in_quotes(wanted()) + "; there are " + names);
+  }
+
+  Status choose_split(const Value& dict) {
+    const Value* list = dict.find("splits");
+    if (!list || !list->list()) return corrupt(in_quotes((*paths_)[0]) + ": wants a list 'splits'");
+    std::vector<std::string> splits;
+    for (const Value& one : *list->list()) {
+      if (!one.text() || !is_below(*one.text()) || one.text()->find('/') != std::string::npos)
+        return corrupt(in_quotes((*paths_)[0]) + ": wants names of splits, got " + one.dump().substr(0, 80));
+      splits.push_back(*one.text());
+    }
+    HEADRACE_ASSIGN(const std::string name, chosen(splits));
+    folder_ = join_path(folder_, name);
+    return {};
+  }
+
+  // What save_to_disk wrote: state.json lists the files.
+  Result<Step<OtherData>> of_state(const Value& info, const Value& state) {
+    const std::string at = in_quotes((*paths_)[1]) + ": ";
+    if (const Value* indices = state.find("_indices_data_files"); indices && !indices->is_null())
+      return Status(Code::unavailable, at + "wants rows in the order of the files, got a choice among them; "
+                                            "flatten_indices() before save_to_disk()");
+    if (const Value* split = state.find("_split"); split && split->text() && !wanted().empty() &&
+                                                   *split->text() != wanted() && !folder_.ends_with(wanted()))
+      return invalid("has no split " + in_quotes(wanted()) + "; there is " + in_quotes(*split->text()));
+    const Value* files = state.find("_data_files");
+    if (!files || !files->list() || files->list()->empty())
+      return corrupt(at + "wants a list '_data_files' of at least one");
+    std::vector<std::string> names;
+    for (const Value& file : *files->list()) {
+      const Value* name = file.find("filename");
+      if (!name || !name->text() || !is_below(*name->text()))
+        return corrupt(at + "wants names of files in its folder, got " + file.dump().substr(0, 80));
+      names.push_back(*name->text());
+    }
+    return data(info, std::move(names), std::nullopt);
+  }
+
+  // What load_dataset() keeps in its cache: dataset_info.json has the splits, their files are named after
+  // them.
+  Result<Step<OtherData>> of_cache(const Value& info, const Listing& listing) {
+    const Value* splits = info.find("splits");
+    if (!splits || !splits->object())
+      return corrupt(in_quotes((*paths_)[0]) + ": wants an object 'splits' beside Arrow files");
+    std::vector<std::string> names;
+    for (const auto& [name, about] : *splits->object()) names.push_back(name);
+    HEADRACE_ASSIGN(const std::string split, chosen(names));
+    std::vector<std::string> files;
+    for (size_t i = 0; i < listing.files.size(); ++i)
+      if (is_shard_of(listing.files[i], split)) files.emplace_back(listing.files[i]);
+    if (files.empty())
+      return invalid("wants files such as " + in_quotes("x-" + split + ".arrow") + ", found none");
+    std::optional<int64_t> size;
+    if (const Value* count = splits->find(split)->find("num_examples"); count && count->integer())
+      size = *count->integer();
+    return data(info, std::move(files), size);
+  }
+
+  Result<Step<OtherData>> data(const Value& info, std::vector<std::string> names,
+                               std::optional<int64_t> size) {
+    OtherData out;
+    for (const std::string& name : names) out.paths.push_back(join_path(folder_, name));
+    HEADRACE_ASSIGN(const std::vector<std::string> wanted, request_.texts("columns"));
+    const Value* features = info.find("features");
+    HuggingFaceFeatures described;
+    std::vector<HuggingFaceColumn> columns;
+    if (features && !features->is_null()) {
+      auto parsed = HuggingFaceFeatures::parse(*features);
+      if (!parsed.ok()) return parsed.status().before(in_quotes((*paths_)[0]) + ": ");
+      described = *std::move(parsed);
+      HEADRACE_ASSIGN(columns, described.choose(wanted));
+    } else {
+      for (const std::string& name : wanted) columns.push_back({name, name});
+    }
+    if (const Value* nulls = request_.options.find("nulls")) out.options.set("nulls", *nulls);
+    if (!columns.empty()) {
+      Value::List list;
+      for (const HuggingFaceColumn& column : columns) list.emplace_back(column.column);
+      out.options.set("columns", std::move(list));
+    }
+    Value metadata{Value::Object()};
+    set_class_names(described.class_names, metadata);
+    if (!described.left_out.empty() && wanted.empty())
+      metadata.set("left_out_columns", Value::List(described.left_out.begin(), described.left_out.end()));
+    out.finish = [parts = parts_, columns = std::move(columns), metadata = std::move(metadata), size,
+                  description =
+                      describe_opening("huggingface", request_)](SourcePtr source) -> Result<SourcePtr> {
+      if (size && static_cast<uint64_t>(*size) != source->size())
+        return corrupt("wants " + std::to_string(*size) + " samples as dataset_info.json says, got " +
+                       std::to_string(source->size()));
+      SelectedRows rows;
+      rows.name = "huggingface";
+      rows.schema = source->schema();
+      if (columns.size() == rows.schema.size()) {
+        std::vector<std::string> fields;
+        for (const HuggingFaceColumn& column : columns) fields.push_back(column.name);
+        rows.schema = Schema::of(std::move(fields), rows.schema.specs);
+      }
+      for (const SplitPart& part : parts) {
+        HEADRACE_ASSIGN(const SplitRows range, rows_of(part, source->size()));
+        rows.ranges.push_back(range);
+      }
+      if (parts.empty()) rows.ranges.push_back({0, source->size()});
+      rows.description = description, rows.metadata = metadata;
+      return select_rows(std::move(source), std::move(rows));
+    };
+    return Step<OtherData>(std::move(out));
+  }
+
+  OpenRequest request_;
+  std::shared_ptr<std::vector<std::string>> paths_;  // of what is asked for
+  std::string folder_;
+  std::vector<SplitPart> parts_;
+};
+
+int recognise(const Probe& probe) {
+  if (!probe.listing) return 0;
+  bool has_info = false, has_state = false, has_dict = false, has_arrow = false;
+  for (size_t i = 0; i < probe.listing->files.size(); ++i) {
+    const std::string_view name = probe.listing->files[i];
+    has_info = has_info || name == kInfo, has_state = has_state || name == kState;
+    has_dict = has_dict || name == kDict;
+    has_arrow = has_arrow || (name.ends_with(".arrow") && name.find('/') == std::string_view::npos);
+  }
+  return has_dict || (has_info && (has_state || has_arrow)) ? 95 : 0;
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  if (!request.path().listing) return invalid("wants a folder, got a file");
+  auto paths = std::make_shared<std::vector<std::string>>();
+  SourceOpening out;
+  out.other = std::make_unique<OpenHuggingFace>(request, paths);
+  out.files = [paths](uint64_t ordinal) { return (*paths)[ordinal]; };
+  return out;
+}
+
+const FormatRegistration registered({
+    .name = "huggingface",
+    .doc = "Folders of Hugging Face's datasets: what save_to_disk() and the cache hold, in Arrow streams.",
+    .options = {{"split", "str | None", "\"train\", or a part: \"train[:10%]\"; the only one when not given.",
+                 Value()},
+                {"columns", "Sequence[str] | None",
+                 "These columns, in this order; all that can be read when not given.", Value()},
+                {"nulls", "str",
+                 "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
+                 "is free.",
+                 "error"}},
+    .recognise = recognise,
+    .open = open,
+});
+
+}  // namespace
+}  // namespace headrace

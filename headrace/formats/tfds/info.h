@@ -1,0 +1,37 @@
+// dataset_info.json of TensorFlow Datasets: the splits, their files, and how many samples each file has.
+// Pure; any thread.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/formats/prepared/splits.h"
+
+namespace headrace {
+
+struct TfdsSplit {
+  std::string name, file_template;
+  std::vector<uint64_t> shards;  // samples of each file
+  uint64_t size = 0;             // of all
+
+  std::string file(const std::string& dataset, const std::string& format, size_t shard) const;
+};
+
+struct TfdsInfo {
+  std::string name, file_format;
+  std::vector<TfdsSplit> splits;
+
+  static Result<TfdsInfo> parse(const Value& info);
+  std::string split_names() const;  // for messages
+};
+
+// The files that a split wants, each once, and which of their samples.
+struct TfdsFiles {
+  std::vector<std::string> names;
+  uint64_t size = 0;  // samples of these files
+  std::vector<SplitRows> ranges;
+};
+// `split` as parse_splits has it; "" is the only one there is, "all" all of them.
+Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split);
+
+}  // namespace headrace
