@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/terminal.h"
-#include "cli/write_file.h"
+#include "headrace/io/new_file.h"
 #include "headrace/run/report.h"
 #include "headrace/run/report_page.h"
 #include "headrace/run/timeline.h"
@@ -72,6 +72,12 @@ Result<int> bench(BenchArguments arguments) {
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
+  std::unique_ptr<NewFile> page;  // made first: too late to hear that it cannot be when all is measured
+  if (!arguments.html.empty()) {
+    auto made = NewFile::make(arguments.html);
+    HEADRACE_TRY(made.status().before("bench: --html: "));
+    page = *std::move(made);
+  }
   HEADRACE_ASSIGN(const Timed measured, measure(arguments, *loader));
   Value report = loader->report();
   if (arguments.loader.cache.empty()) {
@@ -80,9 +86,11 @@ Result<int> bench(BenchArguments arguments) {
     const auto looked = opened.plan.dataset.loader(caching);
     if (looked.ok()) add_what_if(report, *(*looked)->report().find("what_if")->list());
   }
-  if (!arguments.html.empty())
-    HEADRACE_TRY(
-        write_file("bench", arguments.html, report_page(report, loader->timeline().get(), opened.title)));
+  if (page) {
+    const std::string text = report_page(report, loader->timeline().get(), opened.title);
+    HEADRACE_TRY(page->write(0, std::as_bytes(std::span(text))).before("bench: --html: "));
+    HEADRACE_TRY(page->commit(NewFile::Lasts::as_the_system_likes).before("bench: --html: "));
+  }
   if (arguments.json) {
     Value out;
     out.set("pipeline", opened.title), out.set("batches", measured.batches),

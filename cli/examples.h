@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "headrace/codecs/example.h"
 #include "headrace/core/value.h"
-#include "headrace/ops/example.h"
 
 namespace headrace::cli {
 

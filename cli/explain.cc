@@ -14,6 +14,7 @@ struct ExplainArguments {
   InputArguments input;
   uint64_t batch = 64;
   std::string cache;
+  LoaderOptions loader;
   bool no_rewrites = false, measure = false, json = false;
 };
 
@@ -42,7 +43,7 @@ Result<int> explain(const ExplainArguments& arguments) {
   HEADRACE_ASSIGN(const std::string unbound, unbound_plan(arguments.input));
   if (!unbound.empty()) return explain_unbound(arguments, unbound);
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
-  LoaderOptions options;
+  LoaderOptions options = arguments.loader;
   options.seed = opened.plan.seed;
   options.cache = arguments.cache;
   options.only_explained = true;
@@ -69,6 +70,7 @@ void add_explain(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
   add_cache(*command, arguments->cache);
+  add_memory_budget(*command, arguments->loader);
   command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
   command->add_flag("--measure", arguments->measure,
                     "Make a few elements to say how large they are where shapes do not");

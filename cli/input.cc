@@ -10,6 +10,7 @@
 #include "cli/slots.h"
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/image.h"
+#include "headrace/core/byte_size.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/patterns.h"
@@ -147,6 +148,20 @@ void add_settings(CLI::App& command, LoaderOptions& options) {
           "locked: what is not given stays as a run begins with it")
       ->option_text("auto|locked")
       ->check(CLI::IsMember({"auto", "locked"}));
+  add_memory_budget(command, options);
+}
+
+void add_memory_budget(CLI::App& command, LoaderOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--memory-budget",
+          [&options](const std::string& text) {
+            const Result<uint64_t> bytes = parse_byte_size(text);
+            if (!bytes.ok()) refuse("--memory-budget: " + std::string(bytes.status().text()));
+            options.memory_budget = *bytes;
+          },
+          "Memory that the pipeline may take, such as 512MB; a quarter of what there is when not given")
+      ->option_text("SIZE");
 }
 
 void add_cache(CLI::App& command, std::string& variable) {

@@ -24,7 +24,7 @@ Value options_value(const std::vector<std::string>& options);
 // `plan`: PATH may be a saved pipeline too.
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
 
-inline constexpr uint64_t kMostThreads = 1024;
+inline constexpr uint64_t kMostThreads = 4096;  // as in options(workers=…)
 // An option that wants a number of at least 1; 0 in `variable` stands for "not given" and is no default to be
 // shown.
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
@@ -34,8 +34,11 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 // greatest double there are, in 309 digits.
 CLI::Validator more_than_zero();
 
-// --workers, --io, --ready and --tuning.
+// --workers, --io, --ready, --tuning and --memory-budget.
 void add_settings(CLI::App& command, LoaderOptions& options);
+
+// --memory-budget 512MB.
+void add_memory_budget(CLI::App& command, LoaderOptions& options);
 
 // --cache auto.
 void add_cache(CLI::App& command, std::string& variable);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "headrace/ops/example.h"
+#include "headrace/codecs/example.h"
 
 namespace headrace::cli {
 namespace {

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <vector>
 
 #include "cli/commands.h"
+#include "headrace/core/closest.h"
 #include "headrace/core/value.h"
 
 namespace headrace::cli {
@@ -55,6 +57,17 @@ bool wants_json(int argc, char** argv) {
                      [](const char* argument) { return std::string_view(argument) == "--json"; });
 }
 
+// What to say of a first word that is no subcommand; "" where it is one, or an option.
+std::string unknown_subcommand(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  const std::string_view wrong = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* command : program.get_subcommands(nullptr)) known.push_back(command->get_name());
+  if (std::ranges::find(known, wrong) != known.end()) return "";
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return "there is no subcommand '" + std::string(wrong) + "'" + did_you_mean(wrong, names);
+}
+
 void add_exit_codes(CLI::App& command) {
   const std::string footer = command.get_footer();
   command.footer(footer + (footer.empty() ? "" : "\n\n") + kExitCodes);
@@ -94,6 +107,8 @@ int run_program(int argc, char** argv) {
     return program.exit(success);
   } catch (const CLI::ParseError& error) {
     const auto chosen = program.get_subcommands();
+    if (const std::string wrong = unknown_subcommand(program, argc, argv); !wrong.empty())
+      return complain(wrong + " (see `headrace --help`)", "usage", kUsage, json);
     const std::string help =
         chosen.empty() ? "headrace --help" : "headrace " + chosen[0]->get_name() + " --help";
     return complain(std::string(error.what()) + " (see `" + help + "`)", "usage", kUsage, json);

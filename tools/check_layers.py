@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Layer -> the layers it may include besides itself. Formats unpack compressed records, hence their codecs.
+# Layer -> the layers it may include besides itself. Formats unpack compressed records, and io the members of
+# archives, hence their codecs.
 BELOW: dict[str, frozenset[str]] = {
     "core": frozenset(),
     "kernels": frozenset({"core"}),
     "codecs": frozenset({"core", "kernels"}),
-    "io": frozenset({"core"}),
+    "io": frozenset({"core", "codecs"}),
     "formats": frozenset({"core", "codecs", "io"}),
     "ops": frozenset({"core", "kernels", "codecs"}),
     "graph": frozenset({"core", "codecs", "io", "formats", "ops"}),
@@ -117,6 +118,30 @@ def check_file(root: Path, path: Path) -> tuple[list[Finding], list[Finding]]:
     return errors, warnings
 
 
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+TYPE = re.compile(r"^(?:class|struct) (\w+)[^;\n]*\{", re.MULTILINE)
+
+
+def check_names(headers: list[Path]) -> list[Finding]:
+    """Find types of one name in several headers: a program that has both runs either's code for both."""
+    first: dict[str, Path] = {}
+    errors = []
+    for path in headers:
+        text = path.read_text(encoding="utf-8")
+        opened = [(match.start(), match[1]) for match in NAMESPACE.finditer(text)]
+        closed = [match.start() for match in re.finditer(r"^\}  // namespace", text, re.MULTILINE)]
+        for match in TYPE.finditer(text):
+            at = match.start()
+            depth = sum(start < at for start, _ in opened) - sum(end < at for end in closed)
+            scopes = [name for start, name in opened if start < at][:depth]
+            name = "::".join([*scopes, match[1]])
+            other = first.setdefault(name, path)
+            if other != path:
+                line = text.count("\n", 0, at) + 1
+                errors.append(Finding(path, line, f"{name} is another type in {other.name}, too"))
+    return errors
+
+
 def source_files(root: Path) -> Iterator[Path]:
     """List the C++ files of the project."""
     for folder in ("headrace", "python/src", "cli", "tests", "bench", "fuzz", "examples"):
@@ -134,6 +159,9 @@ def main() -> int:
         errors += found
         for warning in warnings:
             print(f"{Finding(warning.path.relative_to(root), warning.line, warning.text)} (warning)")
+    errors += check_names(
+        [path for path in files if path.suffix == ".h" and path.is_relative_to(root / "headrace")]
+    )
     for error in errors:
         print(Finding(error.path.relative_to(root), error.line, error.text))
     print(f"check_layers: {len(files)} files, {len(errors)} error{'' if len(errors) == 1 else 's'}")

@@ -3,7 +3,7 @@
 # there it changes nothing. This is the one list: README, Makefile and CI all come here.
 #
 #   tools/install_system_packages.sh          what `make demo` and `make test` need
-#   tools/install_system_packages.sh --dev    also for `make nightly`, the fuzz targets and tests of pages in a browser
+#   tools/install_system_packages.sh --dev    also for `make nightly`, the fuzz targets, tests of pages in a browser and of archives
 #   tools/install_system_packages.sh --print  print the names and install nothing
 set -euo pipefail
 
@@ -11,12 +11,12 @@ set -euo pipefail
 packages=(
   g++ make cmake ninja-build pkg-config ccache git ca-certificates
   python3 python3-dev python3-venv
-  libturbojpeg0-dev 'libjpeg62-turbo-dev|libjpeg-turbo8-dev' libspng-dev zlib1g-dev liblz4-dev libzstd-dev libbrotli-dev liblmdb-dev libflatbuffers-dev
+  libturbojpeg0-dev 'libjpeg62-turbo-dev|libjpeg-turbo8-dev' libspng-dev zlib1g-dev liblz4-dev libzstd-dev libbrotli-dev libblosc-dev liblmdb-dev libflatbuffers-dev
   libwebp-dev libgif-dev libtiff-dev libopenjp2-7-dev libjxl-dev libavif-dev
   libhwy-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser')
+dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser' squashfs-tools zip)
 
 print_only=no
 for argument in "$@"; do

@@ -350,6 +350,34 @@ def read_arrow(
     return _read(path, "arrow", columns=columns, nulls=nulls)
 
 
+def read_parquet(
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    where: Sequence[tuple[str, str, Any]] | None = None,
+    nulls: Literal["error", "zero"] | None = None,
+) -> Dataset:
+    """Read tables in Parquet files: a field for each column, a sample for each row.
+
+    Numbers are scalars, lists of them arrays whose length differs, text `str` and binary `bytes`; members of structs are named by their
+    path, `hw/height`. A struct of `bytes` and `path`, as Hugging Face keeps images, is the field of its name with the bytes, and `image/path`.
+    Dates and times are i64 as they are stored, decimals f64.
+
+    Args:
+        path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
+        columns: These columns, in this order; a struct's name stands for its members. All when not given.
+        where: Only rows for which all of these hold, each (column, operator, value): `[("label", "<", 10)]`. Operators are ==, !=, <, <=, >, >=
+            and in; a null holds for none. Those columns are read once, where statistics do not tell; the length is exact.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+
+    Raises:
+        NotImplementedError: A chosen column has a type that is not read (maps, lists of structs, of texts or of lists), or is encrypted.
+        ValueError: A column is not there, or a file's columns are not those of the first.
+    """
+    conditions = [list(condition) for condition in where] if where is not None else None
+    return _read(path, "parquet", columns=columns, where=conditions, nulls=nulls)
+
+
 def read_hdf5(
     path: Paths,
     *,
@@ -383,8 +411,14 @@ def read_voc_xml(
     classes: Sequence[str] | None = None,
     first: int | None = None,
     difficult: bool | None = None,
+    truncated: bool | None = None,
+    pose: bool | None = None,
+    split: str | None = None,
+    masks: bool | None = None,
 ) -> Dataset:
-    """Read images with PASCAL VOC or ImageNet boxes, an XML file each.
+    """Read images with PASCAL VOC or ImageNet boxes, an XML file each: `image` (bytes), `boxes` f32 (n, 4) and `labels` i64 (n).
+
+    Boxes are x_min, y_min, x_max, y_max from 0, the maxima not included; `metadata["classes"]` names the labels.
 
     Args:
         path: A folder.
@@ -392,7 +426,13 @@ def read_voc_xml(
         annotations: Folder of the XML files, likewise.
         classes: Class names in the order of their labels; all, sorted, when not given, which reads every XML file once.
         first: Number of the first pixel in the files: 1 as VOC says, or 0.
-        difficult: Also give the field `difficult`.
+        difficult: Also give the field `difficult`, bool (n).
+        truncated: Also give the field `truncated`, bool (n).
+        pose: Also give the field `pose`, `{"values": str, "lengths": i64 (n)}`, the texts one after the other.
+        split: "train" for the images that ImageSets/Main/train.txt lists, with masks those of ImageSets/Segmentation; "Layout/train" for
+            another list. Lines that end in -1 do not count. All images when not given.
+        masks: Also give `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject (bytes):
+            `ops.decode_image(s.class_mask, color="index")`. Images without them are left out and counted.
     """
     return _read(
         path,
@@ -402,6 +442,10 @@ def read_voc_xml(
         classes=classes,
         first=first,
         difficult=difficult,
+        truncated=truncated,
+        pose=pose,
+        split=split,
+        masks=masks,
     )
 
 
@@ -497,3 +541,147 @@ def read_litdata(path: Path) -> Dataset:
         NotImplementedError: Chunks are encrypted or of tokens, or have leaves that would have to be unpickled.
     """
     return _read(path, "litdata")
+
+
+def read_zarr(
+    path: Path,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+) -> Dataset:
+    """Read the arrays of one group of a Zarr store, version 2 or 3: a field for each, a sample for each slice along their first axis.
+
+    A store that is one array has the field `array`. Numbers are scalars, further axes arrays, texts along one axis `str` and bytes `bytes`.
+    Chunks that are not there are the fill value; those in shards are read alone. Single values, which have no rows, are left out.
+
+    Args:
+        path: The folder of a store, or of a group or an array in it.
+        group: The group, `"train"`, say; when not given the root, or the only group that has arrays.
+        fields: These arrays, in this order, below the group; all of the group when not given.
+
+    Raises:
+        NotImplementedError: A chosen array has a type or a codec that is not read, or the store is one of N5.
+        ValueError: There are several groups or arrays of several lengths to choose from, or what is named is not there.
+        CorruptSample: Metadata, an index or a chunk are damaged.
+    """
+    return _read(path, "zarr", group=group, fields=fields)
+
+
+def read_coco(
+    path: Path,
+    *,
+    images: str | None = None,
+    boxes: Literal["xyxy", "xywh"] | None = None,
+    labels: Literal["index", "category_id"] | None = None,
+    masks: bool | Literal["map"] | None = None,
+    each: Literal["image", "caption"] | None = None,
+    empty: Literal["keep", "drop"] | None = None,
+    segments: str | None = None,
+) -> Dataset:
+    """Read COCO's JSON of instances, stuff, captions or panoptic segments, and the images it names.
+
+    Fields are `image` (encoded, bytes) and `image_id` (i64), and what the file has of `boxes` f32 (n, 4), `labels` i64 (n), `area` f32 (n)
+    and `iscrowd` bool (n); `captions`, `{"values": str, "lengths": i64 (n)}`; of panoptic sets `segment_ids` i64 (n) and `segments`,
+    their PNG (bytes). `metadata["classes"]` names the labels. The JSON is gone through once and what is found in it is kept.
+
+    Args:
+        path: The JSON file.
+        images: Folder the file names are relative to; when not given that beside the JSON: `val2017/` or `images/val2017/` of
+            `annotations/instances_val2017.json`, `images/`, `data/`, or the JSON's own.
+        boxes: "xyxy" (the default) gives x_min, y_min, x_max, y_max, the maxima not included; "xywh" what the file has.
+        labels: "index" (the default) gives places among the categories, which are sorted by their ids; "category_id" these ids.
+        masks: True adds `masks`, u8 (n, h, w), 1 inside, as pycocotools decodes polygons and runs; "map" one plane for all of them, i32
+            (h, w): 0, or 1 + the place of the object, later ones over earlier ones. It follows its image through crops and resizes.
+        each: "image" (the default), or "caption": a sample for each, with `caption` (str).
+        empty: "drop" leaves out images without annotations; "keep" when not given.
+        segments: Folder of the PNG files of panoptic segments; when not given that beside the JSON with its name.
+
+    Raises:
+        CorruptSample: The file is no JSON, or what is said of an image is not right. Names file, image and annotation.
+        ValueError: Masks or captions are asked for and there are none.
+        MemoryError: The masks of an image have more than 2 GiB, or than 256 MiB and a thousand times the bytes of the image.
+    """
+    return _read(
+        path,
+        "coco",
+        images=images,
+        boxes=boxes,
+        labels=labels,
+        masks=masks,
+        each=each,
+        empty=empty,
+        segments=segments,
+    )
+
+
+def read_captions(
+    path: Path,
+    *,
+    images: str | None = None,
+    split: str | None = None,
+    each: Literal["image", "caption"] | None = None,
+) -> Dataset:
+    """Read captions as Flickr8k and Flickr30k list them, and their images: `image` (bytes) and `captions`.
+
+    `captions` is `{"values": str, "lengths": i64 (n)}`, the texts one after the other, lengths in bytes of UTF-8.
+
+    Args:
+        path: Lines of `x.jpg#0`, a tab and a caption; or a table with a first line `image_name| comment_number| comment` or `image,caption`.
+        images: Folder of the images; when not given one beside the list that is called as in the archives, else the list's own.
+        split: A file of image names, one a line, relative to the list's folder.
+        each: "image" (the default), or "caption": a sample for each, with `caption` (str).
+
+    Raises:
+        CorruptSample: A line has another form. Names file and line.
+        ValueError: The split lists no image that has a caption.
+    """
+    return _read(path, "captions", images=images, split=split, each=each)
+
+
+def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+    """Read a data set that TensorFlow Datasets prepared, without it: `~/tensorflow_datasets/mnist/3.0.1`.
+
+    Images are bytes for `ops.decode_image`, texts str, class labels i64, tensors of their dtype; a feature of a dict or of a sequence is called
+    by its path, `"objects/bbox"`, and sequences have a free first dimension. Lists of texts, of images and of lists are `{"values",
+    "lengths"}`. `metadata["class_names"]` names labels. Shards are TFRecord, ArrayRecord or Parquet files; only those that the split touches are
+    looked at.
+
+    Args:
+        path: The folder with `dataset_info.json` and `features.json`, or one above with one such folder in it.
+        split: "train", a part of it, or a sum: "train[:10%]", "train[80%:]+test", "train[100:-50]", "train[2shard:]"; "all". Percent are
+            rounded to the closest sample. The only split when not given.
+        fields: These features, in this order; the name of a dict stands for all below it. All that can be read when not given;
+            `metadata["left_out_features"]` lists others.
+
+    Raises:
+        CorruptSample: The files have other numbers of samples than `dataset_info.json` says, or a record lacks a feature.
+        NotImplementedError: The shards are of another format.
+        ValueError: There are several splits to choose from, or none of that name.
+    """
+    return _read(path, "tfds", split=split, fields=fields)
+
+
+def read_huggingface(
+    path: Path,
+    *,
+    split: str | None = None,
+    columns: Sequence[str] | None = None,
+    nulls: Literal["error", "zero"] | None = None,
+) -> Dataset:
+    """Read a folder of Hugging Face's datasets, without it: what `save_to_disk()` wrote, or `load_dataset()` keeps in its cache.
+
+    Columns are fields as `read_arrow` has them; an `Image` or `Audio` is its bytes, and `metadata["class_names"]` names the labels of a
+    `ClassLabel`. Files that the Hub has as Parquet are read by a pattern, `read("data/train-*.parquet")`.
+
+    Args:
+        path: The folder with `state.json`, with `dataset_dict.json`, or with `dataset_info.json` and Arrow files.
+        split: "train", or a part: "train[:10%]", "train[100:-50]", "train[:10%]+train[90%:]"; "[:10%]" of a folder with one split.
+        columns: These columns, in this order; a struct's name stands for its members. All that can be read when not given;
+            `metadata["left_out_columns"]` lists others: lists of texts, of structs and of lists.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+
+    Raises:
+        ValueError: There are several splits to choose from, or none of that name.
+        NotImplementedError: The rows are a choice among those of the files; or a column that is named cannot be read.
+    """
+    return _read(path, "huggingface", split=split, columns=columns, nulls=nulls)

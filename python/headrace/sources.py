@@ -44,7 +44,8 @@ def read(
     Several files that are one data set are one source: a pattern (`"train-?????-of-01024"`, `"{000..127}.tar"`), a list of paths or
     patterns, or the folder of the shards. Samples come in the order of the files, a pattern's sorted by name. `*`, `?` and `[a-c]` match
     within a name, `**` any folders, braces are written out first; a path that exists is taken as it is, whatever characters it holds.
-    A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight.
+    A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight. A zip or a squashfs image is the folder
+    inside, and paths lead through it (`"photos.zip/train/*.jpg"`).
 
     Args:
         path: A file, a folder, a pattern of files, or a list of files and patterns.

@@ -467,6 +467,19 @@ def test_bench_holds_the_settings_that_it_is_given(photos):
     assert (wrong.returncode, "--tuning" in wrong.stderr) == (2, True)
 
 
+def test_bench_says_at_once_that_a_page_cannot_be_written(photos, tmp_path):
+    begin = time.monotonic()
+    done = headrace("bench", photos, "--seconds", 30, "--html", tmp_path / "nowhere" / "page.html")
+    assert (done.returncode, time.monotonic() - begin < 20) == (1, True)
+    assert "--html: cannot create" in done.stderr and "nowhere" in done.stderr
+
+
+def test_bench_and_explain_take_a_memory_budget(photos):
+    done = headrace("bench", photos, "--batches", 2, "--batch-size", 4, "--memory-budget", "30MB", "--json")
+    assert json.loads(done.stdout)["report"]["memory"]["budget"] == 30_000_000
+    assert "memory budget 30.0 MB" in headrace("explain", photos, "--memory-budget", "30MB").stdout
+
+
 def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     done = headrace("view", damaged, "--out", tmp_path / "v.png")
     assert "3 samples in place of broken ones, in red frames" in done.stdout
@@ -535,7 +548,8 @@ def test_lists_and_version():
     ("arguments", "code", "words"),
     [
         ([], 2, ""),
-        (["inspct", "x"], 2, "inspct"),
+        (["inspct", "x"], 2, "there is no subcommand 'inspct', did you mean 'inspect'?"),
+        (["bench", ".", "--memory-budget", "much"], 2, "--memory-budget: wants a size such as"),
         (["inspect"], 2, "PATH is required"),
         (["inspect", ".", "--format", "zip"], 2, "no format named 'zip'"),
         (["bench", ".", "--workers", "0"], 2, "--workers"),

@@ -21,7 +21,7 @@ Image = pytest.importorskip("PIL.Image")
 hr = pytest.importorskip("headrace")
 
 KILLS = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 20
-FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow", "hdf5", "mds"]
+FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow", "hdf5", "mds", "zarr"]
 
 
 @pytest.fixture(scope="module")

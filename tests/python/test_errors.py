@@ -153,7 +153,7 @@ def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos
         words = rf"^sample: wants {needed} bytes, the memory budget is {budget}: sample 0 of {file} {here}"
         with pytest.raises(MemoryError, match=words):
             list(exact.options(memory_budget=budget, workers=1, io=1))
-    batch = rf"^batch of 12: wants {12 * (8 * 8 * 3 + 8)} bytes, the memory budget is 2000 {here}"
+    batch = rf"^batch of 12: wants {12 * (8 * 8 * 3 + 8)} bytes, the memory budget is 2000; a smaller batch or a larger .*{here}"
     with pytest.raises(MemoryError, match=batch):
         list(decoded(ds).batch(12).options(memory_budget=2000))
     rows = (

@@ -60,6 +60,11 @@ def read_mds(path: Path, kind: str) -> hr.Dataset:
     return readers.read_mds(path)
 
 
+def read_parquet(path: Path, kind: str) -> hr.Dataset:
+    """Read columns as they were called."""
+    return readers.read_parquet(path)
+
+
 def read_recordio(path: Path, kind: str) -> hr.Dataset:
     """Read image records: the field beside the image is their label, or labels."""
     return readers.read_recordio(path).map(lambda s: {"image": s.image, "x": s.label})
@@ -95,40 +100,47 @@ def read_webdataset(path: Path, kind: str) -> hr.Dataset:
     return rows.map(lambda s: {"image": s["jpg"], "x": s[member]})
 
 
+def read_zarr(path: Path, kind: str) -> hr.Dataset:
+    """Read fields as they were called."""
+    return readers.read_zarr(path)
+
+
 FORMATS: dict[str, tuple[str, Callable[[Path, str], hr.Dataset]]] = {
     "arrow": ("a.arrow", read_arrow),
     "hdf5": ("a.h5", read_hdf5),
     "lmdb": ("a.lmdb", read_lmdb),
     "mds": ("a.mds", read_mds),
+    "parquet": ("a.parquet", read_parquet),
     "recordio": ("a.rec", read_recordio),
     "tfrecord": ("a.tfrecord", read_tfrecord),
     "webdataset": ("a.tar", read_webdataset),
+    "zarr": ("a.zarr", read_zarr),
 }
 
 # "same": dtype, shape and bytes. "i64": the same numbers in that dtype, "bytes" of a str. "flat": all of them, but not their shape.
 # "npy": a file of NumPy's with the same in it. "-": refused by name, before anything is written.
 TABLE = """
-                        arrow  hdf5  lmdb  mds   recordio  tfrecord  webdataset
-bool                    same   same  i64   -     f32       i64       i64
-u8                      same   same  i64   same  f32       i64       i64
-u16                     same   same  i64   same  f32       i64       i64
-u32                     same   same  i64   same  f32       i64       i64
-u64                     same   same  i64   same  f32       i64       i64
-i8                      same   same  i64   same  f32       i64       i64
-i16                     same   same  i64   same  f32       i64       i64
-i32                     same   same  i64   same  f32       i64       i64
-i64                     same   same  same  same  f32       same      same
-f16                     same   same  -     same  f32       f32       same
-f32                     same   same  -     same  same      same      same
-f64                     same   same  -     same  f32       f32       same
-bytes                   same   same  -     same  -         same      same
-str                     same   same  -     same  -         bytes     same
-u8 (4)                  same   same  -     same  f32       same      same
-f32 (2, 3)              same   same  -     same  -         same      same
-i64 (?)                 same   same  -     same  f32       same      same
-i64 (?), some empty     same   same  -     same  -         same      same
-f32 (?, 4)              same   same  -     same  -         same      same
-u8 (?, ?, 3)            -      -     -     same  -         flat      same
+                        arrow  hdf5  lmdb  mds   parquet  recordio  tfrecord  webdataset     zarr
+bool                    same   same  i64   -     same     f32       i64       i64            same
+u8                      same   same  i64   same  same     f32       i64       i64            same
+u16                     same   same  i64   same  same     f32       i64       i64            same
+u32                     same   same  i64   same  same     f32       i64       i64            same
+u64                     same   same  i64   same  same     f32       i64       i64            same
+i8                      same   same  i64   same  same     f32       i64       i64            same
+i16                     same   same  i64   same  same     f32       i64       i64            same
+i32                     same   same  i64   same  same     f32       i64       i64            same
+i64                     same   same  same  same  same     f32       same      same           same
+f16                     same   same  -     same  same     f32       f32       same           same
+f32                     same   same  -     same  same     same      same      same           same
+f64                     same   same  -     same  same     f32       f32       same           same
+bytes                   same   same  -     same  same     -         same      same           same
+str                     same   same  -     same  same     -         bytes     same           same
+u8 (4)                  same   same  -     same  same     f32       same      same           same
+f32 (2, 3)              same   same  -     same  same     -         same      same           same
+i64 (?)                 same   same  -     same  same     f32       same      same           -
+i64 (?), some empty     same   same  -     same  same     -         same      same           -
+f32 (?, 4)              same   same  -     same  same     -         same      same           -
+u8 (?, ?, 3)            -      -     -     same  -        -         flat      same           -
 """
 
 
@@ -241,7 +253,7 @@ def test_what_comes_back_from_npy(tmp_path: Path, kind: str) -> None:
     written()
     assert outcome(fields, [s["array"] for s in hr.read(path)]) == "same"
     for name, (target, _) in FORMATS.items():
-        if expected()[kind, name] == "same" and name in ("arrow", "hdf5"):
+        if expected()[kind, name] == "same" and name in ("arrow", "hdf5", "parquet"):
             hr.read(path).write(tmp_path / target, verify=True)
             hr.read(tmp_path / target).write(tmp_path / f"{name}.npy", verify=True)
             assert (tmp_path / f"{name}.npy").read_bytes() == path.read_bytes()

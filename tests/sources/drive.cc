@@ -5,16 +5,17 @@ namespace headrace::trial {
 Result<BufferPtr> read_extent(Store& store, const std::string& path, const Extent& extent) {
   HEADRACE_ASSIGN(const auto file, store.open(path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
-  const uint64_t left = extent.offset <= size ? size - extent.offset : 0;
+  const uint64_t offset = extent.begin_in(size);
+  const uint64_t left = offset <= size ? size - offset : 0;
   const uint64_t length = extent.length == kToEnd ? left : extent.length;
-  if (extent.offset > size || length > left)
-    return corrupt("wanted " + std::to_string(length) + " bytes at byte " + std::to_string(extent.offset) +
-                   " of " + path + ", which has " + std::to_string(size));
+  if (offset > size || length > left)
+    return corrupt("wanted " + std::to_string(length) + " bytes at byte " + std::to_string(offset) + " of " +
+                   path + ", which has " + std::to_string(size));
   const MutableBufferPtr buffer = HeapBuffer::make(length);
-  Status status = read_exactly(*file, extent.offset, {buffer->mutable_data(), length});
+  Status status = read_exactly(*file, offset, {buffer->mutable_data(), length});
   if (!status.ok())
     return std::move(status).after(" (reading " + std::to_string(length) + " bytes at byte " +
-                                   std::to_string(extent.offset) + " of " + path + ")");
+                                   std::to_string(offset) + " of " + path + ")");
   return BufferPtr(buffer);
 }
 

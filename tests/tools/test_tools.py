@@ -27,7 +27,12 @@ TOOLS = Path(__file__).parents[2] / "tools"
         ("headrace/kernels/resize.cc", True, "headrace/core/tensor.h", "kernels take pointers"),
         ("headrace/formats/images/source.cc", True, "headrace/io/store.h", None),
         ("headrace/formats/images/source.cc", True, "headrace/ops/op.h", "not ops"),
-        ("headrace/io/file.cc", True, "headrace/formats/source.h", "io may include core, not formats"),
+        (
+            "headrace/io/file.cc",
+            True,
+            "headrace/formats/source.h",
+            "io may include codecs, core, not formats",
+        ),
         ("headrace/graph/node.cc", True, "headrace/run/loader.h", "not run"),
         ("headrace/run/loader.cc", True, "headrace/headrace.h", "run lies below it"),
         ("headrace/run/loader.cc", True, "headrace/new/thing.h", "new is no layer"),
