@@ -315,7 +315,7 @@ def test_a_cheap_pipeline_gets_none():
 
 
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
-    slow = Slow(seconds=0.02, size=20_000)
+    slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
@@ -333,7 +333,7 @@ def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own
 
 
 def test_files_are_used_where_batches_need_all_the_memory(own_cache):
-    slow = Slow(seconds=0.02, size=20_000)
+    slow = Slow(seconds=0.1, size=20_000)
     ds = worth(hr.range(64), slow).map(wide, python=True).batch(4)
     loader = ds.options(cache="auto", memory_budget=24 << 20).numpy()
     assert "on disk" in next(line for line in loader.explain().splitlines() if line.startswith("cache: "))
@@ -471,12 +471,12 @@ def test_a_run_that_is_killed_while_it_fills_goes_on_with_what_it_kept(own_cache
 
 def worth_a_file(count, slow=None):
     """160 kB an element, and so slow that files are worth it on a busy machine, too."""
-    slow = slow or Slow(seconds=0.02, size=20_000)
+    slow = slow or Slow(seconds=0.1, size=20_000)
     return worth(hr.range(count), slow).map(noisy, python=True).batch(2)
 
 
 def test_files_that_are_damaged_cost_their_elements(own_cache):
-    slow = Slow(seconds=0.02, size=20_000)
+    slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)
     wanted = epochs(ds)
     tight = ds.options(cache="auto", memory_budget=12 << 20)
