@@ -202,7 +202,8 @@ class DiskCache final : public ElementCache {
       is_due = is_first && (waiting_bytes_ >= kMostUnwritten ||
                             std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten);
     }
-    if (is_due) write_out();
+    // Those whose turn it was not go on; whoever wrote also writes what they have left meanwhile.
+    while (is_due) is_due = write_out() && is_much_waiting();
     return {};
   }
 
@@ -237,6 +238,10 @@ class DiskCache final : public ElementCache {
   bool is_crowded() {
     std::lock_guard lock(mutex_);
     return waiting_bytes_ > room_.waiting;
+  }
+  bool is_much_waiting() {
+    std::lock_guard lock(mutex_);
+    return waiting_bytes_ >= kMostUnwritten;
   }
   bool has_room_for(const CacheKey& key) {
     std::lock_guard lock(mutex_);
@@ -320,17 +325,17 @@ class DiskCache final : public ElementCache {
 
   // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
   // While another one does it waits on, and no worker with it; for another thread of this one, where asked
-  // to.
+  // to. Answers whether it has written, and all went well.
   enum class Turn : uint8_t { now_or_not, waited_for };
-  void write_out(Turn turn = Turn::now_or_not,
+  bool write_out(Turn turn = Turn::now_or_not,
                  std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     std::unique_lock writing(writing_, std::defer_lock);
     if (turn == Turn::waited_for)
       writing.lock();
     else if (!writing.try_lock())
-      return;
+      return false;
     const bool is_early = std::chrono::steady_clock::now() < tries_again_at_;
-    if ((is_early && patience.count() == 0) || !has_waiting()) return;
+    if ((is_early && patience.count() == 0) || !has_waiting()) return false;
     std::vector<Entry> entries;
     Elements elements;
     Status status;
@@ -338,7 +343,7 @@ class DiskCache final : public ElementCache {
       bool is_free = false;
       const auto file_lock = alone(patience, is_free);
       tries_again_at_ = std::chrono::steady_clock::now() + kBetweenTries;
-      if (!is_free) return;
+      if (!is_free) return false;
       tries_again_at_ = {};
       refresh();
       elements = take_waiting();
@@ -348,9 +353,10 @@ class DiskCache final : public ElementCache {
     for (const Entry& entry : entries) keep(entry, own_);
     for (const auto& [key, waiting] : elements)
       if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.bytes().size() + kWaitingBytes;
-    if (status.ok()) return;
+    if (status.ok()) return true;
     waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
     trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+    return false;
   }
 
   bool has_waiting() {
