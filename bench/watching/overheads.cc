@@ -71,7 +71,7 @@ Status compare(const char* name, const char* how, const Dataset& data, LoaderOpt
   std::unique_ptr<Loader> loaders[2];
   for (const int which : {0, 1}) {
     LoaderOptions& options = which == 0 ? plain : watched;
-    options.workers = 1, options.io = 1;
+    options.workers = 1, options.io = 1, options.ready = 64;  // what is not given is tuned, in each apart
     HEADRACE_ASSIGN(loaders[which], data.loader(options));
     HEADRACE_TRY(segment(*loaders[which], 0.2).status());
   }
