@@ -74,15 +74,22 @@ template <bool kStore> class Stream {
   }
   // May be called kLookUps times after each refill.
   HWY_INLINE bool look_up() {
-    const Entry found = ac_[bits_.peek(kLookBits)];
-    const size_t next = k_ + found.steps();
-    if (!Entry::is_plain(next)) [[unlikely]]
-      return look_long();
+    size_t next;
     if constexpr (kStore) {
+      const Entry found = ac_[bits_.peek(kLookBits)];
+      next = k_ + found.steps();
+      if (!Entry::is_plain(next)) [[unlikely]]
+        return look_long();
       block_[kPlaces[k_ + found.to_first()]] = found.first();
       block_[kPlaces[next]] = found.last(bits_.behind(kLookBits));
+      bits_.skip(found.used());
+    } else {
+      const uint32_t found = (*passing_)[bits_.peek(kPassBits)];
+      next = k_ + (found >> 8);
+      if (!Entry::is_plain(next)) [[unlikely]]
+        return look_long();
+      bits_.skip(static_cast<int>(found & 63));
     }
-    bits_.skip(found.used());
     k_ = next;
     if (next >= kFull) [[unlikely]]  // keeps it out of the loop's way: 3 %
       return end_block();
@@ -111,8 +118,12 @@ template <bool kStore> class Stream {
     return begin_block();
   }
   HWY_INLINE void open_block() {
-    ac_ = turn_->ac->look.data();
-    if constexpr (kStore) block_ = values_ + turn_->place;
+    if constexpr (kStore) {
+      ac_ = turn_->ac->look.data();
+      block_ = values_ + turn_->place;
+    } else {
+      passing_ = turn_->passing;
+    }
   }
   // The first coefficient.
   HWY_INLINE bool begin_block() {
@@ -141,6 +152,7 @@ template <bool kStore> class Stream {
   uint8_t* ends_;
   const uint8_t* limit_;
   const Entry* ac_ = nullptr;  // of the block
+  const Passing* passing_ = nullptr;
   int16_t* block_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/codecs/jpeg/huffman.h"
+#include "headrace/codecs/jpeg/passing.h"
 
 namespace headrace::jpeg {
 
@@ -11,6 +12,7 @@ namespace headrace::jpeg {
 struct Turn {
   const Table* dc = nullptr;
   const Table* ac = nullptr;
+  const Passing* passing = nullptr;  // where it is passed over
   size_t component = 0;
   size_t place = 0;                                                  // of its first coefficient
   size_t number() const { return place / 128 * 2 + place / 8 % 2; }  // two blocks lie side by side

@@ -56,7 +56,7 @@ Copied unstuff(Bytes data, uint8_t* to, size_t room) {
 
 }  // namespace
 
-EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(scan) {
+EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(scan), tables_(tables) {
   size_t count = 0;
   for (int c = 0; c < scan.components; ++c) {
     first_[static_cast<size_t>(c)] = 64 * blocks_ * Coefficients::kMostMcus;
@@ -68,7 +68,7 @@ EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(sca
       const int blocks = scan.blocks_of(static_cast<int>(c));
       for (int block = mcu * blocks; block < (mcu + 1) * blocks; ++block)
         turns_[count++] = {&tables.dc[static_cast<size_t>(component.dc)],
-                           &tables.ac[static_cast<size_t>(component.ac)], c,
+                           &tables.ac[static_cast<size_t>(component.ac)], nullptr, c,
                            first_[c] + static_cast<size_t>(block / 2 * 128 + block % 2 * 8)};
     }
   start();
@@ -153,7 +153,14 @@ bool EntropyReader::set_out(int64_t mcus, Coefficients* out) {
       std::memset(out->values_.data() + first_[c], 0, (blocks + 1) / 2 * 128 * sizeof(int16_t));
     }
   }
+  if (!out && !passes_) look_up_passing();
   return left_ == 0 || begin_stretch();
+}
+
+void EntropyReader::look_up_passing() {
+  for (Turn& turn : turns_)
+    if (turn.ac) turn.passing = &tables_.passing(scan_.component[turn.component].ac);
+  passes_ = true;
 }
 
 bool EntropyReader::begin_stretch() {

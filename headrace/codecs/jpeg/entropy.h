@@ -36,7 +36,8 @@ class Coefficients {
   // Whether it has no other.
   bool is_flat(int component, int block) const {
     const size_t place = at(component, block);
-    return ends_[Turn{nullptr, nullptr, 0, place}.number()] == 2 + Entry::kEnd && values_[place + 1] == 0;
+    return ends_[Turn{nullptr, nullptr, nullptr, 0, place}.number()] == 2 + Entry::kEnd &&
+           values_[place + 1] == 0;
   }
 
  private:
@@ -92,10 +93,13 @@ class EntropyReader {
     return restart_at_ > 0 ? std::min(mcus, restart_at_ - mcu_) : mcus;
   }
   bool begin_stretch();
+  void look_up_passing();
   bool end_stretch();
   bool heed(Stop stop);
 
   const Scan& scan_;
+  const Tables& tables_;
+  bool passes_ = false;               // turns_ have what it takes to be passed over
   int64_t mcu_ = 0, restart_at_ = 0;  // the next MCU, and the one before which a restart marker is due
   std::array<int, 3> dc_{};           // predictors
   size_t blocks_ = 0;                 // of an MCU

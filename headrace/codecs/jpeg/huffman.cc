@@ -146,6 +146,7 @@ const Tables* tables_of(const Scan& scan) {
   append_key(scan, kept->wanted);
   if (kept->wanted == kept->key) return &kept->tables;
   kept->key.clear();
+  kept->tables.are_new();
   if (!build(scan, kept->tables)) return nullptr;
   kept->key = kept->wanted;
   return &kept->tables;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "headrace/codecs/jpeg/passing.h"
 #include "headrace/codecs/jpeg/scan.h"
 
 namespace headrace::jpeg {
@@ -64,8 +65,21 @@ struct Table {
   LookUp look;
 };
 
+// Of one thread.
 struct Tables {
   std::array<Table, 4> dc, ac;
+  // Made when it is asked for: most crops begin below the first rows, whole pictures do not.
+  const Passing& passing(int ac_table) const {
+    std::unique_ptr<const Passing>& made = passing_[static_cast<size_t>(ac_table)];
+    if (!made) made = std::make_unique<const Passing>(ac[static_cast<size_t>(ac_table)].codes);
+    return *made;
+  }
+  void are_new() {
+    for (auto& made : passing_) made.reset();
+  }
+
+ private:
+  mutable std::array<std::unique_ptr<const Passing>, 4> passing_;
 };
 
 // Built from the tables that the scan's components use; null when one of them is not a proper code. Kept for
