@@ -165,25 +165,68 @@ bool Fetcher::forget() {
   return !given_up.empty();
 }
 
+// Bytes that count in the budget as long as this lives.
+class Fetcher::Charge {
+ public:
+  explicit Charge(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+  ~Charge() {
+    if (bytes_ > 0) pool_->uncharge(bytes_, Use::encoded);
+  }
+  Charge(Charge&& other) noexcept : pool_(std::move(other.pool_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Charge& operator=(Charge&&) = delete;
+  // So many from now on. False, and nothing changes, when there is no room for more.
+  bool set(size_t bytes) {
+    if (bytes > bytes_ && !pool_->charge(bytes - bytes_, Use::encoded)) return false;
+    if (bytes < bytes_) pool_->uncharge(bytes_ - bytes, Use::encoded);
+    bytes_ = bytes;
+    return true;
+  }
+
+ private:
+  std::shared_ptr<Pool> pool_;
+  size_t bytes_ = 0;
+};
+
+size_t Fetcher::refused_bytes(const Source& source, uint64_t block) {
+  std::lock_guard lock(mutex_);
+  const auto known = refused_.find({&source, block});
+  return known == refused_.end() ? 0 : known->second;
+}
+
+void Fetcher::note_refused(const Source& source, uint64_t block, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (refused_.size() >= kMostKept) refused_.clear();  // they are made once more
+  refused_[{&source, block}] = bytes;
+}
+
 // The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
-Result<BlockPtr> Fetcher::charged(BlockPtr block) {
+Result<BlockPtr> Fetcher::charged(BlockPtr block, Charge charge) {
   const size_t size = block->held_bytes();
+  if (!charge.set(size)) return over_budget(size, *pool_, "sample");
   if (size == 0) return block;
-  if (!pool_->charge(size, Use::encoded)) return over_budget(size, *pool_, "sample");
   const Block* value = block.get();
-  return BlockPtr(value, [block = std::move(block), pool = pool_, size](const Block*) mutable {
+  return BlockPtr(value, [block = std::move(block),
+                          charge = std::make_shared<Charge>(std::move(charge))](const Block*) mutable {
     block.reset();
-    pool->uncharge(size, Use::encoded);
+    charge.reset();
   });
 }
 
 Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters,
                                std::vector<Mapped>* seen) {
+  Charge charge(pool_);
+  if (const size_t known = refused_bytes(source, block); !charge.set(known))
+    return over_budget(known, *pool_, "sample");
   const auto opening = source.open(block);
   std::vector<BufferPtr> bytes;
   while (true) {
     HEADRACE_ASSIGN(auto step, opening->advance(bytes));
-    if (auto* value = std::get_if<BlockPtr>(&step)) return charged(std::move(*value));
+    if (auto* value = std::get_if<BlockPtr>(&step)) {
+      const size_t size = (*value)->held_bytes();
+      auto out = charged(std::move(*value), std::move(charge));
+      if (!out.ok()) note_refused(source, block, size);
+      return out;
+    }
     bytes.clear();
     for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
       HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters, seen));

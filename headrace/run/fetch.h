@@ -46,7 +46,10 @@ class Fetcher {
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
   void drop_one_kept();  // REQUIRES: mutex_ is held
-  Result<BlockPtr> charged(BlockPtr block);
+  class Charge;
+  Result<BlockPtr> charged(BlockPtr block, Charge charge);
+  size_t refused_bytes(const Source& source, uint64_t block);
+  void note_refused(const Source& source, uint64_t block, size_t bytes);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters, std::vector<Mapped>* seen);
   Result<BlockPtr> open_and_keep(const Source& source, uint64_t block, Counters& counters,
                                  std::vector<Mapped>* seen);
@@ -72,6 +75,9 @@ class Fetcher {
   // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
   std::vector<std::pair<const Source*, uint64_t>> opening_;
   std::condition_variable opened_;
+  // What blocks hold that were made and for which the budget had no room: nobody makes them again to find
+  // that out. Guarded by mutex_.
+  std::map<std::pair<const Source*, uint64_t>, size_t> refused_;
   struct OpenedFile {
     const Source* source;
     uint64_t ordinal;

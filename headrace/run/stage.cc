@@ -408,14 +408,19 @@ void Stage::settle_grain(const Work& work) {
   if (ordered_) body_->settle_items(row_ns);
 }
 
-// No fewer rows than one read brings: to cut that would make it several. What was there already says nothing
-// of how long reads take.
+// No fewer rows than one read brings: to cut that would make it several. Rows that were there already came
+// with the reads before them, as those of a block do: without these a block of many rows would go row by row
+// because it took long to read.
 void Stage::settle_reads(const Work& work) {
-  if (work.reads == 0) return;
-  const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);
-  const size_t one_read = std::max<size_t>(1, rows / work.reads);
-  const size_t want = std::max<size_t>(one_read, kReadingNs * rows / (work.reading_ns + 1));
-  most_rows_ = std::min({want, 2 * most_rows_, kMaxGrain});
+  const auto rows = static_cast<double>(std::max<size_t>(1, work.ticket->parts[work.part].count));
+  if (work.reads == 0 && lately_.reads == 0) return;
+  if (work.reads > 0) lately_.rows /= 2, lately_.reads /= 2, lately_.reading_ns /= 2;
+  lately_.rows += rows, lately_.reads += static_cast<double>(work.reads);
+  lately_.reading_ns += static_cast<double>(work.reads > 0 ? work.reading_ns : 0);
+  const double by_read = lately_.rows / lately_.reads;
+  const double by_time = static_cast<double>(kReadingNs) * lately_.rows / (lately_.reading_ns + 1);
+  const auto want = static_cast<size_t>(std::clamp(std::max(by_read, by_time), 1.0, double{kMaxGrain}));
+  most_rows_ = std::min(want, 2 * most_rows_);
 }
 
 void Stage::give_back(const Work& work) {

@@ -122,8 +122,11 @@ class Stage final : public Stream {
   static constexpr size_t kMaxGrain = 4096;
   size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
   size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
-  size_t num_tiny_ = 0;           // tickets one after the other that were tiny,
-  size_t tiny_bytes_ = 1;         // and bytes of the largest of them
+  struct {
+    double rows = 0, reads = 0, reading_ns = 0;
+  } lately_;               // what was read; the past counts for less
+  size_t num_tiny_ = 0;    // tickets one after the other that were tiny,
+  size_t tiny_bytes_ = 1;  // and bytes of the largest of them
   std::map<uint64_t, uint64_t>
       resumed_;              // ticket after restore() -> outputs it had handed out when the state was taken
   Cursor after_;             // in order: the state after the last output that used up its ticket

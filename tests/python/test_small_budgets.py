@@ -44,3 +44,13 @@ def test_hardly_anything_is_read_or_decoded_twice(pictures):
     assert calls[2] == (1, 1)
     for reads, decodes in calls:
         assert reads < 1.5 and decodes < 1.15, calls
+
+
+def test_a_block_larger_than_the_budget_is_an_error_with_both_figures_and_made_once(tmp_path):
+    path, whole = tmp_path / "large.arrow", {"rows_per_batch": 3_000_000, "compression": "zstd"}
+    hr.from_arrays({"x": np.arange(3_000_000) // 1000}).write(path, options=whole)
+    ds = hr.read(path).batch(100)
+    loader = ds.options(memory_budget=8 << 20, workers=1, io=1).numpy()
+    with pytest.raises(MemoryError, match=r"wants \d{8} bytes, the memory budget is 8388608"):
+        next(iter(loader))
+    assert loader.report()["io"]["reads"] <= 4
