@@ -197,10 +197,23 @@ Result<SourcePtr> open_data_or_image(const InputArguments& arguments) {
   return image_files_source(std::move(files), "images", request);
 }
 
+namespace {
+
+// Whether a field is one of images by its name alone: "image", "image/bytes", "jpg", "0.png".
+bool is_named_image(std::string_view name) {
+  return name == "image" || name == "image/bytes" || has_image_ending("." + std::string(name));
+}
+
+}  // namespace
+
+// Of the first samples, and of some from all over: where they are broken, or hold nothing that is known, its
+// name says what a field is.
 int find_image_field(const Source& source, Store& store) {
-  constexpr uint64_t kLooks = 16;  // enough to pass over some broken files
-  for (uint64_t i = 0; i < std::min(source.size(), kLooks); ++i) {
-    const auto fields = read_sample(source, i, store);
+  constexpr uint64_t kLooks = 16;
+  const uint64_t size = source.size(), looks = std::min(size, 2 * kLooks);
+  for (uint64_t i = 0; i < looks; ++i) {
+    const uint64_t index = i < kLooks ? i : size / kLooks * (i - kLooks);
+    const auto fields = read_sample(source, index, store);
     if (!fields.ok()) continue;
     for (size_t f = 0; f < fields->size(); ++f) {
       const Tensor& field = (*fields)[f];
@@ -208,6 +221,9 @@ int find_image_field(const Source& source, Store& store) {
         return static_cast<int>(f);
     }
   }
+  const Schema& schema = source.schema();
+  for (size_t f = 0; f < schema.size() && size > 0; ++f)
+    if (schema.specs[f].dtype == DType::bytes && is_named_image(schema.names[f])) return static_cast<int>(f);
   return -1;
 }
 

@@ -1,9 +1,9 @@
 #include "bfloat16.h"
 
-#include <nanobind/stl/string.h>
-
 #include <atomic>
 #include <string>
+
+#include "text.h"
 
 namespace headrace::python {
 namespace {

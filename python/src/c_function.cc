@@ -2,11 +2,11 @@
 #include "headrace/ops/c_function.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
 #include "errors.h"
 #include "module.h"
 #include "tensors.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

@@ -1,8 +1,8 @@
 #include "errors.h"
 
-#include <nanobind/stl/string.h>
-
 #include <map>
+
+#include "text.h"
 
 namespace headrace::python {
 namespace {
@@ -74,7 +74,12 @@ void raise(const Status& status) {
     throw nb::python_error();
   }
   const nb::object type = exception_class(status.code());
-  const nb::object exception = type(shown_text(status.text()));
+  const std::string text = shown_text(status.text());
+  // Names of files may hold bytes that are no text, and a message that cannot be printed says nothing.
+  const nb::object message =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (!message.is_valid()) throw nb::python_error();
+  const nb::object exception = type(message);
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();

@@ -1,7 +1,6 @@
 // formats/: opening and making sources.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +13,7 @@
 #include "module.h"
 #include "sequence.h"
 #include "tensors.h"
+#include "text.h"
 #include "value.h"
 #include "watcher.h"
 

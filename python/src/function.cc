@@ -1,12 +1,11 @@
 #include "function.h"
 
-#include <nanobind/stl/string.h>
-
 #include <atomic>
 #include <cstring>
 #include <utility>
 
 #include "errors.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

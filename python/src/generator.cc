@@ -1,7 +1,5 @@
 #include "generator.h"
 
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "headrace/formats/described.h"
 #include "nest.h"
 #include "results.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "headrace/headrace.h"
 #include "module.h"
 #include "tensors.h"
+#include "text.h"
 #include "value.h"
 
 namespace headrace::python {

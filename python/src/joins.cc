@@ -2,11 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
 #include "module.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

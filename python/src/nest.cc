@@ -1,10 +1,9 @@
 #include "nest.h"
 
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
 
 #include "errors.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

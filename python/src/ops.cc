@@ -1,6 +1,5 @@
 // ops/: what there is, and calling one at once.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
 #include <functional>
 
@@ -10,6 +9,7 @@
 #include "headrace/ops/named_outputs.h"
 #include "module.h"
 #include "tensors.h"
+#include "text.h"
 #include "value.h"
 
 namespace headrace::python {

@@ -1,7 +1,6 @@
 // Functions in other processes. A call is written to memory that both share and told through a socket, and so
 // is its answer; the GIL of the calling process is not taken.
 #include <fcntl.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include "headrace/ops/ragged_inputs.h"
 #include "headrace/run/cpu_elsewhere.h"
 #include "runner.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/set.h>
-#include <nanobind/stl/string.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "module.h"
 #include "runner.h"
 #include "tensors.h"
+#include "text.h"
 #include "value.h"
 #include "watcher.h"
 

@@ -1,7 +1,6 @@
 #include "tensors.h"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "errors.h"
 #include "module.h"
 #include "ragged_column.h"
+#include "text.h"
 
 namespace headrace::python {
 namespace {

@@ -1,6 +1,6 @@
 #include "value.h"
 
-#include <nanobind/stl/string.h>
+#include "text.h"
 
 namespace headrace::python {
 

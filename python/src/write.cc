@@ -3,7 +3,6 @@
 #include "headrace/run/write.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "loader_options.h"
 #include "module.h"
 #include "tensors.h"
+#include "text.h"
 #include "value.h"
 #include "watcher.h"
 

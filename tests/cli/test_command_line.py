@@ -634,3 +634,11 @@ def test_a_reader_that_goes_away_ends_it_quietly(photos):
     )
     os.close(write)
     assert process.wait(timeout=60) == -signal.SIGPIPE
+
+
+def test_images_are_those_of_a_folder_of_them_however_many_are_broken(tmp_path):
+    (tmp_path / "cats").mkdir()
+    for i in range(40):
+        (tmp_path / "cats" / f"{i:02}.jpg").write_text("not an image")
+    done = headrace("verify", tmp_path)
+    assert done.returncode == 1 and "40 of 40 samples broken" in done.stdout
