@@ -77,13 +77,13 @@ def working() -> bool:
 def refilled() -> tuple[float, float]:
     """Wait until nothing works any more; when that was and the CPU time spent until then."""
     pause, idle = 0.02, 0.001
-    cpu, since = cpu_seconds(), time.perf_counter()
+    cpu, looking, since = cpu_seconds(), time.thread_time(), time.perf_counter()
     while True:
         time.sleep(pause)
-        now = cpu_seconds()
-        if now - cpu < idle and not working():
+        now, looked = cpu_seconds(), time.thread_time()
+        if now - cpu - (looked - looking) < idle and not working():  # to look at many threads is work, too
             return since, cpu
-        cpu, since = now, time.perf_counter()
+        cpu, looking, since = now, looked, time.perf_counter()
 
 
 def serve(batches: Iterator[Any], per_batch: int) -> None:

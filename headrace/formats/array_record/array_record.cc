@@ -8,25 +8,36 @@ namespace {
 
 int recognise(const Probe& probe) { return probe.head && begins_riegeli(probe.head->bytes()) ? 95 : 0; }
 
+// Of a file: where each begins, and the most bytes that one unpacks to.
+struct Chunks {
+  std::vector<uint64_t> offsets;
+  uint64_t most_unpacked = 0;
+};
+
 Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<FileIndex> indexes) {
   std::vector<FramedFile> files;
-  auto starts = std::make_shared<std::vector<std::vector<uint64_t>>>();  // of the chunks of each file
+  auto chunks = std::make_shared<std::vector<Chunks>>();
   for (size_t i = 0; i < indexes.size(); ++i) {
-    auto first = unpack_counts(indexes[i].extra, indexes[i].records.size());
+    Chunks& of_file = chunks->emplace_back();
+    auto first = unpack_counts(indexes[i].extra, indexes[i].records.size(), of_file.most_unpacked);
     if (!first) return internal_error("wants what is kept of an ArrayRecord");
-    std::vector<uint64_t>& offsets = starts->emplace_back();
-    for (const RecordExtent& chunk : indexes[i].records) offsets.push_back(chunk.offset);
-    files.push_back({request.path().files[i], std::move(indexes[i].records), *std::move(first), true});
+    for (const RecordExtent& chunk : indexes[i].records) of_file.offsets.push_back(chunk.offset);
+    files.push_back({request.path().files[i], std::move(indexes[i].records), *std::move(first), true,
+                     of_file.most_unpacked});
   }
   FramedFormat format;
   format.name = "array_record";
   format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
-  format.unpack = [starts, verify](size_t file, uint64_t frame,
+  format.unpack = [chunks, verify](size_t file, uint64_t frame,
                                    const Record& packed) -> Result<UnpackedFrame> {
+    const Chunks& of_file = (*chunks)[file];
     BufferPtr copied;
     const Record bytes =
-        without_block_headers(packed.buffer, packed.offset, packed.length, (*starts)[file][frame], copied);
+        without_block_headers(packed.buffer, packed.offset, packed.length, of_file.offsets[frame], copied);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes.bytes(), verify));
+    if (chunk.decoded_size > of_file.most_unpacked)
+      return corrupt("wants a chunk of at most " + std::to_string(of_file.most_unpacked) +
+                     " bytes as the footer says, got " + std::to_string(chunk.decoded_size));
     return riegeli_records(chunk, bytes.buffer);
   };
   format.read = [](const Record& record, std::vector<Tensor>& fields) -> Status {
@@ -40,7 +51,7 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const bool verify, request.flag("verify", true));
   RecordOpening out;
-  out.kind = "array_record 1";
+  out.kind = "array_record 2";
   out.files = request.path().files;
   out.index = [files = out.files](uint64_t file) { return index_array_record(files[file]); };
   out.finish = [request, verify](std::vector<FileIndex> indexes) {

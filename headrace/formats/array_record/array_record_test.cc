@@ -117,6 +117,8 @@ TEST(ArrayRecord, NumbersAreCheckedBeforeMemoryIsTaken) {
   EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), uint64_t{1} << 50), HasSubstr("to unpack to at most"));
   EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"a"})}}, 7)),
               HasSubstr("wants 7 records, its chunks have 1"));
+  EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"abc"}), 1, 2}})),
+              HasSubstr("wants a chunk of at most 2 bytes as the footer says, got 3"));
 }
 
 TEST(ArrayRecord, AFileThatWasNotClosedIsRefused) {

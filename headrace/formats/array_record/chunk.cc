@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/codecs/highway_hash.h"
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
-#include "headrace/formats/array_record/highway_hash.h"
 
 namespace headrace {
 namespace {

@@ -86,7 +86,7 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
     HEADRACE_ASSIGN(const uint64_t num_records, metadata(message(0), frame.records.size() - 1));
     FileIndex out;
     std::vector<uint64_t> counts;
-    uint64_t sum = 0;
+    uint64_t sum = 0, most = 0;
     for (size_t i = 1; i < frame.records.size(); ++i) {
       std::array<uint64_t, 4> entry{};  // 1: where, 2: decoded bytes, 3: records
       HEADRACE_TRY(read_numbers(message(i), entry, "an entry of the footer"));
@@ -97,6 +97,8 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
                        " to " + std::to_string(footer_) + ", got byte " + std::to_string(entry[1]));
       out.records.push_back({entry[1], footer_ - entry[1]});
       counts.push_back(entry[3]);
+      // A writer that does not say how much promises nothing.
+      most = std::max(most, entry[2] == 0 && entry[3] > 0 ? ~uint64_t{0} : entry[2]);
       sum += std::min(entry[3], kMostFooter);
     }
     // Each record takes a byte at least of the sizes that its chunk unpacks to.
@@ -105,7 +107,7 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
     if (sum != num_records)
       return corrupt("wants " + std::to_string(num_records) + " records, its chunks have " +
                      std::to_string(sum));
-    out.extra = pack_counts(counts);
+    out.extra = pack_counts(most, counts);
     return out;
   }
 
@@ -133,13 +135,18 @@ std::unique_ptr<Opening<FileIndex>> index_array_record(SourceFile file) {
   return std::make_unique<ArrayRecordIndexing>(std::move(file));
 }
 
-std::string pack_counts(const std::vector<uint64_t>& counts) {
-  if (std::ranges::all_of(counts, [](uint64_t count) { return count == 1; })) return {};
-  return {reinterpret_cast<const char*>(counts.data()), counts.size() * sizeof(uint64_t)};
+std::string pack_counts(uint64_t most_unpacked, const std::vector<uint64_t>& counts) {
+  std::string out(reinterpret_cast<const char*>(&most_unpacked), sizeof most_unpacked);
+  if (std::ranges::all_of(counts, [](uint64_t count) { return count == 1; })) return out;
+  return out.append(reinterpret_cast<const char*>(counts.data()), counts.size() * sizeof(uint64_t));
 }
 
-std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_t chunks) {
+std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_t chunks,
+                                                   uint64_t& most_unpacked) {
   std::vector<uint64_t> out;
+  if (bytes.size() < sizeof most_unpacked) return std::nullopt;
+  most_unpacked = load<uint64_t>(text_bytes(bytes));
+  bytes.remove_prefix(sizeof most_unpacked);
   if (bytes.empty()) return out;
   if (bytes.size() != chunks * sizeof(uint64_t)) return std::nullopt;
   out.push_back(0);

@@ -1,4 +1,5 @@
-// Where the chunks of an ArrayRecord lie, and how many records each has: from the footer at the file's end.
+// Where the chunks of an ArrayRecord lie, how many records each has, and what they unpack to: from the footer
+// at the file's end.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,11 +14,12 @@ namespace headrace {
 // FileIndex::records are chunks; its `extra` is pack_counts().
 std::unique_ptr<Opening<FileIndex>> index_array_record(SourceFile file);
 
-// Records of each chunk; nothing where each has one.
-std::string pack_counts(const std::vector<uint64_t>& counts);
+// The most bytes that a chunk unpacks to, as the footer says, and the records of each chunk.
+std::string pack_counts(uint64_t most_unpacked, const std::vector<uint64_t>& counts);
 // Records before each chunk and the number of all; empty where each has one. Nothing when it is not what was
 // packed for so many chunks.
-std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_t chunks);
+std::optional<std::vector<uint64_t>> unpack_counts(std::string_view bytes, size_t chunks,
+                                                   uint64_t& most_unpacked);
 
 // The first 64 bytes of every Riegeli file.
 bool begins_riegeli(std::span<const std::byte> head);

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "headrace/codecs/highway_hash.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/text.h"
-#include "headrace/formats/array_record/highway_hash.h"
 
 namespace headrace {
 
@@ -77,6 +77,7 @@ inline std::string riegeli_message(const std::vector<std::pair<int, uint64_t>>& 
 struct ArrayRecordTestChunk {
   std::string bytes;
   uint64_t records = 1;
+  uint64_t unpacked = 0;  // bytes, as the footer says; 0: it does not
 };
 
 // `num_records`: what the footer says; as many as there are when it is 0.
@@ -87,7 +88,7 @@ inline std::string array_record_file(const std::vector<ArrayRecordTestChunk>& ch
   std::vector<std::string> footer(1);
   uint64_t sum = 0;
   for (const ArrayRecordTestChunk& chunk : chunks) {
-    footer.push_back(riegeli_message({{1, file.add(chunk.bytes)}, {2, 0}, {3, chunk.records}}));
+    footer.push_back(riegeli_message({{1, file.add(chunk.bytes)}, {2, chunk.unpacked}, {3, chunk.records}}));
     sum += chunk.records;
   }
   const std::string about =

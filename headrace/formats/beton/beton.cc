@@ -1,5 +1,6 @@
 // FFCV's .beton: see README.md beside this file.
 #include <algorithm>
+#include <optional>
 
 #include "headrace/formats/beton/table.h"
 #include "headrace/formats/format.h"
@@ -13,39 +14,35 @@ using beton::BetonTable;
 
 constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
 
-// Where the fields of a sample lie, and the bytes that hold all of them where they stand together.
-struct Places {
-  std::vector<RecordExtent> fields;  // one a field
-  std::optional<RecordExtent> all;
-};
+// Nothing for a field whose value stands in the record of its sample.
+Result<RecordExtent> extent_of(const BetonTable& table, uint64_t sample, size_t field) {
+  if (!table.layout.fields[field].is_pointed()) return RecordExtent{};
+  return table.extent(sample, field);
+}
 
-Result<Places> places_of(const BetonTable& table, uint64_t sample) {
-  Places out;
+// The bytes that hold all fields of a sample; nullopt where they do not stand together.
+Result<std::optional<RecordExtent>> whole_of(const BetonTable& table, uint64_t sample) {
   uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
   for (size_t i = 0; i < table.layout.fields.size(); ++i) {
-    RecordExtent& extent = out.fields.emplace_back();
-    if (!table.layout.fields[i].is_pointed()) continue;
-    HEADRACE_ASSIGN(extent, table.extent(sample, i));
+    HEADRACE_ASSIGN(const RecordExtent extent, extent_of(table, sample, i));
     if (extent.length == 0) continue;
     begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
     sum += extent.length;
   }
-  if (sum == 0)
-    out.all = RecordExtent{};
-  else if (end - begin <= sum + kMostBetween)
-    out.all = RecordExtent{begin, end - begin};
-  return out;
+  if (sum == 0) return std::optional(RecordExtent{});
+  if (end - begin > sum + kMostBetween) return std::optional<RecordExtent>();
+  return std::optional(RecordExtent{begin, end - begin});
 }
 
 // The fields of a sample whose bytes lie at `at` in the buffer.
 Status read_whole(const BetonTable& table, uint64_t sample, const BufferPtr& bytes, size_t at,
                   std::vector<Tensor>& fields) {
-  HEADRACE_ASSIGN(const Places places, places_of(table, sample));
-  if (!places.all) return internal_error("beton: wants a sample whose fields stand together");
-  fields.resize(places.fields.size());
+  HEADRACE_ASSIGN(const std::optional<RecordExtent> whole, whole_of(table, sample));
+  if (!whole) return internal_error("beton: wants a sample whose fields stand together");
+  fields.resize(table.layout.fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
-    const RecordExtent& extent = places.fields[i];
-    const size_t offset = extent.length == 0 ? at : at + (extent.offset - places.all->offset);
+    HEADRACE_ASSIGN(const RecordExtent extent, extent_of(table, sample, i));
+    const size_t offset = extent.length == 0 ? at : at + (extent.offset - whole->offset);
     HEADRACE_ASSIGN(fields[i], table.read(sample, i, {bytes, offset, extent.length}));
   }
   return {};
@@ -92,16 +89,19 @@ class OpenBetonSample final : public Opening<BlockPtr> {
       : table_(std::move(table)), sample_(sample) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(const Places places, places_of(*table_, sample_));
+    HEADRACE_ASSIGN(const std::optional<RecordExtent> whole, whole_of(*table_, sample_));
+    const size_t count = table_->layout.fields.size();
     if (bytes.empty()) {
       std::vector<Extent> extents;
-      if (places.all) extents.push_back({0, places.all->offset, places.all->length, true});
-      for (size_t i = 0; !places.all && i < places.fields.size(); ++i)
-        extents.push_back({0, places.fields[i].offset, places.fields[i].length, true});
+      if (whole) extents.push_back({0, whole->offset, whole->length, true});
+      for (size_t i = 0; !whole && i < count; ++i) {
+        HEADRACE_ASSIGN(const RecordExtent one, extent_of(*table_, sample_, i));
+        extents.push_back({0, one.offset, one.length, true});
+      }
       return Step<BlockPtr>(std::move(extents));
     }
-    std::vector<Tensor> fields(places.fields.size());
-    if (places.all) {
+    std::vector<Tensor> fields(count);
+    if (whole) {
       HEADRACE_TRY(read_whole(*table_, sample_, bytes[0], 0, fields));
     } else {
       for (size_t i = 0; i < fields.size(); ++i) {
@@ -131,8 +131,8 @@ class BetonSource final : public Source {
   }
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
     for (size_t i = 0; i < indices.size(); ++i) {
-      const auto places = places_of(*table_, indices[i]);
-      out[i] = places.ok() && places->all ? Extent{0, places->all->offset, places->all->length} : Extent{};
+      const auto whole = whole_of(*table_, indices[i]);
+      out[i] = whole.ok() && *whole ? Extent{0, (*whole)->offset, (*whole)->length} : Extent{};
     }
     return true;
   }
@@ -142,9 +142,9 @@ class BetonSource final : public Source {
   uint64_t num_files() const override { return 1; }
   std::string file(uint64_t) const override { return table_->file.path; }
   std::string where(uint64_t index) const override {
-    const auto places = places_of(*table_, index);
+    const auto whole = whole_of(*table_, index);
     return table_->file.path + ", sample " + std::to_string(index) +
-           (places.ok() && places->all ? " at byte " + std::to_string(places->all->offset) : "");
+           (whole.ok() && *whole ? " at byte " + std::to_string((*whole)->offset) : "");
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {

@@ -89,15 +89,17 @@ TEST(Npy, LargeArraysInFortransOrderAreReadInBlocks) {
 TEST(Npy, SmallRowsAreKeptAndOthersReadAlone) {
   MemoryStore store;
   store.add("labels", npy_file("'<i8'", "False", "(3,)", std::string(24, '\1')));
-  store.add("rows", npy_file("'|u1'", "False", "(100, 40)", std::string(4000, 'x')));
+  store.add("small", npy_file("'|u1'", "False", "(2, 4096)", std::string(8192, 'x')));
+  store.add("rows", npy_file("'|u1'", "False", "(100, 4097)", std::string(409'700, 'x')));
   EXPECT_TRUE((*open_source(store, "labels"))->resident());
+  EXPECT_TRUE((*open_source(store, "small"))->resident());
   const SourcePtr rows = *open_source(store, "rows");
   EXPECT_FALSE(rows->resident());
   std::vector<Extent> extents(2);
   ASSERT_TRUE(rows->extents(std::vector<uint64_t>{99, 0}, extents));
-  EXPECT_EQ(extents[0].offset, 128 + 99 * 40u);
-  EXPECT_EQ(extents[0].length, 40u);
-  EXPECT_EQ(rows->where(99), "rows, row 99 at byte 4088");
+  EXPECT_EQ(extents[0].offset, 128 + 99 * 4097u);
+  EXPECT_EQ(extents[0].length, 4097u);
+  EXPECT_EQ(rows->where(99), "rows, row 99 at byte 405731");
 }
 
 TEST(Npy, SeveralFilesAreOneAndMustAgree) {
@@ -191,27 +193,24 @@ TEST(NpyWriter, WhatItHasNoPlaceForIsRefused) {
 namespace trial {
 namespace {
 
-// `rows` of f32 (5) whose bytes are all different.
-std::string numbers_text(size_t rows) {
-  std::string out;
-  for (size_t i = 0; i < rows * 20; ++i) out += static_cast<char>(i * 7 % 253);
-  return out;
-}
-
-SourceCase npy_rows(size_t rows) {
+// Two files, with `rows` of f32 (`numbers`) whose bytes are all different.
+SourceCase npy_rows(size_t rows, size_t numbers) {
   SourceCase out;
-  const std::string data = numbers_text(rows);
-  const size_t first = rows / 3;
-  out.files = {{"d/a.npy",
-                npy_file("'<f4'", "False", "(" + std::to_string(first) + ", 5)", data.substr(0, 20 * first))},
-               {"d/b.npy", npy_file("'<f4'", "False", "(" + std::to_string(rows - first) + ", 5)",
-                                    data.substr(20 * first))}};
+  const size_t row = 4 * numbers, first = rows / 3;
+  std::string data;
+  for (size_t i = 0; i < rows * row; ++i) data += static_cast<char>(i * 7 % 253);
+  const auto shape = [&](size_t count) {
+    return "(" + std::to_string(count) + ", " + std::to_string(numbers) + ")";
+  };
+  out.files = {{"d/a.npy", npy_file("'<f4'", "False", shape(first), data.substr(0, row * first))},
+               {"d/b.npy", npy_file("'<f4'", "False", shape(rows - first), data.substr(row * first))}};
   for (size_t i = 0; i < rows; ++i)
-    out.samples.push_back(field_text(DType::f32, {5}, data.substr(20 * i, 20)));
+    out.samples.push_back(field_text(DType::f32, {static_cast<int64_t>(numbers)}, data.substr(row * i, row)));
   out.open = by_registered_format("npy");
   return out;
 }
-SourceCase few_npy_rows() { return npy_rows(9); }
+SourceCase few_npy_rows() { return npy_rows(9, 5); }
+SourceCase wide_npy_rows() { return npy_rows(3, 1025); }  // not kept in memory
 
 SourceCase npy_kept() {
   SourceCase out;
@@ -220,7 +219,7 @@ SourceCase npy_kept() {
   out.open = by_registered_format("npy");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Npy, SourceConformance, testing::Values(few_npy_rows, npy_kept));
+INSTANTIATE_TEST_SUITE_P(Npy, SourceConformance, testing::Values(few_npy_rows, wide_npy_rows, npy_kept));
 
 }  // namespace
 }  // namespace trial

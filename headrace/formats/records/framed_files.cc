@@ -5,6 +5,9 @@
 namespace headrace {
 namespace {
 
+// What frames that are read together unpack to is not on the budget: they are copied on, one after the other.
+constexpr uint64_t kMostUnpacked = 16 << 10;  // bytes
+
 // What source and blocks share: blocks may outlive their source.
 struct Framed {
   FramedFormat format;
@@ -31,6 +34,12 @@ struct Framed {
   }
   uint64_t records_of(size_t file, uint64_t frame) const {
     return before(file, frame + 1) - before(file, frame);
+  }
+
+  // What is packed takes memory of its own, which a block says of itself, unless it is little.
+  bool goes_together(const Spot& record, uint64_t frame) const {
+    const FramedFile& file = files[record.file];
+    return (!file.is_packed || file.most_unpacked <= kMostUnpacked) && records_of(record.file, frame) == 1;
   }
 
   Result<UnpackedFrame> unpack(size_t file, uint64_t frame, const Record& bytes) const {
@@ -81,7 +90,10 @@ class FramesTogether final : public Block {
     const Place& place = places_[row];
     const FramedFile& file = framed_->files[place.file];
     const Record frame{bytes_, place.at, file.frames[place.frame].length};
-    return framed_->format.read(frame, fields);
+    if (!file.is_packed) return framed_->format.read(frame, fields);
+    HEADRACE_ASSIGN(const UnpackedFrame unpacked, framed_->unpack(place.file, place.frame, frame));
+    const RecordExtent& record = unpacked.records[0];
+    return framed_->format.read({unpacked.bytes, record.offset, record.length}, fields);
   }
 
  private:
@@ -135,10 +147,7 @@ class FramedFilesSource final : public Source {
       const Framed::Spot spot = Framed::spot_of(framed_->first_record, indices[i]);
       const uint64_t frame = framed_->frame_of(spot);
       const RecordExtent& extent = framed_->files[spot.file].frames[frame];
-      // What is packed takes memory of its own, which a block says of itself.
-      const bool is_alone =
-          !framed_->files[spot.file].is_packed && framed_->records_of(spot.file, frame) == 1;
-      out[i] = {spot.file, extent.offset, is_alone ? extent.length : kToEnd};
+      out[i] = {spot.file, extent.offset, framed_->goes_together(spot, frame) ? extent.length : kToEnd};
     }
     return true;
   }

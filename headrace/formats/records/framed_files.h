@@ -18,6 +18,9 @@ struct FramedFile {
   // Records before each frame, and at the end the number of all. Empty: each frame is one record.
   std::vector<uint64_t> first = {};
   bool is_packed = false;  // else a frame is the record
+  // Of a packed file, the most bytes that a frame of one record unpacks to. Where that is little, such frames
+  // are read together, too.
+  uint64_t most_unpacked = ~uint64_t{0};
 };
 
 struct UnpackedFrame {

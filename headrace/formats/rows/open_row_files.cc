@@ -7,9 +7,11 @@
 namespace headrace {
 namespace {
 
-// A field whose rows are labels, ids or other few bytes is kept in memory, so that a sample is one read and
-// not two; and what lies in Fortran's order, whose rows are many reads.
-constexpr uint64_t kSmallRow = 16, kMostKept = 64 << 20;  // bytes of a row; of all rows of a field
+// A field of small rows is kept in memory: a read of 100 bytes costs ten times what their copy does, and the
+// labels beside larger rows would be a second read of each sample. And what lies in Fortran's order, whose
+// rows are many reads.
+constexpr uint64_t kSmallRow = 4 << 10;   // bytes  // bench/pipelines/rivals.py: npy, 100 B, shuffled
+constexpr uint64_t kMostKept = 64 << 20;  // bytes of all rows of a field
 // In Fortran's order each number of a row is a read of its own, where the array is not kept.
 constexpr uint64_t kMostNumbers = 1 << 16;
 
