@@ -25,7 +25,10 @@ class Fetcher {
   // With a flag, reads under way end soon after it is raised.
   Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool,
           std::shared_ptr<const StopFlag> stop = nullptr)
-      : store_(std::move(store)), pool_(std::move(pool)), stop_(std::move(stop)) {}
+      : store_(std::move(store)),
+        pool_(std::move(pool)),
+        stop_(std::move(stop)),
+        maps_(pool_->ledger().budget) {}
 
   // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
   // now. With `seen`, large bytes may be those of mapped files, and are added to it: whether they were the

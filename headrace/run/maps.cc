@@ -8,8 +8,10 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostSeen = uint64_t{32} << 20;  // bytes looked at until maps are given up
-constexpr size_t kRounds = 4;                       // of maps, after which what is still held is given back
+// Bytes looked at until maps are given up. Pages of a file that is cached are nobody's memory alone and go
+// when others want it, but they count in what a process is seen to use: so a small share of the budget.
+constexpr uint64_t kLeastSeen = uint64_t{32} << 20, kMostSeen = uint64_t{1} << 30, kShare = 16;
+constexpr size_t kRounds = 4;           // of maps, after which what is still held is given back
 constexpr uint64_t kAround = 64 << 10;  // what the kernel adds to a page that is looked at, if cached
 constexpr size_t kMostFiles = 64;
 
@@ -19,6 +21,8 @@ bool are_intact(std::span<const Mapped> all) {
   return std::ranges::all_of(all, [](const Mapped& m) { return m.map->is_intact(m.offset, m.length); });
 }
 
+Maps::Maps(uint64_t budget) : most_seen_(std::clamp(budget / kShare, kLeastSeen, kMostSeen)) {}
+
 std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, uint64_t bytes) {
   Round given_up;
   std::vector<std::weak_ptr<const FileMap>> oldest;
@@ -26,7 +30,7 @@ std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, u
   {
     std::lock_guard lock(mutex_);
     auto at = std::ranges::find(round_, file, &One::file);
-    if (seen_ > kMostSeen || (at == round_.end() && round_.size() == kMostFiles)) {
+    if (seen_ > most_seen_ || (at == round_.end() && round_.size() == kMostFiles)) {
       given_up.swap(round_);
       auto& old = old_.emplace_back();
       for (const One& one : given_up)

@@ -1,7 +1,7 @@
 // The maps of the files that a run looks into, and the bound on how much of them is in its memory.
 //
 // Pages that were looked at stay in a process's memory until they are unmapped, and to unmap each record
-// alone costs as much as to copy it. So a map serves for some tens of megabytes, then all are given up for
+// alone costs as much as to copy it. So a map serves for a share of the budget, then all are given up for
 // new ones; the old go with the last of their bytes. All methods may be called from several threads.
 #pragma once
 #include <cstdint>
@@ -30,6 +30,7 @@ inline constexpr LengthRange kMappable{32 << 10, 16 << 20};
 
 class Maps {
  public:
+  explicit Maps(uint64_t budget);  // of the run's memory
   // The map of a file, for somebody who will look at so many bytes of it. Null where there is none.
   std::shared_ptr<const FileMap> of(const std::shared_ptr<OpenFile>& file, uint64_t bytes);
 
@@ -39,6 +40,7 @@ class Maps {
     std::shared_ptr<const FileMap> map;  // null: has none
   };
   using Round = std::vector<One>;  // maps that are given up together
+  const uint64_t most_seen_;
   std::mutex mutex_;
   Round round_;                                                // this and what follows: guarded by mutex_
   uint64_t seen_ = 0;                                          // bytes through these maps, about

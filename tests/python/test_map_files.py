@@ -117,13 +117,14 @@ def test_memory_is_given_back(tmp_path: Path) -> None:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) >> 10
 
+    few = {"workers": 1, "io": 1, "ready": 2, "memory_budget": "512MB"}  # a sixteenth of it is what stays mapped
     before, most, kept = resident(), 0, []
-    for epoch in hr.read(path).repeat(4).batch(8).options(workers=1, io=1, ready=2):
+    for epoch in hr.read(path).repeat(4).batch(8).options(**few):
         most = max(most, resident())
         kept = [*kept[-20:], epoch["record"][:1]]
         assert _is_mapped(tmp_path)
     assert most - before < 150  # of 800 MB that were seen
-    held = [batch["record"].views()[0] for batch in hr.read(path).batch(8).options(workers=1, io=1, ready=2)]
+    held = [batch["record"].views()[0] for batch in hr.read(path).batch(8).options(**few)]
     assert resident() - before < 230  # views of one row in eight keep all maps, but not their pages
     assert [view[0] for view in held] == list(range(0, 200, 8))
 
