@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Bytes of the names that links add: links to folders of links make many of few.
+// Bytes that links add: links to folders of links make many of few.
 constexpr uint64_t kFreeLinked = uint64_t{64} << 20, kMostLinkedRatio = 8;
 constexpr int kLinksThroughLinks = 40;
 
@@ -177,8 +177,10 @@ void ArchiveContents::add_folder(std::string_view path) {
 }
 
 void ArchiveContents::add_link(std::string_view path, std::string target) {
-  if (const auto item = keep(path, 0); item && item->length > 0)
-    links_.push_back({std::string(name(*item)), std::move(target)});
+  const auto item = keep(path, 0);
+  if (!item || item->length == 0) return;
+  link_bytes_ += sizeof(Link) + item->length + target.size();
+  links_.push_back({std::string(name(*item)), std::move(target)});
 }
 
 // By bytes, and of one name in the order in which they came.
@@ -216,7 +218,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
   };
   const auto add = [&](const Item& item) -> Status {
     const std::string path = link.path + std::string(name(item).substr(target->size()));
-    if (bytes_.size() + path.size() > most_bytes)
+    if (held_bytes() + out.size() * sizeof(Item) + path.size() > most_bytes)
       return {Code::exhausted, "its links lead to too many files; do they lead into one another?"};
     out.push_back({bytes_.size(), static_cast<uint32_t>(path.size()), item.number});
     bytes_ += path;
@@ -239,7 +241,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
 
 // Those of a round see what was there before it.
 Status ArchiveContents::follow_links() {
-  const uint64_t most_bytes = bytes_.size() * kMostLinkedRatio + kFreeLinked;
+  const uint64_t most_bytes = held_bytes() * kMostLinkedRatio + kFreeLinked;
   bool any = true;
   for (int round = 0; round < kLinksThroughLinks && any; ++round) {
     std::vector<Link> left;
