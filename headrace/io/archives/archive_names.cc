@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "headrace/io/archives/archive.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
@@ -42,19 +43,6 @@ bool goes_up(std::string_view path) {
   return false;
 }
 
-// The first of sorted names that is not before `path`.
-size_t first_from(const Names& names, std::string_view path) {
-  size_t begin = 0, end = names.size();
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if (names[middle] < path)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
-
 bool begins_any(const Names& names, std::string_view prefix) {
   const size_t at = first_from(names, prefix);
   return at < names.size() && names[at].starts_with(prefix);
@@ -88,9 +76,7 @@ std::optional<uint32_t> ArchiveNames::find(std::string_view path) const {
 
 bool ArchiveNames::has_folder(std::string_view folder) const {
   if (folder.empty() || begins_any(files_, with_slash(folder))) return true;
-  const size_t at = first_from(empty_folders_, folder);
-  return (at < empty_folders_.size() && empty_folders_[at] == folder) ||
-         begins_any(empty_folders_, with_slash(folder));
+  return holds(empty_folders_, folder) || begins_any(empty_folders_, with_slash(folder));
 }
 
 template <class Take> void ArchiveNames::each_below(std::string_view folder, const Take& take) const {
