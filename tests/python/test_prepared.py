@@ -244,7 +244,8 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
     good = [example(sample(i)) for i in range(4)]
     shard.write_bytes(framed(*good[:3]))
     with pytest.raises(
-        hr.CorruptSample, match=r"wants 4 samples in these files as dataset_info\.json says, got 3"
+        hr.CorruptSample,
+        match=r"toy-test.tfrecord-00000-of-00001': wants 4 samples in these files as dataset_info\.json says, got 3",
     ):
         hr.read(toy, split="test")
     changes: list[tuple[str, Any, str]] = [

@@ -152,6 +152,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
       const auto [at, is_new] = first.emplace(name, out.size);
       if (is_new) {
         out.names.push_back(name);
+        out.counts.push_back(of.shards[shard]);
         out.size += of.shards[shard];
       }
       const SplitRows range{at->second + begin - before, end - begin};
