@@ -11,7 +11,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,25 @@ os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", "HF_HUB_
 import numpy as np
 
 SPLITS = ["train", "train[:10%]", "train[10%:]", "train[37%:63%]", "train[-7:]", "train[5:-5]", "train[:50%]"]
+
+BOUNDARIES = {
+    "tfds": ["", "0", "5", "-5", "-0", "43", "44", "-43", "-44", "1_0", "10%", "-10%", "100%", "101%", "33.3%", ".5%",
+             "5.%", "1shard", "-1shard", "0shard", "5shard", "-6shard", "9shard", "-9shard", "1.5", "1__0", "_1", "x"],
+    "huggingface": ["", "0", "5", "-5", "-0", "43", "44", "-43", "-44", "1_0", "10%", "-10%", "100%", "101%", "3_3%",
+                    "0%", "-100%", "33.3%", "1shard", "1.5", "1__0", "_1", "x"],
+}  # fmt: skip
+SUMS = ["all", "all+test", "all[:5]", "train + test", " train", "train[:5]+train[3:8]", "test[5:]+train[-2:]+test[:1]",
+        "train[]", "train[", "train[5]", "train[2shard]", "train[-1shard]", "train[-2shard]", "train[7shard]",
+        "train[1:2:3]", "train[1 :2]", "train+", "+train", "", "dev", "train[:10%](closest)", "train(closest)",
+        "many[:15%](pct1_dropremainder)", "many[33%:67%](pct1_dropremainder)", "many[-1%:](pct1_dropremainder)",
+        "many[:50](pct1_dropremainder)", "many[:10%](up)", "train[:10%](pct1_dropremainder)",
+        "many[:3%](pct1_dropremainder)+many[:4%]", "many[50%:](pct1_dropremainder)+many[:2]"]  # fmt: skip
+
+
+def specs(library: str) -> list[str]:
+    """Return splits of many kinds, most of them with two boundaries."""
+    return [f"train[{a}:{b}]" for a in BOUNDARIES[library] for b in BOUNDARIES[library]] + SUMS
+
 
 BUILDER = """
 import numpy as np
@@ -72,6 +91,33 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
+def rows_by_tfds(splits: Any, spec: str) -> list[tuple[str, int, int]]:
+    """Return which rows of which splits tfds would read; none where a part ends before it begins, which it does not notice."""
+    module = importlib.import_module("tensorflow_datasets.core.splits")
+    for part in module._make_absolute_instructions(list(splits.values()), spec):
+        if part.to is not None and (part.from_ or 0) > part.to:
+            return []
+    out = []
+    for part in splits[spec].file_instructions:
+        name, shard = Path(part.filename).name.split("-")[1:3]
+        split = name.split(".")[0]
+        first = sum(splits[split].shard_lengths[: int(shard)]) + part.skip
+        take = part.examples_in_shard - part.skip if part.take == -1 else part.take
+        out.append((split, first, first + take))
+    return out
+
+
+def meanings(library: str, rows: Callable[[str], list[tuple[str, int, int]]]) -> dict[str, Any]:
+    """Return the rows that each split is, null where it is refused."""
+    out: dict[str, Any] = {}
+    for spec in specs(library):
+        try:
+            out[spec] = rows(spec)
+        except (ValueError, KeyError, NotImplementedError, RuntimeError):
+            out[spec] = None
+    return out
+
+
 def of_tfds(folder: Path) -> Iterator[tuple[str, Any]]:
     tfds = importlib.import_module("tensorflow_datasets")
 
@@ -86,6 +132,11 @@ def of_tfds(folder: Path) -> Iterator[tuple[str, Any]]:
         builder = toy(data_dir=data_dir, file_format=file_format)
         config = tfds.download.DownloadConfig(num_shards=5)
         builder.download_and_prepare(download_config=config)
+        if file_format == "tfrecord":
+            yield (
+                "meanings",
+                meanings("tfds", lambda spec, splits=builder.info.splits: rows_by_tfds(splits, spec)),
+            )
         for split in (
             [*SPLITS, "test+train[:2]", "train[1shard:3shard]"] if file_format == "tfrecord" else SPLITS
         ):
@@ -138,10 +189,10 @@ def of_huggingface(folder: Path) -> Iterator[tuple[str, Any]]:
             features=features,
             cache_dir=str(cache / name),
         )
-        for name, first, count in [("train", 0, 43), ("test", 43, 7)]
+        for name, first, count in [("train", 0, 43), ("test", 43, 7), ("many", 50, 250)]
     }
     whole = datasets.DatasetDict(made)
-    whole.save_to_disk(folder / "dict", num_shards={"train": 5, "test": 1})
+    whole.save_to_disk(folder / "dict", num_shards={"train": 5, "test": 1, "many": 2})
     made["train"].select([7, 3, 20]).save_to_disk(folder / "chosen")
     made["train"].filter(lambda label: label == 1, input_columns=["label"]).save_to_disk(folder / "filtered")
 
@@ -149,6 +200,16 @@ def of_huggingface(folder: Path) -> Iterator[tuple[str, Any]]:
         raw = data.cast_column("image", datasets.Image(decode=False))
         return [plain(row | {"image": row["image"]["bytes"]}) for row in raw]
 
+    sizes = {name: len(data) for name, data in made.items()}
+    reader = importlib.import_module("datasets.arrow_reader")
+
+    def absolute(spec: str) -> list[tuple[str, int, int]]:
+        return [
+            (part.splitname, part.from_, part.to)
+            for part in reader.ReadInstruction.from_spec(spec).to_absolute(sizes)
+        ]
+
+    yield "meanings", meanings("huggingface", absolute)
     for split in SPLITS:
         name = split.split("[")[0]
         yield f"dict {split}", rows(datasets.load_from_disk(folder / "dict")[name].select(

@@ -169,6 +169,22 @@ def test_features_are_fields(toy: Path) -> None:
         ("train[2shard:3shard]", range(7, 15)),
         ("train[3shard]", range(15, 23)),
         ("train[-1shard:]", range(15, 23)),
+        ("train[-1shard]", range(15, 23)),
+        ("train[-3shard:-1shard]", range(7, 15)),
+        ("train[:0shard]", range(23)),
+        ("train[0shard]", range(7)),
+        ("train[:-4shard]", []),
+        ("train[9shard:]", []),
+        ("train[:9shard]", range(23)),
+        ("train[:1_0]", range(10)),
+        ("train[10%:50]", range(2, 12)),
+        ("train[.5%:5.5%]", range(1)),
+        ("train[-23:]", range(23)),
+        ("train[0:0]", []),
+        ("train[:-0]", []),
+        ("train[-0:]", range(23)),
+        ("train[-50%:-25%]", range(11, 17)),  # 11.5 and 5.75 from the end
+        ("test+all", [23, 24, 25, 26, *range(27)]),
         ("train[22%:22.5%]", []),
         ("all", range(27)),
     ],
@@ -203,6 +219,19 @@ def test_only_the_shards_of_a_slice_are_opened(toy: Path) -> None:
         ("train[1.5:]", "split wants a name with a slice"),
         ("train[a:b]", "split wants a name with a slice"),
         ("train[10%:5]+", "split wants a name"),
+        ("train[:]", "split wants a name"),
+        ("train[]", "split wants a name"),
+        ("train[1:2:3]", "split wants a name"),
+        ("train[1__0:]", "split wants a name"),
+        ("train[10.0:]", "split wants a name"),
+        ("train[:101%]", "split wants a name"),
+        ("train[:%]", "split wants a name"),
+        ("train[5%:1shard]", "split wants a name"),
+        ("train[:10%](closest)", "split wants a name"),
+        (" train", "split wants a name"),
+        ("all[:5]", "has no split 'all'"),
+        ("train[-24:]", "wants a slice of 23 samples, got one from -24 to 23"),
+        ("train[9:5]", "wants a slice that ends behind its begin, got one from 9 to 5"),
     ],
 )
 def test_splits_that_are_none_are_named(toy: Path, split: str | None, message: str) -> None:
@@ -215,7 +244,8 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
     good = [example(sample(i)) for i in range(4)]
     shard.write_bytes(framed(*good[:3]))
     with pytest.raises(
-        hr.CorruptSample, match=r"wants 4 samples in these files as dataset_info\.json says, got 3"
+        hr.CorruptSample,
+        match=r"toy-test.tfrecord-00000-of-00001': wants 4 samples in these files as dataset_info\.json says, got 3",
     ):
         hr.read(toy, split="test")
     changes: list[tuple[str, Any, str]] = [
@@ -225,6 +255,7 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
         ("dyn", [1, 2**15], "feature 'dyn' wants i16, got 32768"),
         ("label", 1.5, "feature 'label' wants i64, got floats"),
         ("text", b"\xff", "feature 'text' wants UTF-8"),
+        ("texts", ["é".encode()[:1], "é".encode()[1:]], "feature 'texts' wants UTF-8"),
         ("image", [b"a", b"b"], "feature 'image' wants one value of bytes"),
         ("lists/ragged_row_lengths_0", [1, 2], "feature 'lists' wants lengths"),
     ]
@@ -316,6 +347,10 @@ def test_saved_folders_are_read_by_split(saved: Path) -> None:
         ("train[:10%]", [0]),
         ("train[-2:]+train[:2]", [9, 10, 0, 1]),
         ("test[50%:]", [13, 14]),
+        ("test[2:99]", [13, 14]),  # cut off at the end, as the library does
+        ("test[-99:1]", [11]),
+        ("test[:]", [11, 12, 13, 14]),
+        ("test[:5_0%](closest)", [11, 12]),
     ]:
         assert [s["text"] for s in hr.read(saved, split=split)] == [f"t{i}" for i in wanted]
     assert [s["text"] for s in hr.read(saved / "test", split="[1:3]")] == ["t12", "t13"]
@@ -346,7 +381,13 @@ def test_what_a_saved_folder_lacks_is_named(saved: Path) -> None:
         ({}, ValueError, "split= says which: 'train', 'test'"),
         ({"split": "dev"}, ValueError, "has no split 'dev'; there are 'train', 'test'"),
         ({"split": "train+test"}, ValueError, "wants parts of one split"),
-        ({"split": "train[:20]"}, ValueError, "wants a slice of 11 samples"),
+        ({"split": "train[:1.5%]"}, ValueError, "split wants a name with a slice"),
+        ({"split": "train[1shard:]"}, ValueError, "split wants a name with a slice"),
+        ({"split": "train[:10](closest)"}, ValueError, "split wants a name with a slice"),
+        ({"split": "train[:10%](up)"}, ValueError, "split wants a name with a slice"),
+        ({"split": "train[:5%](pct1_dropremainder)"}, ValueError, "of at least 100 samples, got 11"),
+        ({"split": "train[:5%](pct1_dropremainder)+train[:5%]"}, ValueError, "rounded in one way"),
+        ({"split": "train[7:3]"}, ValueError, "ends behind its begin, got one from 7 to 3"),
         ({"split": "train", "columns": ["texts"]}, NotImplementedError, "cannot read column 'texts'"),
         ({"split": "train", "columns": ["x"]}, ValueError, "has no column 'x'; it has 'pixels', 'label'"),
     ]

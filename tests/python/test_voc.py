@@ -137,3 +137,13 @@ def test_objects_are_ragged_fields(voc: Path) -> None:
     ]
     assert ragged["difficult"].values.tolist() == [False, False, True, False, False]
     assert ragged["truncated"].row_splits.tolist() == [0, 1, 3, 5]
+
+
+def test_each_pose_is_utf_8(voc: Path) -> None:
+    one = OBJECT.format(name="cat", pose="\u00e9", truncated=0, difficult=0, box=[1, 1, 3, 4]).encode()
+    first, second = one.replace(b"\xc3\xa9", b"\xc3"), one.replace(b"\xc3\xa9", b"\xa9")
+    (voc / "Annotations/a.xml").write_bytes(b"<annotation>" + one + b"</annotation>")
+    assert hr.read_voc_xml(voc, pose=True)[0]["pose"]["values"] == "\u00e9"
+    (voc / "Annotations/a.xml").write_bytes(b"<annotation>" + first + second + b"</annotation>")
+    with pytest.raises(hr.CorruptSample, match="wants a <pose> in UTF-8"):
+        hr.read_voc_xml(voc, pose=True)[0]

@@ -1,5 +1,7 @@
 #include "tests/sources/conformance.h"
 
+#include <algorithm>
+
 #include "headrace/formats/format.h"
 
 namespace headrace::trial {
@@ -59,7 +61,90 @@ class AllFiles final : public Opening<SourcePtr> {
   std::vector<size_t> asked_;  // extents of each walk's last step
 };
 
+// A folder's format, which learns step by step which files there are; and the format of what lies in it.
+class InFolder final : public Opening<SourcePtr> {
+ public:
+  InFolder(std::vector<SourceFile> files, SourceOpening opening, std::string inner)
+      : files_(std::move(files)), opening_(std::move(opening)), inner_name_(std::move(inner)) {}
+
+  Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
+    if (opening_.steps) {
+      HEADRACE_ASSIGN(Step<SourcePtr> step, opening_.steps->advance(bytes));
+      if (auto* extents = std::get_if<std::vector<Extent>>(&step))
+        HEADRACE_TRY(translate(*extents, opening_.files));
+      return step;
+    }
+    if (!inner_) {
+      HEADRACE_ASSIGN(Step<OtherData> step, opening_.other->advance(bytes));
+      if (auto* extents = std::get_if<std::vector<Extent>>(&step)) {
+        HEADRACE_TRY(translate(*extents, opening_.files));
+        return Step<SourcePtr>(std::move(*extents));
+      }
+      data_ = std::get<OtherData>(std::move(step));
+      HEADRACE_TRY(open_inner());
+      bytes = {};
+    }
+    HEADRACE_ASSIGN(Step<SourcePtr> step, inner_->advance(bytes));
+    if (auto* extents = std::get_if<std::vector<Extent>>(&step)) {
+      HEADRACE_TRY(translate(*extents, [this](uint64_t ordinal) { return data_.paths[ordinal]; }));
+      return step;
+    }
+    HEADRACE_ASSIGN(SourcePtr source, data_.finish(std::get<SourcePtr>(std::move(step))));
+    return Step<SourcePtr>(std::move(source));
+  }
+
+ private:
+  // A file of the case by its path: a damaged list may name others.
+  Result<uint64_t> find(const std::string& path) const {
+    const auto at = std::ranges::find(files_, path, &SourceFile::path);
+    if (at != files_.end()) return static_cast<uint64_t>(at - files_.begin());
+    return Status(Code::not_found, "wants a file of the case, got '" + path + "'");
+  }
+  Status translate(std::vector<Extent>& extents, const FilePaths& paths) const {
+    for (Extent& extent : extents) {
+      HEADRACE_ASSIGN(extent.file, find(paths(extent.file)));
+    }
+    return {};
+  }
+  Status open_inner() {
+    std::vector<SourceFile> files;
+    for (const std::string& path : data_.paths) {
+      HEADRACE_ASSIGN(const uint64_t at, find(path));
+      files.push_back(files_[at]);
+    }
+    HEADRACE_ASSIGN(inner_, by_registered_format(inner_name_, data_.options)(std::move(files)));
+    return {};
+  }
+
+  std::vector<SourceFile> files_;
+  SourceOpening opening_;
+  std::string inner_name_;
+  OtherData data_;
+  SourceOpeningPtr inner_;
+};
+
 }  // namespace
+
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_folder(
+    std::string name, std::string inner) {
+  return [name = std::move(name),
+          inner = std::move(inner)](std::vector<SourceFile> files) -> Result<SourceOpeningPtr> {
+    const std::string& first = files[0].path;
+    const std::string folder = first.substr(0, first.rfind('/'));
+    std::vector<std::string> names;
+    for (const SourceFile& file : files) names.push_back(file.path.substr(folder.size() + 1));
+    std::ranges::sort(names);
+    Listing listing;
+    for (const std::string& one : names) listing.files.add(one);
+    OpenRequest request;
+    request.probes.resize(1);
+    request.probes[0].path = folder;
+    request.probes[0].info.is_directory = true;
+    request.probes[0].listing = std::make_shared<const Listing>(std::move(listing));
+    HEADRACE_ASSIGN(SourceOpening opening, find_format(name)->open(request));
+    return SourceOpeningPtr(std::make_unique<InFolder>(std::move(files), std::move(opening), inner));
+  };
+}
 
 std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
     std::string name, Value options, std::string list) {
@@ -91,9 +176,19 @@ std::string sample_text(const std::vector<Tensor>& fields) {
   return text;
 }
 
-std::vector<SourceFile> sized(Store& store, const SourceCase& source_case) {
+Result<std::vector<SourceFile>> sized(Store& store, const SourceCase& source_case) {
   std::vector<SourceFile> files;
-  for (const auto& [path, bytes] : source_case.files) files.push_back({path, store.info(path)->size});
+  for (uint64_t i = 0; i < source_case.files.size(); ++i) {
+    const std::string path = source_case.path(i);
+    uint64_t size = 0;
+    if (source_case.inside.empty()) {
+      size = store.info(path)->size;
+    } else {
+      HEADRACE_ASSIGN(const BufferPtr bytes, read_extent(store, path, {0, 0, kToEnd}));
+      size = bytes->size();
+    }
+    files.push_back({path, size});
+  }
   return files;
 }
 
@@ -108,8 +203,9 @@ PathOf path_of(const Source& source) {
 }
 
 Result<SourcePtr> open_source_case(const SourceCase& source_case, Store& store) {
-  HEADRACE_ASSIGN(SourceOpeningPtr opening, source_case.open(sized(store, source_case)));
-  return drive(*opening, [&](uint64_t ordinal) { return source_case.files[ordinal].first; }, store);
+  HEADRACE_ASSIGN(std::vector<SourceFile> files, sized(store, source_case));
+  HEADRACE_ASSIGN(SourceOpeningPtr opening, source_case.open(std::move(files)));
+  return drive(*opening, [&](uint64_t ordinal) { return source_case.path(ordinal); }, store);
 }
 
 Result<std::string> read_sample_text(const Source& source, uint64_t index, Store& store) {

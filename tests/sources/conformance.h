@@ -35,6 +35,11 @@ struct SourceCase {
   Cut cut = Cut::is_an_error;
   bool is_checksummed = false;  // a damaged sample is an error, never other bytes
   std::string not_hostile;      // why damaged files are outside the promise; empty: they are inside
+  std::string inside = {};      // of archives: the file in each that is read
+
+  std::string path(uint64_t ordinal) const {
+    return files[ordinal].first + (inside.empty() ? "" : "/" + inside);
+  }
 };
 
 // All of a sample, exactly: dtypes, shapes, bytes.
@@ -46,8 +51,13 @@ std::string sample_text(const std::vector<Tensor>& fields);
 std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_format(
     std::string name, Value options = {}, std::string list = "");
 
+// That of a format that is a folder, from all files of the case, whose names are relative to that of the
+// first. `inner`: the format of the data in it, where it leaves these to another one.
+std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_registered_folder(
+    std::string name, std::string inner = "");
+
 // Sizes as the store has them now.
-std::vector<SourceFile> sized(Store& store, const SourceCase& source_case);
+Result<std::vector<SourceFile>> sized(Store& store, const SourceCase& source_case);
 PathOf path_of(const Source& source);
 Result<SourcePtr> open_source_case(const SourceCase& source_case, Store& store);
 Result<std::string> read_sample_text(const Source& source, uint64_t index, Store& store);

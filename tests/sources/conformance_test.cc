@@ -92,8 +92,7 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
   std::string bytes;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (extents[i].length == kToEnd) continue;
-    const auto file = store_.open((*source)->file(extents[i].file));
-    const auto some = read_bytes(**file, extents[i].offset, extents[i].length);
+    const auto some = read_extent(store_, (*source)->file(extents[i].file), extents[i]);
     ASSERT_TRUE(some.ok()) << some.status().text();
     bytes.resize((bytes.size() + 8) / 8 * 8, '?');
     taken.push_back(indices[i]), at.push_back(bytes.size());
@@ -150,10 +149,12 @@ TEST_P(SourceConformance, ShortReadsAndAnyOrderOfCompletionChangeNothing) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     FaultyStore store(std::make_shared<MemoryStore>(store_), {.seed = seed, .short_reads = 900});
     std::vector<SourceOpeningPtr> openings;
-    auto opening = case_.open(sized(store, case_));
+    const auto files = sized(store, case_);
+    ASSERT_TRUE(files.ok()) << files.status().text();
+    auto opening = case_.open(*files);
     ASSERT_TRUE(opening.ok()) << opening.status().text();
     openings.push_back(*std::move(opening));
-    const auto path = [&](uint64_t ordinal) { return case_.files[ordinal].first; };
+    const auto path = [&](uint64_t ordinal) { return case_.path(ordinal); };
     const auto sources = drive_in_any_order(std::move(openings), path, store, seed);
     ASSERT_TRUE(sources.ok()) << sources.status().text();
     const Source& source = *(*sources)[0];

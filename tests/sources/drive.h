@@ -20,7 +20,8 @@ namespace headrace::trial {
 
 using PathOf = std::function<std::string(uint64_t ordinal)>;
 
-// The extent's bytes, all of them; the bounds are checked before memory is taken.
+// The extent's bytes, all of them; the bounds are checked before memory is taken. `path` may lead through an
+// archive, which is opened anew each time.
 Result<BufferPtr> read_extent(Store& store, const std::string& path, const Extent& extent);
 
 template <class T>

@@ -49,7 +49,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
     if (bytes.empty()) {
       HEADRACE_ASSIGN(const std::string split, request_.text("split"));
       if (!split.empty()) {
-        HEADRACE_ASSIGN(parts_, parse_splits(split));
+        HEADRACE_ASSIGN(parts_, parse_splits(split, SplitRules::huggingface));
       }
       for (const SplitPart& part : parts_)
         if (part.name != parts_[0].name)
@@ -194,7 +194,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
         rows.schema = Schema::of(std::move(fields), rows.schema.specs);
       }
       for (const SplitPart& part : parts) {
-        HEADRACE_ASSIGN(const SplitRows range, rows_of(part, source->size()));
+        HEADRACE_ASSIGN(const SplitRows range, rows_of(part, source->size(), SplitRules::huggingface));
         rows.ranges.push_back(range);
       }
       if (parts.empty()) rows.ranges.push_back({0, source->size()});

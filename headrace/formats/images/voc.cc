@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 
 #include "headrace/formats/images/image_files.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
@@ -100,18 +101,6 @@ int closeness(std::string_view image, std::string_view xml, bool two_roots) {
   if (folder_part(image) == folder_part(xml)) return 2;
   if (two_roots) return folder_part(xml).empty() ? 1 : 0;
   return side_by_side(folder_part(image), folder_part(xml)) ? 1 : 0;
-}
-
-bool holds(const Names& sorted, std::string_view name) {
-  size_t first = 0, count = sorted.size();
-  while (count > 0) {
-    const size_t half = count / 2;
-    if (sorted[first + half] < name)
-      first += half + 1, count -= half + 1;
-    else
-      count = half;
-  }
-  return first < sorted.size() && sorted[first] == name;
 }
 
 bool names_xml(std::string_view path) {

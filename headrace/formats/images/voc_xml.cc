@@ -45,7 +45,8 @@ std::string_view text_of(const BufferPtr& bytes) {
 class VocBlock final : public Block {
  public:
   explicit VocBlock(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
-  Status get(uint64_t, std::vector<Tensor>& fields) const override {
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row > 0) return invalid("voc_xml: no row " + std::to_string(row));
     fields = fields_;
     return {};
   }
@@ -80,10 +81,11 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   std::string poses;
   std::vector<int64_t> lengths;
   for (const VocObject& object : objects) {
+    // Each: a letter that is cut in two is whole where they lie together.
+    if (utf8_prefix(object.pose) < object.pose.size()) return corrupt("wants a <pose> in UTF-8");
     poses += object.pose;
     lengths.push_back(static_cast<int64_t>(object.pose.size()));
   }
-  if (utf8_prefix(poses) < poses.size()) return corrupt("wants a <pose> in UTF-8");
   tensors.push_back(text_tensor(poses));
   tensors.push_back(make_tensor({DType::i64, {count}, reinterpret_cast<const std::byte*>(lengths.data())}));
   return tensors;

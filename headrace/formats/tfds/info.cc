@@ -69,16 +69,17 @@ Result<std::vector<SplitPart>> parts_of(const TfdsInfo& info, const std::string&
     if (info.splits.size() == 1) return std::vector<SplitPart>{{info.splits[0].name, {}, {}, {}}};
     return invalid("wants one split, and split= says which: " + info.split_names());
   }
-  if (split == "all" && !find(info, split)) {
-    std::vector<SplitPart> out;
-    for (const TfdsSplit& one : info.splits) out.push_back({one.name, {}, {}, {}});
-    return out;
-  }
-  HEADRACE_ASSIGN(std::vector<SplitPart> out, parse_splits(split));
-  for (SplitPart& part : out) {
+  HEADRACE_ASSIGN(std::vector<SplitPart> parts, parse_splits(split, SplitRules::tfds));
+  std::vector<SplitPart> out;
+  for (SplitPart& part : parts) {
     if (part.name.empty() && info.splits.size() == 1) part.name = info.splits[0].name;
-    if (!find(info, part.name))
+    if (find(info, part.name)) {
+      out.push_back(std::move(part));
+    } else if (part.name == "all" && !part.from && !part.to) {
+      for (const TfdsSplit& one : info.splits) out.push_back({one.name, {}, {}, {}});
+    } else {
       return invalid("has no split " + in_quotes(part.name) + "; there are " + info.split_names());
+    }
   }
   return out;
 }
@@ -140,7 +141,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
   std::map<std::string, uint64_t> first;  // samples in the files before, of each file that is taken
   for (const SplitPart& part : parts) {
     const TfdsSplit& of = *find(info, part.name);
-    HEADRACE_ASSIGN(const SplitRows rows, rows_of(part, of.size, of.shards));
+    HEADRACE_ASSIGN(const SplitRows rows, rows_of(part, of.size, SplitRules::tfds, of.shards));
     uint64_t before = 0;
     for (size_t shard = 0; shard < of.shards.size(); before += of.shards[shard], ++shard) {
       const uint64_t begin = std::max(rows.first, before);
@@ -151,6 +152,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
       const auto [at, is_new] = first.emplace(name, out.size);
       if (is_new) {
         out.names.push_back(name);
+        out.counts.push_back(of.shards[shard]);
         out.size += of.shards[shard];
       }
       const SplitRows range{at->second + begin - before, end - begin};

@@ -28,7 +28,8 @@ struct TfdsInfo {
 // The files that a split wants, each once, and which of their samples.
 struct TfdsFiles {
   std::vector<std::string> names;
-  uint64_t size = 0;  // samples of these files
+  std::vector<uint64_t> counts;  // samples of each
+  uint64_t size = 0;             // of all
   std::vector<SplitRows> ranges;
 };
 // `split` as parse_splits has it; "" is the only one there is, "all" all of them.

@@ -135,7 +135,14 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   std::byte* at = values->mutable_data();
   auto* length = reinterpret_cast<int64_t*>(lengths->mutable_data());
   if (count > 0) HEADRACE_TRY(copy_bytes(*feature, at, length));
-  HEADRACE_TRY(check_text(values->bytes(), dtype));
+  const auto* const sizes = reinterpret_cast<const int64_t*>(lengths->data());
+  // Each: a letter that is cut in two is whole where they lie together.
+  std::span<const std::byte> left = values->bytes();
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto size = static_cast<size_t>(sizes[i]);
+    HEADRACE_TRY(check_text(left.first(size), dtype));
+    left = left.subspan(size);
+  }
   out.push_back({values, 0, dtype, {static_cast<int64_t>(bytes)}, nullptr});
   out.push_back({lengths, 0, DType::i64, {static_cast<int64_t>(count)}, nullptr});
   return {};

@@ -61,6 +61,20 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
+// The file that has another number of samples than it should, to begin a message with.
+std::string first_wrong(const Source& source, const std::vector<std::string>& paths,
+                        const std::vector<uint64_t>& counts) {
+  uint64_t first = 0;
+  for (size_t i = 0; i < paths.size(); first += counts[i], ++i) {
+    const auto lies_in_it = [&](uint64_t index) {
+      return index < source.size() && source.where(index).find(paths[i]) != std::string::npos;
+    };
+    if (!lies_in_it(first) || !lies_in_it(first + counts[i] - 1) || lies_in_it(first + counts[i]))
+      return in_quotes(paths[i]) + ": ";
+  }
+  return "";
+}
+
 class OpenTfds final : public Opening<OtherData> {
  public:
   OpenTfds(const OpenRequest& request, std::string inside, std::shared_ptr<std::vector<std::string>> paths)
@@ -138,12 +152,13 @@ class OpenTfds final : public Opening<OtherData> {
     rows.metadata.set("splits", std::move(splits));
     if (!left_out.empty())
       rows.metadata.set("left_out_features", Value::List(left_out.begin(), left_out.end()));
-    out.finish = [rows = std::move(rows), size = files.size](SourcePtr source) -> Result<SourcePtr> {
+    out.finish = [rows = std::move(rows), paths = out.paths, counts = files.counts,
+                  size = files.size](SourcePtr source) -> Result<SourcePtr> {
       const Schema& schema = source->schema();
       if (schema.size() != 1 || !is_text(schema.specs[0].dtype))
         return invalid("wants files of records, got " + schema.text());
       if (source->size() != size)
-        return corrupt("wants " + std::to_string(size) +
+        return corrupt(first_wrong(*source, paths, counts) + "wants " + std::to_string(size) +
                        " samples in these files as dataset_info.json says, got " +
                        std::to_string(source->size()));
       return select_rows(std::move(source), rows);

@@ -40,6 +40,10 @@ class ArchiveNames {
 // Without "//", "." and "..", or a slash at either end. Nothing when it leads out of the archive.
 std::optional<std::string> clean_path(std::string_view path);
 
+// Bytes that an archive may take of memory for what it says it holds; those who read it refuse one that wants
+// more before they take it. Directories can be packed, and refer to one thing many times.
+constexpr uint64_t most_held(uint64_t file_bytes) { return (uint64_t{64} << 20) + 32 * file_bytes; }
+
 // What is found while an archive is read, in any order. One caller.
 class ArchiveContents {
  public:
@@ -48,7 +52,10 @@ class ArchiveContents {
   void add_folder(std::string_view path);
   void add_link(std::string_view path, std::string target);  // as symbolic links are, from their folder
   void add_problem(std::string_view path, std::string reason);
-  size_t name_bytes() const { return bytes_.size(); }
+  // What all that was added takes, without what grows beyond it.
+  uint64_t held_bytes() const {
+    return bytes_.size() + (files_.size() + folders_.size()) * sizeof(Item) + link_bytes_;
+  }
   // Links are followed inside the archive; what they lead to is there under their names, too.
   Result<ArchiveNames> finish();
 
@@ -71,6 +78,7 @@ class ArchiveContents {
   std::string bytes_;  // of all names
   std::vector<Item> files_, folders_;
   std::vector<Link> links_;
+  uint64_t link_bytes_ = 0;  // of links_
   std::vector<Listing::Problem> problems_;
 };
 

@@ -4,11 +4,12 @@
 #include <limits>
 
 #include "headrace/io/archives/archive.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
 
-// Bytes of the names that links add: links to folders of links make many of few.
+// Bytes that links add: links to folders of links make many of few.
 constexpr uint64_t kFreeLinked = uint64_t{64} << 20, kMostLinkedRatio = 8;
 constexpr int kLinksThroughLinks = 40;
 
@@ -40,19 +41,6 @@ bool goes_up(std::string_view path) {
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
   return false;
-}
-
-// The first of sorted names that is not before `path`.
-size_t first_from(const Names& names, std::string_view path) {
-  size_t begin = 0, end = names.size();
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if (names[middle] < path)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
 }
 
 bool begins_any(const Names& names, std::string_view prefix) {
@@ -88,9 +76,7 @@ std::optional<uint32_t> ArchiveNames::find(std::string_view path) const {
 
 bool ArchiveNames::has_folder(std::string_view folder) const {
   if (folder.empty() || begins_any(files_, with_slash(folder))) return true;
-  const size_t at = first_from(empty_folders_, folder);
-  return (at < empty_folders_.size() && empty_folders_[at] == folder) ||
-         begins_any(empty_folders_, with_slash(folder));
+  return holds(empty_folders_, folder) || begins_any(empty_folders_, with_slash(folder));
 }
 
 template <class Take> void ArchiveNames::each_below(std::string_view folder, const Take& take) const {
@@ -177,8 +163,10 @@ void ArchiveContents::add_folder(std::string_view path) {
 }
 
 void ArchiveContents::add_link(std::string_view path, std::string target) {
-  if (const auto item = keep(path, 0); item && item->length > 0)
-    links_.push_back({std::string(name(*item)), std::move(target)});
+  const auto item = keep(path, 0);
+  if (!item || item->length == 0) return;
+  link_bytes_ += sizeof(Link) + item->length + target.size();
+  links_.push_back({std::string(name(*item)), std::move(target)});
 }
 
 // By bytes, and of one name in the order in which they came.
@@ -216,7 +204,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
   };
   const auto add = [&](const Item& item) -> Status {
     const std::string path = link.path + std::string(name(item).substr(target->size()));
-    if (bytes_.size() + path.size() > most_bytes)
+    if (held_bytes() + out.size() * sizeof(Item) + path.size() > most_bytes)
       return {Code::exhausted, "its links lead to too many files; do they lead into one another?"};
     out.push_back({bytes_.size(), static_cast<uint32_t>(path.size()), item.number});
     bytes_ += path;
@@ -239,7 +227,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
 
 // Those of a round see what was there before it.
 Status ArchiveContents::follow_links() {
-  const uint64_t most_bytes = bytes_.size() * kMostLinkedRatio + kFreeLinked;
+  const uint64_t most_bytes = held_bytes() * kMostLinkedRatio + kFreeLinked;
   bool any = true;
   for (int round = 0; round < kLinksThroughLinks && any; ++round) {
     std::vector<Link> left;

@@ -17,9 +17,9 @@ namespace {
 
 using namespace squashfs;
 
-constexpr int kMostDepth = 128;  // of folders in folders: a recursion each
-constexpr uint64_t kMostTable = uint64_t{1} << 30, kFreeTable = uint64_t{64} << 20, kTableRatio = 512;
-constexpr uint64_t kFreeNames = uint64_t{256} << 20, kNamesRatio = 16;  // bytes of paths
+constexpr int kMostDepth = 128;                     // of folders in folders: a recursion each
+constexpr uint64_t kMostTable = uint64_t{1} << 30;  // bytes, unpacked
+constexpr uint64_t kKnownInode = 48;                // bytes that a set or map takes for one, about
 constexpr uint64_t kPerFragmentBlock = kMetadata / 16;
 constexpr uint64_t kFewBlocks = 4;  // not worth to be shared by links to one file
 
@@ -62,12 +62,17 @@ class SquashfsArchive final : public Archive {
     ArchiveContents contents;
     std::unordered_set<uint64_t> folders = {};               // that were entered
     std::unordered_map<uint64_t, uint32_t> long_files = {};  // by inode
+    std::unordered_map<uint64_t, uint32_t> linked = {};      // by inode that has several names: those it had
     uint64_t listed = 0;                                     // bytes of entries
+    uint64_t named = 1;  // inodes, but those that were met before: the root
   };
   Result<Table> table(uint64_t begin, uint64_t end) const;
   Status read_fragments();
   Status enter(Reading& reading, uint64_t inode, std::string& path, int depth);
   Status take(Reading& reading, const Entry& entry, std::string& path, int depth);
+  Status take_inode(Reading& reading, const Entry& entry, const std::string& path);
+  Status count_name(Reading& reading, const Entry& entry, uint32_t links) const;
+  Status check_held(const Reading& reading, uint64_t more) const;
   uint32_t keep(Reading& reading, uint64_t reference, const Inode& inode);
   Result<size_t> unpack_block(uint64_t start, uint32_t stored, std::span<std::byte> out) const;
 
@@ -135,8 +140,7 @@ class SquashfsFile final : public OpenFile {
 
 Result<Table> SquashfsArchive::table(uint64_t begin, uint64_t end) const {
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file_, begin, end - begin));
-  const uint64_t most = std::min(kMostTable, std::max(kFreeTable, kTableRatio * bytes->size()));
-  return Table::unpack(super_.packing, bytes->bytes(), most);
+  return Table::unpack(super_.packing, bytes->bytes(), std::min(kMostTable, most_held(super_.bytes)));
 }
 
 // The places of blocks of 512 fragments each lie behind these blocks.
@@ -182,6 +186,7 @@ Status SquashfsArchive::read() {
 Status SquashfsArchive::enter(Reading& reading, uint64_t reference, std::string& path, int depth) {
   if (depth > kMostDepth)
     return {Code::exhausted, "wants at most 128 folders in folders, got more at " + in_quotes(path)};
+  HEADRACE_TRY(check_held(reading, path.size()));
   if (!reading.folders.insert(reference).second)
     return corrupt("wants each folder in one place, got one again at " + in_quotes(path));
   HEADRACE_ASSIGN(const Inode inode, read_inode(reading.inodes, reference, super_));
@@ -210,26 +215,55 @@ Status SquashfsArchive::take(Reading& reading, const Entry& entry, std::string& 
   if (entry.name == "." || entry.name == ".." ||
       entry.name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos) {
     reading.contents.add_problem(path.substr(0, path.find('\0')), "a name that is a path");
-  } else if (reading.contents.name_bytes() > kFreeNames + kNamesRatio * super_.bytes) {
-    out = Status(Code::exhausted, "wants paths that fit the image, got more than " +
-                                      std::to_string(reading.contents.name_bytes()) + " bytes of them");
   } else if (entry.kind == Kind::folder) {
-    out = enter(reading, entry.inode, path, depth + 1);
+    out = count_name(reading, entry, 1);
+    if (out.ok()) out = enter(reading, entry.inode, path, depth + 1);
   } else if (entry.kind == Kind::other) {
     reading.contents.add_problem(path, "neither a file nor a folder");
   } else {
-    const auto inode = read_inode(reading.inodes, entry.inode, super_);
-    if (!inode.ok())
-      out = inode.status().before(in_quotes(path) + ": ");
-    else if (inode->kind != entry.kind)
-      out = corrupt("wants " + in_quotes(path) + " to be what its folder says, got another inode");
-    else if (entry.kind == Kind::link)
-      reading.contents.add_link(path, std::string(inode->target));
-    else
-      reading.contents.add_file(path, keep(reading, entry.inode, *inode));
+    out = take_inode(reading, entry, path);
   }
   path.resize(length);
   return out;
+}
+
+Status SquashfsArchive::take_inode(Reading& reading, const Entry& entry, const std::string& path) {
+  const auto inode = read_inode(reading.inodes, entry.inode, super_);
+  if (!inode.ok()) return inode.status().before(in_quotes(path) + ": ");
+  if (inode->kind != entry.kind)
+    return corrupt("wants " + in_quotes(path) + " to be what its folder says, got another inode");
+  HEADRACE_TRY(count_name(reading, entry, inode->links));
+  HEADRACE_TRY(check_held(reading, path.size() + inode->target.size() + inode->blocks.size()));
+  if (entry.kind == Kind::link)
+    reading.contents.add_link(path, std::string(inode->target));
+  else
+    reading.contents.add_file(path, keep(reading, entry.inode, *inode));
+  return {};
+}
+
+// Each inode has as many names as it says. Without that one inode is millions of files.
+Status SquashfsArchive::count_name(Reading& reading, const Entry& entry, uint32_t links) const {
+  if (links > 1) {
+    uint32_t& met = reading.linked[entry.inode];
+    if (met == links)
+      return corrupt("wants a file of " + std::to_string(links) + " names to have no more, got " +
+                     in_quotes(entry.name));
+    if (met++ > 0) return {};
+  }
+  if (++reading.named <= super_.inodes) return {};
+  return corrupt("wants as many files and folders as the image says, " + std::to_string(super_.inodes) +
+                 ", got more with " + in_quotes(entry.name));
+}
+
+// `more`: bytes that come to what is held.
+Status SquashfsArchive::check_held(const Reading& reading, uint64_t more) const {
+  const uint64_t known = reading.folders.size() + reading.long_files.size() + reading.linked.size();
+  const uint64_t held = reading.contents.held_bytes() + files_.size() * sizeof(Kept) +
+                        blocks_.size() * sizeof(uint32_t) + known * kKnownInode;
+  if (more <= most_held(super_.bytes) && held <= most_held(super_.bytes) - more) return {};
+  return {Code::exhausted, "wants files whose names and places fit an image of " +
+                               std::to_string(super_.bytes) + " bytes, got more than " +
+                               std::to_string(held) + " bytes of them"};
 }
 
 uint32_t SquashfsArchive::keep(Reading& reading, uint64_t reference, const Inode& inode) {

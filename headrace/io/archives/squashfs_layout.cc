@@ -6,6 +6,7 @@
 #include "headrace/codecs/deflate/whole.h"
 #include "headrace/codecs/packed/within.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/text.h"
 
 namespace headrace::squashfs {
 namespace {
@@ -15,7 +16,7 @@ constexpr uint64_t kNoTable = ~uint64_t{0};
 constexpr uint32_t kLeastBlock = 4096, kMostBlock = 1 << 20;
 constexpr uint32_t kPlainMetadata = 1 << 15;  // in a block's head: it is not packed
 constexpr size_t kInodeHead = 16, kEntryHead = 8, kRunHead = 12;
-constexpr uint32_t kMostRun = 256, kLongestTarget = 65535;
+constexpr uint32_t kMostRun = 256, kLongestName = 256, kLongestTarget = 65535;
 
 std::string packing_name(Packing packing) {
   constexpr std::string_view names[] = {"gzip", "lzma", "lzo", "xz", "lz4", "zstd"};
@@ -76,7 +77,7 @@ Result<Table> Table::unpack(Packing packing, std::span<const std::byte> bytes, u
     if (size > bytes.size() - at - 2) return cut("a metadata block");
     const std::span<const std::byte> block = bytes.subspan(at + 2, size);
     const size_t before = out.bytes_.size();
-    if (before + kMetadata > most + kMetadata)
+    if (before > most)
       return Status(Code::exhausted, "wants tables of at most " + std::to_string(most) + " bytes, got more");
     out.begins_.emplace(at, before);
     if (head & kPlainMetadata) {
@@ -141,13 +142,14 @@ Result<Inode> read_inode(const Table& inodes, uint64_t reference, const Superblo
     case 9:
       if (rest.size() < 40) return cut("an inode");
       out.kind = Kind::file, out.start = load<uint64_t>(rest), out.size = load<uint64_t>(rest, 8);
+      out.links = load<uint32_t>(rest, 24);
       out.fragment = load<uint32_t>(rest, 28), out.fragment_offset = load<uint32_t>(rest, 32);
       HEADRACE_TRY(take_blocks(40));
       return out;
     case 3:
     case 10: {
       if (rest.size() < 8) return cut("an inode");
-      out.kind = Kind::link;
+      out.kind = Kind::link, out.links = load<uint32_t>(rest);
       const uint32_t length = load<uint32_t>(rest, 4);
       if (length > kLongestTarget || length > rest.size() - 8) return cut("a link's target");
       out.target = {reinterpret_cast<const char*>(rest.data() + 8), length};
@@ -158,6 +160,7 @@ Result<Inode> read_inode(const Table& inodes, uint64_t reference, const Superblo
 }
 
 Status walk_entries(std::span<const std::byte> bytes, const std::function<Status(const Entry& entry)>& take) {
+  std::string_view last;
   while (!bytes.empty()) {
     if (bytes.size() < kRunHead) return cut("a folder's entries");
     const uint32_t count = load<uint32_t>(bytes);
@@ -169,11 +172,16 @@ Status walk_entries(std::span<const std::byte> bytes, const std::function<Status
       if (bytes.size() < kEntryHead) return cut("a folder's entries");
       const size_t length = size_t{load<uint16_t>(bytes, 6)} + 1;
       if (length > bytes.size() - kEntryHead) return cut("a folder's entries");
+      if (length > kLongestName)
+        return corrupt("wants names of at most 256 bytes, got " + std::to_string(length));
+      const std::string_view name{reinterpret_cast<const char*>(bytes.data() + kEntryHead), length};
+      if (name <= last)
+        return corrupt("wants the names of a folder in order, each once, got " + in_quotes(name) + " after " +
+                       in_quotes(last));
+      last = name;
       const uint32_t type = load<uint16_t>(bytes, 4);
       const Kind kind = type >= 1 && type <= 3 ? static_cast<Kind>(type) : Kind::other;
-      HEADRACE_TRY(take({block << 16 | load<uint16_t>(bytes),
-                         kind,
-                         {reinterpret_cast<const char*>(bytes.data() + kEntryHead), length}}));
+      HEADRACE_TRY(take({block << 16 | load<uint16_t>(bytes), kind, name}));
       bytes = bytes.subspan(kEntryHead + length);
     }
   }

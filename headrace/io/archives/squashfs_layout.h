@@ -53,6 +53,7 @@ enum class Kind : uint16_t { folder = 1, file = 2, link = 3, other = 4 };
 
 struct Inode {
   Kind kind = Kind::other;
+  uint32_t links = 1;  // names that files and links have, as the inode says
   // A file:
   uint64_t start = 0, size = 0;
   uint32_t fragment = kNoFragment, fragment_offset = 0;
@@ -68,7 +69,7 @@ struct Entry {
   Kind kind = Kind::other;
   std::string_view name;
 };
-// `bytes`: those of a folder.
+// `bytes`: those of a folder. Names follow each other in the order of their bytes, none comes twice.
 Status walk_entries(std::span<const std::byte> bytes, const std::function<Status(const Entry& entry)>& take);
 
 struct Fragment {

@@ -140,7 +140,15 @@ Status ZipArchive::read(std::span<const std::byte> bytes) {
     return {};
   }));
   heads_.resize(members_.size());
+  // Many links may refer to the same bytes, and each is unpacked here.
+  uint64_t packed = 0;
   for (auto& [name, number] : links) {
+    packed += members_[number].packed;
+    if (packed > directory_.offset)
+      return corrupt("wants links that lie apart in the file, got others up to " + in_quotes(name));
+    if (contents.held_bytes() + members_[number].size > most_held(directory_.offset + directory_.length))
+      return {Code::exhausted, "wants links that fit the file, got more than " +
+                                   std::to_string(contents.held_bytes()) + " bytes of their names"};
     std::string target(members_[number].size, '\0');
     const auto count = read(number, 0, std::as_writable_bytes(std::span(target)));
     HEADRACE_TRY(count.status().before(in_quotes(name) + ": "));

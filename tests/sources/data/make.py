@@ -1,4 +1,6 @@
-"""Make the small files of this folder: python make.py, with pyarrow 26.0.1 and h5py 3.16.0."""
+"""Make the small files of this folder: python make.py, with pyarrow 26.0.1, h5py 3.16.0 and mksquashfs 4.5.1."""
+
+import subprocess
 
 import h5py
 import numpy
@@ -76,3 +78,7 @@ for name, version in {"vlen.h5": "v110", "vlen_old.h5": "earliest"}.items():
             fletcher32=name == "vlen_old.h5",
         )
         file["elsewhere"] = h5py.ExternalLink("other.h5", "/secret")
+
+# Not padded, so that every byte counts; the same bytes each time.
+OPTIONS = "-noappend -nopad -all-root -mkfs-time 0 -all-time 0 -no-xattrs -comp zstd -b 4096 -quiet"
+subprocess.run(["mksquashfs", "table_plain.arrow", "arrow.sqsh", *OPTIONS.split()], check=True)

@@ -1,0 +1,27 @@
+// Bisection in names that are sorted by bytes, as listings are. Pure; any thread.
+#pragma once
+#include <string_view>
+
+#include "headrace/io/names.h"
+
+namespace headrace {
+
+// The first that is not before `name`; their number when all are.
+inline size_t first_from(const Names& sorted, std::string_view name) {
+  size_t begin = 0, end = sorted.size();
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (sorted[middle] < name)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+inline bool holds(const Names& sorted, std::string_view name) {
+  const size_t at = first_from(sorted, name);
+  return at < sorted.size() && sorted[at] == name;
+}
+
+}  // namespace headrace
