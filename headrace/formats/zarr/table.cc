@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kPart = 16 << 10;                  // rows of about so many bytes are read at once
 constexpr uint64_t kMostBlock = uint64_t{256} << 20;  // bytes of a block of more than one row
 constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block
-constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes
+constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes; of a row, of all fields
 constexpr size_t kMostKeptFiles = 4096;
 constexpr uint64_t kMostRows = uint64_t{1} << 62;
 constexpr int kSureStore = 90;
@@ -121,8 +121,7 @@ class ChoosingArrays {
     if (const Array* array = hierarchy_.find(joined_path(group_path(), name))) return add(*array, name);
     std::vector<std::string_view> names;
     for (const Array& other : hierarchy_.arrays)
-      if (parent_path(other.path) == group_path() && other.has_rows())
-        names.push_back(child_name(other.path));
+      if (parent_path(other.path) == group_path() && other.has_rows()) names.push_back(child_name(other.path));
     return invalid("has no array '" + name + "' in group '" + out_.group + "'; it has " +
                    listed_names(names));
   }
@@ -166,12 +165,40 @@ bool is_plain_field(const Field& field) {
   return !array.element.is_text() && array.cells_are_rows() && array.cell_chain().is_plain(array.element);
 }
 
+// What it takes to keep all rows of an array in memory, from chunks that are unpacked whole; no number where
+// that is not worth it.
+std::optional<uint64_t> bytes_to_keep(const Field& field) {
+  const Array& array = field.array;
+  if (array.element.is_text() || array.row_bytes() == 0 || array.row_bytes() > kKeptRow) return std::nullopt;
+  const uint64_t cells = saturating_mul(count_along(array.rows(), array.cell()[0]), array.cells_across());
+  if (cells > kMostCells || field.chunks.size() > kMostKeptFiles) return std::nullopt;
+  return saturating_mul(cells, array.cell_bytes());
+}
+
+// Labels and such are kept, a field in all parts, the small ones first, until they are as much as may be
+// kept.
+void choose_kept(std::vector<Part>& parts) {
+  std::vector<std::pair<uint64_t, size_t>> sizes;
+  for (size_t i = 0; i < parts[0].fields.size(); ++i) {
+    uint64_t bytes = 0;
+    for (const Part& part : parts) bytes = saturating_add(bytes, bytes_to_keep(part.fields[i]).value_or(0));
+    sizes.emplace_back(bytes, i);
+  }
+  std::ranges::sort(sizes);
+  uint64_t left = kMostKept;
+  for (const auto& [bytes, i] : sizes) {
+    if (bytes > left) return;
+    left -= bytes;
+    for (Part& part : parts) part.fields[i].is_to_keep = bytes_to_keep(part.fields[i]).has_value();
+  }
+}
+
 // A block has the rows of a chunk, as that is unpacked whole: of the largest one, but of no more than a chunk
 // of texts, which can be large without saying so.
 uint64_t rows_of_block(const std::vector<Field>& fields) {
   uint64_t packed_rows = 0, largest = 0, text_rows = 0, row_bytes = 1, cells = 1;
   for (const Field& field : fields) {
-    if (field.kept || is_worth_keeping(field)) continue;
+    if (field.is_to_keep) continue;
     const Array& array = field.array;
     row_bytes = saturating_add(row_bytes, array.row_bytes());
     cells = std::max(cells, array.cells_across());
@@ -246,14 +273,6 @@ std::vector<StoredChunk> find_chunks(const Names& files, const Array& array) {
   return out;
 }
 
-bool is_worth_keeping(const Field& field) {
-  const Array& array = field.array;
-  return !array.element.is_text() && array.row_bytes() > 0 && array.row_bytes() <= kKeptRow &&
-         saturating_mul(array.rows(), array.row_bytes()) <= kMostKept &&
-         saturating_mul(count_along(array.rows(), array.cell()[0]), array.cells_across()) <= kMostCells &&
-         field.chunks.size() <= kMostKeptFiles;
-}
-
 const Part& Table::part_of_row(uint64_t row) const {
   if (parts.size() == 1) return parts[0];
   return std::ranges::upper_bound(parts, row, {}, &Part::first_row)[-1];
@@ -269,7 +288,6 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
                          std::shared_ptr<const Listing> listing) {
   Table out;
   out.root = std::move(root), out.listing = std::move(listing);
-  uint64_t blocks = 0;
   for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
     auto chosen = ChoosingArrays(hierarchy, store).run(group, names);
     if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
@@ -285,11 +303,16 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
       return invalid("'" + store + "': wants the fields of '" + out.parts[0].path + "', " +
                      out.schema.text() + ", got " + schema.text());
     out.schema = std::move(schema);
-    part.rows_each = rows_of_block(part.fields);
-    part.first_row = out.rows, part.first_block = blocks;
     out.rows = saturating_add(out.rows, part.rows);
-    blocks += count_along(part.rows, part.rows_each);
     if (out.rows > kMostRows) return Status(Code::exhausted, "wants at most 2^62 rows, got more");
+  }
+  choose_kept(out.parts);
+  uint64_t rows = 0, blocks = 0;
+  for (Part& part : out.parts) {
+    part.rows_each = rows_of_block(part.fields);
+    part.first_row = rows, part.first_block = blocks;
+    rows += part.rows;
+    blocks += count_along(part.rows, part.rows_each);
   }
   const Part& first = out.parts[0];
   if (const auto at = hierarchy.attributes.find(joined_path(first.path, first.group));

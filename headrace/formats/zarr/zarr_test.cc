@@ -235,6 +235,36 @@ class CountingStore final : public Store {
   MemoryStore* store_;
 };
 
+// What a block still reads: one extent for each array that is not kept.
+size_t reads_of_block(const Source& source, uint64_t block) {
+  const auto opening = source.open(block);
+  const auto step = opening->advance({});
+  EXPECT_TRUE(step.ok()) << step.status().text();
+  const auto* wanted = std::get_if<std::vector<Extent>>(&*step);
+  return wanted ? wanted->size() : 0;
+}
+
+TEST(Zarr, LabelsAreKeptUpToASumForAllArrays) {
+  const std::string chunk(65536 * 8, 'a');
+  Files files;
+  for (const char* name : {"a", "b", "c"}) {  // 24 MiB each, of which little is there
+    files.emplace_back(std::string(name) + "/.zarray", array_v2("[3145728]", "[65536]", "<i8"));
+    files.emplace_back(std::string(name) + "/0", chunk);
+  }
+  files.emplace_back("small/.zarray", array_v2("[3145728]", "[65536]", "|u1"));
+  files.emplace_back("small/0", chunk.substr(0, 65536));
+  MemoryStore store = zarr_store(files);
+  const auto source = open_source(store, "x.zarr");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ(reads_of_block(**source, 0), 1u);  // of c
+  for (const uint64_t row : {0, 65'535, 65'536, 3'145'727}) {
+    const auto fields = read_sample(**source, row, store);
+    ASSERT_TRUE(fields.ok()) << fields.status().text();
+    for (const Tensor& field : *fields)
+      EXPECT_EQ(field.view().data[0], row < 65'536 ? std::byte{'a'} : std::byte{0}) << row;
+  }
+}
+
 TEST(Zarr, ManyChunksAreFoundByOneListing) {
   Files files{{".zarray", array_v2("[20000,17]", "[1,17]", "|u1")}};
   for (int row = 0; row < 20'000; row += 2)
