@@ -16,7 +16,7 @@ Tensor Rows::row(const Field& field, uint64_t row) const {
   }
   const uint64_t here = row - first;
   const Texts& chunk = texts[here / rows_each];
-  const Texts::Place at = chunk.places[here % rows_each];
+  const Texts::Place at = chunk[here % rows_each];
   return {chunk.bytes, at.offset, element.dtype, Shape{static_cast<int64_t>(at.length)}, nullptr};
 }
 
@@ -192,7 +192,7 @@ Status ReadRows::take_texts(std::span<const BufferPtr> bytes) {
     out_.texts[cells_[i].at[0] - first] = *std::move(texts);
   }
   for (Texts& chunk : out_.texts) {
-    if (!chunk.bytes) chunk = repeated_text(array.fill, each);
+    if (!chunk.bytes) chunk = repeated_text(array.fill);
     out_.held += chunk.bytes->size() + chunk.places.size() * sizeof(Texts::Place);
   }
   return {};

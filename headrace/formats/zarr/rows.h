@@ -5,6 +5,7 @@
 #include "headrace/formats/source.h"
 #include "headrace/formats/zarr/cells.h"
 #include "headrace/formats/zarr/table.h"
+#include "headrace/formats/zarr/texts.h"
 
 namespace headrace::zarr {
 
