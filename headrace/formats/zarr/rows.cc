@@ -93,11 +93,12 @@ Result<std::vector<Extent>> ReadRows::ask_indexes() {
   const Array& array = field_.array;
   const Sharding& sharding = *array.chain.sharding;
   const uint64_t bytes = sharding.index_bytes(array.chunks_in_shard());
-  for (const Cell& cell : cells_)
-    if (std::ranges::find(asked_, cell.chunk) == asked_.end()) {
-      asked_.push_back(cell.chunk);
-      out.push_back({field_.chunks[cell.chunk].file, sharding.index_at_end ? kAtEnd : 0, bytes});
-    }
+  for (const Cell& cell : cells_) asked_.push_back(cell.chunk);
+  std::ranges::sort(asked_);
+  const auto same = std::ranges::unique(asked_);
+  asked_.erase(same.begin(), same.end());
+  for (const size_t chunk : asked_)
+    out.push_back({field_.chunks[chunk].file, sharding.index_at_end ? kAtEnd : 0, bytes});
   return out;
 }
 
@@ -124,7 +125,7 @@ Status ReadRows::take_indexes(std::span<const BufferPtr> bytes) {
     read.push_back(std::move(index));
   }
   for (Cell& cell : cells_) {
-    const auto place = static_cast<size_t>(std::ranges::find(asked_, cell.chunk) - asked_.begin());
+    const auto place = static_cast<size_t>(std::ranges::lower_bound(asked_, cell.chunk) - asked_.begin());
     HEADRACE_TRY(place_in_shard(cell, field_.indexes.empty() ? read[place] : field_.indexes[cell.chunk]));
   }
   std::erase_if(cells_, [](const Cell& cell) { return cell.end == 0 && cell.begin == kNoChunk; });

@@ -56,7 +56,7 @@ class ReadRows {
   enum class Stage : uint8_t { start, indexes, cells, done } stage_ = Stage::start;
   uint64_t all_ = 0;  // cells of these rows, with those that are not there
   std::vector<Cell> cells_;
-  std::vector<size_t> asked_;  // chunks whose indexes are asked for
+  std::vector<size_t> asked_;  // chunks whose indexes are asked for, sorted
   Rows out_;
 };
 
