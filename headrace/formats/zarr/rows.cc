@@ -5,8 +5,16 @@
 
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/saturate.h"
 
 namespace headrace::zarr {
+namespace {
+
+// Bytes that codecs may add to a chunk which they cannot make smaller. Many chunks that lie in one place of a
+// shard would else be more than the shard.
+constexpr uint64_t kMostAddedInShard = 4 << 10;
+
+}  // namespace
 
 Tensor Rows::row(const Field& field, uint64_t row) const {
   const Element& element = field.array.element;
@@ -112,6 +120,11 @@ Status ReadRows::place_in_shard(Cell& cell, const BufferPtr& index) {
   if (length > kMostChunkBytes || cell.begin > kNoChunk - length)
     return named(cell, corrupt("wants a chunk inside its shard, got " + std::to_string(length) +
                                " bytes at " + std::to_string(cell.begin)));
+  const Array& array = field_.array;
+  const uint64_t most = saturating_add(saturating_mul(array.cell_bytes(), 2), kMostAddedInShard);
+  if (!array.element.is_text() && !array.cell_chain().sharding && length > most)
+    return named(cell, corrupt("wants a chunk of at most " + std::to_string(most) +
+                               " bytes in its shard, got " + std::to_string(length)));
   cell.end = cell.begin + length;
   return {};
 }
@@ -220,7 +233,7 @@ Status ReadRows::take_numbers(std::span<const BufferPtr> bytes) {
   const std::span<std::byte> all{made->mutable_data(), made->size()};
   out_.first = begin, out_.numbers = made, out_.held = made->size();
   if (cells_.size() < all_ || all_ == 0) fill_elements(array.fill, all);
-  std::vector<std::byte> plain(is_direct ? 0 : cell_bytes);
+  std::vector<std::byte> plain(is_direct || cells_.empty() ? 0 : cell_bytes);
   const Dims strides = strides_of(chain, cell, array.element.bytes);
   Box target{Dims(cell.size(), 0), array.shape};
   target.origin[0] = rows_.begin, target.size[0] = rows_.size();

@@ -12,7 +12,9 @@ namespace {
 
 constexpr uint64_t kPart = 16 << 10;                  // rows of about so many bytes are read at once
 constexpr uint64_t kMostBlock = uint64_t{256} << 20;  // bytes of a block of more than one row
-constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block
+constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block,
+constexpr uint64_t kMostCellsOfRow = 1 << 18;         // and of a row, all arrays together
+constexpr size_t kMostFields = 10'000;
 constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes; of a row, of all fields
 constexpr size_t kMostKeptFiles = 4096;
 constexpr uint64_t kMostRows = uint64_t{1} << 62;
@@ -38,6 +40,16 @@ template <class List> std::string listed_names(const List& names) {
 std::string joined_path(std::string_view folder, std::string_view name) {
   if (folder.empty() || name.empty()) return std::string(folder.empty() ? name : folder);
   return std::string(folder).append("/").append(name);
+}
+
+// The arrays below a folder, which stand together: a folder of many stores looks at each array once.
+std::span<const Array> arrays_below(std::span<const Array> arrays, std::string_view folder) {
+  if (folder.empty()) return arrays;
+  const std::string begin = std::string(folder) + '/', end = std::string(folder) + char('/' + 1);
+  const auto path = [](const Array& array) { return std::string_view(array.path); };
+  const auto first = std::ranges::lower_bound(arrays, std::string_view(begin), {}, path);
+  const auto last = std::ranges::lower_bound(arrays, std::string_view(end), {}, path);
+  return {first, last};
 }
 
 // What follows the folder in a path that lies below it.
@@ -78,7 +90,7 @@ class ChoosingArrays {
  private:
   std::set<std::string, std::less<>> groups() const {
     std::set<std::string, std::less<>> out;
-    for (const Array& array : hierarchy_.arrays)
+    for (const Array& array : arrays_below(hierarchy_.arrays, store_))
       if (const auto path = path_below(store_, array.path); path && array.has_rows())
         out.emplace(parent_path(*path));
     return out;
@@ -109,8 +121,9 @@ class ChoosingArrays {
   std::string group_path() const { return joined_path(store_, out_.group); }
 
   Status all() {
-    for (const Array& array : hierarchy_.arrays)
-      if (parent_path(array.path) == group_path() && array.has_rows() && !array.path.empty())
+    const std::string group = group_path();
+    for (const Array& array : arrays_below(hierarchy_.arrays, group))
+      if (parent_path(array.path) == group && array.has_rows() && !array.path.empty())
         HEADRACE_TRY(add(array, child_name(array.path)));
     if (!out_.fields.empty()) return {};
     return invalid("has no arrays in group '" + out_.group +
@@ -120,8 +133,9 @@ class ChoosingArrays {
   Status one(const std::string& name) {
     if (const Array* array = hierarchy_.find(joined_path(group_path(), name))) return add(*array, name);
     std::vector<std::string_view> names;
-    for (const Array& other : hierarchy_.arrays)
-      if (parent_path(other.path) == group_path() && other.has_rows()) names.push_back(child_name(other.path));
+    const std::string group = group_path();
+    for (const Array& other : arrays_below(hierarchy_.arrays, group))
+      if (parent_path(other.path) == group && other.has_rows()) names.push_back(child_name(other.path));
     return invalid("has no array '" + name + "' in group '" + out_.group + "'; it has " +
                    listed_names(names));
   }
@@ -132,8 +146,14 @@ class ChoosingArrays {
     if (!array.refusal.ok())
       return Status(array.refusal).before(quoted + ": ").after("; fields=[…] names those to read");
     if (array.shape.empty()) return invalid("wants an array with rows, " + quoted + " is a single value");
-    if (std::ranges::find(fields, name, &Field::name) != fields.end())
-      return invalid("wants each field once, got " + quoted + " twice");
+    if (!names_.emplace(name).second) return invalid("wants each field once, got " + quoted + " twice");
+    cells_ = saturating_add(cells_, array.cells_across());
+    if (cells_ > kMostCellsOfRow)
+      return {Code::exhausted,
+              "wants rows of at most 262,144 chunks, got more; fields=[…] names arrays to read"};
+    if (fields.size() == kMostFields)
+      return {Code::exhausted,
+              "wants at most 10,000 arrays as fields, got more; fields=[…] names those to read"};
     if (!fields.empty() && array.rows() != fields[0].array.rows())
       return invalid("wants arrays of one length, got '" + fields[0].name + "' of " +
                      std::to_string(fields[0].array.rows()) + " rows and " + quoted + " of " +
@@ -145,6 +165,8 @@ class ChoosingArrays {
 
   const Hierarchy& hierarchy_;
   std::string store_;
+  std::set<std::string, std::less<>> names_;  // of the fields
+  uint64_t cells_ = 0;                        // of one of their rows
   Part out_;
 };
 

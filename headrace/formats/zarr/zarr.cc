@@ -20,6 +20,7 @@ using zarr::Table;
 
 constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shards' indexes that are kept,
 constexpr size_t kMostShardsKept = 16 << 10;           // of so many shards
+constexpr size_t kMostSaid = 1000;                     // members of what the source of a store said
 // While small rows are read to be kept: chunks, and bytes of these.
 constexpr uint64_t kKeptAtOnce = 64, kKeptBytesAtOnce = 4 << 20;
 
@@ -155,7 +156,7 @@ class ZarrSource final : public Source {
     if (!attributes.object()) return out;
     const Value* ours = attributes.find("headrace");
     const Value* about = ours ? ours->find("about") : nullptr;
-    if (about && about->object())
+    if (about && about->object() && about->object()->size() <= kMostSaid)
       for (const auto& [name, value] : *about->object())
         if (!out.find(name)) out.set(name, value);
     if (!ours && !attributes.object()->empty()) out.set("attributes", attributes);
