@@ -8,7 +8,7 @@ namespace {
 TEST(Base64, ThereAndBack) {
   const std::pair<std::string, std::string> cases[] = {{"", ""},
                                                        {"f", "Zg=="},
-                                                       {"fo", "Zm8="},
+                                                       {"xy", "eHk="},
                                                        {"foo", "Zm9v"},
                                                        {"foob", "Zm9vYg=="},
                                                        {"foobar", "Zm9vYmFy"},
@@ -22,7 +22,7 @@ TEST(Base64, ThereAndBack) {
 
 TEST(Base64, EqualitySignsMayBeMissingAndOtherLettersAreNothing) {
   EXPECT_EQ(from_base64("Zg"), "f");
-  EXPECT_EQ(from_base64("Zm8"), "fo");
+  EXPECT_EQ(from_base64("eHk"), "xy");
   for (const char* text : {"Zg==Zg==", "Z g", "Zm9-", "\xc3\xa4"}) EXPECT_EQ(from_base64(text), std::nullopt);
 }
 

@@ -6,7 +6,7 @@ namespace headrace::zarr {
 namespace {
 
 constexpr size_t kMostNested = 128;
-constexpr size_t kMostValues = 2'000'000;  // each takes some hundred bytes, of two in the text
+constexpr size_t kMostValues = 3'000'000;  // each takes some hundred bytes, of two in the text
 
 // Value::parse looks for a key among all before it, which objects of many keys make slow.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -56,7 +56,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool add(Value made) {
     if (++count_ > kMostValues) {
-      status = {Code::exhausted, "wants JSON of at most 2,000,000 values, got more"};
+      status = {Code::exhausted, "wants JSON of at most 3,000,000 values, got more"};
       return false;
     }
     if (levels_.empty())

@@ -7,7 +7,7 @@
 
 namespace headrace::zarr {
 
-// In time linear in the text, whatever it holds; depth at most 128, values at most two million. These three
+// In time linear in the text, whatever it holds; depth at most 128, values at most three million. These three
 // words become texts.
 Result<Value> parse_json(std::string_view text);
 
