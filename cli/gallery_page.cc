@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/base64.h"
 #include "headrace/core/html.h"
 
 namespace headrace::cli {
@@ -31,18 +32,6 @@ small { display: block; font-size: 12px; color: var(--soft); text-wrap: balance;
 )";
 
 constexpr int64_t kLeastColumn = 120;  // in pixels: narrower ones have no room for captions
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
-}
 
 // A long path may go on in the next line behind what divides it.
 std::string breakable(std::string_view path) {
@@ -72,7 +61,7 @@ Result<std::string> gallery_page(const std::string& title, const std::vector<Til
     out += fmt::format(
         "<figure><img src=\"data:image/png;base64,{}\" width=\"{}\" height=\"{}\" alt=\"{}\"><figcaption>{}{}"
         "</figcaption></figure>\n",
-        base64(png), tile.picture.width, tile.picture.height,
+        in_base64(png), tile.picture.width, tile.picture.height,
         caption.empty() ? html_escape(tile.place) : caption, caption,
         tile.place.empty() ? std::string() : "<small>" + breakable(tile.place) + "</small>");
   }

@@ -14,7 +14,9 @@ constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
 // One for a thread and a frame: making it costs as much as to unpack some kilobytes.
 class WholeStream {
  public:
-  explicit WholeStream(int window) { ready_ = inflateInit2(&stream_, window) == Z_OK; }
+  WholeStream(int window, bool has_members) : has_members_(has_members) {
+    ready_ = inflateInit2(&stream_, window) == Z_OK;
+  }
   ~WholeStream() {
     if (ready_) inflateEnd(&stream_);
   }
@@ -35,6 +37,9 @@ class WholeStream {
       stream_.avail_out = static_cast<uInt>(room);
       code = inflate(&stream_, Z_NO_FLUSH);
       used += piece - stream_.avail_in, made += room - stream_.avail_out;
+      if (code != Z_STREAM_END || !has_members_) continue;
+      while (used < in.size() && in[used] == std::byte{0}) ++used;
+      if (used < in.size()) code = inflateReset(&stream_);
     }
     if (code == Z_STREAM_END && used == in.size()) return made;
     if (code == Z_STREAM_END)
@@ -49,14 +54,19 @@ class WholeStream {
 
  private:
   z_stream stream_{};
-  bool ready_ = false;
+  bool has_members_, ready_ = false;
 };
 
 }  // namespace
 
 Result<size_t> inflate_whole(DeflateFrame frame, std::span<const std::byte> in, std::span<std::byte> out) {
-  thread_local WholeStream raw(-15), zlib(15);
-  return (frame == DeflateFrame::raw ? raw : zlib).run(in, out);
+  constexpr int kWindow = 15, kByHead = 32;  // in zlib's words: a negative one has no frame
+  thread_local WholeStream raw(-kWindow, false), zlib(kWindow, false), members(kByHead + kWindow, true);
+  switch (frame) {
+    case DeflateFrame::raw: return raw.run(in, out);
+    case DeflateFrame::zlib: return zlib.run(in, out);
+    default: return members.run(in, out);
+  }
 }
 
 uint32_t crc32_of(std::span<const std::byte> bytes) {

@@ -9,7 +9,11 @@
 
 namespace headrace {
 
-enum class DeflateFrame : uint8_t { raw, zlib };
+enum class DeflateFrame : uint8_t {
+  raw,
+  zlib,
+  gzip_or_zlib,  // as its head says; several one after the other are one, and zeros behind them nothing
+};
 
 // All that `in` unpacks to, at the front of `out`: how many bytes these are. More than `out` holds is an
 // error, and so are bytes behind the stream's end.

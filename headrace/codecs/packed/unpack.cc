@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 
-#include "headrace/codecs/deflate/inflate.h"
+#include "headrace/codecs/deflate/whole.h"
+#include "headrace/codecs/packed/within.h"
 #include "headrace/core/saturate.h"
 
 namespace headrace {
@@ -26,28 +26,10 @@ Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& go
   return corrupt(std::string(codec) + ": wants " + std::to_string(wanted) + " bytes, got " + got);
 }
 
-Status unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
-  // One for a thread: making it costs as much as to unpack some kilobytes.
-  thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
-                                                                                ZSTD_freeDCtx);
-  if (!context) return {Code::exhausted, "no memory for zstd"};
-  const size_t made =
-      ZSTD_decompressDCtx(context.get(), out.data(), out.size(), packed.data(), packed.size());
-  if (ZSTD_isError(made)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(made));
-  return made == out.size() ? Status() : wrong_size("zstd", out.size(), std::to_string(made));
-}
-
-Status unpack_deflate(std::span<const std::byte> packed, std::span<std::byte> out) {
-  size_t made = 0;
-  Inflater inflater;
-  HEADRACE_TRY(inflater.feed(packed, [&](std::span<const std::byte> piece) -> Status {
-    if (piece.size() > out.size() - made) return wrong_size("gzip", out.size(), "more");
-    if (!piece.empty()) std::memcpy(out.data() + made, piece.data(), piece.size());
-    made += piece.size();
-    return {};
-  }));
-  HEADRACE_TRY(inflater.finish());
-  return made == out.size() ? Status() : wrong_size("gzip", out.size(), std::to_string(made));
+// What fills `out` to its end.
+Status whole(std::string_view codec, const Result<size_t>& made, std::span<std::byte> out) {
+  if (!made.ok()) return made.status();
+  return *made == out.size() ? Status() : wrong_size(codec, out.size(), std::to_string(*made));
 }
 
 }  // namespace
@@ -64,8 +46,12 @@ Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
 }
 
 Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out) {
-  if (kind == Packed::zstd) return unpack_zstd(packed, out);
-  if (kind == Packed::deflate) return unpack_deflate(packed, out);
+  if (kind == Packed::zstd) return whole("zstd", unpack_zstd_within(packed, out), out);
+  if (kind == Packed::lz4) return whole("lz4", unpack_lz4_within(packed, out), out);
+  if (kind == Packed::deflate) {
+    auto made = inflate_whole(DeflateFrame::gzip_or_zlib, packed, out);
+    return made.ok() ? whole("gzip", made, out) : made.status().before("gzip: ");
+  }
   if (kind == Packed::snappy) return unpack_snappy(packed, out);
   if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
   if (kind != Packed::plain)

@@ -1,5 +1,6 @@
 // Bytes that were compressed as a whole, and whose size is known: zstd's frames, gzip and zlib one after the
-// other, snappy's raw blocks, brotli and blosc where their libraries are there. Pure functions; any thread.
+// other, raw blocks of snappy and lz4, brotli and blosc where their libraries are there. Pure functions; any
+// thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -11,8 +12,8 @@
 
 namespace headrace {
 
-enum class Packed : uint8_t { plain, zstd, deflate, snappy, brotli, blosc };
-inline constexpr size_t kPackings = 6;
+enum class Packed : uint8_t { plain, zstd, deflate, snappy, brotli, blosc, lz4 };
+inline constexpr size_t kPackings = 7;
 
 // Before any memory is taken: a ratio of at most 1000, or 256 MiB where that is more, and never above 2 GiB.
 Status check_unpacked_size(uint64_t packed, uint64_t unpacked);

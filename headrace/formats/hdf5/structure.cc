@@ -19,7 +19,7 @@ constexpr size_t kMostNesting = 128;            // of groups
 constexpr int kMostSoftLinks = 16;              // from one to the next
 constexpr uint64_t kPiece = 4 << 20;            // of rows that are kept, read at once
 constexpr uint64_t kSmallRow = 16;              // bytes; such rows are kept
-constexpr uint64_t kMostKept = 64 << 20;        // of a dataset's small rows; of a file, beyond what is stored
+constexpr uint64_t kMostKept = 64 << 20;        // of a file's small rows; of references beyond what is stored
 constexpr uint64_t kMostReferenceRatio = 1100;  // of references to their stored bytes
 
 constexpr Fetches::Owner kFile = 0;
@@ -196,10 +196,13 @@ class Walk final : public Opening<FileIndex> {
   Status keep_rows(size_t object, Dataset* dataset) {
     if (dataset->storage == Storage::compact || dataset->row_elements() == 0) return {};
     const uint64_t all = saturating_mul(dataset->row_bytes(), dataset->rows());
-    const bool is_small = dataset->row_bytes() <= kSmallRow && all <= kMostKept;
+    const bool is_small = dataset->row_bytes() <= kSmallRow && all <= small_free_;
     if (!dataset->has_vlen() && !is_small) return {};
-    if (dataset->storage == Storage::contiguous)
-      return dataset->address == kNowhere ? Status() : keep_contiguous(object, dataset, all);
+    if (dataset->storage == Storage::contiguous) {
+      if (dataset->address == kNowhere) return {};
+      if (!dataset->has_vlen()) small_free_ -= all;
+      return keep_contiguous(object, dataset, all);
+    }
     uint64_t stored = 0;
     for (const Chunk& chunk : dataset->chunks) stored = saturating_add(stored, chunk.size);
     const uint64_t beyond = all - std::min(all, saturating_mul(kMostReferenceRatio, stored));
@@ -209,6 +212,7 @@ class Walk final : public Opening<FileIndex> {
               "wants references of at most 64 MiB or 1100 times what is stored of them, got " +
                   std::to_string(all) + " bytes"};
     free_ -= beyond;
+    if (!dataset->has_vlen()) small_free_ -= all;
     dataset->kept.resize(all);
     fill(*dataset, std::as_writable_bytes(std::span(dataset->kept)));
     for (const Chunk& chunk : dataset->chunks)
@@ -293,7 +297,8 @@ class Walk final : public Opening<FileIndex> {
   std::map<std::string, std::string> soft_links_;
   std::vector<Name> refused_;
   uint64_t free_ = kMostKept;  // of references that were never written, or are packed very well
-  std::string about_;          // our writer's attribute of the root
+  uint64_t small_free_ = kMostKept;
+  std::string about_;  // our writer's attribute of the root
   Fetches fetches_;
 };
 

@@ -95,6 +95,23 @@ TEST(Npz, ArraysOfOtherLengthsAreNotGuessedAt) {
               HasSubstr("'s': wants an array whose"));
 }
 
+TEST(Npz, SmallRowsAreKeptUpToASumForAllArrays) {
+  constexpr size_t kRowsOfEach = 24 << 16;  // of 16 bytes: 24 MiB
+  const std::string npy = npy_file("'|u1'", "False", "(1572864, 16)", std::string(kRowsOfEach * 16, 'a'));
+  MemoryStore store;
+  store.add("x.npz", zip_file({{"x.npy", npy}, {"y.npy", npy}, {"z.npy", npy}}));
+  const auto source = open_source(store, "x.npz");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const auto step = (*source)->open(0)->advance({});
+  ASSERT_TRUE(step.ok()) << step.status().text();
+  const auto* reads = std::get_if<std::vector<Extent>>(&*step);
+  ASSERT_TRUE(reads);
+  EXPECT_EQ(reads->size(), 1u);  // of z
+  const auto fields = read_sample(**source, kRowsOfEach - 1, store);
+  ASSERT_TRUE(fields.ok()) << fields.status().text();
+  for (const Tensor& field : *fields) EXPECT_EQ(field.view().data[15], std::byte{'a'});
+}
+
 TEST(Npz, DamageIsNamed) {
   std::string zip = zip_file({{"x.npy", x_npy(), true}});
   const size_t crc = zip.find("PK\1\2") + 16;

@@ -5,6 +5,7 @@
 
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/formats/parquet/zigzag.h"
 
 namespace headrace::parquet {
 namespace {
@@ -149,22 +150,20 @@ Result<DeltaHead> read_delta_head(Span& bytes, uint64_t wanted) {
   return out;
 }
 
-uint64_t unzigzag(uint64_t value) { return (value >> 1) ^ (~(value & 1) + 1); }
-
 }  // namespace
 
 template <class T> Status read_delta(Span& bytes, std::span<T> out) {
   if (out.empty() && bytes.empty()) return {};
   HEADRACE_ASSIGN(const DeltaHead head, read_delta_head(bytes, out.size()));
   if (out.empty()) return {};
-  uint64_t last = unzigzag(head.first);
+  auto last = static_cast<uint64_t>(from_zigzag(head.first));
   out[0] = static_cast<T>(last);
   std::vector<uint64_t> deltas;
   for (size_t done = 1; done < out.size();) {
     uint64_t least = 0;
     if (!take_varint(bytes, least) || bytes.size() < head.minis)
       return ends_early("deltas", out.size(), done);
-    least = unzigzag(least);
+    least = static_cast<uint64_t>(from_zigzag(least));
     const Span widths = bytes.first(head.minis);
     bytes = bytes.subspan(head.minis);
     for (uint64_t mini = 0; mini < head.minis && done < out.size(); ++mini) {

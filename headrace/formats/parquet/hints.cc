@@ -2,44 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
+#include "headrace/core/base64.h"
 #include "headrace/formats/arrow/message.h"
 
 namespace headrace::parquet {
 namespace {
-
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    uint32_t value = 0;
-    if (c >= 'A' && c <= 'Z')
-      value = static_cast<uint32_t>(c - 'A');
-    else if (c >= 'a' && c <= 'z')
-      value = static_cast<uint32_t>(c - 'a') + 26;
-    else if (c >= '0' && c <= '9')
-      value = static_cast<uint32_t>(c - '0') + 52;
-    else if (c == '+')
-      value = 62;
-    else if (c == '/')
-      value = 63;
-    else if (c == '=')
-      break;
-    else
-      return std::nullopt;
-    bits = bits << 6 | value;
-    if (++count == 4) {
-      for (const int shift : {16, 8, 0}) out.push_back(static_cast<char>(bits >> shift));
-      bits = 0, count = 0;
-    }
-  }
-  if (count == 3) out.push_back(static_cast<char>(bits >> 10)), out.push_back(static_cast<char>(bits >> 2));
-  if (count == 2) out.push_back(static_cast<char>(bits >> 4));
-  return out;
-}
 
 // The columns of Arrow's schema, by name; those that it would refuse too are left out.
 std::map<std::string, arrow::Column> arrow_columns(std::string_view encoded) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/formats/parquet/zigzag.h"
+
 namespace headrace::parquet {
 
 // Fields of a structure come in the order of their numbers. What is begun is ended.
@@ -50,9 +52,7 @@ class NewThrift {
     for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
     out_.push_back(static_cast<char>(value));
   }
-  void zigzag(int64_t value) {
-    varint(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
-  }
+  void zigzag(int64_t value) { varint(in_zigzag(value)); }
   void put_text(std::string_view value) { varint(value.size()), out_ += value; }
   void head(int field, Type type) {
     const int step = field - last_.back();

@@ -1,6 +1,5 @@
 #include "headrace/formats/parquet/pages.h"
 
-#include <lz4.h>
 #include <zlib.h>
 
 #include "headrace/codecs/packed/unpack.h"
@@ -8,15 +7,6 @@
 
 namespace headrace::parquet {
 namespace {
-
-Status unpack_lz4(Span packed, std::span<std::byte> out) {
-  const int made =
-      LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), reinterpret_cast<char*>(out.data()),
-                          static_cast<int>(packed.size()), static_cast<int>(out.size()));
-  if (made == static_cast<int>(out.size())) return {};
-  return corrupt("LZ4: wants " + std::to_string(out.size()) + " bytes, got " +
-                 (made < 0 ? "damaged ones" : std::to_string(made)));
-}
 
 uint32_t big_endian_at(Span bytes, size_t at) { return __builtin_bswap32(load<uint32_t>(bytes, at)); }
 
@@ -26,7 +16,7 @@ bool unpack_hadoop_lz4(Span packed, std::span<std::byte> out) {
     const uint32_t wanted = big_endian_at(packed, 0), size = big_endian_at(packed, 4);
     packed = packed.subspan(8);
     if (size > packed.size() || wanted > out.size() || size == 0) return false;
-    if (!unpack_lz4(packed.first(size), out.first(wanted)).ok()) return false;
+    if (!unpack(Packed::lz4, packed.first(size), out.first(wanted)).ok()) return false;
     packed = packed.subspan(size), out = out.subspan(wanted);
   }
   return packed.empty() && out.empty();
@@ -39,8 +29,8 @@ Status unpack_page(Codec codec, Span packed, std::span<std::byte> out) {
     case Codec::gzip: return unpack(Packed::deflate, packed, out);
     case Codec::brotli: return unpack(Packed::brotli, packed, out);
     case Codec::zstd: return unpack(Packed::zstd, packed, out);
-    case Codec::lz4: return unpack_hadoop_lz4(packed, out) ? Status() : unpack_lz4(packed, out);
-    case Codec::lz4_raw: return unpack_lz4(packed, out);
+    case Codec::lz4: return unpack_hadoop_lz4(packed, out) ? Status() : unpack(Packed::lz4, packed, out);
+    case Codec::lz4_raw: return unpack(Packed::lz4, packed, out);
     case Codec::lzo: break;
   }
   return {Code::unavailable, "cannot unpack LZO"};

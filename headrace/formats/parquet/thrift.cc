@@ -2,14 +2,12 @@
 
 #include <limits>
 
+#include "headrace/formats/parquet/zigzag.h"
+
 namespace headrace::parquet {
 namespace {
 
 constexpr int kMostLevels = 32;
-
-int64_t unzigzag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
 
 }  // namespace
 
@@ -105,7 +103,7 @@ bool Thrift::Fields::next() {
   const uint8_t head = in_.byte();
   type_ = head & 15;
   if (!in_.ok() || type_ == kStop) return false;
-  const int64_t id = head >> 4 == 0 ? unzigzag(in_.varint()) : id_ + (head >> 4);
+  const int64_t id = head >> 4 == 0 ? from_zigzag(in_.varint()) : id_ + (head >> 4);
   if (id < 0 || id > std::numeric_limits<int16_t>::max()) in_.fail("a field's number out of range");
   id_ = static_cast<int>(id);
   return in_.ok();
@@ -113,7 +111,7 @@ bool Thrift::Fields::next() {
 
 int64_t Thrift::Fields::integer() {
   if (type_ == kByte) return static_cast<int8_t>(in_.byte());
-  if (type_ >= kI16 && type_ <= kI64) return unzigzag(in_.varint());
+  if (type_ >= kI16 && type_ <= kI64) return from_zigzag(in_.varint());
   in_.fail("another type than a number");
   return 0;
 }
@@ -160,7 +158,7 @@ void Thrift::Fields::skip() {
   if (type_ != kTrue && type_ != kFalse) in_.skip(type_, 0);
 }
 
-int64_t Thrift::element_integer() { return unzigzag(varint()); }
+int64_t Thrift::element_integer() { return from_zigzag(varint()); }
 std::string_view Thrift::element_text() { return take(varint()); }
 
 }  // namespace headrace::parquet

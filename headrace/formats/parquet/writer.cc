@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "headrace/core/base64.h"
 #include "headrace/formats/arrow/new_messages.h"
 #include "headrace/formats/parquet/hints.h"
 #include "headrace/formats/parquet/new_column.h"
@@ -20,19 +21,6 @@ using namespace std::literals;
 constexpr uint64_t kPageBytes = uint64_t{256} << 10, kPageRows = uint64_t{1} << 16;
 constexpr uint64_t kGroupBytes = uint64_t{32} << 20, kGroupRows = uint64_t{1} << 20;
 constexpr size_t kMostGroups = 32767;  // what others count with 16 bits
-
-std::string in_base64(std::string_view text) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < text.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k)
-      out.push_back(i + k <= text.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=');
-  }
-  return out;
-}
 
 // Arrow's own schema, by which pyarrow and this reader know lists of one length.
 Result<std::string> arrow_schema(const Schema& schema) {

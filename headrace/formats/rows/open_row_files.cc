@@ -11,7 +11,7 @@ namespace {
 // labels beside larger rows would be a second read of each sample. And what lies in Fortran's order, whose
 // rows are many reads.
 constexpr uint64_t kSmallRow = 4 << 10;   // bytes  // bench/pipelines/rivals.py: npy, 100 B, shuffled
-constexpr uint64_t kMostKept = 64 << 20;  // bytes of all rows of a field
+constexpr uint64_t kMostKept = 64 << 20;  // bytes of all that is kept
 // In Fortran's order each number of a row is a read of its own, where the array is not kept.
 constexpr uint64_t kMostNumbers = 1 << 16;
 
@@ -107,26 +107,44 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     return {};
   }
 
+  // The small fields first, so that most are; before them those that could not be read otherwise.
   Result<std::vector<Extent>> choose_kept() {
-    std::vector<Extent> out;
-    for (size_t f = 0; f < table_.fields.size(); ++f) {
+    struct Choice {
+      bool is_optional = true;
       uint64_t bytes = 0;
-      for (const RowPart& part : table_.parts) bytes += part.rows * table_.fields[f].spec.size_bytes();
-      if (bytes > kMostKept) {
-        HEADRACE_TRY(check_numbers(f));
+      size_t field = 0;
+      auto operator<=>(const Choice&) const = default;
+    };
+    std::vector<Choice> choices;
+    for (size_t f = 0; f < table_.fields.size(); ++f) {
+      Choice& choice = choices.emplace_back(check_numbers(f).ok(), 0, f);
+      for (const RowPart& part : table_.parts)
+        if (is_worth_keeping(part, f)) choice.bytes += part.rows * table_.fields[f].spec.size_bytes();
+    }
+    std::ranges::sort(choices);
+    std::vector<Extent> out;
+    uint64_t left = kMostKept;
+    for (const Choice& choice : choices) {
+      if (choice.bytes > left) {
+        HEADRACE_TRY(check_numbers(choice.field));
         continue;
       }
+      left -= choice.bytes;
       for (size_t p = 0; p < table_.parts.size(); ++p) {
-        const RowPart& part = table_.parts[p];
-        const FieldRows& rows = part.fields[f];
-        // Of what stands between other bytes, these would be read too.
-        const bool is_small = table_.fields[f].spec.size_bytes() <= kSmallRow && rows.stride == rows.bytes;
-        if (rows.held || part.rows == 0 || (rows.numbers == 0 && !is_small)) continue;
-        kept_.emplace_back(p, f);
-        out.push_back({rows.file, rows.offset, bytes_in_file(rows, part.rows)});
+        if (!is_worth_keeping(table_.parts[p], choice.field)) continue;
+        const FieldRows& rows = table_.parts[p].fields[choice.field];
+        kept_.emplace_back(p, choice.field);
+        out.push_back({rows.file, rows.offset, bytes_in_file(rows, table_.parts[p].rows)});
       }
     }
     return out;
+  }
+
+  // Of what stands between other bytes, these would be read too.
+  bool is_worth_keeping(const RowPart& part, size_t field) const {
+    const FieldRows& rows = part.fields[field];
+    const bool is_small = table_.fields[field].spec.size_bytes() <= kSmallRow && rows.stride == rows.bytes;
+    return !rows.held && part.rows > 0 && (rows.numbers > 0 || is_small);
   }
 
   Status check_numbers(size_t field) const {

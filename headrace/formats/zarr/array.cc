@@ -8,8 +8,9 @@
 namespace headrace::zarr {
 namespace {
 
-constexpr uint64_t kMostAcross = 1 << 16;  // chunks of a row
-constexpr uint64_t kMostTexts = 1 << 24;   // of a chunk
+constexpr uint64_t kMostAcross = 1 << 16;             // chunks of a row
+constexpr uint64_t kMostTexts = 1 << 24;              // of a chunk
+constexpr uint64_t kMostIndex = uint64_t{256} << 20;  // bytes of the indexes of a row's shards
 constexpr size_t kMostAxes = kMaxRank + 1;
 
 Result<Dims> lengths_of(std::string_view key, const Value* list) {
@@ -66,6 +67,12 @@ Status check_counts(const Array& out) {
   if (out.cells_across() > kMostAcross)
     return {Code::exhausted,
             "wants rows of at most 65,536 chunks, got " + std::to_string(out.cells_across())};
+  if (out.has_index()) {
+    const uint64_t index =
+        saturating_mul(out.chain.sharding->index_bytes(out.chunks_in_shard()), out.chunks_across());
+    if (index > kMostIndex)
+      return {Code::exhausted, "wants indexes of at most 256 MiB for a row, got " + std::to_string(index)};
+  }
   if (saturating_mul(out.rows(), std::max<uint64_t>(out.cells_across(), 1)) > uint64_t{1} << 62)
     return {Code::exhausted, "wants at most 2^62 chunks, got more"};
   return {};

@@ -10,6 +10,7 @@ namespace headrace::zarr {
 namespace {
 
 constexpr uint64_t kMostInShard = uint64_t{1} << 26;  // chunks
+constexpr size_t kMostCodecs = 16;                    // one after the other
 
 struct Named {
   std::string name;
@@ -75,6 +76,8 @@ class MakingChain {
   // A filter or a packing; `name` as numcodecs registers it.
   Status add(const Named& codec) {
     using Kind = Packing::Kind;
+    if (out_.filters.size() + out_.packings.size() == kMostCodecs)
+      return {Code::exhausted, "wants at most 16 codecs one after the other, got more"};
     static constexpr std::pair<std::string_view, Kind> kPacked[] = {
         {"gzip", Kind::deflate}, {"zlib", Kind::deflate},  {"zstd", Kind::zstd},      {"blosc", Kind::blosc},
         {"lz4", Kind::lz4},      {"crc32c", Kind::crc32c}, {"shuffle", Kind::shuffle}};

@@ -68,19 +68,6 @@ uint64_t product(const Dims& dims);  // saturates
 Status decode(const Chain& chain, const Element& element, const Dims& chunk, const std::string& fill,
               std::span<const std::byte> packed, std::span<std::byte> out);
 
-// Texts of a chunk, where they lie in some bytes.
-struct Texts {
-  struct Place {
-    uint64_t offset = 0, length = 0;
-  };
-  BufferPtr bytes;
-  std::vector<Place> places;
-};
-Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t count,
-                           const BufferPtr& packed);
-// As many times the same.
-Texts repeated_text(const std::string& text, uint64_t count);
-
 inline constexpr uint64_t kNoChunk = ~uint64_t{0};
 // The index of a shard: offset and length of each chunk, little-endian, without its checksum.
 Result<BufferPtr> decode_index(const Sharding& sharding, uint64_t chunks, const BufferPtr& stored);

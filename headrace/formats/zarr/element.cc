@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "headrace/core/base64.h"
 #include "headrace/core/text.h"
 
 namespace headrace::zarr {
@@ -86,25 +87,6 @@ std::optional<std::string> from_hex(std::string_view text, size_t bytes) {
   const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(&bits), bytes);
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  while (text.ends_with('=')) text.remove_suffix(1);
-  for (const char c : text) {
-    const int digit = c >= 'A' && c <= 'Z'   ? c - 'A'
-                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                      : c >= '0' && c <= '9' ? c - '0' + 52
-                      : c == '+'             ? 62
-                      : c == '/'             ? 63
-                                             : -1;
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8) & 255);
-  }
-  return out;
 }
 
 Result<std::string> text_fill(const Element& element, const Value& fill) {
@@ -201,14 +183,7 @@ Result<std::string> fill_of(const Element& element, const Value& fill) {
   });
 }
 
-Status append_text(const Element& element, std::span<const std::byte> value, std::string& out) {
-  if (element.form != Form::utf32) {
-    size_t size = value.size();
-    if (element.form == Form::padded_bytes)
-      while (size > 0 && value[size - 1] == std::byte{0}) --size;
-    out.append(reinterpret_cast<const char*>(value.data()), size);
-    return {};
-  }
+Status append_utf32(std::span<const std::byte> value, std::string& out) {
   size_t count = value.size() / 4;
   const auto point_at = [&](size_t i) {
     uint32_t point = 0;

@@ -35,7 +35,7 @@ Result<Element> element_of_v3(const Value& data_type);
 // Bytes of one element that was never written, little-endian; of a text, the text.
 Result<std::string> fill_of(const Element& element, const Value& fill);
 
-// One value of texts as it lies in a chunk, as the field has it.
-Status append_text(const Element& element, std::span<const std::byte> value, std::string& out);
+// One value of NumPy's U, little-endian, in UTF-8.
+Status append_utf32(std::span<const std::byte> value, std::string& out);
 
 }  // namespace headrace::zarr

@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kNode = "zarr.json", kArray2 = ".zarray", kGroup2 = ".zgroup",
                            kAttributes2 = ".zattrs", kAll2 = ".zmetadata", kN5 = "attributes.json";
 constexpr size_t kMostNodes = 100'000;
+constexpr size_t kMostJson = size_t{64} << 20;  // bytes of a file of metadata
 
 // Names are sorted by their bytes.
 std::optional<uint64_t> find_name(const Names& files, std::string_view name) {
@@ -38,6 +39,13 @@ std::string_view last_part(std::string_view path) { return path.substr(path.rfin
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<Value> parse_node(std::string_view text) {
+  if (text.size() > kMostJson)
+    return Status(Code::exhausted,
+                  "wants metadata of at most 64 MiB, got " + std::to_string(text.size()) + " bytes");
+  return parse_json(text);
 }
 
 std::string without_slash(std::string path) {
@@ -99,7 +107,7 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
   for (size_t i = 0; i < wanted.size(); ++i) {
     const std::string_view text(reinterpret_cast<const char*>(bytes[i]->data()), bytes[i]->size());
     out_.texts_hash += hash_text(text);
-    const auto json = parse_json(text);
+    const auto json = parse_node(text);
     const auto in_file = [&] { return in_quotes(path_in_store(root_, files_[wanted[i].file])) + ": "; };
     if (json.ok()) {
       HEADRACE_TRY(take(wanted[i], *json).before(in_file()));

@@ -6,6 +6,7 @@ namespace headrace::zarr {
 namespace {
 
 constexpr size_t kMostNested = 128;
+constexpr size_t kMostValues = 3'000'000;  // each takes some hundred bytes, of two in the text
 
 // Value::parse looks for a key among all before it, which objects of many keys make slow.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -54,6 +55,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return add(level.is_object ? Value(std::move(level.object)) : Value(std::move(level.list)));
   }
   bool add(Value made) {
+    if (++count_ > kMostValues) {
+      status = {Code::exhausted, "wants JSON of at most 3,000,000 values, got more"};
+      return false;
+    }
     if (levels_.empty())
       value = std::move(made);
     else if (levels_.back().is_object)
@@ -64,6 +69,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::vector<Level> levels_;
+  size_t count_ = 0;
 };
 
 // With quotes around what JSON has no word for.

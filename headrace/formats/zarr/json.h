@@ -7,7 +7,8 @@
 
 namespace headrace::zarr {
 
-// In time linear in the text, whatever it holds; depth at most 128. These three words become texts.
+// In time linear in the text, whatever it holds; depth at most 128, values at most three million. These three
+// words become texts.
 Result<Value> parse_json(std::string_view text);
 
 }  // namespace headrace::zarr

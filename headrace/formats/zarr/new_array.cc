@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 
@@ -17,8 +18,55 @@ namespace {
 
 constexpr uint64_t kChunkBytes = 64 << 10;            // about so many are a chunk,
 constexpr uint64_t kShardBytes = uint64_t{64} << 20;  // and a shard
-constexpr uint64_t kMostShardChunks = 1024, kMostTextRows = 16 << 10;
-constexpr uint64_t kMostWritten = uint64_t{2} << 30;  // bytes of a chunk
+constexpr uint64_t kMostShardChunks = 1024;
+constexpr uint64_t kMostWritten = uint64_t{2} << 30;  // bytes of a row,
+constexpr uint64_t kMostChunk = uint64_t{256}
+                                << 20;       // and of a chunk of several: what readers unpack as well
+constexpr uint64_t kCollected = 4 << 20;     // bytes of texts, before it is said how many a chunk has,
+constexpr uint64_t kMostTextRows = 4 << 10;  // which is no more, so that texts of 64 KiB always fit,
+constexpr uint64_t kMostChosen = uint64_t{128} << 20;  // even were all as long as the longest
+
+// Calls `each` with the texts of `collected`, where each follows its length, in turn.
+template <class Each> Status for_each_text(std::string_view collected, Each each) {
+  while (!collected.empty()) {
+    uint32_t length = 0;
+    std::memcpy(&length, collected.data(), sizeof length);
+    HEADRACE_TRY(each(collected.substr(sizeof length, length)));
+    collected.remove_prefix(sizeof length + length);
+  }
+  return {};
+}
+
+// How many of such texts a chunk should have: by their mean, but so that no chunk of these is much larger
+// than others, be it that short ones come first; and that none can become too large of texts like the
+// longest.
+uint64_t text_chunk_rows(std::string_view collected, uint64_t count) {
+  std::vector<uint64_t> sizes;
+  sizes.reserve(count);
+  const Status walked = for_each_text(collected, [&](std::string_view text) {
+    sizes.push_back(sizeof(uint32_t) + text.size());
+    return Status();
+  });
+  assert(walked.ok());
+  const uint64_t longest = *std::ranges::max_element(sizes);
+  const uint64_t most = std::min(kMostTextRows, std::max<uint64_t>(kMostChosen / longest, 1));
+  const uint64_t largest_chunk = std::max(16 * kChunkBytes, 2 * longest);
+  const auto fits = [&](uint64_t rows) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      bytes = (i % rows == 0 ? 0 : bytes) + sizes[i];
+      if (bytes > largest_chunk) return false;
+    }
+    return true;
+  };
+  uint64_t rows = std::clamp<uint64_t>(kChunkBytes * count / collected.size(), 1, most);
+  while (rows > 1 && !fits(rows)) rows /= 2;
+  return rows;
+}
+
+uint64_t chunks_of_shard(uint64_t chunk_bytes) {
+  return std::clamp<uint64_t>(kShardBytes / std::max<uint64_t>(chunk_bytes, 1), 1, kMostShardChunks);
+}
 
 std::string_view v3_name(DType dtype) {
   constexpr std::string_view names[kDTypes] = {
@@ -45,7 +93,7 @@ Value fill_value(DType dtype) {
 
 }  // namespace
 
-Status NewArray::check(const TensorSpec& spec) {
+Status NewArray::check(const TensorSpec& spec, const NewOptions& options) {
   if (v3_name(spec.dtype).empty())
     return invalid("zarr has no " + std::string(dtype_name(spec.dtype)) + "; cast it");
   if (is_text(spec.dtype)) return {};
@@ -54,6 +102,10 @@ Status NewArray::check(const TensorSpec& spec) {
                    "; resize or pad them, or write Arrow or HDF5, which hold others");
   if (spec.size_bytes() > kMostWritten)
     return invalid("zarr wants rows of at most 2 GiB, got " + std::to_string(spec.size_bytes()) + " bytes");
+  if (options.chunk_rows > 1 && saturating_mul(options.chunk_rows, spec.size_bytes()) > kMostChunk)
+    return invalid("zarr wants chunks of at most 256 MiB, which are " +
+                   std::to_string(std::max<uint64_t>(kMostChunk / spec.size_bytes(), 1)) +
+                   " rows, got rows_per_chunk=" + std::to_string(options.chunk_rows));
   return {};
 }
 
@@ -64,22 +116,41 @@ NewArray::NewArray(std::string folder, const TensorSpec& spec, const NewOptions&
     chunk_rows_ = options.chunk_rows;
   else if (!is_text(spec.dtype))
     chunk_rows_ = std::max<uint64_t>(kChunkBytes / std::max<uint64_t>(row_bytes_, 1), 1);
-  if (row_bytes_ > 0) chunk_rows_ = std::min(chunk_rows_, std::max<uint64_t>(kMostWritten / row_bytes_, 1));
 }
 
 Status NewArray::check_value(const View& value) const {
-  if (!is_text(value.dtype) || value.size_bytes() < kMostWritten - waiting_.size() - 8) return {};
-  return invalid("zarr wants texts of less than 2 GiB in a chunk, got " + std::to_string(value.size_bytes()) +
-                 " bytes; rows_per_chunk= makes chunks smaller");
+  if (!is_text(value.dtype)) return {};
+  const uint64_t size = value.size_bytes() + sizeof(uint32_t);
+  if (size >= kMostWritten - sizeof(uint32_t))
+    return invalid("zarr wants texts of less than 2 GiB, got " + std::to_string(value.size_bytes()) +
+                   " bytes in row " + std::to_string(rows_));
+  if (chunk_rows_ <= 1 || waiting_.size() + size <= kMostChunk) return {};
+  return invalid("zarr wants chunks of at most 256 MiB, got " + std::to_string(waiting_.size() + size) +
+                 " bytes with row " + std::to_string(rows_) +
+                 "; rows_per_chunk=" + std::to_string(std::max<uint64_t>(kMostChosen / size, 1)) +
+                 ", say, instead of " + std::to_string(chunk_rows_) + " makes them smaller");
 }
 
 Status NewArray::add(const View& value) {
-  if (is_text(spec_.dtype)) append_u32(value.size_bytes(), waiting_);
-  waiting_.append(reinterpret_cast<const char*>(value.data), value.size_bytes());
-  ++waiting_rows_, ++rows_;
-  const bool is_full = chunk_rows_ > 0 ? waiting_rows_ == chunk_rows_
-                                       : waiting_.size() >= kChunkBytes || waiting_rows_ == kMostTextRows;
-  return is_full ? end_chunk() : Status();
+  ++rows_;
+  return add_row({reinterpret_cast<const char*>(value.data), value.size_bytes()});
+}
+
+Status NewArray::add_row(std::string_view bytes) {
+  if (is_text(spec_.dtype)) append_u32(bytes.size(), waiting_);
+  waiting_.append(bytes);
+  ++waiting_rows_;
+  if (chunk_rows_ == 0) return waiting_.size() < kCollected ? Status() : choose_chunk_rows();
+  return waiting_rows_ == chunk_rows_ ? end_chunk() : Status();
+}
+
+// Once there is a number of rows it stays: a grid is regular, and the first texts may be unlike all others.
+Status NewArray::choose_chunk_rows() {
+  const std::string collected = std::exchange(waiting_, {});
+  const uint64_t count = std::exchange(waiting_rows_, 0);
+  chunk_rows_ = text_chunk_rows(collected, count);
+  shard_chunks_ = chunks_of_shard(saturating_mul(collected.size(), chunk_rows_) / count);
+  return for_each_text(collected, [&](std::string_view text) { return add_row(text); });
 }
 
 Result<std::string> NewArray::packed(std::string_view bytes) const {
@@ -106,16 +177,11 @@ Result<std::string> NewArray::packed(std::string_view bytes) const {
   return out;
 }
 
-// The first one says how many rows a chunk has where nothing else does, and how many chunks a shard.
 Status NewArray::end_chunk() {
-  if (chunk_rows_ == 0) chunk_rows_ = waiting_rows_;
-  if (shard_chunks_ == 0) {
-    const uint64_t chunk_bytes = std::max<uint64_t>(saturating_mul(chunk_rows_, row_bytes_), 1);
-    shard_chunks_ = is_text(spec_.dtype)
-                        ? kMostShardChunks
-                        : std::clamp<uint64_t>(kShardBytes / chunk_bytes, 1, kMostShardChunks);
-    if (options_.shard_rows > 0) shard_chunks_ = std::max<uint64_t>(options_.shard_rows / chunk_rows_, 1);
-  }
+  if (options_.shard_rows > 0)
+    shard_chunks_ = std::max<uint64_t>(options_.shard_rows / chunk_rows_, 1);
+  else if (shard_chunks_ == 0)
+    shard_chunks_ = chunks_of_shard(saturating_mul(chunk_rows_, row_bytes_));
   // The last one is as long as the others.
   if (is_text(spec_.dtype)) {
     std::string count;
@@ -162,6 +228,7 @@ Status NewArray::end_shard() {
 }
 
 Status NewArray::finish() {
+  if (chunk_rows_ == 0 && waiting_.size() > kChunkBytes) HEADRACE_TRY(choose_chunk_rows());
   const bool is_first_chunk = !shard_ && shards_ == 0;
   if (is_first_chunk && options_.chunk_rows == 0 && waiting_rows_ > 0) chunk_rows_ = waiting_rows_;
   if (waiting_rows_ > 0) HEADRACE_TRY(end_chunk());

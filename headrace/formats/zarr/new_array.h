@@ -20,20 +20,22 @@ struct NewOptions {
 
 class NewArray {
  public:
-  // `folder`: of the array, which is there. An error where such fields cannot be written.
-  static Status check(const TensorSpec& spec);
+  // An error where such fields cannot be written.
+  static Status check(const TensorSpec& spec, const NewOptions& options);
+  // `folder`: of the array, which is there.
   NewArray(std::string folder, const TensorSpec& spec, const NewOptions& options);
 
-  Status check_value(const View& value) const;
+  Status check_value(const View& value) const;  // before add(), which takes memory
   Status add(const View& value);
   Status finish();         // all is with the system
   Value metadata() const;  // of zarr.json; once it is finished
 
  private:
+  Status add_row(std::string_view bytes);
+  Status choose_chunk_rows();
   Status end_chunk();
   Status begin_shard();
   Status end_shard();
-  uint64_t waiting_bytes() const;
   Result<std::string> packed(std::string_view bytes) const;
 
   std::string folder_;
@@ -42,7 +44,7 @@ class NewArray {
   uint64_t row_bytes_ = 0;
   uint64_t chunk_rows_ = 0, shard_chunks_ = 0;  // 0: not known yet
   uint64_t rows_ = 0, waiting_rows_ = 0, shards_ = 0;
-  std::string waiting_;  // rows of the next chunk
+  std::string waiting_;  // rows of the next chunk; the first texts, while it is not known how many that are
   struct Chunk {
     uint64_t offset = 0, length = 0;
   };

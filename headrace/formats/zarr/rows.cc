@@ -5,8 +5,16 @@
 
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/saturate.h"
 
 namespace headrace::zarr {
+namespace {
+
+// Bytes that codecs may add to a chunk which they cannot make smaller. Many chunks that lie in one place of a
+// shard would else be more than the shard.
+constexpr uint64_t kMostAddedInShard = 4 << 10;
+
+}  // namespace
 
 Tensor Rows::row(const Field& field, uint64_t row) const {
   const Element& element = field.array.element;
@@ -16,7 +24,7 @@ Tensor Rows::row(const Field& field, uint64_t row) const {
   }
   const uint64_t here = row - first;
   const Texts& chunk = texts[here / rows_each];
-  const Texts::Place at = chunk.places[here % rows_each];
+  const Texts::Place at = chunk[here % rows_each];
   return {chunk.bytes, at.offset, element.dtype, Shape{static_cast<int64_t>(at.length)}, nullptr};
 }
 
@@ -93,11 +101,12 @@ Result<std::vector<Extent>> ReadRows::ask_indexes() {
   const Array& array = field_.array;
   const Sharding& sharding = *array.chain.sharding;
   const uint64_t bytes = sharding.index_bytes(array.chunks_in_shard());
-  for (const Cell& cell : cells_)
-    if (std::ranges::find(asked_, cell.chunk) == asked_.end()) {
-      asked_.push_back(cell.chunk);
-      out.push_back({field_.chunks[cell.chunk].file, sharding.index_at_end ? kAtEnd : 0, bytes});
-    }
+  for (const Cell& cell : cells_) asked_.push_back(cell.chunk);
+  std::ranges::sort(asked_);
+  const auto same = std::ranges::unique(asked_);
+  asked_.erase(same.begin(), same.end());
+  for (const size_t chunk : asked_)
+    out.push_back({field_.chunks[chunk].file, sharding.index_at_end ? kAtEnd : 0, bytes});
   return out;
 }
 
@@ -111,6 +120,11 @@ Status ReadRows::place_in_shard(Cell& cell, const BufferPtr& index) {
   if (length > kMostChunkBytes || cell.begin > kNoChunk - length)
     return named(cell, corrupt("wants a chunk inside its shard, got " + std::to_string(length) +
                                " bytes at " + std::to_string(cell.begin)));
+  const Array& array = field_.array;
+  const uint64_t most = saturating_add(saturating_mul(array.cell_bytes(), 2), kMostAddedInShard);
+  if (!array.element.is_text() && !array.cell_chain().sharding && length > most)
+    return named(cell, corrupt("wants a chunk of at most " + std::to_string(most) +
+                               " bytes in its shard, got " + std::to_string(length)));
   cell.end = cell.begin + length;
   return {};
 }
@@ -124,7 +138,7 @@ Status ReadRows::take_indexes(std::span<const BufferPtr> bytes) {
     read.push_back(std::move(index));
   }
   for (Cell& cell : cells_) {
-    const auto place = static_cast<size_t>(std::ranges::find(asked_, cell.chunk) - asked_.begin());
+    const auto place = static_cast<size_t>(std::ranges::lower_bound(asked_, cell.chunk) - asked_.begin());
     HEADRACE_TRY(place_in_shard(cell, field_.indexes.empty() ? read[place] : field_.indexes[cell.chunk]));
   }
   std::erase_if(cells_, [](const Cell& cell) { return cell.end == 0 && cell.begin == kNoChunk; });
@@ -192,7 +206,7 @@ Status ReadRows::take_texts(std::span<const BufferPtr> bytes) {
     out_.texts[cells_[i].at[0] - first] = *std::move(texts);
   }
   for (Texts& chunk : out_.texts) {
-    if (!chunk.bytes) chunk = repeated_text(array.fill, each);
+    if (!chunk.bytes) chunk = repeated_text(array.fill);
     out_.held += chunk.bytes->size() + chunk.places.size() * sizeof(Texts::Place);
   }
   return {};
@@ -219,7 +233,7 @@ Status ReadRows::take_numbers(std::span<const BufferPtr> bytes) {
   const std::span<std::byte> all{made->mutable_data(), made->size()};
   out_.first = begin, out_.numbers = made, out_.held = made->size();
   if (cells_.size() < all_ || all_ == 0) fill_elements(array.fill, all);
-  std::vector<std::byte> plain(is_direct ? 0 : cell_bytes);
+  std::vector<std::byte> plain(is_direct || cells_.empty() ? 0 : cell_bytes);
   const Dims strides = strides_of(chain, cell, array.element.bytes);
   Box target{Dims(cell.size(), 0), array.shape};
   target.origin[0] = rows_.begin, target.size[0] = rows_.size();

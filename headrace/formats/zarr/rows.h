@@ -5,6 +5,7 @@
 #include "headrace/formats/source.h"
 #include "headrace/formats/zarr/cells.h"
 #include "headrace/formats/zarr/table.h"
+#include "headrace/formats/zarr/texts.h"
 
 namespace headrace::zarr {
 
@@ -55,7 +56,7 @@ class ReadRows {
   enum class Stage : uint8_t { start, indexes, cells, done } stage_ = Stage::start;
   uint64_t all_ = 0;  // cells of these rows, with those that are not there
   std::vector<Cell> cells_;
-  std::vector<size_t> asked_;  // chunks whose indexes are asked for
+  std::vector<size_t> asked_;  // chunks whose indexes are asked for, sorted
   Rows out_;
 };
 

@@ -12,8 +12,10 @@ namespace {
 
 constexpr uint64_t kPart = 16 << 10;                  // rows of about so many bytes are read at once
 constexpr uint64_t kMostBlock = uint64_t{256} << 20;  // bytes of a block of more than one row
-constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block
-constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes
+constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block,
+constexpr uint64_t kMostCellsOfRow = 1 << 18;         // and of a row, all arrays together
+constexpr size_t kMostFields = 10'000;
+constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes; of a row, of all fields
 constexpr size_t kMostKeptFiles = 4096;
 constexpr uint64_t kMostRows = uint64_t{1} << 62;
 constexpr int kSureStore = 90;
@@ -38,6 +40,16 @@ template <class List> std::string listed_names(const List& names) {
 std::string joined_path(std::string_view folder, std::string_view name) {
   if (folder.empty() || name.empty()) return std::string(folder.empty() ? name : folder);
   return std::string(folder).append("/").append(name);
+}
+
+// The arrays below a folder, which stand together: a folder of many stores looks at each array once.
+std::span<const Array> arrays_below(std::span<const Array> arrays, std::string_view folder) {
+  if (folder.empty()) return arrays;
+  const std::string begin = std::string(folder) + '/', end = std::string(folder) + char('/' + 1);
+  const auto path = [](const Array& array) { return std::string_view(array.path); };
+  const auto first = std::ranges::lower_bound(arrays, std::string_view(begin), {}, path);
+  const auto last = std::ranges::lower_bound(arrays, std::string_view(end), {}, path);
+  return {first, last};
 }
 
 // What follows the folder in a path that lies below it.
@@ -78,7 +90,7 @@ class ChoosingArrays {
  private:
   std::set<std::string, std::less<>> groups() const {
     std::set<std::string, std::less<>> out;
-    for (const Array& array : hierarchy_.arrays)
+    for (const Array& array : arrays_below(hierarchy_.arrays, store_))
       if (const auto path = path_below(store_, array.path); path && array.has_rows())
         out.emplace(parent_path(*path));
     return out;
@@ -109,8 +121,9 @@ class ChoosingArrays {
   std::string group_path() const { return joined_path(store_, out_.group); }
 
   Status all() {
-    for (const Array& array : hierarchy_.arrays)
-      if (parent_path(array.path) == group_path() && array.has_rows() && !array.path.empty())
+    const std::string group = group_path();
+    for (const Array& array : arrays_below(hierarchy_.arrays, group))
+      if (parent_path(array.path) == group && array.has_rows() && !array.path.empty())
         HEADRACE_TRY(add(array, child_name(array.path)));
     if (!out_.fields.empty()) return {};
     return invalid("has no arrays in group '" + out_.group +
@@ -120,9 +133,9 @@ class ChoosingArrays {
   Status one(const std::string& name) {
     if (const Array* array = hierarchy_.find(joined_path(group_path(), name))) return add(*array, name);
     std::vector<std::string_view> names;
-    for (const Array& other : hierarchy_.arrays)
-      if (parent_path(other.path) == group_path() && other.has_rows())
-        names.push_back(child_name(other.path));
+    const std::string group = group_path();
+    for (const Array& other : arrays_below(hierarchy_.arrays, group))
+      if (parent_path(other.path) == group && other.has_rows()) names.push_back(child_name(other.path));
     return invalid("has no array '" + name + "' in group '" + out_.group + "'; it has " +
                    listed_names(names));
   }
@@ -133,8 +146,14 @@ class ChoosingArrays {
     if (!array.refusal.ok())
       return Status(array.refusal).before(quoted + ": ").after("; fields=[…] names those to read");
     if (array.shape.empty()) return invalid("wants an array with rows, " + quoted + " is a single value");
-    if (std::ranges::find(fields, name, &Field::name) != fields.end())
-      return invalid("wants each field once, got " + quoted + " twice");
+    if (!names_.emplace(name).second) return invalid("wants each field once, got " + quoted + " twice");
+    cells_ = saturating_add(cells_, array.cells_across());
+    if (cells_ > kMostCellsOfRow)
+      return {Code::exhausted,
+              "wants rows of at most 262,144 chunks, got more; fields=[…] names arrays to read"};
+    if (fields.size() == kMostFields)
+      return {Code::exhausted,
+              "wants at most 10,000 arrays as fields, got more; fields=[…] names those to read"};
     if (!fields.empty() && array.rows() != fields[0].array.rows())
       return invalid("wants arrays of one length, got '" + fields[0].name + "' of " +
                      std::to_string(fields[0].array.rows()) + " rows and " + quoted + " of " +
@@ -146,6 +165,8 @@ class ChoosingArrays {
 
   const Hierarchy& hierarchy_;
   std::string store_;
+  std::set<std::string, std::less<>> names_;  // of the fields
+  uint64_t cells_ = 0;                        // of one of their rows
   Part out_;
 };
 
@@ -166,12 +187,40 @@ bool is_plain_field(const Field& field) {
   return !array.element.is_text() && array.cells_are_rows() && array.cell_chain().is_plain(array.element);
 }
 
+// What it takes to keep all rows of an array in memory, from chunks that are unpacked whole; no number where
+// that is not worth it.
+std::optional<uint64_t> bytes_to_keep(const Field& field) {
+  const Array& array = field.array;
+  if (array.element.is_text() || array.row_bytes() == 0 || array.row_bytes() > kKeptRow) return std::nullopt;
+  const uint64_t cells = saturating_mul(count_along(array.rows(), array.cell()[0]), array.cells_across());
+  if (cells > kMostCells || field.chunks.size() > kMostKeptFiles) return std::nullopt;
+  return saturating_mul(cells, array.cell_bytes());
+}
+
+// Labels and such are kept, a field in all parts, the small ones first, until they are as much as may be
+// kept.
+void choose_kept(std::vector<Part>& parts) {
+  std::vector<std::pair<uint64_t, size_t>> sizes;
+  for (size_t i = 0; i < parts[0].fields.size(); ++i) {
+    uint64_t bytes = 0;
+    for (const Part& part : parts) bytes = saturating_add(bytes, bytes_to_keep(part.fields[i]).value_or(0));
+    sizes.emplace_back(bytes, i);
+  }
+  std::ranges::sort(sizes);
+  uint64_t left = kMostKept;
+  for (const auto& [bytes, i] : sizes) {
+    if (bytes > left) return;
+    left -= bytes;
+    for (Part& part : parts) part.fields[i].is_to_keep = bytes_to_keep(part.fields[i]).has_value();
+  }
+}
+
 // A block has the rows of a chunk, as that is unpacked whole: of the largest one, but of no more than a chunk
 // of texts, which can be large without saying so.
 uint64_t rows_of_block(const std::vector<Field>& fields) {
   uint64_t packed_rows = 0, largest = 0, text_rows = 0, row_bytes = 1, cells = 1;
   for (const Field& field : fields) {
-    if (field.kept || is_worth_keeping(field)) continue;
+    if (field.is_to_keep) continue;
     const Array& array = field.array;
     row_bytes = saturating_add(row_bytes, array.row_bytes());
     cells = std::max(cells, array.cells_across());
@@ -246,14 +295,6 @@ std::vector<StoredChunk> find_chunks(const Names& files, const Array& array) {
   return out;
 }
 
-bool is_worth_keeping(const Field& field) {
-  const Array& array = field.array;
-  return !array.element.is_text() && array.row_bytes() > 0 && array.row_bytes() <= kKeptRow &&
-         saturating_mul(array.rows(), array.row_bytes()) <= kMostKept &&
-         saturating_mul(count_along(array.rows(), array.cell()[0]), array.cells_across()) <= kMostCells &&
-         field.chunks.size() <= kMostKeptFiles;
-}
-
 const Part& Table::part_of_row(uint64_t row) const {
   if (parts.size() == 1) return parts[0];
   return std::ranges::upper_bound(parts, row, {}, &Part::first_row)[-1];
@@ -269,7 +310,6 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
                          std::shared_ptr<const Listing> listing) {
   Table out;
   out.root = std::move(root), out.listing = std::move(listing);
-  uint64_t blocks = 0;
   for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
     auto chosen = ChoosingArrays(hierarchy, store).run(group, names);
     if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
@@ -285,11 +325,16 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
       return invalid("'" + store + "': wants the fields of '" + out.parts[0].path + "', " +
                      out.schema.text() + ", got " + schema.text());
     out.schema = std::move(schema);
-    part.rows_each = rows_of_block(part.fields);
-    part.first_row = out.rows, part.first_block = blocks;
     out.rows = saturating_add(out.rows, part.rows);
-    blocks += count_along(part.rows, part.rows_each);
     if (out.rows > kMostRows) return Status(Code::exhausted, "wants at most 2^62 rows, got more");
+  }
+  choose_kept(out.parts);
+  uint64_t rows = 0, blocks = 0;
+  for (Part& part : out.parts) {
+    part.rows_each = rows_of_block(part.fields);
+    part.first_row = rows, part.first_block = blocks;
+    rows += part.rows;
+    blocks += count_along(part.rows, part.rows_each);
   }
   const Part& first = out.parts[0];
   if (const auto at = hierarchy.attributes.find(joined_path(first.path, first.group));

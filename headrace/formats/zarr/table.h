@@ -27,7 +27,8 @@ struct Field {
   Array array;
   std::vector<StoredChunk> chunks;  // by number; what is not there is the fill value
   std::vector<BufferPtr> indexes;   // of these, where they are shards; none where each read brings its own
-  BufferPtr kept;                   // all rows, where they are small
+  bool is_to_keep = false;          // all rows in memory, as they are small
+  BufferPtr kept;                   // these; once they are there
 
   const StoredChunk* find(uint64_t number, size_t* place) const;
 };
@@ -62,7 +63,5 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
 
 // The files of an array's chunks, by their names.
 std::vector<StoredChunk> find_chunks(const Names& files, const Array& array);
-// Whether all its rows are worth keeping in memory: labels.
-bool is_worth_keeping(const Field& field);
 
 }  // namespace headrace::zarr

@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "headrace/codecs/crc32c.h"
+#include "headrace/core/little_endian.h"
 #include "headrace/core/text.h"
+#include "headrace/formats/open.h"
+#include "headrace/io/testing/memory_store.h"
 
 namespace headrace::zarr {
 
@@ -55,5 +58,28 @@ inline std::string sharded(const std::string& chunks, const std::string& codecs)
 inline const std::string kLittle = R"({"name":"bytes","configuration":{"endian":"little"}})";
 inline const std::string kZstd = R"({"name":"zstd","configuration":{"level":3,"checksum":false}})";
 inline const std::string kGroup = R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+
+inline MemoryStore zarr_store(const Files& files) {
+  MemoryStore out;
+  for (const auto& [name, bytes] : files) out.add("x.zarr/" + name, bytes);
+  return out;
+}
+
+// All numbers of the first field, or what was wrong.
+template <class T>
+std::pair<std::vector<T>, std::string> read_numbers(MemoryStore store, const Value& options = {}) {
+  const auto source = open_source(store, "x.zarr", "", options);
+  if (!source.ok()) return {{}, std::string(source.status().text())};
+  std::vector<T> out;
+  for (uint64_t i = 0; i < std::min<uint64_t>((*source)->size(), 1000); ++i) {
+    const auto fields = read_sample(**source, i, store);
+    if (!fields.ok()) return {out, std::string(fields.status().text())};
+    const View view = (*fields)[0].view();
+    for (size_t at = 0; at < view.size_bytes(); at += sizeof(T)) out.push_back(load<T>(view.data + at));
+  }
+  return {out, ""};
+}
+
+inline std::string why_refused(const Files& files) { return read_numbers<uint8_t>(zarr_store(files)).second; }
 
 }  // namespace headrace::zarr

@@ -142,7 +142,8 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   const std::set<std::string> names(schema.names.begin(), schema.names.end());
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_TRY(check_name(schema.names[i], names));
-    HEADRACE_TRY(NewArray::check(schema.specs[i]).before("field " + in_quotes(schema.names[i]) + ": "));
+    HEADRACE_TRY(
+        NewArray::check(schema.specs[i], options).before("field " + in_quotes(schema.names[i]) + ": "));
   }
   auto out = std::make_unique<ZarrWriter>(request, options);
   HEADRACE_TRY(out->make_folders());

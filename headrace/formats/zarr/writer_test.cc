@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
+
 #include "headrace/formats/testing/write_and_read.h"
 #include "headrace/io/testing/temporary_folder.h"
 
@@ -55,6 +59,69 @@ TEST(ZarrWriter, EveryKindOfFieldComesBack) {
             "");
 }
 
+// What is written of such texts, and what metadata say of its chunks; or what was wrong.
+struct Written {
+  std::string why;
+  uint64_t chunk_rows = 0, bytes = 0;
+};
+Written texts_written(const std::vector<size_t>& lengths, const Value& options = options_of({})) {
+  const TemporaryFolder folder;
+  Table given{Schema::of({"text"}, {{DType::bytes, {kAny}}}), {}};
+  std::map<size_t, Tensor> texts;  // those of a length are one
+  for (const size_t length : lengths) {
+    if (!texts.contains(length))
+      texts.emplace(length, element(DType::bytes, {static_cast<int64_t>(length)}, length));
+    given.samples.push_back({texts.at(length)});
+  }
+  const Status status = write_samples("zarr", folder / "a.zarr", given.schema, given.samples, options);
+  if (!status.ok()) return {std::string(status.text())};
+  const auto back = read_samples(folder / "a.zarr");
+  if (!back.ok()) return {std::string(back.status().text())};
+  Written out{difference(given.samples, back->samples)};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "a.zarr"))
+    if (entry.is_regular_file()) out.bytes += entry.file_size();
+  std::ifstream file(folder / "a.zarr/text/zarr.json");
+  const auto node = Value::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  const Value& codec = (*node->find("codecs")->list())[0];
+  out.chunk_rows =
+      static_cast<uint64_t>(*(*codec.find("configuration")->find("chunk_shape")->list())[0].integer());
+  return out;
+}
+
+std::vector<size_t> lengths_of(const std::vector<std::pair<size_t, size_t>>& counts_and_lengths) {
+  std::vector<size_t> out;
+  for (const auto& [count, length] : counts_and_lengths) out.insert(out.end(), count, length);
+  return out;
+}
+
+TEST(ZarrWriter, TheFirstTextsDoNotSayWhatChunksAre) {
+  struct Case {
+    const char* what;
+    std::vector<std::pair<size_t, size_t>> counts_and_lengths;
+    uint64_t least_rows, most_rows;
+  };
+  const Case cases[] = {
+      {"empty ones, then large ones", {{16'384, 0}, {100, 140'000}}, 4, 16},
+      {"a large one, then short ones", {{1, 70'000}, {400'000, 16}}, 1000, 2000},
+      {"a very large one among short ones", {{200, 1000}, {1, 3'000'000}, {5000, 1000}}, 16, 64},
+      {"short ones", {{300'000, 12}}, 4096, 4096},
+      {"few", {{50, 16}}, 50, 50},
+      {"large ones", {{50, 140'000}}, 1, 1},
+  };
+  for (const Case& one : cases) {
+    const Written written = texts_written(lengths_of(one.counts_and_lengths));
+    EXPECT_EQ(written.why, "") << one.what;
+    EXPECT_GE(written.chunk_rows, one.least_rows) << one.what;
+    EXPECT_LE(written.chunk_rows, one.most_rows) << one.what;
+  }
+}
+
+TEST(ZarrWriter, ChunksThatGrowTooLargeSayWhichRowAndWhatHelps) {
+  EXPECT_THAT(texts_written(lengths_of({{10, 0}, {3, 100 << 20}}), options_of({{"rows_per_chunk", 20}})).why,
+              HasSubstr("zarr wants chunks of at most 256 MiB, got 314572852 bytes with row 12; "
+                        "rows_per_chunk=1, say, instead of 20 makes them smaller"));
+}
+
 TEST(ZarrWriter, WhatTheSourceSaidComesBack) {
   const TemporaryFolder folder;
   const Table given = zarr_table(3);
@@ -81,6 +148,8 @@ TEST(ZarrWriter, RefusesByName) {
   EXPECT_THAT(why("x", {DType::u8, {}}, options_of({{"compression", "lzo"}})), HasSubstr("got \"lzo\""));
   EXPECT_THAT(why("x", {DType::u8, {}}, options_of({{"rows_per_chunk", 4}, {"rows_per_shard", 6}})),
               HasSubstr("a multiple of rows_per_chunk, 4, got 6"));
+  EXPECT_THAT(why("x", {DType::u8, {1 << 20}}, options_of({{"rows_per_chunk", 257}})),
+              HasSubstr("chunks of at most 256 MiB, which are 256 rows, got rows_per_chunk=257"));
   const Schema both = Schema::of({"a", "a/b"}, {{DType::u8, {}}, {DType::u8, {}}});
   EXPECT_THAT(write_samples("zarr", folder / "a.zarr", both, {}).text(),
               HasSubstr("both a field 'a' and one below"));

@@ -20,7 +20,9 @@ using zarr::Table;
 
 constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shards' indexes that are kept,
 constexpr size_t kMostShardsKept = 16 << 10;           // of so many shards
-constexpr uint64_t kKeptAtOnce = 64;                   // chunks, while small rows are read to be kept
+constexpr size_t kMostSaid = 1000;                     // members of what the source of a store said
+// While small rows are read to be kept: chunks, and bytes of these.
+constexpr uint64_t kKeptAtOnce = 64, kKeptBytesAtOnce = 4 << 20;
 
 class ZarrBlock final : public Block {
  public:
@@ -154,7 +156,7 @@ class ZarrSource final : public Source {
     if (!attributes.object()) return out;
     const Value* ours = attributes.find("headrace");
     const Value* about = ours ? ours->find("about") : nullptr;
-    if (about && about->object())
+    if (about && about->object() && about->object()->size() <= kMostSaid)
       for (const auto& [name, value] : *about->object())
         if (!out.find(name)) out.set(name, value);
     if (!ours && !attributes.object()->empty()) out.set("attributes", attributes);
@@ -246,14 +248,15 @@ class OpenZarr final : public Opening<SourcePtr> {
   bool begin_keeping() {
     for (; field_ < all_.size(); ++field_, row_ = 0, kept_ = nullptr) {
       Field& field = *all_[field_];
-      if (!zarr::is_worth_keeping(field)) continue;
+      if (!field.is_to_keep) continue;
       if (!kept_) kept_ = HeapBuffer::make(field.array.rows() * field.array.row_bytes());
       if (row_ == field.array.rows()) {
         field.kept = std::exchange(kept_, nullptr);
         continue;
       }
       const uint64_t across = std::max<uint64_t>(field.array.cells_across(), 1);
-      const uint64_t rows = std::max<uint64_t>(kKeptAtOnce / across, 1) * field.array.cell()[0];
+      const uint64_t cells = std::min(kKeptAtOnce, kKeptBytesAtOnce / field.array.cell_bytes());
+      const uint64_t rows = std::max<uint64_t>(cells / across, 1) * field.array.cell()[0];
       range_ = {row_, std::min(saturating_add(row_, rows), field.array.rows())};
       keeping_.emplace();
       keeping_->add(field, range_);
