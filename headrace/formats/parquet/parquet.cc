@@ -113,7 +113,8 @@ const FormatRegistration registered({
     .doc = "Tables in Parquet files: a field for each column.",
     .options =
         {{"columns", "Sequence[str] | None",
-          "These columns, in this order; a struct's name stands for its members. All when not given.",
+          "These columns, in this order; a struct's name stands for its members. All that are served when "
+          "not given; `metadata[\"left_out_columns\"]` lists others.",
           Value()},
          {"where", "Sequence[tuple[str, str, Any]] | None",
           "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "

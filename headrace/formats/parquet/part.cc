@@ -99,6 +99,8 @@ class OpenPart final : public Opening<BlockPtr> {
     uint64_t packed = 0;
     for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;
     uint64_t left = std::max(kFreeMade, saturating_mul(kMadeRatio, packed));
+    Status status = check_values(left);
+    if (!status.ok()) return Step<BlockPtr>(std::make_shared<Rows>(std::move(status).before("parquet: ")));
     for (size_t i = 0; i < pieces_.size(); ++i) {
       auto values = read(i, bytes, left);
       if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().before("parquet: ")));
@@ -140,6 +142,20 @@ class OpenPart final : public Opening<BlockPtr> {
       places_[i] = {reads.size() - 1, 0};
     }
     return reads;
+  }
+
+  // Before any column is read, by how many values the footer says there are.
+  Status check_values(uint64_t most) const {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const uint64_t rows = pieces_[i].end_row - pieces_[i].first_row;
+      const uint64_t values = group_.chunks[i].pages.empty() ? group_.chunks[i].values : rows;
+      bytes = saturating_add(bytes, saturating_mul(values, (*file_.columns)[i].value_size()));
+    }
+    if (bytes <= most) return {};
+    return {Code::exhausted, "wants a row group of at most " + std::to_string(most) +
+                                 " bytes of values, got " + std::to_string(bytes) +
+                                 "; columns= chooses fewer"};
   }
 
   // `left`: how many bytes may still be made; those of this column are taken off.
