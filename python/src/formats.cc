@@ -22,7 +22,7 @@ namespace {
 
 SourceHandle open(const std::variant<std::string, std::vector<std::string>>& path, const std::string& format,
                   nb::handle options, nb::handle progress) {
-  const Value wanted = to_value(options);
+  const Value wanted = to_exact_value(options);
   Watcher watcher(progress);
   IndexingOptions indexing;
   indexing.watch = [&](uint64_t done, uint64_t total) {

@@ -11,6 +11,8 @@ namespace nb = nanobind;
 
 // Throws TypeError for anything that JSON has no word for.
 Value to_value(nb::handle object);
+// The same, but an int from 2^63 on is {"u64": "9223372036854775808"}, where others find a negative number.
+Value to_exact_value(nb::handle object);
 nb::object to_python(const Value& value);
 
 }  // namespace headrace::python

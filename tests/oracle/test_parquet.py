@@ -249,3 +249,98 @@ def test_conditions_keep_the_rows_that_pyarrow_keeps(tmp_path: Path, conditions:
         kept &= mask.to_numpy()
     ds = readers.read_parquet(path, columns=["row"], where=conditions)
     assert [int(s["row"]) for s in ds] == np.flatnonzero(kept).tolist()
+
+
+def test_lists_of_other_lengths_are_an_error_of_their_row(tmp_path: Path) -> None:
+    """A list that is null within a row is zeros, or an error of that row; so is a wrong length, always."""
+    path = tmp_path / "a.parquet"
+    fixed, free = pa.list_(pa.list_(pa.int32(), 2), 2), pa.list_(pa.list_(pa.int32(), 2))
+    rows = [[[1, 2], [3, 4]], [None, [5, 6]], None, [[7, 8], [9, 9]]]
+    pq.write_table(pa.table({"a": pa.array(rows, fixed), "b": pa.array(rows, free)}), path)
+    zeros = list(hr.read(path, nulls="zero"))
+    assert [s["a"].tolist() for s in zeros] == [rows[0], [[0, 0], [5, 6]], [[0, 0], [0, 0]], rows[3]]
+    assert [s["b"].tolist() for s in zeros] == [rows[0], [[0, 0], [5, 6]], [], rows[3]]
+    for name in ("a", "b"):
+        ds = hr.read(path, columns=[name])
+        assert ds[0][name].tolist() == rows[0] and ds[3][name].tolist() == rows[3]
+        for row in (1, 2):
+            with pytest.raises(hr.CorruptSample, match=f"column '{name}', got null.*row {row} of"):
+                ds[row]
+    # What Arrow's schema says, and the levels do not hold.
+    pq.write_table(pa.table({"b": pa.array([], free)}), path)
+    said = pq.read_metadata(path).metadata[b"ARROW:schema"]
+    loose = [rows[0], [[1], [2, 3, 4]], [[], [1, 2]], rows[3]]
+    one = pa.table({"b": pa.array(loose, pa.list_(pa.list_(pa.int32())))})
+    with pq.ParquetWriter(path, one.schema, store_schema=False) as writer:
+        writer.write_table(one)
+        writer.add_key_value_metadata({"ARROW:schema": said})
+    ds = hr.read(path, nulls="zero")
+    assert ds.schema["b"].shape == (None, 2)
+    assert ds[0]["b"].tolist() == rows[0] and ds[3]["b"].tolist() == rows[3]
+    for row in (1, 2):
+        with pytest.raises(hr.CorruptSample, match=r"wants i32 .* in column 'b', got lists of other lengths"):
+            ds[row]
+
+
+def test_times_that_nanoseconds_do_not_reach_are_an_error_of_their_row(tmp_path: Path) -> None:
+    """INT96 has days of 32 bits; they are not wrapped around."""
+    path = tmp_path / "a.parquet"
+    times = [
+        "1969-12-31T23:00",
+        "9999-12-31T03:00",
+        "1970-01-01T00:00",
+        "0001-01-01T00:00",
+        "2262-01-01T00:00",
+    ]
+    column = pa.array(np.array(times, "datetime64[us]"))
+    pq.write_table(pa.table({"t": column}), path, use_deprecated_int96_timestamps=True)
+    ds = hr.read(path)
+    for row in (0, 2, 4):
+        assert np.datetime64(int(ds[row]["t"]), "ns") == np.datetime64(times[row])
+    for row, word in ((1, "after"), (3, "before")):
+        with pytest.raises(hr.CorruptSample, match=f"the years 1677 to 2262 in column 't'.*got one {word}"):
+            ds[row]
+
+
+def test_structs_come_back_as_structs(tmp_path: Path) -> None:
+    """Also Hugging Face's, of an image."""
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    nested = pa.struct(
+        [("h", pa.int32()), ("in", pa.struct([("w", pa.float32()), ("box", pa.list_(pa.int64(), 2))]))]
+    )
+    one = pa.table({
+        "image": pa.array([{"bytes": b"x" * i, "path": f"{i}.jpg"} for i in range(5)], image),
+        "hw": pa.array([{"h": i, "in": {"w": i / 2, "box": [i, i]}} for i in range(5)], nested),
+        "label": pa.array(range(5), pa.int64()),
+    })  # fmt: skip
+    pq.write_table(one, tmp_path / "a.parquet")
+    hr.read(tmp_path / "a.parquet").write(tmp_path / "b.parquet")
+    back = pq.read_table(tmp_path / "b.parquet")
+    assert back.cast(one.schema).equals(one)
+    assert [
+        (f.name, re.sub(" not null", "", str(f.type)).replace("element", "item")) for f in back.schema
+    ] == [(f.name, str(f.type)) for f in one.schema]
+    assert back.to_pylist() == one.to_pylist()
+    assert hr.read(tmp_path / "b.parquet").schema == hr.read(tmp_path / "a.parquet").schema
+
+
+def test_columns_that_are_not_served_are_left_out(tmp_path: Path) -> None:
+    """And an error when they are asked for by name."""
+    path = tmp_path / "a.parquet"
+    one = pa.table({
+        "x": pa.array([1, 2]),
+        "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
+        "structs": pa.array([[{"a": 1}], []], pa.list_(pa.struct([("a", pa.int32())]))),
+        "none": pa.nulls(2),
+    })  # fmt: skip
+    pq.write_table(one, path)
+    ds = hr.read(path)
+    assert list(ds.schema) == ["x"] and [int(s["x"]) for s in ds] == [1, 2]
+    assert ds.metadata["left_out_columns"] == ["map", "structs", "none"]
+    assert "left_out_columns" not in hr.read(path, columns=["x"]).metadata
+    for name, why in (("map", "maps"), ("structs", "lists of structs"), ("none", "the null type")):
+        with pytest.raises(NotImplementedError, match=rf"cannot serve column '{name}' \({why}\)"):
+            hr.read(path, columns=[name])
+    pq.write_table(one.select(["map"]), path)
+    with pytest.raises(NotImplementedError, match="cannot serve column 'map'"):
+        hr.read(path)

@@ -110,13 +110,51 @@ Offset field_of(FlatBufferBuilder& builder, const std::string& name, const NewCo
       .end();
 }
 
-Offset schema_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about) {
-  std::vector<Offset> fields;
-  for (const NewColumn& column : columns) fields.push_back(field_of(builder, column.name(), column, 0));
+using Paths = std::span<const std::vector<std::string>>;
+
+// The columns as members of what is around them at `depth`, structs among them.
+std::vector<Offset> members_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, Paths paths,
+                               size_t depth) {
+  std::vector<Offset> out;
+  for (size_t i = 0; i < columns.size();) {
+    const std::string& name = paths[i][depth];
+    if (paths[i].size() == depth + 1) {
+      out.push_back(field_of(builder, name, columns[i++], 0));
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < columns.size() && paths[end].size() > depth + 1 && paths[end][depth] == name) ++end;
+    const size_t count = end - i;
+    const auto members = builder.CreateVector(
+        members_of(builder, columns.subspan(i, count), paths.subspan(i, count), depth + 1));
+    const auto label = builder.CreateString(name);
+    const Offset type = NewTable(builder).end();
+    const uint8_t may_be_null = 1;
+    out.push_back(NewTable(builder)
+                      .offset(0, label)
+                      .number(1, may_be_null)
+                      .number(2, uint8_t{kStruct})
+                      .offset(3, type)
+                      .offset(5, members)
+                      .end());
+    i = end;
+  }
+  return out;
+}
+
+Offset schema_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about,
+                 Paths paths) {
+  const std::vector<Offset> fields = members_of(builder, columns, paths, 0);
   const auto all_fields = builder.CreateVector(fields);
   const Offset pairs = pairs_of(builder, about);
   const int16_t little_endian = 0;
   return NewTable(builder).number(0, little_endian).offset(1, all_fields).offset(2, pairs).end();
+}
+
+std::vector<std::vector<std::string>> names_of(std::span<const NewColumn> columns) {
+  std::vector<std::vector<std::string>> out;
+  for (const NewColumn& column : columns) out.push_back({column.name()});
+  return out;
 }
 
 constexpr int16_t kVersion5 = 4;
@@ -138,8 +176,12 @@ std::string message(FlatBufferBuilder& builder, Message::Kind kind, Offset heade
 }  // namespace
 
 std::string schema_message(std::span<const NewColumn> columns, const About& about) {
+  return schema_message(columns, about, names_of(columns));
+}
+
+std::string schema_message(std::span<const NewColumn> columns, const About& about, Paths paths) {
   FlatBufferBuilder builder;
-  return message(builder, Message::schema, schema_of(builder, columns, about), 0);
+  return message(builder, Message::schema, schema_of(builder, columns, about, paths), 0);
 }
 
 std::string batch_message(uint64_t rows, std::span<const Node> nodes, std::span<const Piece> pieces,
@@ -161,7 +203,7 @@ std::string file_end(std::span<const NewColumn> columns, const About& about,
                      std::span<const BatchPlace> batches) {
   FlatBufferBuilder builder;
   const auto all = builder.CreateVectorOfStructs(batches.data(), batches.size());
-  const Offset schema = schema_of(builder, columns, about);
+  const Offset schema = schema_of(builder, columns, about, names_of(columns));
   builder.Finish(NewTable(builder).number(0, kVersion5).offset(1, schema).offset(3, all).end());
   return std::string(text_of(builder)) + number_bytes(static_cast<uint32_t>(builder.GetSize())) + "ARROW1";
 }

@@ -22,6 +22,10 @@ using About = std::vector<std::pair<std::string, std::string>>;
 
 // Messages begin with their prefix and are as long as a multiple of 8.
 std::string schema_message(std::span<const NewColumn> columns, const About& about);
+// The same of columns that are members of structs: `paths` has each one's name, last, and those of the
+// structs around it, whose members stand side by side.
+std::string schema_message(std::span<const NewColumn> columns, const About& about,
+                           std::span<const std::vector<std::string>> paths);
 // `pieces` of its body, which is `body` bytes long.
 std::string batch_message(uint64_t rows, std::span<const Node> nodes, std::span<const Piece> pieces,
                           Codec codec, uint64_t body);

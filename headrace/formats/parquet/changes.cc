@@ -1,5 +1,6 @@
 #include "headrace/formats/parquet/changes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -49,10 +50,11 @@ template <class From, class To> void cast(Span stored, std::byte* out) {
 }
 
 void from_i96(Span stored, std::byte* out) {
-  constexpr uint64_t kDay1970 = 2440588, kDay = uint64_t{86400} * 1'000'000'000;
+  constexpr __int128 kDay1970 = 2440588, kDay = __int128{86400} * 1'000'000'000;
   for (size_t i = 0; i < stored.size() / 12; ++i) {
-    const uint64_t day = load<uint32_t>(stored, i * 12 + 8);
-    const uint64_t value = (day - kDay1970) * kDay + load<uint64_t>(stored, i * 12);
+    const __int128 day = load<int32_t>(stored, i * 12 + 8);
+    const __int128 exact = (day - kDay1970) * kDay + load<int64_t>(stored, i * 12);
+    const auto value = static_cast<int64_t>(std::clamp<__int128>(exact, kTooEarly, kTooLate));
     std::memcpy(out + i * 8, &value, sizeof value);
   }
 }

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
 #include "headrace/formats/parquet/changes.h"
@@ -58,6 +57,14 @@ template <class T> void gather(const std::byte* from, std::span<const uint32_t> 
     std::memcpy(out + i * sizeof(T), from + size_t{indices[i]} * sizeof(T), sizeof(T));
 }
 
+bool has_far_times(std::span<const std::byte> data) {
+  for (size_t at = 0; at < data.size(); at += sizeof(int64_t)) {
+    const auto time = load<int64_t>(data, at);
+    if (time == kTooEarly || time == kTooLate) return true;
+  }
+  return false;
+}
+
 class VectorBuffer final : public Buffer {
  public:
   explicit VectorBuffer(std::vector<std::byte> bytes)
@@ -71,8 +78,8 @@ class VectorBuffer final : public Buffer {
 
 }  // namespace
 
-ChunkReader::ChunkReader(const Column& column, Codec codec, uint64_t packed)
-    : column_(column), codec_(codec), packed_(packed) {
+ChunkReader::ChunkReader(const Column& column, Codec codec, uint64_t packed, uint64_t most)
+    : column_(column), codec_(codec), packed_(packed), most_(most) {
   out_.column = &column;
   if (column.is_text()) out_.buffers.push_back(HeapBuffer::make(0));
   if (column.max_rep() > 0) open_.assign(column.max_rep(), -1);
@@ -85,6 +92,7 @@ Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values)
     const auto one = [&]() -> Status {
       HEADRACE_ASSIGN(std::optional<Page> page, all.next());
       if (!page) return {};
+      if (page->is_made) HEADRACE_TRY(make_room(page->body.size));
       return page->header.kind == PageHeader::dictionary ? dictionary(*page) : data(*page);
     };
     Status status = one();
@@ -95,10 +103,44 @@ Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values)
   return {};
 }
 
-// Before memory is taken for `more` values and what goes with them.
-Status ChunkReader::check_room(uint64_t more) {
-  const uint64_t each = column_.value_size() + 2;
-  return check_unpacked_size(packed_, saturating_mul(saturating_add(slots_, more), each));
+// Before `bytes` are taken beside those of the pages before.
+Status ChunkReader::make_room(uint64_t bytes) {
+  made_ = saturating_add(made_, bytes);
+  if (made_ <= most_) return {};
+  return {Code::exhausted, "wants a row group whose columns are made into " + std::to_string(most_) +
+                               " bytes more at most, got " + std::to_string(made_) +
+                               "; columns= chooses fewer"};
+}
+
+// Before memory is taken for `more` values and what goes with them: runs of equal values are short whatever
+// their number, so what counts is how many values there are to a byte.
+Status ChunkReader::check_room(uint64_t more) const {
+  constexpr uint64_t kRatio = 1000, kFree = uint64_t{256} << 20, kLargest = 16;
+  const uint64_t each = value_bytes();
+  const uint64_t bytes = saturating_mul(saturating_add(slots_, more), each);
+  const uint64_t limit = std::min(
+      kMostMade, std::max(kFree, saturating_mul(saturating_mul(kRatio, packed_), std::min(each, kLargest))));
+  if (bytes > limit)
+    return {Code::exhausted, "wants values of at most " + std::to_string(limit) + " bytes in a column of " +
+                                 std::to_string(packed_) + ", got " + std::to_string(bytes)};
+  return {};
+}
+
+// What a value takes in memory, with what is kept beside it while its page is read.
+uint64_t ChunkReader::value_bytes() const {
+  return column_.value_size() + 2 + (column_.max_rep() > 0 ? sizeof(uint64_t) : 0);
+}
+
+// What texts that repeat the one before are made into is no more than a ratio of the column's bytes, all
+// pages together.
+Result<BufferPtr> ChunkReader::delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out) {
+  constexpr uint64_t kRatio = 1000, kFree = uint64_t{64} << 20;
+  const uint64_t limit = std::min(kMostMade, std::max(kFree, saturating_mul(kRatio, packed_)));
+  HEADRACE_TRY(make_room(out.size() * 2 * sizeof(int32_t)));  // their lengths
+  const uint64_t left = std::min(limit - texts_made_, most_ - made_);
+  HEADRACE_ASSIGN(BufferPtr made, read_delta_texts(bytes, buffer, left, out));
+  texts_made_ += made->size(), made_ += made->size();
+  return made;
 }
 
 Status ChunkReader::dictionary(const Page& page) {
@@ -108,12 +150,12 @@ Status ChunkReader::dictionary(const Page& page) {
   const uint64_t count = page.header.values;
   if (count > page.body.size * 8)
     return corrupt("wants a dictionary inside its page, got " + std::to_string(count) + " values");
+  HEADRACE_TRY(check_room(count));
+  HEADRACE_TRY(make_room(count * value_bytes()));
   if (column_.is_text()) {
-    HEADRACE_TRY(check_room(count));
     dictionary_texts_.resize(count);
     HEADRACE_TRY(texts(Encoding::plain, page.body, page.is_made, dictionary_texts_));
   } else {
-    HEADRACE_TRY(check_room(count));
     dictionary_.resize(count * column_.value_size());
     HEADRACE_TRY(numbers(Encoding::plain, page.body, dictionary_));
   }
@@ -123,11 +165,14 @@ Status ChunkReader::dictionary(const Page& page) {
 }
 
 Status ChunkReader::data(Page& page) {
-  HEADRACE_TRY(check_room(page.header.values));
+  const uint64_t count = page.header.values;
+  HEADRACE_TRY(check_room(count));
+  HEADRACE_TRY(make_room(count * (value_bytes() + sizeof(uint32_t))));  // and places in a dictionary
   Bytes body = page.body;
   HEADRACE_TRY(levels(page, body));
+  if (page_slots_ > count) HEADRACE_TRY(make_room((page_slots_ - count) * value_bytes()));
   HEADRACE_TRY(values(page.header.encoding, body, page.is_made));
-  values_read_ += page.header.values;
+  values_read_ += count;
   slots_ += page_slots_;
   return {};
 }
@@ -203,76 +248,6 @@ Status ChunkReader::levels(const Page& page, Bytes& body) {
   return {};
 }
 
-uint64_t ChunkReader::per_list_item() const {
-  uint64_t out = 1;
-  for (size_t i = 1; i < column_.lists.size(); ++i)
-    out = saturating_mul(out, static_cast<uint64_t>(std::max<int64_t>(column_.lists[i], 0)));
-  return out;
-}
-
-// What ends and what begins with an entry of these levels: lists of one length have it.
-Status ChunkReader::next_list(uint8_t rep, uint8_t def) {
-  const auto wrong = [&](size_t list, int64_t got) {
-    return corrupt("wants lists of " + std::to_string(column_.lists[list]) + ", got " + std::to_string(got));
-  };
-  for (size_t list = rep; list < open_.size(); ++list) {
-    if (column_.lists[list] != kAny && open_[list] >= 0 && open_[list] != column_.lists[list])
-      return wrong(list, open_[list]);
-    open_[list] = -1;
-  }
-  if (rep > 0) {
-    if (open_[rep - 1u] < 1) return corrupt("wants levels of lists, got an item of none");
-    ++open_[rep - 1u];
-  }
-  for (size_t list = rep; list < open_.size() && def != UINT8_MAX; ++list) {
-    if (def >= column_.list_def[list]) {
-      open_[list] = 1;
-      continue;
-    }
-    const bool is_null_row = list == 0 && def + 1 < column_.list_def[0];
-    if (column_.lists[list] > 0 && !is_null_row) return wrong(list, 0);
-    break;
-  }
-  return {};
-}
-
-Status ChunkReader::rows_of_lists(uint64_t count) {
-  if (column_.max_def == 0) return internal_error("a list without a level");
-  const uint64_t each = per_list_item(),
-                 in_row = column_.is_list ? 0 : saturating_mul(each, static_cast<uint64_t>(column_.lists[0]));
-  const uint8_t item_def = column_.list_def.back(), row_def = column_.list_def[0], max_def = column_.max_def;
-  if (out_.rows == 0 && count > 0 && reps_[0] != 0)
-    return corrupt("wants a row to begin with its column, got the middle of a list");
-  const bool is_checked = open_.size() > 1 || !column_.is_list;
-  present_.clear();
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t rep = reps_[i], def = defs_[i];
-    if (is_checked) HEADRACE_TRY(next_list(rep, def));
-    if (rep == 0) {
-      const bool is_null = def + 1 < row_def;
-      ++out_.rows;
-      if (column_.is_list) out_.starts.push_back((slots_ + present_.size()) / std::max<uint64_t>(each, 1));
-      if (is_null && out_.null_rows.size() < out_.rows) out_.null_rows.resize(out_.rows);
-      if (is_null) out_.null_rows[out_.rows - 1] = 1;
-      if (is_null && in_row > 0) {
-        HEADRACE_TRY(check_room(saturating_add(present_.size(), in_row)));
-        present_.resize(present_.size() + in_row, 0);
-        continue;
-      }
-    }
-    if (def >= item_def) present_.push_back(def == max_def);
-  }
-  page_slots_ = present_.size();
-  page_present_ = static_cast<uint64_t>(std::ranges::count(present_, 1));
-  if (page_present_ == page_slots_) {
-    present_.clear();
-  } else {
-    out_.null_items.resize(slots_);
-    for (const uint8_t present : present_) out_.null_items.push_back(!present);
-  }
-  return {};
-}
-
 Status ChunkReader::values(Encoding encoding, const Bytes& body, bool is_made) {
   const size_t size = column_.value_size();
   if (column_.is_text()) {
@@ -312,7 +287,7 @@ Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, st
   }
   const auto buffer = static_cast<uint32_t>(out_.buffers.size());
   if (encoding == Encoding::delta_bytes) {
-    HEADRACE_ASSIGN(const BufferPtr made, read_delta_texts(body.span(), buffer, out));
+    HEADRACE_ASSIGN(const BufferPtr made, delta_texts(body.span(), buffer, out));
     out_.buffers.push_back(made);
     out_.held += made->size();
     return {};
@@ -330,6 +305,7 @@ Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, st
 }
 
 Status ChunkReader::decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+  HEADRACE_TRY(make_room(out.size() / sizeof(double) * sizeof(Piece)));
   std::vector<Piece> pieces(out.size() / sizeof(double));
   const Span whole = body.buffer->bytes().first(body.offset + body.size);
   BufferPtr buffer = body.buffer;
@@ -338,7 +314,7 @@ Status ChunkReader::decimals(Encoding encoding, const Bytes& body, std::span<std
   else if (encoding == Encoding::delta_length)
     HEADRACE_TRY(read_delta_lengths(whole, body.offset, 0, pieces));
   else if (encoding == Encoding::delta_bytes) {
-    HEADRACE_ASSIGN(buffer, read_delta_texts(body.span(), 0, pieces));
+    HEADRACE_ASSIGN(buffer, delta_texts(body.span(), 0, pieces));
   } else {
     return corrupt(std::string("wants an encoding of decimals, got ") + encoding_name(encoding));
   }
@@ -402,8 +378,9 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
       return read_byte_split(bytes, size, out);
     case Encoding::delta_bytes: {
       if (type != Physical::fixed) return cannot();
+      HEADRACE_TRY(make_room(out.size() / size * sizeof(Piece)));
       std::vector<Piece> pieces(out.size() / size);
-      HEADRACE_ASSIGN(const BufferPtr made, read_delta_texts(bytes, 0, pieces));
+      HEADRACE_ASSIGN(const BufferPtr made, delta_texts(bytes, 0, pieces));
       for (const Piece& piece : pieces)
         if (piece.length != size)
           return corrupt("wants values of " + std::to_string(size) + " bytes, got " +
@@ -421,16 +398,18 @@ Result<Values> ChunkReader::finish(uint64_t rows) && {
   };
   if (out_.rows != rows)
     return wrong(corrupt("wants " + std::to_string(rows) + " rows, got " + std::to_string(out_.rows)));
-  if (!open_.empty()) {
-    Status status = next_list(0, UINT8_MAX);
-    if (!status.ok()) return wrong(std::move(status));
-  }
-  if (column_.is_list) out_.starts.push_back(slots_ / std::max<uint64_t>(per_list_item(), 1));
+  if (!open_.empty()) (void)end_lists(0);
+  if (!open_.empty()) out_.starts.push_back(slots_);
+  if (!out_.wrong_rows.empty())
+    out_.wrong_rows.resize(rows);
+  else if (!column_.is_list)
+    out_.starts = {};
   if (!out_.null_rows.empty()) out_.null_rows.resize(rows);
   if (!out_.null_items.empty()) out_.null_items.resize(slots_);
   if (column_.is_text()) {
     out_.held += out_.pieces.size() * sizeof(Piece);
   } else {
+    if (column_.change == Change::from_i96) out_.has_far_times = has_far_times(data_);
     data_.shrink_to_fit();
     out_.held += data_.size();
     out_.data = std::make_shared<VectorBuffer>(std::move(data_));

@@ -7,17 +7,19 @@ namespace headrace::parquet {
 
 class ChunkReader {
  public:
-  // `packed`: bytes of all pages that will come; what they are made into is bounded by it.
-  ChunkReader(const Column& column, Codec codec, uint64_t packed);
+  // `packed`: bytes of all pages that will come; what they are made into is bounded by it, and by `most`
+  // bytes.
+  ChunkReader(const Column& column, Codec codec, uint64_t packed, uint64_t most = kMostMade);
 
   // Pages one behind the other, from byte `position` of the file on, until `values` are read or they end.
   // Errors say where the page is.
   Status read(const Bytes& pages, uint64_t position, uint64_t values = kToEnd);
-  uint64_t values_read() const { return values_read_; }
+  uint64_t made() const { return made_; }  // bytes that were taken so far, in sum
   // REQUIRES: all pages were read, or an error is returned when there are not `rows` of them.
   Result<Values> finish(uint64_t rows) &&;
 
   static constexpr uint64_t kToEnd = ~uint64_t{0};
+  static constexpr uint64_t kMostMade = uint64_t{2} << 30;
 
  private:
   Status dictionary(const Page& page);
@@ -25,19 +27,26 @@ class ChunkReader {
   Status levels(const Page& page, Bytes& body);
   Result<Span> level_bytes(Encoding encoding, uint8_t most, uint64_t count, Bytes& body) const;
   Status rows_of_lists(uint64_t count);
-  Status next_list(uint8_t rep, uint8_t def);
+  Status end_lists(uint8_t rep);
+  void begin_lists(uint8_t rep, uint8_t def);
+  void mark_wrong();
+  uint64_t nulls_for(uint8_t def) const;
   Status values(Encoding encoding, const Bytes& body, bool is_made);
   Status numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status stored_numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status texts(Encoding encoding, const Bytes& body, bool is_made, std::span<Piece> out);
   Status decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status indices(const Bytes& body, size_t count);
-  Status check_room(uint64_t more);
-  uint64_t per_list_item() const;
+  Status make_room(uint64_t bytes);
+  Status check_room(uint64_t more) const;
+  uint64_t value_bytes() const;
+  Result<BufferPtr> delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out);
+  uint64_t values_in(size_t list) const;
 
   const Column& column_;
   Codec codec_;
-  uint64_t packed_;
+  uint64_t packed_, most_;
+  uint64_t made_ = 0, texts_made_ = 0;  // bytes of all pages so far; the latter of those that repeat
   Values out_;
   std::vector<std::byte> data_;
   uint64_t slots_ = 0;        // values so far, those of nulls included

@@ -90,6 +90,14 @@ Status check_chunk(const Chunk& chunk, uint64_t file_size) {
                  std::to_string(chunk.size) + " at byte " + std::to_string(chunk.offset));
 }
 
+Status check_chunk(const Chunk& chunk, const Column& column, uint64_t rows, uint64_t file_size) {
+  HEADRACE_TRY(check_chunk(chunk, file_size));
+  if (chunk.type != column.physical) return corrupt("wants pages of the schema's type, got another");
+  if (column.max_rep() == 0 && chunk.values != rows)
+    return corrupt("wants " + std::to_string(rows) + " values, got " + std::to_string(chunk.values));
+  return {};
+}
+
 // Runs of equal values are short whatever their number, so rows cannot be counted by bytes; but a small file
 // with millions of rows has something in mind.
 Status check_sizes(const Footer& footer, uint64_t file_size) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/formats/parquet/zigzag.h"
 
@@ -238,8 +237,7 @@ Status read_delta_lengths(Span body, uint64_t at, uint32_t buffer, std::span<Pie
   return {};
 }
 
-Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out) {
-  const size_t packed = bytes.size();
+Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, uint64_t most, std::span<Piece> out) {
   HEADRACE_ASSIGN(const std::vector<int32_t> prefixes, read_lengths(bytes, out.size()));
   HEADRACE_ASSIGN(const std::vector<int32_t> suffixes, read_lengths(bytes, out.size()));
   uint64_t size = 0, left = bytes.size(), before = 0;
@@ -255,7 +253,9 @@ Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, std::span<Piece>
     out[i] = {size, static_cast<uint32_t>(before), buffer};
     size += before;
   }
-  HEADRACE_TRY(check_unpacked_size(packed, size));
+  if (size > most)
+    return Status(Code::exhausted, "wants texts that repeat each other of at most " + std::to_string(most) +
+                                       " more bytes here, got " + std::to_string(size));
   const MutableBufferPtr made = HeapBuffer::make(size);
   std::byte* to = made->mutable_data();
   for (size_t i = 0; i < out.size(); ++i) {

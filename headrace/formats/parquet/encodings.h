@@ -41,7 +41,7 @@ Status read_byte_split(Span bytes, size_t width, std::span<std::byte> out);
 Status read_plain_texts(Span body, uint64_t at, uint32_t buffer, std::span<Piece> out);
 Status read_delta_lengths(Span body, uint64_t at, uint32_t buffer, std::span<Piece> out);
 // Texts that share what they begin with, put together in memory that is made for them and is column buffer
-// `buffer`.
-Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out);
+// `buffer`. More than `most` bytes are refused before it is taken: each may repeat the one before.
+Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, uint64_t most, std::span<Piece> out);
 
 }  // namespace headrace::parquet

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "headrace/core/little_endian.h"
 #include "headrace/formats/parquet/chunk_reader.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr uint64_t kEnd = 8;  // the footer's length and the magic
 constexpr uint64_t kMostAtOnce = uint64_t{8} << 20, kGap = 64 << 10;
+constexpr uint64_t kFreeKept = uint64_t{1} << 20;  // bytes of places of pages, or a part of the file's
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -22,7 +24,8 @@ bool is_usable(const std::vector<PagePlace>& pages, const Chunk& chunk, uint64_t
   for (size_t i = 0; i < pages.size(); ++i) {
     const PagePlace& page = pages[i];
     const uint64_t chunk_end = chunk.offset + chunk.size;
-    if (page.offset < end || page.offset > chunk_end || page.size > chunk_end - page.offset) return false;
+    if (page.size == 0 || page.offset < end || page.offset > chunk_end || page.size > chunk_end - page.offset)
+      return false;
     if (page.first_row >= rows || (i > 0 && page.first_row <= pages[i - 1].first_row)) return false;
     end = page.offset + page.size;
   }
@@ -31,8 +34,8 @@ bool is_usable(const std::vector<PagePlace>& pages, const Chunk& chunk, uint64_t
 
 class IndexSteps final : public Opening<FileIndex> {
  public:
-  IndexSteps(SourceFile file, Where where, uint64_t tail)
-      : file_(std::move(file)), where_(std::move(where)), tail_(tail) {}
+  IndexSteps(SourceFile file, Where where, std::vector<std::string> names, uint64_t tail)
+      : file_(std::move(file)), where_(std::move(where)), names_(std::move(names)), tail_(tail) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     switch (stage_) {
@@ -92,18 +95,30 @@ class IndexSteps final : public Opening<FileIndex> {
     return ask_pages();
   }
 
-  // The indexes of all large row groups, which lie together before the footer.
+  // The indexes of the columns that are chosen, of all large row groups; they lie together before the footer.
+  // Each has bytes of its own, so that all of them have no more than the file.
   Result<Step<FileIndex>> ask_pages() {
+    std::set<size_t> leaves;
+    const auto chosen = choose_columns(columns_, names_);
+    if (chosen.ok())  // else whoever opens the file says why not
+      for (const Column& column : *chosen) leaves.insert(column.leaf);
     for (uint32_t g = 0; g < footer_.groups.size(); ++g) {
       const RowGroup& group = footer_.groups[g];
       for (uint32_t leaf = 0; leaf < group.chunks.size(); ++leaf) {
         const Chunk& chunk = group.chunks[leaf];
         const bool is_there = chunk.index_offset >= 4 && chunk.index_offset <= file_.size &&
                               chunk.index_size <= file_.size - chunk.index_offset;
-        if (is_there && is_large(group) && check_chunk(chunk, file_.size).ok()) wanted_.push_back({g, leaf});
+        if (is_there && leaves.contains(leaf) && is_large(group) && check_chunk(chunk, file_.size).ok())
+          wanted_.push_back({g, leaf});
       }
     }
     std::ranges::sort(wanted_, {}, [&](ChunkAt at) { return chunk_at(at).index_offset; });
+    uint64_t end = 0;
+    std::erase_if(wanted_, [&](ChunkAt at) {
+      const bool overlaps = chunk_at(at).index_offset < end;
+      end = std::max(end, chunk_at(at).index_offset + chunk_at(at).index_size);
+      return overlaps;
+    });
     return more_pages();
   }
 
@@ -135,9 +150,12 @@ class IndexSteps final : public Opening<FileIndex> {
       const Chunk& chunk = chunk_at(at);
       auto places =
           read_offset_index(bytes[0]->bytes().subspan(chunk.index_offset - first_byte_, chunk.index_size));
-      // An index that is wrong is as good as none.
-      if (places.ok() && is_usable(*places, chunk, footer_.groups[at.group].rows))
-        contents_.pages[at] = *std::move(places);
+      // An index that is wrong is as good as none, and so is one of which there is too much to keep.
+      if (!places.ok() || !is_usable(*places, chunk, footer_.groups[at.group].rows)) continue;
+      const uint64_t kept = kept_ + places->size() * sizeof(PagePlace);
+      if (kept > std::max(kFreeKept, file_.size / 16)) continue;
+      kept_ = kept;
+      contents_.pages[at] = *std::move(places);
     }
     return more_pages();
   }
@@ -156,8 +174,9 @@ class IndexSteps final : public Opening<FileIndex> {
       std::vector<Extent> extents;
       for (const size_t i : needed) {
         const Chunk& chunk = group.chunks[looked_at_[i].leaf];
-        Status status = check_chunk(chunk, file_.size);
-        if (!status.ok()) return std::move(status).before(in_group());
+        Status status = check_chunk(chunk, looked_at_[i], group.rows, file_.size);
+        if (!status.ok())
+          return std::move(status).before(in_group() + "column '" + looked_at_[i].name + "': ");
         extents.push_back({0, chunk.offset, chunk.size});
       }
       needed_ = std::move(needed);
@@ -219,7 +238,8 @@ class IndexSteps final : public Opening<FileIndex> {
 
   SourceFile file_;
   Where where_;
-  uint64_t tail_;
+  std::vector<std::string> names_;
+  uint64_t tail_, kept_ = 0;
   Stage stage_ = Stage::start;
   Contents contents_;
   Footer footer_;  // borrows contents_.footer
@@ -235,8 +255,9 @@ class IndexSteps final : public Opening<FileIndex> {
 
 }  // namespace
 
-std::unique_ptr<Opening<FileIndex>> index_parquet(SourceFile file, Where where, uint64_t tail) {
-  return std::make_unique<IndexSteps>(std::move(file), std::move(where), tail);
+std::unique_ptr<Opening<FileIndex>> index_parquet(SourceFile file, Where where,
+                                                  std::vector<std::string> columns, uint64_t tail) {
+  return std::make_unique<IndexSteps>(std::move(file), std::move(where), std::move(columns), tail);
 }
 
 }  // namespace headrace::parquet

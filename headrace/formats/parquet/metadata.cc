@@ -346,12 +346,18 @@ Result<std::vector<PagePlace>> read_offset_index(std::span<const std::byte> byte
     const uint64_t count = fields.list(Thrift::kStruct);
     for (uint64_t i = 0; i < count && in.ok(); ++i) {
       PagePlace place;
-      for (Thrift::Fields page(in); page.next();) switch (page.id()) {
+      unsigned seen = 0;
+      for (Thrift::Fields page(in); page.next();) {
+        seen |= page.id() < 32 ? 1u << page.id() : 0;
+        switch (page.id()) {
           case 1: place.offset = count_of(in, page.integer()); break;
           case 2: place.size = count_of(in, page.small()); break;
           case 3: place.first_row = count_of(in, page.integer()); break;
           default: page.skip();
         }
+      }
+      constexpr unsigned kNeeded = 1u << 1 | 1u << 2 | 1u << 3;
+      if ((seen & kNeeded) != kNeeded || place.size == 0) in.fail("a page without its place, size or row");
       out.push_back(place);
     }
   }

@@ -43,13 +43,13 @@ bool is_signed(DType dtype) { return dtype >= DType::i8 && dtype <= DType::i64; 
 
 }  // namespace
 
-Result<NewColumn> NewColumn::make(std::string name, TensorSpec spec, bool is_zstd) {
+Result<NewColumn> NewColumn::make(std::string name, Path path, TensorSpec spec, bool is_zstd) {
   if (const std::string_view why = arrow::why_no_column(spec); !why.empty())
     return invalid(
         "parquet holds numbers, text, bytes, arrays of one shape and lists of numbers or of such "
         "arrays; " +
         std::string(why) + " ('" + name + ": " + spec.text() + "')");
-  return NewColumn(std::move(name), spec, is_zstd);
+  return NewColumn(std::move(name), std::move(path), spec, is_zstd);
 }
 
 Physical NewColumn::physical() const {
@@ -72,7 +72,7 @@ void NewColumn::describe(NewThrift& out) const {
   const int dims = spec_dims();
   for (int dim = 0; dim < dims; ++dim) {
     out.begin_element();
-    out.small(3, kRequired), out.text(4, dim == 0 ? name_ : "element"), out.small(5, 1);
+    out.small(3, kRequired), out.text(4, dim == 0 ? path_.back() : "element"), out.small(5, 1);
     out.small(6, 3);  // ConvertedType LIST
     out.begin(10), out.begin(3), out.end(), out.end();
     out.end();
@@ -83,7 +83,7 @@ void NewColumn::describe(NewThrift& out) const {
   out.begin_element();
   out.small(1, static_cast<int32_t>(physical()));
   if (spec_.dtype == DType::f16) out.small(2, 2);
-  out.small(3, kRequired), out.text(4, dims == 0 ? name_ : "element");
+  out.small(3, kRequired), out.text(4, dims == 0 ? path_.back() : "element");
   const auto bits = static_cast<int>(8 * size_of(spec_.dtype));
   const bool is_native = spec_.dtype == DType::i32 || spec_.dtype == DType::i64;
   if (spec_.dtype == DType::str) {
@@ -105,8 +105,8 @@ void NewColumn::describe(const NewChunk& chunk, NewThrift& out) const {
   out.list_of_numbers(2, 2);
   out.element(static_cast<int32_t>(Encoding::plain)), out.element(static_cast<int32_t>(Encoding::rle));
   const int dims = spec_dims();
-  out.list_of_texts(3, static_cast<size_t>(1 + 2 * dims));
-  out.element(std::string_view(name_));
+  out.list_of_texts(3, path_.size() + 2 * static_cast<size_t>(dims));
+  for (const std::string& part : path_) out.element(std::string_view(part));
   for (int dim = 0; dim < dims; ++dim) out.element("list"), out.element("element");
   out.small(4, static_cast<int32_t>(is_zstd_ ? Codec::zstd : Codec::none));
   out.number(5, static_cast<int64_t>(chunk.values));

@@ -8,6 +8,7 @@
 #include "headrace/core/tensor.h"
 #include "headrace/formats/parquet/metadata.h"
 #include "headrace/formats/parquet/new_thrift.h"
+#include "headrace/formats/parquet/new_tree.h"
 
 namespace headrace::parquet {
 
@@ -23,7 +24,8 @@ struct NewChunk {
 class NewColumn {
  public:
   // An error when Parquet has no column for such a field.
-  static Result<NewColumn> make(std::string name, TensorSpec spec, bool is_zstd);
+  // `path`: its own name, last, and those of the structs around it.
+  static Result<NewColumn> make(std::string name, Path path, TensorSpec spec, bool is_zstd);
 
   const std::string& name() const { return name_; }
   void describe(NewThrift& out) const;  // its elements of the schema
@@ -40,8 +42,8 @@ class NewColumn {
   NewChunk end_chunk(std::string& pages);
 
  private:
-  NewColumn(std::string name, TensorSpec spec, bool is_zstd)
-      : name_(std::move(name)), spec_(spec), is_zstd_(is_zstd) {}
+  NewColumn(std::string name, Path path, TensorSpec spec, bool is_zstd)
+      : name_(std::move(name)), path_(std::move(path)), spec_(spec), is_zstd_(is_zstd) {}
   int spec_dims() const { return headrace::is_text(spec_.dtype) ? 0 : spec_.shape.rank(); }
   Physical physical() const;
   void add_levels(const Shape& shape, int dim, uint8_t rep);
@@ -49,6 +51,7 @@ class NewColumn {
   std::string level_bytes(const std::vector<uint8_t>& levels, int most) const;
 
   std::string name_;
+  Path path_;
   TensorSpec spec_;
   bool is_zstd_;
   std::string values_;

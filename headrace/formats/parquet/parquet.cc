@@ -41,9 +41,11 @@ class ParquetSource final : public Source {
   std::string fingerprint() const override {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
+    const bool zeros = table_->nulls == parquet::Nulls::zero;
     for (const parquet::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("parquet " + schema().text() + where_, files, rows);
+    return files_fingerprint("parquet " + schema().text() + where_ + (zeros ? " nulls=zero" : ""), files,
+                             rows);
   }
 
   Value metadata() const override {
@@ -53,6 +55,8 @@ class ParquetSource final : public Source {
     for (const parquet::TableFile& file : table_->files) groups += file.groups.size();
     out.set("row_groups", groups);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
+    const std::vector<std::string>& columns = table_->left_out_columns;
+    if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
     if (const Value::Object* about = table_->about.object())
       for (const auto& [key, value] : *about)
         if (!out.find(key)) out.set(key, value);
@@ -78,17 +82,23 @@ Result<parquet::Nulls> parquet_nulls(const OpenRequest& request) {
   return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
 }
 
+// What the name of an index says of the columns whose pages it has.
+std::string of_columns(const std::vector<std::string>& columns) {
+  if (columns.empty()) return {};
+  return " of " + hash_text(Value(Value::List(columns.begin(), columns.end())).dump()).substr(0, 16);
+}
+
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
   HEADRACE_ASSIGN(const parquet::Nulls nulls, parquet_nulls(request));
   const Value* given = request.options.find("where");
   HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
   RecordOpening out;
-  out.kind = parquet::kIndexKind + (where.empty() ? "" : " where " + where.text);
+  out.kind = parquet::kIndexKind + of_columns(columns) + (where.empty() ? "" : " where " + where.text);
   out.files = request.path().files;
   if (out.files.empty()) return invalid("wants files, got none");
-  out.index = [files = out.files, where](uint64_t file) {
-    return parquet::index_parquet(files[file], where);
+  out.index = [files = out.files, where, columns](uint64_t file) {
+    return parquet::index_parquet(files[file], where, columns);
   };
   out.finish = [request, columns, nulls, where](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, parquet::make_table(request.path().files, indexes, columns, nulls));
@@ -103,7 +113,8 @@ const FormatRegistration registered({
     .doc = "Tables in Parquet files: a field for each column.",
     .options =
         {{"columns", "Sequence[str] | None",
-          "These columns, in this order; a struct's name stands for its members. All when not given.",
+          "These columns, in this order; a struct's name stands for its members. All that are served when "
+          "not given; `metadata[\"left_out_columns\"]` lists others.",
           Value()},
          {"where", "Sequence[tuple[str, str, Any]] | None",
           "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "

@@ -9,6 +9,7 @@
 
 #include "headrace/formats/open.h"
 #include "headrace/formats/parquet/changes.h"
+#include "headrace/formats/parquet/contents.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/metadata.h"
 #include "headrace/formats/parquet/new_thrift.h"
@@ -100,35 +101,39 @@ TEST(ParquetEncodings, Texts) {
     return head + bits;
   };
   out.assign(3, {});
-  const auto made = read_delta_texts(bytes_of(deltas({0, 2, 4}) + deltas({3, 2, 0}) + "abcde"), 1, out);
+  const auto made = read_delta_texts(bytes_of(deltas({0, 2, 4}) + deltas({3, 2, 0}) + "abcde"), 1, 100, out);
   ASSERT_TRUE(made.ok()) << made.status().text();
   EXPECT_EQ(std::string(reinterpret_cast<const char*>((*made)->data()), (*made)->size()), "abcabdeabde");
-  EXPECT_EQ(
-      read_delta_texts(bytes_of(deltas({1, 2, 4}) + deltas({3, 2, 0}) + "abcde"), 1, out).status().code(),
-      Code::corrupt);
-  EXPECT_EQ(read_delta_texts(bytes_of(deltas({0, 2, 4}) + deltas({3, 2, 0}) + "abc"), 1, out).status().code(),
+  EXPECT_EQ(read_delta_texts(bytes_of(deltas({1, 2, 4}) + deltas({3, 2, 0}) + "abcde"), 1, 100, out)
+                .status()
+                .code(),
             Code::corrupt);
+  EXPECT_EQ(
+      read_delta_texts(bytes_of(deltas({0, 2, 4}) + deltas({3, 2, 0}) + "abc"), 1, 100, out).status().code(),
+      Code::corrupt);
+}
+
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+
+// DELTA_BINARY_PACKED of `count` numbers, each `step` more than the one before.
+std::string delta_line(uint64_t count, int64_t first, int64_t step) {
+  const auto zigzag = [](int64_t value) {
+    return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+  };
+  return varint(uint64_t{1} << 21) + varint(1) + varint(count) + varint(zigzag(first)) +
+         varint(zigzag(step)) + raw("\x00");
 }
 
 // Each text is the one before and nothing more: 2 MiB of bytes that say they are a terabyte.
 TEST(ParquetEncodings, TextsThatRepeatThemselvesAreRefusedBeforeMemoryIsTaken) {
   constexpr size_t kTexts = 1 << 20;
-  const auto varint = [](uint64_t value) {
-    std::string out;
-    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-    return out + static_cast<char>(value);
-  };
-  const auto equal_after_first = [&](uint64_t first, uint64_t others) {
-    std::string out = varint(uint64_t{1} << 21) + varint(1) + varint(kTexts) + varint(2 * first);
-    const auto step = static_cast<int64_t>(others) - static_cast<int64_t>(first);
-    out += varint(static_cast<uint64_t>(step) << 1 ^ static_cast<uint64_t>(step >> 63));
-    return out + raw("\x00");
-  };
-  // The difference between the first two would be all differences, so widths of 0 make a line: prefixes that
-  // grow.
-  std::vector<Piece> out(kTexts);
-  const std::string text = equal_after_first(0, 1) + equal_after_first(1, 1) + std::string(kTexts, 'x');
-  const auto made = read_delta_texts(bytes_of(text), 1, out);
+  std::vector<Piece> out(kTexts);  // each has the one before and a letter
+  const std::string text = delta_line(kTexts, 0, 1) + delta_line(kTexts, 1, 0) + std::string(kTexts, 'x');
+  const auto made = read_delta_texts(bytes_of(text), 1, uint64_t{1} << 30, out);
   EXPECT_EQ(made.status().code(), Code::exhausted) << made.status().text();
 }
 
@@ -163,20 +168,26 @@ std::string error_of(std::string bytes, const Value& options = {}) {
   return fields.ok() ? "" : std::string(fields.status().text());
 }
 
-// A file of one column of INT32 whose page's header and body are given, and which says that it has `rows`.
-std::string one_page(const std::string& page, int64_t rows, int64_t codec = 0, int32_t repetition = 0) {
+constexpr int32_t kI32 = 1, kI64 = 2, kF64 = 5, kBytes = 6;
+
+// A file of one column whose page's header and body are given, and which says that it has `rows`. `type`:
+// that of the schema; `stored`: that of the pages.
+std::string one_page(const std::string& page, int64_t rows, int64_t codec = 0, int32_t repetition = 0,
+                     int32_t type = kI32, int32_t stored = -1) {
   std::string out = "PAR1" + page;
   NewThrift footer;
   footer.small(1, 1);
   footer.list_of_structures(2, 2);
   footer.begin_element(), footer.text(4, "root"), footer.small(5, 1), footer.end();
-  footer.begin_element(), footer.small(1, 1), footer.small(3, repetition), footer.text(4, "x"), footer.end();
+  footer.begin_element(), footer.small(1, type), footer.small(3, repetition), footer.text(4, "x"),
+      footer.end();
   footer.number(3, rows);
   footer.list_of_structures(4, 1);
   footer.begin_element();
   footer.list_of_structures(1, 1);
   footer.begin_element(), footer.begin(3);
-  footer.small(1, 1), footer.small(4, static_cast<int32_t>(codec)), footer.number(5, rows);
+  footer.small(1, stored < 0 ? type : stored), footer.small(4, static_cast<int32_t>(codec));
+  footer.number(5, rows);
   footer.number(6, static_cast<int64_t>(page.size())), footer.number(7, static_cast<int64_t>(page.size()));
   footer.number(9, 4);
   footer.end(), footer.end();
@@ -248,6 +259,118 @@ TEST(ParquetFiles, ManyNullsInFewBytes) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
+// Each page is within what a column of a few bytes may be made into; all of them are not.
+TEST(ParquetFiles, WhatPagesAreMadeIntoIsBoundedTogether) {
+  constexpr int32_t kTexts = 8000, kPages = 16;  // 32 MB a page
+  const std::string body = delta_line(kTexts, 0, 1) + delta_line(kTexts, 1, 0) + std::string(kTexts, 'x');
+  const std::string page = page_of(body, kTexts, 7);
+  std::string pages;
+  for (int i = 0; i < kPages; ++i) pages += page;
+  EXPECT_EQ(error_of(one_page(page, kTexts, 0, 0, kBytes)), "");
+  EXPECT_THAT(error_of(one_page(pages, kTexts * kPages, 0, 0, kBytes)),
+              HasSubstr("wants texts that repeat each other of at most "));
+}
+
+std::string dictionary_page(const std::string& body, int32_t values) {
+  NewThrift head;
+  head.small(1, 2), head.small(2, static_cast<int32_t>(body.size()));
+  head.small(3, static_cast<int32_t>(body.size()));
+  head.begin(7), head.small(1, values), head.small(2, 0), head.end();
+  return std::move(head).finish() + body;
+}
+
+// One value 30 million times: a thousand values a byte are no bomb, more are.
+TEST(ParquetFiles, ManyEqualValuesAreReadWhereTheirNumberFitsTheirBytes) {
+  const auto file = [](size_t dictionary, int32_t rows) {
+    const std::string run = raw("\x01") + varint(static_cast<uint64_t>(rows) << 1) + raw("\x00");
+    return one_page(dictionary_page(std::string(8 * dictionary, '\x07'), static_cast<int32_t>(dictionary)) +
+                        page_of(run, rows, 8),
+                    rows, 0, 0, kI64);
+  };
+  EXPECT_EQ(error_of(file(4000, 30'000'000)), "");
+  EXPECT_THAT(error_of(file(1, 1 << 24)), "");
+  EXPECT_THAT(error_of(file(4000, 40'000'000)), HasSubstr("wants at most 32"));
+}
+
+// Two hundred columns whose indexes of pages are the same bytes.
+TEST(ParquetFiles, IndexesThatOverlapAreAsGoodAsNone) {
+  constexpr int32_t kColumns = 50, kPages = 5000;
+  const std::string pages(kColumns * (40 << 10), '\0');
+  NewThrift places;
+  places.list_of_structures(1, kPages);
+  for (int32_t i = 0; i < kPages; ++i)
+    places.begin_element(), places.number(1, 4 + i), places.small(2, 1), places.number(3, i), places.end();
+  const std::string index = std::move(places).finish();
+  NewThrift footer;
+  footer.small(1, 1);
+  footer.list_of_structures(2, kColumns + 1);
+  footer.begin_element(), footer.text(4, "root"), footer.small(5, kColumns), footer.end();
+  for (int i = 0; i < kColumns; ++i)
+    footer.begin_element(), footer.small(1, kI32), footer.small(3, 0),
+        footer.text(4, "x" + std::to_string(i)), footer.end();
+  footer.list_of_structures(4, 1);
+  footer.begin_element();
+  footer.list_of_structures(1, kColumns);
+  for (int i = 0; i < kColumns; ++i) {
+    footer.begin_element(), footer.begin(3);
+    footer.small(1, kI32), footer.small(4, 0), footer.number(5, kPages), footer.number(6, 1);
+    footer.number(7, 40 << 10), footer.number(9, 4);
+    footer.end();
+    footer.number(4, static_cast<int64_t>(4 + pages.size())),
+        footer.small(5, static_cast<int32_t>(index.size()));
+    footer.end();
+  }
+  footer.number(3, kPages);
+  footer.end();
+  const std::string text = std::move(footer).finish();
+  const auto length = static_cast<uint32_t>(text.size());
+  const std::string bytes =
+      "PAR1" + pages + index + text + std::string(reinterpret_cast<const char*>(&length), 4) + "PAR1";
+  const auto kept = [&](std::vector<std::string> columns) {
+    const auto opening = index_parquet({"x", bytes.size()}, {}, std::move(columns));
+    std::vector<BufferPtr> given;
+    for (;;) {
+      auto step = opening->advance(given);
+      if (!step.ok()) return ADD_FAILURE() << step.status().text(), Contents();
+      if (const FileIndex* done = std::get_if<FileIndex>(&*step)) return *unpack(done->extra);
+      given.clear();
+      for (const Extent& one : std::get<std::vector<Extent>>(*step)) {
+        const MutableBufferPtr made = HeapBuffer::make(one.length);
+        std::memcpy(made->mutable_data(), bytes.data() + one.offset, one.length);
+        given.push_back(made);
+      }
+    }
+  };
+  EXPECT_EQ(kept({}).pages.size(), 1u);
+  EXPECT_EQ(kept({"x3"}).pages.size(), 1u);  // no other column's is read
+  EXPECT_EQ(kept({"x3"}).pages.begin()->first.leaf, 3u);
+}
+
+TEST(ParquetFiles, PlacesOfPagesAreWholeAndNotEmpty) {
+  const auto read = [](bool has_row, int32_t size) {
+    NewThrift out;
+    out.list_of_structures(1, 1);
+    out.begin_element(), out.number(1, 4), out.small(2, size);
+    if (has_row) out.number(3, 0);
+    out.end();
+    const std::string text = std::move(out).finish();
+    return read_offset_index(bytes_of(text)).ok();
+  };
+  EXPECT_TRUE(read(true, 10));
+  EXPECT_FALSE(read(false, 10));
+  EXPECT_FALSE(read(true, 0));
+}
+
+TEST(ParquetFiles, AnOptionThatChangesSamplesIsOfTheFingerprint) {
+  MemoryStore store;
+  const std::string bytes = one_page(page_of(raw("\x07\0\0\0"), 1), 1);
+  Value zero{Value::Object()};
+  zero.set("nulls", "zero");
+  const auto one = open_bytes(store, bytes), other = open_bytes(store, bytes, zero);
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_NE((*one)->fingerprint(), (*other)->fingerprint());
+}
+
 TEST(ParquetFiles, MetadataThatLiesEndsSoon) {
   // Lists of 2^60 elements, structures in each other, fields that never end.
   for (const std::string& footer :
@@ -302,6 +425,13 @@ TEST(ParquetFiles, ConditionsDecideWhatRowsThereAre) {
   EXPECT_THAT(refused(Value::List{"class", "<", "x"}),
               HasSubstr("where wants numbers for column 'class', got \"x\""));
   EXPECT_THAT(refused(Value::List{"boxes", "<", 1}), HasSubstr("'boxes' has i32 (?)"));
+}
+
+TEST(ParquetFiles, AConditionLooksAtPagesOfItsColumnsType) {
+  const std::string page = page_of(raw("\x07\0\0\0\x08\0\0\0"), 1);
+  const Value options = options_with("where", conditions({Value::List{"x", "<", 1}}));
+  EXPECT_THAT(error_of(one_page(page, 1, 0, 0, kF64, kI32), options),
+              HasSubstr("row group 0: column 'x': wants pages of the schema's type, got another"));
 }
 
 }  // namespace

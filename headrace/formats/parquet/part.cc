@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/saturate.h"
 #include "headrace/formats/parquet/chunk_reader.h"
 #include "headrace/formats/parquet/table.h"
 
@@ -10,6 +11,8 @@ namespace {
 // Columns that lie this close together are one read, while it is small: its bytes live as long as any text of
 // it.
 constexpr uint64_t kBetween = 4 << 10, kMostTogether = uint64_t{1} << 20;
+// What all columns of a part may be made into: so much, or so many times their bytes.
+constexpr uint64_t kFreeMade = uint64_t{1} << 30, kMadeRatio = 1000;
 
 class Rows final : public Block {
  public:
@@ -41,7 +44,7 @@ class Rows final : public Block {
   bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const override {
     if (!has_all(rows)) return false;
     const Values& values = columns_[static_cast<size_t>(field)];
-    if (!values.null_rows.empty() || !values.null_items.empty()) return false;
+    if (!values.null_rows.empty() || !values.null_items.empty() || !values.is_right()) return false;
     for (const uint64_t row : rows) (void)values.at(row, table_->nulls, out.emplace_back());
     return true;
   }
@@ -93,8 +96,13 @@ class OpenPart final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return Step<BlockPtr>(ask());
     std::vector<Values> columns;
+    uint64_t packed = 0;
+    for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;
+    uint64_t left = std::max(kFreeMade, saturating_mul(kMadeRatio, packed));
+    Status status = check_values(left);
+    if (!status.ok()) return Step<BlockPtr>(std::make_shared<Rows>(std::move(status).before("parquet: ")));
     for (size_t i = 0; i < pieces_.size(); ++i) {
-      auto values = read(i, bytes);
+      auto values = read(i, bytes, left);
       if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().before("parquet: ")));
       columns.push_back(*std::move(values));
     }
@@ -136,18 +144,35 @@ class OpenPart final : public Opening<BlockPtr> {
     return reads;
   }
 
-  Result<Values> read(size_t i, std::span<const BufferPtr> bytes) const {
+  // Before any column is read, by how many values the footer says there are.
+  Status check_values(uint64_t most) const {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const uint64_t rows = pieces_[i].end_row - pieces_[i].first_row;
+      const uint64_t values = group_.chunks[i].pages.empty() ? group_.chunks[i].values : rows;
+      bytes = saturating_add(bytes, saturating_mul(values, (*file_.columns)[i].value_size()));
+    }
+    if (bytes <= most) return {};
+    return {Code::exhausted, "wants a row group of at most " + std::to_string(most) +
+                                 " bytes of values, got " + std::to_string(bytes) +
+                                 "; columns= chooses fewer"};
+  }
+
+  // `left`: how many bytes may still be made; those of this column are taken off.
+  Result<Values> read(size_t i, std::span<const BufferPtr> bytes, uint64_t& left) const {
     const TableChunk& chunk = group_.chunks[i];
     const Pieces& pieces = pieces_[i];
     const auto part_of = [&](size_t place, const Extent& extent) {
       return Bytes{bytes[places_[place].read], places_[place].offset, extent.length};
     };
-    ChunkReader reader((*file_.columns)[i], chunk.codec, pieces.before.length + pieces.pages.length);
+    ChunkReader reader((*file_.columns)[i], chunk.codec, pieces.before.length + pieces.pages.length,
+                       std::min(left, ChunkReader::kMostMade));
     const bool is_whole = chunk.pages.empty();
     if (pieces.before.length > 0)
       HEADRACE_TRY(reader.read(part_of(2 * i, pieces.before), pieces.before.offset));
     HEADRACE_TRY(reader.read(part_of(2 * i + 1, pieces.pages), pieces.pages.offset,
                              is_whole ? chunk.values : ChunkReader::kToEnd));
+    left -= std::min(left, reader.made());
     HEADRACE_ASSIGN(Values out, std::move(reader).finish(pieces.end_row - pieces.first_row));
     out.first = part_.first - pieces.first_row;
     return out;

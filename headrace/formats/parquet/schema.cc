@@ -272,30 +272,46 @@ Result<std::vector<Column>> read_columns(const Footer& footer) {
 }
 
 Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
-                                           const std::vector<std::string>& names) {
+                                           const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out) {
+  // What is damaged is no type that we lack: its error is to be seen.
+  const auto is_served = [](const Column& column) { return column.is_damaged || column.refused.empty(); };
   std::vector<Column> chosen;
   std::set<std::string> seen;
+  const auto cannot_serve = [&](const Column& column) {
+    return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
+                                         "); choose others with columns=: " + known_names(columns));
+  };
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
-    if (!column.refused.empty())
-      return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
-                                           "); choose others with columns=: " + known_names(columns));
     if (!seen.insert(column.name).second)
       return invalid("wants each column once, got '" + column.name + "' twice");
     chosen.push_back(column);
     return {};
   };
   if (names.empty())
-    for (const Column& column : columns) HEADRACE_TRY(choose(column));
+    for (const Column& column : columns) {
+      if (is_served(column))
+        HEADRACE_TRY(choose(column));
+      else if (left_out)
+        left_out->push_back(column.name);
+    }
   for (const std::string& name : names) {
     bool found = false;
+    const Column* other = nullptr;
     for (const Column& column : columns) {
       if (column.name != name && !column.name.starts_with(name + "/")) continue;
+      if (!is_served(column)) {
+        if (!other) other = &column;
+        continue;
+      }
       HEADRACE_TRY(choose(column));
       found = true;
     }
+    if (!found && other) return cannot_serve(*other);
     if (!found) return invalid("has no column '" + name + "'; it has " + known_names(columns));
   }
+  if (chosen.empty() && !columns.empty()) return cannot_serve(columns[0]);
   if (chosen.empty()) return corrupt("wants at least one column, got none");
   return chosen;
 }

@@ -53,10 +53,12 @@ struct Column {
 // All of them. `footer`: its keys ARROW:schema and huggingface say more of shapes.
 Result<std::vector<Column>> read_columns(const Footer& footer);
 
-// These columns, in this order; all of them when `names` is empty. The name of a struct stands for its
-// members. An error names a column that is not there or not served.
+// These columns, in this order; all that are served when `names` is empty, and then `left_out` becomes the
+// names of the others. The name of a struct stands for its members that are served. An error names a column
+// that is not there or not served.
 Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
-                                           const std::vector<std::string>& names);
+                                           const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out = nullptr);
 
 Schema sample_schema(const std::vector<Column>& columns);
 

@@ -60,7 +60,9 @@ class Making {
 
  private:
   Status choose(const std::vector<Column>& all) {
-    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, names_));
+    std::vector<std::string> left_out;
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, names_, &left_out));
+    if (out_->files.empty()) out_->left_out_columns = std::move(left_out);
     if (!out_->files.empty()) {
       const std::vector<Column>& first = *out_->files[0].columns;
       const auto rank = [&](const Column& column) {
@@ -81,12 +83,7 @@ class Making {
     for (const Column& column : *columns_) {
       const Chunk& chunk = group.chunks[column.leaf];
       if (group.rows == 0) continue;  // what it says of pages means nothing
-      Status status = check_chunk(chunk, file_size);
-      if (status.ok() && chunk.type != column.physical)
-        status = corrupt("wants pages of the schema's type, got another");
-      if (status.ok() && column.max_rep() == 0 && chunk.values != group.rows)
-        status =
-            corrupt("wants " + std::to_string(group.rows) + " values, got " + std::to_string(chunk.values));
+      Status status = check_chunk(chunk, column, group.rows, file_size);
       if (!status.ok())
         return std::move(status).before("column '" + column.name + "' of row group " + std::to_string(g) +
                                         ": ");

@@ -44,7 +44,8 @@ struct Table {
   bool is_conditional = false;
   Schema schema;
   Nulls nulls = Nulls::error;
-  Value about;  // about_file() of the first
+  Value about;                                // about_file() of the first
+  std::vector<std::string> left_out_columns;  // of the first, where all were asked for
 
   uint64_t size() const { return is_conditional ? chosen.size() : part_rows.back(); }
   uint64_t row_of(uint64_t sample) const { return is_conditional ? chosen[sample] : sample; }

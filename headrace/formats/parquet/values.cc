@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "headrace/core/little_endian.h"
+#include "headrace/formats/parquet/changes.h"
+
 namespace headrace::parquet {
 namespace {
 
@@ -21,22 +24,38 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
     out = Tensor{buffers[piece.buffer], piece.offset, column->dtype, Shape{piece.length}, nullptr};
     return {};
   }
-  const uint64_t item = column->is_list ? starts[row] : row;
-  const uint64_t count = column->is_list ? starts[row + 1] - item : 1;
+  if (!wrong_rows.empty() && wrong_rows[row])
+    return corrupt("wants " + column->spec().text() + " in column '" + column->name +
+                   "', got lists of other lengths");
+  const uint64_t width = column->value_size() / size_of(column->dtype), each = column->items_each() / width;
+  const uint64_t value = starts.empty() ? row * each : starts[row];
+  const uint64_t count = column->is_list ? (starts[row + 1] - value) / std::max<uint64_t>(each, 1) : 1;
   out =
-      Tensor{data, item * column->row_bytes(), column->dtype,
+      Tensor{data, value * column->value_size(), column->dtype,
              column->is_list ? column->item.with_front(static_cast<int64_t>(count)) : column->item, nullptr};
-  return null_items.empty() || is_null ? Status() : without_nulls(item * column->items_each(), nulls, out);
+  if (!null_items.empty() && !is_null) HEADRACE_TRY(without_nulls(value, nulls, out));
+  return has_far_times ? without_far_times(value, out) : Status();
 }
 
 // Nulls are zeros in `data` already.
-Status Values::without_nulls(uint64_t first_item, Nulls nulls, Tensor& out) const {
+Status Values::without_nulls(uint64_t first_value, Nulls nulls, const Tensor& out) const {
   if (nulls == Nulls::zero) return {};
   const uint64_t width = column->value_size() / size_of(column->dtype);
-  const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_item / width);
+  const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
   const auto count = static_cast<ptrdiff_t>(static_cast<uint64_t>(out.shape.count()) / width);
   if (std::find(begin, begin + count, 1) == begin + count) return {};
   return null_value(*column, "numbers only");
+}
+
+Status Values::without_far_times(uint64_t first_value, const Tensor& out) const {
+  for (uint64_t i = first_value; i < first_value + static_cast<uint64_t>(out.shape.count()); ++i) {
+    const auto time = load<int64_t>(data->data() + i * sizeof(int64_t));
+    if (time == kTooEarly || time == kTooLate)
+      return corrupt("wants times of the years 1677 to 2262 in column '" + column->name +
+                     "', which i64 nanoseconds since 1970 reach, got one " +
+                     (time == kTooEarly ? "before" : "after"));
+  }
+  return {};
 }
 
 }  // namespace headrace::parquet

@@ -19,19 +19,26 @@ struct Values {
   BufferPtr data;             // numbers, those of nulls zero
   std::vector<Piece> pieces;  // texts, in `buffers`
   std::vector<BufferPtr> buffers;
-  std::vector<uint64_t> starts;  // of lists of free length: the first item of each row, and the number of all
+  // The first value of each row and the number of all: of lists of free length, and of others when some are
+  // not as long as they should be.
+  std::vector<uint64_t> starts;
   std::vector<uint8_t> null_rows, null_items;  // a byte each; empty when there is none
+  std::vector<uint8_t> wrong_rows;             // whose lists are of other lengths than the column's; the same
+  bool has_far_times = false;                  // kTooEarly or kTooLate
   size_t held = 0;                             // memory made beside the buffers that were given
 
   // Shares the bytes. `row` counts from `first`. REQUIRES: it is there.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
+  // Whether the only errors that there may be are nulls.
+  bool is_right() const { return wrong_rows.empty() && !has_far_times; }
   // Whether rows are copies of column->row_bytes() bytes one after the other.
   bool is_plain() const {
-    return !column->is_list && !column->is_text() && null_rows.empty() && null_items.empty();
+    return !column->is_list && !column->is_text() && null_rows.empty() && null_items.empty() && is_right();
   }
 
  private:
-  Status without_nulls(uint64_t first_item, Nulls nulls, Tensor& out) const;
+  Status without_nulls(uint64_t first_value, Nulls nulls, const Tensor& out) const;
+  Status without_far_times(uint64_t first_value, const Tensor& out) const;
 };
 
 }  // namespace headrace::parquet

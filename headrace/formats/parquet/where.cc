@@ -1,6 +1,7 @@
 #include "headrace/formats/parquet/where.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <compare>
 #include <cstring>
@@ -16,6 +17,16 @@ using Op = Condition::Op;
 // A value of a column, or of a condition: integers keep all of their 64 bits.
 using Operand = std::variant<__int128, double, std::string_view>;
 
+// Exactly: a float of 64 bits has not all integers of 64.
+std::partial_ordering compare_exactly(__int128 whole, double real) {
+  if (std::isnan(real)) return std::partial_ordering::unordered;
+  if (real >= 0x1p127) return std::partial_ordering::less;
+  if (real < -0x1p127) return std::partial_ordering::greater;
+  const auto below = static_cast<__int128>(std::floor(real));
+  if (whole != below) return whole < below ? std::partial_ordering::less : std::partial_ordering::greater;
+  return real > std::floor(real) ? std::partial_ordering::less : std::partial_ordering::equivalent;
+}
+
 std::partial_ordering compare(const Operand& a, const Operand& b) {
   const auto* text = std::get_if<std::string_view>(&a);
   if (text) {
@@ -27,11 +38,9 @@ std::partial_ordering compare(const Operand& a, const Operand& b) {
     return *whole < *other   ? std::partial_ordering::less
            : *whole > *other ? std::partial_ordering::greater
                              : std::partial_ordering::equivalent;
-  const auto real = [](const Operand& x) {
-    const auto* integer = std::get_if<__int128>(&x);
-    return integer ? static_cast<double>(*integer) : *std::get_if<double>(&x);
-  };
-  return real(a) <=> real(b);
+  if (whole) return compare_exactly(*whole, *std::get_if<double>(&b));
+  if (other) return 0 <=> compare_exactly(*other, *std::get_if<double>(&a));
+  return *std::get_if<double>(&a) <=> *std::get_if<double>(&b);
 }
 
 bool holds(Op op, std::partial_ordering order) {
@@ -47,7 +56,19 @@ bool holds(Op op, std::partial_ordering order) {
   return false;
 }
 
+// An integer from 2^63 on, which a Value has no word for: {"u64": "18446744073709551615"}.
+std::optional<uint64_t> large_integer(const Value& value) {
+  const Value* member = value.object() && value.object()->size() == 1 ? value.find("u64") : nullptr;
+  if (!member || !member->text()) return std::nullopt;
+  const std::string& text = *member->text();
+  uint64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
 Operand operand_of(const Value& value) {
+  if (const auto large = large_integer(value)) return __int128{*large};
   if (const bool* flag = value.boolean()) return __int128{*flag};
   if (const int64_t* integer = value.integer()) return __int128{*integer};
   if (const double* real = value.real()) return *real;
@@ -93,7 +114,7 @@ Result<Condition> read_condition(const Value& given) {
     out.values = {(*parts)[2]};
   }
   for (const Value& value : out.values)
-    if (!value.text() && !value.integer() && !value.real() && !value.boolean())
+    if (!value.text() && !value.integer() && !value.real() && !value.boolean() && !large_integer(value))
       return invalid("where wants numbers, bools or texts to compare with, got " + value.dump());
   return out;
 }
@@ -138,6 +159,7 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
 
 Holds holds_for_group(const Condition& condition, const Column& column, const Chunk& chunk) {
   const auto& [least, most, nulls] = chunk.statistics;
+  if (chunk.type != column.physical) return Holds::for_some;
   if (nulls && *nulls == static_cast<int64_t>(chunk.values)) return Holds::for_none;
   if (!least || !most || column.change == Change::from_i96 || column.max_rep() > 0) return Holds::for_some;
   std::byte made[2][16] = {};

@@ -24,7 +24,8 @@ struct Where {
   std::string text;  // as it was given; of the name that an index is kept under
   bool empty() const { return conditions.empty(); }
 };
-// A list of [column, operator, value]; null: no condition.
+// A list of [column, operator, value]; null: no condition. An integer of 2^63 or more, which Value wraps, is
+// given as {"u64": "9223372036854775808"}.
 Result<Where> read_where(const Value& option);
 
 // The columns that conditions look at, each once. An error where a condition does not fit its column.

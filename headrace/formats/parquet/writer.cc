@@ -23,13 +23,13 @@ constexpr uint64_t kGroupBytes = uint64_t{32} << 20, kGroupRows = uint64_t{1} <<
 constexpr size_t kMostGroups = 32767;  // what others count with 16 bits
 
 // Arrow's own schema, by which pyarrow and this reader know lists of one length.
-Result<std::string> arrow_schema(const Schema& schema) {
+Result<std::string> arrow_schema(const Schema& schema, const std::vector<parquet::Path>& paths) {
   std::vector<arrow::NewColumn> columns;
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_ASSIGN(arrow::NewColumn column, arrow::NewColumn::make(schema.names[i], schema.specs[i], {}));
     columns.push_back(std::move(column));
   }
-  return in_base64(arrow::schema_message(columns, {}));
+  return in_base64(arrow::schema_message(columns, {}, paths));
 }
 
 struct NewGroup {
@@ -39,9 +39,11 @@ struct NewGroup {
 
 class ParquetWriter final : public FileWriter {
  public:
-  ParquetWriter(std::vector<NewColumn> columns, std::vector<std::pair<std::string, std::string>> about,
-                uint64_t rows_per_group, std::unique_ptr<AppendedFile> file)
+  ParquetWriter(std::vector<NewColumn> columns, std::vector<parquet::Path> paths,
+                std::vector<std::pair<std::string, std::string>> about, uint64_t rows_per_group,
+                std::unique_ptr<AppendedFile> file)
       : columns_(std::move(columns)),
+        paths_(std::move(paths)),
         about_(std::move(about)),
         rows_per_group_(rows_per_group),
         file_(std::move(file)) {}
@@ -126,13 +128,14 @@ class ParquetWriter final : public FileWriter {
   std::string footer() const {
     NewThrift out;
     out.small(1, 2);  // version
-    size_t elements = 1;
+    size_t elements = 1 + num_structs(0, columns_.size(), 0);
     for (const NewColumn& column : columns_) elements += static_cast<size_t>(column.elements());
     out.list_of_structures(2, elements);
     out.begin_element();
-    out.text(4, "schema"), out.small(5, static_cast<int32_t>(columns_.size()));
+    const size_t members = parquet::num_members(paths_, 0, columns_.size(), 0);
+    out.text(4, "schema"), out.small(5, static_cast<int32_t>(members));
     out.end();
-    for (const NewColumn& column : columns_) column.describe(out);
+    describe_members(0, columns_.size(), 0, out);
     out.number(3, static_cast<int64_t>(all_rows_));
     out.list_of_structures(4, groups_.size());
     for (size_t i = 0; i < groups_.size(); ++i) describe(groups_[i], i, out);
@@ -147,6 +150,32 @@ class ParquetWriter final : public FileWriter {
     out.list_of_structures(7, columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) out.begin_element(), out.begin(1), out.end(), out.end();
     return std::move(out).finish();
+  }
+
+  size_t num_structs(size_t begin, size_t end, size_t depth) const {
+    size_t out = 0;
+    for (size_t i = begin; i < end;) {
+      const size_t next = parquet::end_of_member(paths_, i, end, depth);
+      if (paths_[i].size() > depth + 1) out += 1 + num_structs(i, next, depth + 1);
+      i = next;
+    }
+    return out;
+  }
+
+  void describe_members(size_t begin, size_t end, size_t depth, NewThrift& out) const {
+    for (size_t i = begin; i < end;) {
+      const size_t next = parquet::end_of_member(paths_, i, end, depth);
+      if (paths_[i].size() == depth + 1) {
+        columns_[i].describe(out);
+      } else {
+        out.begin_element();
+        out.small(3, 0), out.text(4, paths_[i][depth]);  // required
+        out.small(5, static_cast<int32_t>(parquet::num_members(paths_, i, next, depth + 1)));
+        out.end();
+        describe_members(i, next, depth + 1, out);
+      }
+      i = next;
+    }
   }
 
   void describe(const NewGroup& group, size_t ordinal, NewThrift& out) const {
@@ -174,6 +203,7 @@ class ParquetWriter final : public FileWriter {
   }
 
   std::vector<NewColumn> columns_;
+  std::vector<parquet::Path> paths_;
   std::vector<std::pair<std::string, std::string>> about_;
   uint64_t rows_per_group_;
   std::unique_ptr<AppendedFile> file_;
@@ -200,20 +230,22 @@ Result<uint64_t> rows_per_group(const WriteRequest& request) {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const bool is_zstd, wants_zstd(request));
   HEADRACE_ASSIGN(const uint64_t rows, rows_per_group(request));
+  std::vector<parquet::Path> paths = parquet::column_paths(request.schema);
   std::vector<NewColumn> columns;
   for (size_t i = 0; i < request.schema.size(); ++i) {
     HEADRACE_ASSIGN(NewColumn column,
-                    NewColumn::make(request.schema.names[i], request.schema.specs[i], is_zstd));
+                    NewColumn::make(request.schema.names[i], paths[i], request.schema.specs[i], is_zstd));
     columns.push_back(std::move(column));
   }
   if (columns.empty()) return invalid("parquet wants at least one field, got none");
   std::vector<std::pair<std::string, std::string>> about;
-  HEADRACE_ASSIGN(std::string arrow, arrow_schema(request.schema));
+  HEADRACE_ASSIGN(std::string arrow, arrow_schema(request.schema, paths));
   about.emplace_back(parquet::kArrowSchemaKey, std::move(arrow));
   if (request.metadata.object() && !request.metadata.object()->empty())
     about.emplace_back(parquet::kAboutKey, request.metadata.dump());
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
-  auto out = std::make_unique<ParquetWriter>(std::move(columns), std::move(about), rows, std::move(file));
+  auto out = std::make_unique<ParquetWriter>(std::move(columns), std::move(paths), std::move(about), rows,
+                                             std::move(file));
   HEADRACE_TRY(out->begin());
   return out;
 }

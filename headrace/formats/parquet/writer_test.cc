@@ -88,6 +88,33 @@ TEST(ParquetWriter, LargeRowGroupsAreReadInParts) {
   EXPECT_GT(blocks, 10u);
 }
 
+// Structs where names make a tree, names with slashes where they do not.
+TEST(ParquetWriter, MembersOfStructsComeBack) {
+  using Specs = std::vector<TensorSpec>;
+  const TensorSpec number_of{DType::i64, {}}, bytes{DType::bytes, {kAny}}, text{DType::str, {kAny}};
+  const std::vector<std::pair<std::vector<std::string>, Specs>> cases = {
+      {{"hw/h", "hw/w", "x"}, {number_of, {DType::f32, {2}}, text}},
+      {{"a/b/c", "a/b/d", "a/e"}, {number_of, {DType::f32, {kAny, 2}}, text}},
+      {{"image", "image/path", "label"}, {bytes, text, number_of}},
+      {{"image/bytes", "image/path", "label"}, {bytes, text, number_of}},
+      {{"a", "a/b", "c"}, {number_of, number_of, text}},
+      {{"a/b", "c", "a/d"}, {number_of, number_of, text}},
+      {{"/a", "b//c", "d/"}, {number_of, number_of, text}},
+      {{"a/b", "a/b/c", "d"}, {number_of, number_of, text}}};
+  for (const auto& [names, specs] : cases) {
+    Table given{Schema::of(names, specs), {}};
+    for (size_t row = 0; row < 3; ++row) {
+      std::vector<Tensor>& fields = given.samples.emplace_back();
+      for (const TensorSpec& spec : specs) {
+        Shape shape = spec.shape;
+        if (shape.rank() > 0 && shape[0] == kAny) shape.set(0, static_cast<int64_t>(row));
+        fields.push_back(element(spec.dtype, shape, row));
+      }
+    }
+    EXPECT_EQ(through_parquet(given, options_of({})), "") << names[0];
+  }
+}
+
 TEST(ParquetWriter, WhatItCannotHoldIsRefusedByName) {
   const Table given{Schema::of({"x"}, {{DType::u8, {kAny, kAny}}}), {}};
   EXPECT_THAT(through_parquet(given, options_of({})), HasSubstr("parquet holds numbers, text, bytes"));

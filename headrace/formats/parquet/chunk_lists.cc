@@ -1,0 +1,96 @@
+// Levels made into rows of lists: which values each has, and whether its lists are as long as the column's.
+#include <algorithm>
+
+#include "headrace/core/saturate.h"
+#include "headrace/formats/parquet/chunk_reader.h"
+
+namespace headrace::parquet {
+
+// How many values an item of the list before has, whose lists within are of one length.
+uint64_t ChunkReader::values_in(size_t list) const {
+  uint64_t out = 1;
+  for (size_t i = list; i < column_.lists.size(); ++i)
+    out = saturating_mul(out, static_cast<uint64_t>(std::max<int64_t>(column_.lists[i], 0)));
+  return out;
+}
+
+// Lists of other lengths than the column's are an error of their row alone.
+void ChunkReader::mark_wrong() {
+  if (out_.rows == 0) return;
+  if (out_.wrong_rows.size() < out_.rows) out_.wrong_rows.resize(out_.rows);
+  out_.wrong_rows[out_.rows - 1] = 1;
+}
+
+// What ends with an entry of this repetition level.
+Status ChunkReader::end_lists(uint8_t rep) {
+  for (size_t list = rep; list < open_.size(); ++list) {
+    if (column_.lists[list] != kAny && open_[list] >= 0 && open_[list] != column_.lists[list]) mark_wrong();
+    open_[list] = -1;
+  }
+  if (rep == 0) return {};
+  if (open_[rep - 1u] < 1) return corrupt("wants levels of lists, got an item of none");
+  ++open_[rep - 1u];
+  return {};
+}
+
+// And what begins. A list that is null has as many nulls as it should have items.
+void ChunkReader::begin_lists(uint8_t rep, uint8_t def) {
+  for (size_t list = rep; list < open_.size(); ++list) {
+    if (def >= column_.list_def[list]) {
+      open_[list] = 1;
+      continue;
+    }
+    const bool is_null = def + 1 < column_.list_def[list];
+    if (column_.lists[list] > 0 && !is_null) mark_wrong();
+    break;
+  }
+}
+
+// How many values a list that is null or empty has in memory.
+uint64_t ChunkReader::nulls_for(uint8_t def) const {
+  for (size_t list = 0; list < column_.lists.size(); ++list) {
+    if (def >= column_.list_def[list]) continue;
+    const bool is_null = def + 1 < column_.list_def[list];
+    return is_null && column_.lists[list] != kAny ? values_in(list) : 0;
+  }
+  return 0;
+}
+
+Status ChunkReader::rows_of_lists(uint64_t count) {
+  if (column_.max_def == 0) return internal_error("a list without a level");
+  const uint8_t row_def = column_.list_def[0], item_def = column_.list_def.back(), max_def = column_.max_def;
+  if (out_.rows == 0 && count > 0 && reps_[0] != 0)
+    return corrupt("wants a row to begin with its column, got the middle of a list");
+  const bool is_checked = open_.size() > 1 || !column_.is_list;
+  present_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t rep = reps_[i], def = defs_[i];
+    if (is_checked) HEADRACE_TRY(end_lists(rep));
+    if (rep == 0) {
+      ++out_.rows;
+      out_.starts.push_back(slots_ + present_.size());
+      if (def + 1 < row_def) {
+        if (out_.null_rows.size() < out_.rows) out_.null_rows.resize(out_.rows);
+        out_.null_rows[out_.rows - 1] = 1;
+      }
+    }
+    if (is_checked) begin_lists(rep, def);
+    if (def >= item_def) {
+      present_.push_back(def == max_def);
+    } else if (const uint64_t nulls = nulls_for(def); nulls > 0) {
+      HEADRACE_TRY(check_room(saturating_add(present_.size(), nulls)));
+      present_.resize(present_.size() + nulls, 0);
+    }
+  }
+  page_slots_ = present_.size();
+  page_present_ = static_cast<uint64_t>(std::ranges::count(present_, 1));
+  if (page_present_ == page_slots_) {
+    present_.clear();
+  } else {
+    out_.null_items.resize(slots_);
+    for (const uint8_t present : present_) out_.null_items.push_back(!present);
+  }
+  return {};
+}
+
+}  // namespace headrace::parquet
