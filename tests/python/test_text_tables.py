@@ -43,6 +43,45 @@ def test_what_python_writes_as_csv_comes_back(tmp_path: Path, seed: int) -> None
     assert len(packed) == len(rows)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_batches_are_the_rows_that_python_reads(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    letters = ["ab ,", 'ab ,"\n', 'naïve ,"ÿ\x80', '"€漢字', "😀\0,x"]
+    end = draw.choice(["\n", "\r\n"])
+
+    def number() -> str:
+        exact = draw.choice(
+            [draw.random() * 10 ** draw.randrange(-30, 30), draw.getrandbits(64) / 2 ** draw.randrange(64)]
+        )
+        return draw.choice(
+            [repr(exact), f"{exact:.3f}", f" {exact:e}", f"-{exact:.25g}", str(draw.randrange(10**9))]
+        )
+
+    rows = [
+        [
+            "".join(draw.choices(draw.choice(letters), k=draw.choice([0, 3, 70, 300]))),
+            number(),
+            str(i),
+            number(),
+        ]
+        for i in range(700)
+    ]
+    path = tmp_path / "x.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(
+            file, lineterminator=end, quoting=draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+        ).writerows(rows)
+    ds = hr.read_csv(path, header=False, names=["text", "x", "i", "y"], dtypes={"x": "f64", "y": "f64"})
+    for order in (range(700), list(map(int, hr.range(700).shuffle(seed=1)))):
+        given = ds if isinstance(order, range) else ds.shuffle(seed=1)
+        for n, batch in enumerate(given.batch(256).numpy()):
+            wanted = [rows[i] for i in order[256 * n : 256 * n + 256]]
+            assert batch["text"] == [row[0] for row in wanted]
+            assert batch["i"].tolist() == [int(row[2]) for row in wanted]
+            for name, at in (("x", 1), ("y", 3)):
+                assert batch[name].tobytes() == np.array([float(row[at]) for row in wanted]).tobytes()
+
+
 def test_columns_have_the_dtypes_that_hold_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,price,name\n1,0.1,x\n2,1e3,\n")
     (tmp_path / "b.csv").write_text("id,price,name\n3,7,z\n")
