@@ -117,7 +117,12 @@ def test_memory_is_given_back(tmp_path: Path) -> None:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) >> 10
 
-    few = {"workers": 1, "io": 1, "ready": 2, "memory_budget": "512MB"}  # a sixteenth of it is what stays mapped
+    few = {
+        "workers": 1,
+        "io": 1,
+        "ready": 2,
+        "memory_budget": "512MB",
+    }  # a sixteenth of it is what stays mapped
     before, most, kept = resident(), 0, []
     for epoch in hr.read(path).repeat(4).batch(8).options(**few):
         most = max(most, resident())
