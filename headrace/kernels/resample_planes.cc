@@ -1,7 +1,6 @@
 #include "headrace/kernels/resample_planes.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "headrace/kernels/simd.h"
 
@@ -17,7 +16,7 @@
 #define HEADRACE_KERNELS_RESAMPLE_PLANES_CONSTANTS
 namespace headrace::kernels {
 
-inline constexpr int kWeightBits = 14, kAcrossBits = 6, kMixedBits = 5;
+inline constexpr int kAcrossBits = 6, kMixedBits = 5;
 // round(x * 2^14) of the factors of JFIF 1.02.
 inline constexpr int16_t k1_402 = 22970, k1_772 = 29032, k0_344 = 5638, k0_714 = 11700;
 inline constexpr int16_t kGrey = 128 << kMixedBits;
@@ -215,43 +214,6 @@ HWY_EXPORT(to_rgb);
 HWY_EXPORT(mix_bytes);
 HWY_EXPORT(mix_rgb);
 
-// To the nearest whole number, for x above -2^20; faster than the library, which is asked for each weight.
-int rounded(double x) {
-  constexpr int kUp = 1 << 20;
-  return static_cast<int>(x + (kUp + 0.5)) - kUp;
-}
-
-// The window of one axis: what a plain resize has (taps.cc), around a centre that may lie within a sample.
-struct Window {
-  double scale, filter_scale, support;
-  explicit Window(const PlaneAxis& axis)
-      : scale(axis.size / static_cast<double>(axis.grid)),
-        filter_scale(axis.antialias ? std::max(scale, 1.0) : 1.0),
-        support(filter_support(axis.interpolation) * filter_scale) {}
-
-  double center(const PlaneAxis& axis, int64_t i) const {
-    const int64_t at = axis.first + (axis.reversed ? axis.count - 1 - i : i);
-    return axis.begin + (static_cast<double>(at) + 0.5) * scale;
-  }
-  // The samples around it that count, one at least.
-  std::pair<int64_t, int64_t> around(const PlaneAxis& axis, double center) const {
-    const int64_t first = std::clamp<int64_t>(rounded(center - support), axis.low, axis.high - 1);
-    return {first, std::clamp<int64_t>(rounded(center + support), first + 1, axis.high)};
-  }
-};
-
-int64_t rounded_up(int64_t count) { return (count + 7) / 8 * 8; }
-
-int32_t longest(const PlaneAxis& axis) {
-  const int64_t window = static_cast<int64_t>(std::ceil(2 * Window(axis).support)) + 1;
-  return static_cast<int32_t>(std::min(window, axis.high - axis.low));
-}
-
-int32_t both_halves(int weight) {
-  const uint32_t bits = static_cast<uint32_t>(weight) & 0xFFFF;
-  return static_cast<int32_t>(bits << 16 | bits);
-}
-
 int16_t product(int a, int32_t weight) {
   return static_cast<int16_t>((a * static_cast<int16_t>(weight) + (1 << 14)) >> 15);
 }
@@ -284,53 +246,6 @@ int16_t mixed(const MixedRow& row, int64_t x) {
 }
 
 }  // namespace
-
-size_t plane_taps_bytes(const PlaneAxis& axis) {
-  const auto window = static_cast<size_t>(longest(axis));
-  return window * sizeof(double) + static_cast<size_t>(rounded_up(axis.count)) * 4 * (1 + window);
-}
-
-PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
-  const Window window(axis);
-  const int32_t most = longest(axis);
-  auto* exact = reinterpret_cast<double*>(memory);
-  auto* first = reinterpret_cast<int32_t*>(exact + most);
-  int32_t* const weights = first + rounded_up(axis.count);
-  int32_t needed = 1;
-  for (int64_t i = 0; i < axis.count; ++i) {
-    const auto [begin, end] = window.around(axis, window.center(axis, i));
-    first[i] = static_cast<int32_t>(begin);
-    needed = std::max(needed, static_cast<int32_t>(end - begin));
-  }
-  const double inverse = 1.0 / window.filter_scale;
-  int32_t* weight = weights;
-  for (int64_t i = 0; i < axis.count; ++i, weight += needed) {
-    const double center = window.center(axis, i);
-    const auto [begin, end] = window.around(axis, center);
-    const auto count = static_cast<int32_t>(end - begin);
-    double sum = 0;
-    for (int32_t k = 0; k < count; ++k)
-      sum += exact[k] =
-          filter_value(axis.interpolation, (static_cast<double>(begin + k) - center + 0.5) * inverse);
-    if (sum == 0) sum = exact[0] = 1;
-    // Weights that are rounded so that any number of them from the first on is right to a unit: their sum is
-    // exact.
-    const double scale = (1 << kWeightBits) / sum;
-    double total = 0;
-    int before = 0;
-    for (int32_t k = 0; k < needed; ++k) {
-      if (k < count) total += exact[k];
-      const int now = k + 1 < count ? rounded(total * scale) : 1 << kWeightBits;
-      weight[k] = both_halves(now - before);
-      before = now;
-    }
-  }
-  for (int64_t i = axis.count; i < rounded_up(axis.count); ++i, weight += needed) {
-    first[i] = first[axis.count - 1];
-    std::copy_n(weight - needed, needed, weight);
-  }
-  return {first, weights, axis.count, needed};
-}
 
 void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
                     int16_t* const* rows) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -42,8 +43,9 @@ PlaneAxis random_axis(std::mt19937& random) {
 }
 
 struct MadeTaps {
-  explicit MadeTaps(const PlaneAxis& axis)
-      : memory(plane_taps_bytes(axis)), taps(plane_taps(axis, memory.data())) {}
+  explicit MadeTaps(const PlaneAxis& axis, bool scalar = false)
+      : memory(plane_taps_bytes(axis)),
+        taps((scalar ? plane_taps_scalar : plane_taps)(axis, memory.data())) {}
   Aligned<std::byte> memory;
   PlaneTaps taps;
 };
@@ -78,6 +80,28 @@ TEST(PlaneTaps, AreThoseOfAPlainResize) {
         EXPECT_NEAR(static_cast<int16_t>(made.taps.weights_of(i)[k]) / 16384.0,
                     plain.weights[i * plain.stride + k], 1.01 / 16384);
     }
+  }
+}
+
+TEST(PlaneTaps, EveryTargetGivesThoseOfTheTwin) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    PlaneAxis axis = random_axis(random);
+    if (round % 3 == 0)
+      axis.begin = axis.low + std::ldexp(random() % 1000, -10), axis.size /= 1 + random() % 40;
+    const MadeTaps twin(axis, true);
+    const auto all = [](const PlaneTaps& taps) {
+      const int64_t padded_to = (taps.count + 7) / 8 * 8;
+      std::vector<int32_t> out(taps.first, taps.first + padded_to);
+      out.insert(out.end(), taps.weights, taps.weights + padded_to * taps.window);
+      return out;
+    };
+    on_each_simd_target([&](const std::string& target) {
+      const MadeTaps made(axis);
+      ASSERT_EQ(made.taps.window, twin.taps.window) << target;
+      EXPECT_EQ(all(made.taps), all(twin.taps)) << target;
+    });
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

@@ -1,60 +1,11 @@
 #include "headrace/codecs/jpeg/entropy.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "headrace/codecs/jpeg/markers.h"
 
 namespace headrace::jpeg {
-namespace {
-
-struct Copied {
-  size_t read = 0, written = 0;
-  bool stopped = false;  // at a marker, or at the end
-};
-
-// Copies 16 bytes. Answers how many stand before the first 0xFF, 16 when there is none.
-size_t copy_plain(const uint8_t* from, uint8_t* to) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  uint64_t bytes[2], found[2];
-  std::memcpy(bytes, from, 16);
-  std::memcpy(to, bytes, 16);
-  for (int i = 0; i < 2; ++i) {
-    if constexpr (std::endian::native == std::endian::big) bytes[i] = __builtin_bswap64(bytes[i]);
-    found[i] = (~bytes[i] - kOnes) & bytes[i] & (kOnes << 7);
-  }
-  if ((found[0] | found[1]) == 0) [[likely]]
-    return 16;
-  return static_cast<size_t>(found[0] != 0 ? std::countr_zero(found[0]) : 64 + std::countr_zero(found[1])) /
-         8;
-}
-
-// Copies data without its stuffing, until `room` bytes are written, or up to 16 more.
-Copied unstuff(Bytes data, uint8_t* to, size_t room) {
-  const auto* const from = reinterpret_cast<const uint8_t*>(data.data());
-  Copied copied;
-  while (copied.written < room && copied.read < data.size()) {
-    if (data.size() - copied.read >= 16) {  // most stuffing is some hundred bytes from the next
-      const size_t plain = copy_plain(from + copied.read, to + copied.written);
-      copied.read += plain, copied.written += plain;
-      if (plain == 16) continue;
-    } else if (from[copied.read] != 0xFF) {
-      to[copied.written++] = from[copied.read++];
-      continue;
-    }
-    if (copied.read + 1 >= data.size() || from[copied.read + 1] != 0) {
-      copied.stopped = true;
-      return copied;
-    }
-    to[copied.written++] = 0xFF;
-    copied.read += 2;
-  }
-  copied.stopped = copied.read == data.size();
-  return copied;
-}
-
-}  // namespace
 
 EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(scan), tables_(tables) {
   size_t count = 0;
@@ -77,15 +28,17 @@ EntropyReader::EntropyReader(const Scan& scan, const Tables& tables) : scan_(sca
 void EntropyReader::start() {
   mcu_ = 0, restart_at_ = scan_.restart_interval;
   dc_ = {};
+  expected_end_ = kNoEnd;
   start_interval(0);
 }
 
-bool EntropyReader::start_at(const Checkpoint& checkpoint, int64_t mcu) {
+bool EntropyReader::start_at(const Checkpoint& checkpoint, int64_t mcu, size_t expected_end) {
   if (checkpoint.offset >= scan_.data.size() || checkpoint.bit < 0 || checkpoint.bit > 7) return false;
   if (mcu < 0 || mcu >= scan_.mcus_across() * scan_.mcus_down()) return false;
   const int64_t interval = scan_.restart_interval;
   mcu_ = mcu, restart_at_ = interval > 0 ? (mcu / interval + 1) * interval : 0;
   std::copy(checkpoint.dc.begin(), checkpoint.dc.end(), dc_.begin());
+  expected_end_ = expected_end;
   start_interval(checkpoint.offset);
   at_.bits.refill();
   at_.bits.skip(checkpoint.bit);
@@ -100,13 +53,22 @@ void EntropyReader::start_interval(size_t offset) {
   fill();
 }
 
+// How much to take at once: no more than to the expected end, behind which it goes on in small pieces.
+size_t EntropyReader::piece() const {
+  constexpr size_t kBehind = kReadBehind + 16;  // what a refill may have read when the last MCU is there
+  const size_t left = expected_end_ > next_ ? expected_end_ - next_ : 0;
+  return left < kPiece - kBehind ? std::max(left + kBehind, kLeastPiece) : kPiece;
+}
+
 // More of the data. REQUIRES: there is more, and up to kReadBehind bytes are left.
 void EntropyReader::fill() {
   const int64_t used = at_.bits.rebase(window_.data());
   std::memmove(window_.data(), window_.data() + used, static_cast<size_t>(end_ - used));
   before_ += used, end_ -= used;
-  const Copied copied = unstuff(scan_.data.subspan(next_), window_.data() + end_, kPiece);
-  next_ += copied.read, end_ += static_cast<int64_t>(copied.written), is_last_ = copied.stopped;
+  const Bytes data = scan_.data.subspan(next_);
+  const kernels::Unstuffed more = kernels::unstuff(reinterpret_cast<const uint8_t*>(data.data()), data.size(),
+                                                   window_.data() + end_, piece());
+  next_ += more.read, end_ += static_cast<int64_t>(more.written), is_last_ = more.stopped;
   if (is_last_) std::memset(window_.data() + end_, 0, kAhead);
   at_.limit = window_.data() + (is_last_ ? end_ + 16 : end_ - kReadBehind);
 }

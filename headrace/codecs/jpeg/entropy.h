@@ -13,6 +13,7 @@
 
 #include "headrace/codecs/jpeg/blocks.h"
 #include "headrace/codecs/jpeg/scan.h"
+#include "headrace/kernels/unstuff.h"
 
 namespace headrace::jpeg {
 
@@ -62,7 +63,9 @@ class EntropyReader {
 
   void start();
   // Stand before MCU number `mcu`, which begins at `checkpoint`. False when no scan like this has such a one.
-  bool start_at(const Checkpoint& checkpoint, int64_t mcu);
+  // What will be read is expected to end before the byte at `expected_end`; it need not.
+  static constexpr size_t kNoEnd = ~size_t{0};
+  bool start_at(const Checkpoint& checkpoint, int64_t mcu, size_t expected_end = kNoEnd);
 
   // Read the next MCUs, up to Coefficients::kMostMcus.
   bool read(int64_t mcus, Coefficients& out);
@@ -82,11 +85,11 @@ class EntropyReader {
   bool is_in_order() const { return !is_last_ || at_.bits.position(window_.data()) <= end_ * 8; }
 
  private:
-  static constexpr size_t kPiece = 4096;
-  static constexpr size_t kMore = 16;    // bytes that unstuffing may write beyond a piece
+  static constexpr size_t kPiece = 4096, kLeastPiece = 512;
   static constexpr size_t kAhead = 128;  // zeros behind the last of the data; read before anyone looks
 
   void start_interval(size_t offset);
+  size_t piece() const;
   void fill();
   bool restart_if_due();
   int64_t until_restart(int64_t mcus) const {
@@ -115,11 +118,12 @@ class EntropyReader {
   std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences_;  // passed over
 
   // The data between two restart markers, without stuffing: what of it is at hand. Zeros follow the last.
-  std::array<uint8_t, kReadBehind + kPiece + kMore + kAhead> window_;
+  std::array<uint8_t, kReadBehind + kPiece + kernels::kUnstuffMore + kAhead> window_;
   int64_t end_ = 0;      // of what is at hand
   bool is_last_ = true;  // no more to come before a marker
   size_t next_ = 0;      // the offset in the file's data where the window ends
-  int64_t before_ = 0;   // bytes without stuffing from the start of reading to that of the window
+  size_t expected_end_ = kNoEnd;
+  int64_t before_ = 0;  // bytes without stuffing from the start of reading to that of the window
 
   // A byte with and without stuffing before it: from here the offsets of checkpoints are found.
   size_t known_offset_ = 0;

@@ -1,6 +1,7 @@
 #include "headrace/codecs/jpeg/huffman.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 namespace headrace::jpeg {
@@ -10,91 +11,131 @@ uint8_t table_byte(TableBytes bytes, size_t at) { return std::to_integer<uint8_t
 
 // False when the lengths are no prefix code, or a DC table names a difference of more than 15 bits.
 bool build(TableBytes bytes, bool is_dc, Codes& out) {
-  out.look.fill(0);
-  out.symbols.fill(0);
-  const size_t count = bytes.size() - 16;
-  for (size_t i = 0; i < count; ++i) {
-    out.symbols[i] = table_byte(bytes, 16 + i);
-    if (is_dc && out.symbols[i] > 15) return false;
-  }
+  const TableBytes symbols = bytes.subspan(16);
+  std::memcpy(out.symbols.data(), symbols.data(), symbols.size());
+  std::fill(out.symbols.begin() + static_cast<ptrdiff_t>(symbols.size()), out.symbols.end(), uint8_t{0});
+  if (is_dc && *std::max_element(out.symbols.begin(), out.symbols.end()) > 15) return false;
+  uint16_t* look = out.look.data();
   int32_t code = 0, index = 0;
   for (int length = 1; length <= 16; ++length) {
     out.to_symbol[static_cast<size_t>(length)] = index - code;
     const int codes = table_byte(bytes, static_cast<size_t>(length) - 1);
     // The code of all ones must stay free: libjpeg refuses other tables.
     if (codes > 0 && code + codes >= 1 << length) return false;
-    for (int i = 0; i < codes; ++i, ++index, ++code) {
-      if (length > kLookBits) continue;
-      const int free = kLookBits - length;
-      for (int tail = 0; tail < 1 << free; ++tail)
-        out.look[static_cast<size_t>(code << free | tail)] =
-            static_cast<uint16_t>(out.symbols[static_cast<size_t>(index)] << 8 | length);
-    }
+    for (int i = 0; i < codes && length <= kLookBits; ++i)
+      look = std::fill_n(look, 1 << (kLookBits - length),
+                         static_cast<uint16_t>(out.symbols[static_cast<size_t>(index + i)] << 8 | length));
+    index += codes, code += codes;
     out.above[static_cast<size_t>(length)] = code << (16 - length);
     code <<= 1;
   }
+  std::fill(look, out.look.data() + out.look.size(), uint16_t{0});
   return true;
 }
 
-// A look-up of one symbol: an entry with one coefficient, and how long its code is.
-struct Single {
-  Entry entry;
-  int length;
-};
-using Singles = std::array<Single, 1 << kLookBits>;
-
-// What stands for a symbol whose code is `length` bits, from `out` on: one entry for each of the bits that
-// may follow the code in a look-up.
-void fill(bool is_dc, int symbol, int length, Single* out) {
-  const int run = symbol >> 4, size = symbol & 15, left = kLookBits - length;
-  const auto put = [&](int count, Entry entry) {
-    for (int i = 0; i < count; ++i) *out++ = {entry, length};
-  };
-  if (size == 0 && !is_dc && run != 15) return put(1 << left, {length, 1, 1 + Entry::kEnd, 0, 0, 0});
-  if (size == 0) return put(1 << left, {length, run + 1, run + 1, 0, 0, 0});
-  if (left == 0 || length + size > kMostUsed) return put(1 << left, Entry::slow());  // no sign, or too long
-  const int seen = std::min(size, left), more = size - seen;                         // bits of the value
-  for (int bits = 0; bits < 1 << seen; ++bits) {
-    const int value = bits << more;
-    const bool is_negative = bits >> (seen - 1) == 0;
-    put(1 << (left - seen),
-        {length + size, run + 1, run + 1, 0, is_negative ? value - (1 << size) + 1 : value, more});
+// A symbol that a look-up shows: its code, and how many bits that and its value take.
+struct Shown {
+  int run, size, length;
+  Shown(uint16_t look) : run(look >> 12), size(look >> 8 & 15), length(look & 255) {}
+  int bits() const { return length + size; }
+  bool is_end() const { return size == 0 && run != 15; }  // of a block, but for DC
+  // Whether it is to be read the long way: there is none, no sign is seen, or it is too long.
+  bool is_slow() const {
+    return length == 0 || (size > 0 && length == kLookBits) || length + size > kMostUsed;
   }
+  // Entries from that of its code on: one for each of the bits that may follow it.
+  size_t entries() const { return size_t{1} << (kLookBits - length); }
+  // The coefficient whose first bits these are, with zeros behind them.
+  int value(int raw) const { return raw - (raw < 1 << size >> 1 ? (1 << size) - 1 : 0); }
+};
+
+// The entries of a symbol that is alone in all of them.
+Entry* fill(const Shown& symbol, bool is_dc, Entry* out) {
+  if (symbol.is_slow()) return std::fill_n(out, symbol.entries(), Entry::slow());
+  if (!is_dc && symbol.is_end())
+    return std::fill_n(out, symbol.entries(), Entry(symbol.length, 1, 1 + Entry::kEnd, 0, 0, 0));
+  const int left = kLookBits - symbol.length, to_next = symbol.run + 1;
+  const int seen = std::min(symbol.size, left), more = symbol.size - seen;  // bits of the value
+  if (seen == left) {
+    for (int bits = 0; bits < 1 << left; ++bits)
+      *out++ = Entry(symbol.bits(), to_next, to_next, 0, symbol.value(bits << more), more);
+    return out;
+  }
+  for (int bits = 0; bits < 1 << seen; ++bits)
+    out = std::fill_n(out, 1 << (left - seen),
+                      Entry(symbol.bits(), to_next, to_next, 0, symbol.value(bits << more), more));
+  return out;
 }
 
-void fill(const Codes& codes, bool is_dc, Singles& out) {
-  for (size_t i = 0; i < out.size();) {
-    const int code = codes.look[i], length = code & 255;
-    if (code == 0) {
-      out[i++] = {Entry::slow(), 0};
-    } else {
-      fill(is_dc, code >> 8, length, out.data() + i);
-      i += size_t{1} << (kLookBits - length);
+// What becomes of the entries of a first symbol by the bits behind it: a second symbol joins it if it fits,
+// and the end of the block. That depends on how many bits are left behind the first, not on what it is.
+class Tails {
+ public:
+  explicit Tails(const Codes& codes) : codes_(codes) {}
+
+  // The entries of a symbol that leaves some bits.
+  Entry* join(const Shown& symbol, Entry* out) {
+    const int left = kLookBits - symbol.bits(), to_next = symbol.run + 1;
+    if ((made_ >> left & 1) == 0) make(left);
+    const size_t count = size_t{1} << left;
+    const uint64_t *const added = added_.data() + count, *const moved = moved_.data() + count;
+    for (int raw = 0; raw < 1 << symbol.size; ++raw, out += count) {
+      const int value = symbol.value(raw);
+      const uint64_t alone = bits_of({symbol.bits(), to_next, to_next, 0, value, 0});
+      const uint64_t change = alone ^ bits_of({symbol.bits(), to_next, to_next, value, 0, 0});
+      for (size_t tail = 0; tail < count; ++tail)
+        out[tail] = std::bit_cast<Entry>((alone ^ (change & moved[tail])) + added[tail]);
+    }
+    return out;
+  }
+
+ private:
+  // Fields do not run over into each other, so entries can be added.
+  static uint64_t bits_of(Entry entry) { return std::bit_cast<uint64_t>(entry); }
+
+  void make(int left) {
+    made_ |= 1 << left;
+    for (uint32_t tail = 0; tail < 1u << left; ++tail) {
+      const size_t at = size_t{1} << left | tail;
+      added_[at] = moved_[at] = 0;
+      const Shown second = codes_.look[tail << (kLookBits - left)];
+      int used = second.bits();
+      const int seen = second.length + (second.size > 0 ? 1 : 0);  // the sign of a value, too
+      if (second.is_slow() || seen > left || used > kMostUsed - kLookBits + left) continue;
+      if (second.is_end()) {
+        added_[at] = bits_of({used, 0, Entry::kEnd, 0, 0, 0}) - bits_of({0, 0, 0, 0, 0, 0});
+        continue;
+      }
+      const uint32_t behind = tail << (kLookBits - left + second.length) & ((1u << kLookBits) - 1);
+      // Zeros stand for what is not seen of it.
+      const int value = second.value(static_cast<int>(behind << 5 >> (kLookBits + 5 - second.size)));
+      const int more = std::max(0, used - left);
+      int steps = second.run + 1;
+      if (used < left) {
+        const Shown third = codes_.look[behind << second.size & ((1u << kLookBits) - 1)];
+        if (third.length > 0 && third.is_end() && used + third.length <= left)
+          used += third.length, steps += Entry::kEnd;
+      }
+      added_[at] = bits_of({used, 0, steps, 0, value, more}) - bits_of({0, 0, 0, 0, 0, 0});
+      moved_[at] = ~uint64_t{0};  // the first one's value is no longer the last
     }
   }
-}
 
-// What the bits `index` begin with: two symbols if they fit, and the end of the block.
-Entry joined(const Singles& singles, uint32_t index) {
-  constexpr uint32_t mask = (1u << kLookBits) - 1;
-  const auto behind = [&](int used) -> const Single& { return singles[index << used & mask]; };
-  const auto is_end = [](Entry entry) { return entry.steps() == 1 + Entry::kEnd; };
-  const Entry first = singles[index].entry;
-  const int to_first = static_cast<int>(first.steps());
-  int used = first.used();
-  if (used == 0 || used >= kLookBits || is_end(first)) return first;
-  const auto [second, length] = behind(used);
-  const int bits_seen = length + (second.used() > length ? 1 : 0);  // the sign of a value, too
-  if (second.used() == 0 || used + bits_seen > kLookBits || used + second.used() > kMostUsed) return first;
-  used += second.used();
-  if (is_end(second)) return {used, to_first, to_first + Entry::kEnd, 0, first.last(0), 0};
-  int steps = to_first + static_cast<int>(second.steps());
-  const int more = std::max(0, used - kLookBits);
-  if (used < kLookBits && is_end(behind(used).entry) && used + behind(used).length <= kLookBits) {
-    used += behind(used).length;
-    steps += Entry::kEnd;
+  const Codes& codes_;
+  int made_ = 0;                                        // bit `left`: whether those of so many bits are
+  std::array<uint64_t, 1 << kLookBits> added_, moved_;  // [1 << left | the bits behind]
+};
+
+void build(const Codes& codes, bool is_dc, LookUp& out) {
+  Tails tails(codes);
+  Entry *at = out.data(), *const end = at + out.size();
+  while (at < end) {
+    const Shown symbol = codes.look[static_cast<size_t>(at - out.data())];
+    if (symbol.length == 0) break;
+    const bool is_alone = is_dc || symbol.is_end() || symbol.bits() >= kLookBits;
+    at = is_alone ? fill(symbol, is_dc, at) : tails.join(symbol, at);
   }
-  return {used, to_first, steps, first.last(0), second.last(0), more};
+  std::fill(at, end, Entry::slow());
 }
 
 // Everything that decides the tables, as one string.
@@ -115,9 +156,7 @@ void append_key(const Scan& scan, std::string& key) {
 
 bool build(TableBytes bytes, bool is_dc, Table& out) {
   if (!build(bytes, is_dc, out.codes)) return false;
-  Singles singles;
-  fill(out.codes, is_dc, singles);
-  for (uint32_t i = 0; i < out.look.size(); ++i) out.look[i] = is_dc ? singles[i].entry : joined(singles, i);
+  build(out.codes, is_dc, out.look);
   return true;
 }
 

@@ -137,9 +137,20 @@ class PlaneDecoder {
       if (is_wanted) column = columns_.begin / step_ * step_;
       const EntropyPoint& point = known_->points[static_cast<size_t>(row * per_row_ + column / step_)];
       const Checkpoint at{point.offset, point.bit, point.dc};
-      if (!run.reader.start_at(at, row * scan_.mcus_across() + column)) return false;
+      if (!run.reader.start_at(at, row * scan_.mcus_across() + column, expected_end(run))) return false;
     }
     return set_out(run, column);
+  }
+
+  // About where a row ends that begins at a known point: between the points around its last column.
+  size_t expected_end(const Run& run) const {
+    const int64_t before = (run.end - 1) / step_;
+    const auto first = static_cast<size_t>(run.row * per_row_ + before);
+    if (first + 1 >= known_->points.size()) return EntropyReader::kNoEnd;
+    const size_t begin = known_->points[first].offset, end = known_->points[first + 1].offset;
+    if (end <= begin) return end;
+    const int64_t mcus = std::min((before + 1) * step_, scan_.mcus_across()) - before * step_;
+    return begin + (end - begin) * static_cast<size_t>(run.end - before * step_) / static_cast<size_t>(mcus);
   }
 
   bool finish(Run& run) {
