@@ -200,9 +200,12 @@ void Fetcher::note_refused(const Source& source, uint64_t block, size_t bytes) {
 }
 
 // The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
-Result<BlockPtr> Fetcher::charged(BlockPtr block, Charge charge) {
+Result<BlockPtr> Fetcher::charged(const Source& source, uint64_t number, BlockPtr block, Charge charge) {
   const size_t size = block->held_bytes();
-  if (!charge.set(size)) return over_budget(size, *pool_, "sample");
+  if (!charge.set(size)) {
+    note_refused(source, number, size);
+    return over_budget(size, *pool_, "sample");
+  }
   if (size == 0) return block;
   const Block* value = block.get();
   return BlockPtr(value, [block = std::move(block),
@@ -221,12 +224,8 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
   std::vector<BufferPtr> bytes;
   while (true) {
     HEADRACE_ASSIGN(auto step, opening->advance(bytes));
-    if (auto* value = std::get_if<BlockPtr>(&step)) {
-      const size_t size = (*value)->held_bytes();
-      auto out = charged(std::move(*value), std::move(charge));
-      if (!out.ok()) note_refused(source, block, size);
-      return out;
-    }
+    if (auto* value = std::get_if<BlockPtr>(&step))
+      return charged(source, block, std::move(*value), std::move(charge));
     bytes.clear();
     for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
       HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters, seen));

@@ -50,7 +50,7 @@ class Fetcher {
   bool forget();
   void drop_one_kept();  // REQUIRES: mutex_ is held
   class Charge;
-  Result<BlockPtr> charged(BlockPtr block, Charge charge);
+  Result<BlockPtr> charged(const Source& source, uint64_t number, BlockPtr block, Charge charge);
   size_t refused_bytes(const Source& source, uint64_t block);
   void note_refused(const Source& source, uint64_t block, size_t bytes);
   Result<BlockPtr> open(const Source& source, uint64_t block, Counters& counters, std::vector<Mapped>* seen);

@@ -386,14 +386,4 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
   return chosen;
 }
 
-Schema sample_schema(const std::vector<Column>& columns) {
-  std::vector<std::string> names;
-  std::vector<TensorSpec> specs;
-  for (const Column& column : columns) {
-    names.push_back(column.name);
-    specs.push_back(column.spec());
-  }
-  return Schema::of(std::move(names), std::move(specs));
-}
-
 }  // namespace headrace::arrow

@@ -64,6 +64,4 @@ inline constexpr char kAboutKey[] = "headrace";
 // members. An error names a column that is not there or not served.
 Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names);
 
-Schema sample_schema(const std::vector<Column>& columns);
-
 }  // namespace headrace::arrow

@@ -5,6 +5,7 @@
 
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/group.h"
+#include "headrace/formats/columns.h"
 
 namespace headrace::arrow {
 namespace {
@@ -71,21 +72,6 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
   return out;
 }
 
-// In one sentence, how `got` differs from the first file's; empty when it does not.
-std::string difference(const std::vector<Column>& wanted, const std::vector<Column>& got,
-                       const std::string& first) {
-  const auto text = [](const Column& column) {
-    return "'" + column.name + ": " + column.spec().text() + "'";
-  };
-  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
-    if (i == wanted.size()) return "wants the columns of '" + first + "', got " + text(got[i]) + " besides";
-    if (i == got.size()) return "wants column " + text(wanted[i]) + " as in '" + first + "', got none";
-    if (text(wanted[i]) != text(got[i]))
-      return "wants column " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
-  }
-  return {};
-}
-
 // The columns of a further file, in the order of the first one's.
 Result<std::vector<Column>> columns_like(const Layout& layout, const std::vector<Column>& first,
                                          const std::vector<std::string>& names) {
@@ -124,7 +110,8 @@ class Making {
       columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     } else {
       HEADRACE_ASSIGN(std::vector<Column> columns, columns_like(*layout_, *out_->files[0].columns, names_));
-      const std::string differs = difference(*out_->files[0].columns, columns, out_->files[0].file.path);
+      const std::string differs = difference_from_first(
+          schema_of(*out_->files[0].columns), schema_of(columns), "column", out_->files[0].file.path);
       if (!differs.empty()) return invalid(differs);
       columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     }
@@ -160,7 +147,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
     Status status = making.add(files[i], std::move(indexes[i]));
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = sample_schema(*out.files[0].columns);
+  out.schema = schema_of(*out.files[0].columns);
   out.row_bytes = fixed_row_bytes(out.schema);
   return out;
 }

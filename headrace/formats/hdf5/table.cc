@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/saturate.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/hdf5/choose.h"
 #include "headrace/formats/hdf5/global_heap.h"
 #include "headrace/formats/records/record_files.h"
@@ -90,17 +91,11 @@ void group_rows(TableFile& file) {
     file.starts = runs(references, file.rows);
 }
 
-// In one sentence, how `got` differs from the first file's; empty when it does not.
-std::string difference(const std::vector<Chosen>& wanted, const std::vector<Chosen>& got,
-                       const std::string& first) {
-  const auto text = [](const Chosen& chosen) { return "'" + chosen.name + ": " + chosen.spec.text() + "'"; };
-  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
-    if (i == wanted.size()) return "wants the fields of '" + first + "', got " + text(got[i]) + " besides";
-    if (i == got.size()) return "wants field " + text(wanted[i]) + " as in '" + first + "', got none";
-    if (text(wanted[i]) != text(got[i]))
-      return "wants field " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
-  }
-  return {};
+Schema schema_of_chosen(const std::vector<Chosen>& all) {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> specs;
+  for (const Chosen& chosen : all) names.push_back(chosen.name), specs.push_back(chosen.spec);
+  return Schema::of(std::move(names), std::move(specs));
 }
 
 // The fields of a file of our writer, if they are still there.
@@ -135,7 +130,8 @@ class Making {
       out_->group = group, out_->path = chosen[0].path;
       if (const Value* of_source = about.ok() && about->object() ? about->find("about") : nullptr)
         out_->about = *of_source;
-    } else if (const std::string differs = difference(first_, chosen, out_->files[0].file.path);
+    } else if (const std::string differs = difference_from_first(
+                   schema_of_chosen(first_), schema_of_chosen(chosen), "field", out_->files[0].file.path);
                !differs.empty()) {
       return invalid(differs);
     }
@@ -154,12 +150,7 @@ class Making {
     return {};
   }
 
-  Schema schema() const {
-    std::vector<std::string> names;
-    std::vector<TensorSpec> specs;
-    for (const Chosen& chosen : first_) names.push_back(chosen.name), specs.push_back(chosen.spec);
-    return Schema::of(std::move(names), std::move(specs));
-  }
+  Schema schema() const { return schema_of_chosen(first_); }
 
  private:
   Table* out_;

@@ -60,8 +60,6 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                            const std::vector<std::string>& names,
                                            std::vector<std::string>* left_out = nullptr);
 
-Schema sample_schema(const std::vector<Column>& columns);
-
 // What the file says of itself: what our writer was told ({"classes": […]}), or the names of Hugging Face's
 // labels. An object, or null.
 Value about_file(const Footer& footer);

@@ -2,27 +2,14 @@
 
 #include <algorithm>
 
+#include "headrace/formats/columns.h"
+
 namespace headrace::parquet {
 namespace {
 
 // Of a row group that is read in parts: a part has about so many bytes, and what has no index of pages is
 // read again for each of them.
 constexpr uint64_t kPartBytes = 256 << 10, kMostAgain = 256 << 10, kMostValuesAgain = 1 << 16;
-
-// In one sentence, how `got` differs from the first file's; empty when it does not.
-std::string difference(const std::vector<Column>& wanted, const std::vector<Column>& got,
-                       const std::string& first) {
-  const auto text = [](const Column& column) {
-    return "'" + column.name + ": " + column.spec().text() + "'";
-  };
-  for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
-    if (i == wanted.size()) return "wants the columns of '" + first + "', got " + text(got[i]) + " besides";
-    if (i == got.size()) return "wants column " + text(wanted[i]) + " as in '" + first + "', got none";
-    if (text(wanted[i]) != text(got[i]))
-      return "wants column " + text(wanted[i]) + " as in '" + first + "', got " + text(got[i]);
-  }
-  return {};
-}
 
 class Making {
  public:
@@ -69,7 +56,8 @@ class Making {
         return std::ranges::find(first, column.name, &Column::name) - first.begin();
       };
       std::ranges::stable_sort(columns, {}, rank);
-      const std::string differs = difference(first, columns, out_->files[0].file.path);
+      const std::string differs =
+          difference_from_first(schema_of(first), schema_of(columns), "column", out_->files[0].file.path);
       if (!differs.empty()) return invalid(differs);
       if (*columns_ == columns) return {};
     }
@@ -163,7 +151,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector
     Status status = making.add(files[i], indexes[i]);
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = sample_schema(*out.files[0].columns);
+  out.schema = schema_of(*out.files[0].columns);
   return out;
 }
 
