@@ -410,11 +410,13 @@ void Stage::settle_grain(const Work& work) {
 
 // No fewer rows than one read brings: to cut that would make it several. Rows that were there already came
 // with the reads before them, as those of a block do: without these a block of many rows would go row by row
-// because it took long to read.
+// because it took long to read. Of many reads, for of few that take turns with what is there the mean is chance:
+// rows that each wait for a read of their own would go together, their reads one after the other.
 void Stage::settle_reads(const Work& work) {
   const auto rows = static_cast<double>(std::max<size_t>(1, work.ticket->parts[work.part].count));
   if (work.reads == 0 && lately_.reads == 0) return;
-  if (work.reads > 0) lately_.rows /= 2, lately_.reads /= 2, lately_.reading_ns /= 2;
+  for (double* sum : {&lately_.rows, &lately_.reads, &lately_.reading_ns})
+    if (work.reads > 0) *sum *= kPastReads;
   lately_.rows += rows, lately_.reads += static_cast<double>(work.reads);
   lately_.reading_ns += static_cast<double>(work.reads > 0 ? work.reading_ns : 0);
   const double by_read = lately_.rows / lately_.reads;

@@ -181,7 +181,7 @@ std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image)
 Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text) {
   std::set<std::string, std::less<>> out;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
+    const size_t end = std::min(text.find_first_of("\r\n"), text.size());
     const std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));

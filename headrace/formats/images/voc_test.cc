@@ -210,7 +210,7 @@ TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
               annotation(
                   object(std::string("of ") + name, "1 2 3 4", "<pose>Left</pose><truncated>1</truncated>")));
   }
-  store.add("v/ImageSets/Main/train.txt", "a\r\nc 1\nb -1\n\ngone");
+  store.add("v/ImageSets/Main/train.txt", "a\r\nc 1\rb -1\n\ngone");
   store.add("v/ImageSets/Segmentation/train.txt", "b\n");
   store.add("v/SegmentationClass/b.png", "B"), store.add("v/SegmentationObject/b.png", "BB");
   const auto opened = [&](const char* options) {
