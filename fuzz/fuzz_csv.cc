@@ -2,6 +2,7 @@
 // are read or refused with a reason. The first byte chooses how.
 #include "fuzz/read_rows.h"
 #include "headrace/formats/csv/walk.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;
@@ -37,6 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.set("header", has_header), options.set("quote", has_quotes ? "\"" : "");
   options.set("delimiter", std::string(1, dialect.delimiter));
   const auto source = open_source(store, "x", "csv", options);
-  if (source.ok()) read_rows(store, **source);
+  if (!source.ok()) return 0;
+  read_rows(store, **source);
+  const auto [block, rows] = read_together(store, **source, 16);
+  if (block && !puts_what_it_gets(*block, (*source)->schema(), rows)) std::abort();
   return 0;
 }

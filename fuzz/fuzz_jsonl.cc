@@ -5,6 +5,7 @@
 #include "fuzz/read_rows.h"
 #include "headrace/core/utf8.h"
 #include "headrace/formats/jsonl/walk.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;
@@ -48,6 +49,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MemoryStore store;
   store.add("x", bytes);
   const auto source = open_source(store, "x", "jsonl");
-  if (source.ok()) read_rows(store, **source);
+  if (!source.ok()) return 0;
+  read_rows(store, **source);
+  const auto [block, rows] = read_together(store, **source, 16);
+  if (block && !puts_what_it_gets(*block, (*source)->schema(), rows)) std::abort();
   return 0;
 }

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Layer -> the layers it may include besides itself. Formats unpack compressed records, and io the members of
-# archives, hence their codecs.
+# archives, hence their codecs; formats of text look for bytes, hence their kernels.
 BELOW: dict[str, frozenset[str]] = {
     "core": frozenset(),
     "kernels": frozenset({"core"}),
     "codecs": frozenset({"core", "kernels"}),
     "io": frozenset({"core", "codecs"}),
-    "formats": frozenset({"core", "codecs", "io"}),
+    "formats": frozenset({"core", "kernels", "codecs", "io"}),
     "ops": frozenset({"core", "kernels", "codecs"}),
     "graph": frozenset({"core", "codecs", "io", "formats", "ops"}),
     "tune": frozenset({"core"}),

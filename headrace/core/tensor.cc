@@ -53,7 +53,10 @@ bool TensorSpec::admits(const TensorSpec& actual) const {
 size_t Tensor::size_bytes() const {
   if (!is_ragged()) return view().size_bytes();
   size_t bytes = 0;
-  for (const Tensor& row : *rows) bytes += row.size_bytes();
+  for (const Tensor& row : *rows) {
+    const bool is_run = !row.rows && row.shape.rank() == 1;  // texts, of which there may be many
+    bytes += is_run ? static_cast<size_t>(row.shape[0]) * size_of(row.dtype) : row.size_bytes();
+  }
   return bytes;
 }
 

@@ -28,5 +28,27 @@ TEST(Utf8, EndsBeforeTheFirstByteThatIsNoCharacter) {
     EXPECT_EQ(utf8_prefix(text), good) << text;
 }
 
+TEST(Utf8, CharactersOfAByteAreMadeThoseBytes) {
+  struct Case {
+    std::string_view text, bytes;
+    bool are_all = true;
+  };
+  const std::string long_one =
+      "a text that is longer than two words, na\xC3\xAFve \xC2\x80\xC3\xBF and so on";
+  for (const auto& [text, bytes, are_all] :
+       {Case{"", ""}, Case{"plain", "plain"}, Case{"\xC3\xA4", "\xE4"},
+        Case{"sixteen bytes!!\xC3\xA4", "sixteen bytes!!\xE4"},
+        Case{long_one, "a text that is longer than two words, na\xEFve \x80\xFF and so on"},
+        Case{"\xC4\x80", "", false}, Case{"a text that is longer than two words \xE2\x82\xAC", "", false},
+        Case{"\xC3", "", false}, Case{"\xC3x", "", false}, Case{"\x80", "", false},
+        Case{"\xC1\xBF", "", false}}) {
+    std::string out;
+    EXPECT_EQ(utf8_to_latin1(text, out), are_all) << text;
+    if (are_all) {
+      EXPECT_EQ(out, bytes) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headrace

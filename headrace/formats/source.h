@@ -57,6 +57,14 @@ template <class T> class Opening {
   virtual Result<Step<T>> advance(std::span<const BufferPtr> bytes) = 0;
 };
 
+// Where a field of rows that are put together goes, a row behind the other: the bytes of a row's values,
+// whose dtype and shape the source's schema says; of a field whose rows differ, or that wants to be shared, a
+// tensor.
+struct FieldPlace {
+  std::byte* values = nullptr;
+  Tensor* tensors = nullptr;  // where `values` is null
+};
+
 // The unit that is fetched and opened once. Fields may share its bytes.
 class Block {
  public:
@@ -78,6 +86,14 @@ class Block {
   virtual bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const {
     (void)rows, (void)field, (void)out;
     return false;
+  }
+  // All fields of several rows at once, where making samples of them first would cost more than what is in
+  // them: a place for each field of the schema. Answers how many of the rows were put, from the first on; the
+  // one behind them is to be had by get() alone, or its error told. Not of a block whose bytes may be those
+  // of a mapped file.
+  virtual size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const {
+    (void)rows, (void)to;
+    return 0;
   }
 };
 using BlockPtr = std::shared_ptr<const Block>;

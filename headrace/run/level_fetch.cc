@@ -74,10 +74,12 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
 bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
   if (!maps_ || !ticket.batch || !ticket.batch->programs.empty() || !ticket.batch->caches.empty())
     return false;
-  return std::ranges::all_of(part.at, [&](const Position& at) {
-    const LeafPlan& leaf = ticket.batch->rows->leaves[at.leaf];
+  const auto passes = [](const LeafPlan& leaf) {
     return leaf.source && leaf.programs.empty() && leaf.caches.empty();
-  });
+  };
+  const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
+  if (std::ranges::all_of(leaves, passes)) return true;
+  return std::ranges::all_of(part.at, [&](const Position& at) { return passes(leaves[at.leaf]); });
 }
 
 Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
@@ -123,11 +125,38 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
 bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
   std::vector<Tensor> fields;
   for (size_t i = 0; i < part.count; ++i) {
-    if (pass(ticket, part, i, fields)) continue;
+    i += put(ticket, part, i);
+    if (i == part.count || pass(ticket, part, i, fields)) continue;
     ticket.take_back(part);
     return false;
   }
   return true;
+}
+
+bool LevelBody::may_pass(const Ticket& ticket, const Part& part, size_t i) const {
+  const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
+  return leaf.source && leaf.programs.empty() && leaf.caches.empty() && !part.blocks.empty() &&
+         part.blocks[i];
+}
+
+// Rows from `first` on that lie in one block and pass, all at once; how many that were.
+size_t LevelBody::put(Ticket& ticket, const Part& part, size_t first) const {
+  if (!may_pass(ticket, part, first)) return 0;
+  size_t end = first + 1;
+  while (end < part.count && part.at[end].leaf == part.at[first].leaf &&
+         part.blocks[end] == part.blocks[first])
+    ++end;
+  const Schema& schema = ticket.batch->rows->schema;
+  if (ticket.batch->rows->leaves[part.at[first].leaf].source->schema().specs != schema.specs) return 0;
+  std::vector<FieldPlace> to(ticket.slots.size());
+  for (size_t f = 0; f < to.size(); ++f) {
+    const size_t n = part.first + first;
+    if (std::byte* const slots = ticket.slots[f].data)
+      to[f].values = slots + n * schema.specs[f].size_bytes();
+    else
+      to[f].tensors = ticket.rows[f]->data() + n;
+  }
+  return part.blocks[first]->put(std::span(part.rows).subspan(first, end - first), to);
 }
 
 RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end,
@@ -178,10 +207,7 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
 // Rows of a batch that go through no program: fields pass as they are. False when one cannot, which the long
 // way then says in words. `fields` is memory to use again.
 bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
-  const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  if (!leaf.source || !leaf.programs.empty() || !leaf.caches.empty() || part.blocks.empty() ||
-      !part.blocks[i])
-    return false;
+  if (!may_pass(ticket, part, i)) return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
   const size_t n = part.first + i;
   for (size_t f = 0; f < fields.size(); ++f) {

@@ -9,6 +9,7 @@
 #include "bfloat16.h"
 #include "bytes_column.h"
 #include "errors.h"
+#include "headrace/core/utf8.h"
 #include "module.h"
 #include "ragged_column.h"
 #include "text.h"
@@ -132,6 +133,29 @@ nb::object text_to_python(DType type, std::string_view text) {
   return out;
 }
 
+// The same of the rows of a batch. Characters of western scripts, which Python keeps as a byte each, take it
+// less time to decode when they are such bytes already.
+nb::object texts_to_python(const std::vector<Tensor>& rows) {
+  nb::object out = nb::steal(PyList_New(static_cast<Py_ssize_t>(rows.size())));
+  if (!out.is_valid()) throw nb::python_error();
+  constexpr size_t kShort = 64;  // bytes: not worth it
+  std::string latin1;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Tensor& row = rows[i];
+    const std::byte* const begin = row.buffer ? row.buffer->data() + row.offset : nullptr;
+    const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(row.shape[0]));
+    nb::object made;
+    if (row.dtype == DType::str && text.size() >= kShort && utf8_to_latin1(text, latin1))
+      made =
+          nb::steal(PyUnicode_DecodeLatin1(latin1.data(), static_cast<Py_ssize_t>(latin1.size()), nullptr));
+    else
+      made = text_to_python(row.dtype, text);
+    if (!made.is_valid()) throw nb::python_error();
+    PyList_SetItem(out.ptr(), static_cast<Py_ssize_t>(i), made.release().ptr());
+  }
+  return out;
+}
+
 bool is_mine_alone(const Tensor& tensor) {
   return tensor.buffer.use_count() == 1 && !dynamic_cast<const BorrowedBuffer*>(tensor.buffer.get()) &&
          !dynamic_cast<const ObjectBuffer*>(tensor.buffer.get());
@@ -167,6 +191,7 @@ nb::object to_python(Tensor&& tensor) {
     const bool of_batches = !tensor.rows->empty() && tensor.rows->front().is_ragged();
     if (tensor.dtype == DType::bytes && !of_batches) return bytes_column(tensor);
     if (!is_text(tensor.dtype) && !of_batches) return ragged_column(std::move(tensor));
+    if (!of_batches) return texts_to_python(*tensor.rows);
     nb::list out;
     for (const Tensor& row : *tensor.rows) out.append(to_python(Tensor(row)));
     return out;

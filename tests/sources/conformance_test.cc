@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/faulty_store.h"
 
 namespace headrace::trial {
@@ -107,6 +108,30 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
     EXPECT_EQ(sample_text(fields), case_.samples[taken[i]]) << (*source)->where(taken[i]);
   }
   EXPECT_FALSE(block->get(taken.size(), fields).ok());
+  for (const bool in_columns : {false, true})
+    for (const bool backwards : {false, true}) {
+      std::vector<uint64_t> rows(taken.size());
+      std::iota(rows.begin(), rows.end(), uint64_t{0});
+      if (backwards) std::ranges::reverse(rows);
+      const auto put = put_rows(*block, (*source)->schema(), rows, in_columns);
+      for (size_t i = 0; i < put.size(); ++i)
+        EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]]) << (*source)->where(taken[rows[i]]);
+    }
+  EXPECT_TRUE(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{taken.size()}, false).empty());
+}
+
+TEST_P(SourceConformance, RowsOfABlockThatArePutAreThoseOfSamples) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  for (uint64_t i = 0; i < (*source)->size(); ++i) {
+    const Place place = (*source)->place(i);
+    const auto block = drive(*(*source)->open(place.block), path_of(**source), store_);
+    ASSERT_TRUE(block.ok()) << block.status().text();
+    for (const bool in_columns : {false, true})
+      for (const auto& put :
+           put_rows(**block, (*source)->schema(), std::vector<uint64_t>{place.row}, in_columns))
+        EXPECT_EQ(sample_text(put), case_.samples[i]) << (*source)->where(i);
+  }
 }
 
 TEST_P(SourceConformance, FieldsAreAsTheSchemaSays) {

@@ -67,6 +67,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
   format.read = [table](const Record& record, std::vector<Tensor>& fields) {
     return table->read(record, fields);
   };
+  format.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
   format.called = [contents](size_t file, uint64_t record) {
     return "line " + std::to_string((*contents)[file].lines.of(record));
   };

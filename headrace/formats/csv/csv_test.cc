@@ -3,10 +3,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <random>
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/csv/table.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 #include "tests/sources/conformance.h"
 
@@ -174,6 +177,71 @@ TEST(Csv, RowsCrossTheWindowsOfTheWalk) {
 TEST(Csv, AByteOrderMarkIsNoPartOfTheHeader) {
   EXPECT_THAT(table_of("\xEF\xBB\xBF\"a\n\",b\n1,2\n"), ElementsAre("a\n: i64 (), b: i64 ()", "1 2"));
   EXPECT_THAT(table_of("a\n"), ElementsAre("a: str"));
+}
+
+// Whether rows that go straight into columns are those that are read one by one.
+bool puts_what_it_reads(const std::string& text, std::string_view options = "{}") {
+  MemoryStore store;
+  store.add("x", text);
+  const auto source = open_source(store, "x", "csv", object(options));
+  if (!source.ok()) return true;
+  const auto [block, size] = read_together(store, **source, (*source)->size());
+  return !block || puts_what_it_gets(*block, (*source)->schema(), size);
+}
+
+TEST(CsvColumns, AreFilledWithWhatIsReadRowByRow) {
+  const std::string_view typed = R"({"dtypes":{"a":"str","b":"f64"}})";
+  for (const char* text : {
+           "a,b\n1,2\n3,4\n",
+           "a,b\r\n\"x,y\",1\r\n\"two\nlines\r\nhere\",2\r\n\"say \"\"hi\"\"\",\"3\"\r\n\"\",4",
+           "a,b\n,1\n\"\",2\nx,\n,\n y , 5\t\n",               // nothing, blanks
+           "a,b\n1\n1,2,3\nx,1\n\n\n\"y\"z,1\n\"y\" ,1\nx,1",  // other lengths, what follows a quote
+           "a,b\nx,\"1\"\"2\"\nx,\"1\"2\nx,\"1,5\"\nx,\"\"\n",
+           "a,b\nx,+1\nx,1e999\nx,nan\nx,-inf\nx,1e-999\nx,0x1\nx,1_0\nx,--1\n",
+           "a,b\n\xC3\xA4,1\n\xC3,1\n\xA4,1\nx,1\nx\xC3\n\xA4,1\n\"\xC3\"\"\xA4\",2\n\"\xC3\xA4\"\"\",2",
+           "a,b\nit\"s,5\nx,\"6\n7,8\n",
+       }) {
+    EXPECT_TRUE(puts_what_it_reads(text)) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, typed)) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, R"({"dtypes":{"b":"f32"},"defaults":{"a":"none","b":-1}})")) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, R"({"dtypes":{"a":"bytes","b":"bool"},"quote":""})")) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, R"({"columns":["b"],"dtypes":{"b":"u8"}})")) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, R"({"header":false,"delimiter":"1"})")) << text;
+    EXPECT_TRUE(puts_what_it_reads(text, R"({"header":false,"delimiter":"x","quote":"1"})")) << text;
+  }
+}
+
+TEST(CsvColumns, OfTablesOfAllKindsAreFilledWithWhatIsReadRowByRow) {
+  const std::string_view pieces[] = {
+      "1",
+      "-2.5",
+      "x",
+      ",",
+      ",",
+      ",",
+      "\"",
+      "\"\"",
+      "\"a,b\"",
+      "\"1\"",
+      "\n",
+      "\n",
+      "\r\n",
+      "\xC3\xA4",
+      "\xC3",
+      " ",
+      "123456789012345678901",
+      "1e5",
+      "",
+      "a text that is longer than sixty-four bytes, so that words of bits end in it"};
+  std::mt19937_64 draw(1);
+  for (int i = 0; i < 400; ++i) {
+    std::string text = "a,b,c\n";
+    for (int n = static_cast<int>(draw() % 120); n > 0; --n) text += pieces[draw() % std::size(pieces)];
+    const std::string_view options =
+        i % 2 == 0 ? R"({"dtypes":{"a":"i64","b":"bytes","c":"str"},"defaults":{"a":7}})"
+                   : R"({"dtypes":{"a":"str","b":"f64"},"columns":["b","a"]})";
+    EXPECT_TRUE(puts_what_it_reads(text, options)) << text;
+  }
 }
 
 TEST(CsvNumbers, AreRoundedOnceAndRefusedWhereTheyDoNotFit) {

@@ -108,10 +108,15 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     CsvColumn& column = out[place];
     if (value.is_null()) continue;
     column.fallback = value.text() ? *value.text() : value.dump();
-    std::byte room[kSlot];
-    if (!is_text(column.dtype) && !parse_number(*column.fallback, column.dtype, room))
+    if (is_text(column.dtype)) {
+      column.fallback_value = text_tensor(*column.fallback, column.dtype);
+      continue;
+    }
+    std::byte number[kSlot];
+    if (!parse_number(*column.fallback, column.dtype, number))
       return invalid("defaults wants " + std::string(dtype_name(column.dtype)) + " for column " +
                      in_quotes(name) + ", got " + value.dump());
+    column.fallback_value = make_tensor({column.dtype, Shape(), number});
   }
   return out;
 }
@@ -190,6 +195,8 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
     out.columns.push_back(all[place]);
   }
+  out.uses.assign(out.width, CsvTable::kUnused);
+  for (size_t i = 0; i < out.columns.size(); ++i) out.uses[out.columns[i].place] = static_cast<uint32_t>(i);
   return out;
 }
 

@@ -22,15 +22,20 @@ struct CsvColumn {
   std::string name;
   DType dtype = DType::str;
   std::optional<std::string> fallback = std::nullopt;  // what stands for an empty field
+  Tensor fallback_value = {};                          // the same as it is given
 };
 
 struct CsvTable {
   CsvDialect dialect;
   size_t width = 0;  // fields of a row
   std::vector<CsvColumn> columns;
+  std::vector<uint32_t> uses = {};  // which of them a field of a row is, by its place; kUnused: none
+  static constexpr uint32_t kUnused = ~uint32_t{0};
 
   Schema schema() const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
+  // As RecordFormat::put.
+  size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
 };
 
 // `contents`: of each of `files`.

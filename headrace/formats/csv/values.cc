@@ -82,6 +82,27 @@ DType ColumnKind::dtype() const {
   return !has_values ? DType::str : is_integer ? DType::i64 : is_float ? DType::f64 : DType::str;
 }
 
+namespace {
+
+template <class T> bool parse_short(std::string_view field, std::byte* out) {
+  const char* const end = field.data() + field.size();
+  T value = 0;
+  const auto [next, error] = std::from_chars(field.data(), end, value);
+  return error == std::errc() && next == end && store(value, out);
+}
+
+}  // namespace
+
+ParsePlain parse_plain(DType dtype) {
+  if (is_text(dtype)) return nullptr;
+  return visit_dtype(dtype, []<class T>() -> ParsePlain {
+    if constexpr (std::same_as<T, half_t> || std::same_as<T, bfloat_t> || std::same_as<T, bool>)
+      return nullptr;
+    else
+      return parse_short<T>;
+  });
+}
+
 bool parse_number(std::string_view field, DType dtype, std::byte* out) {
   const std::string_view text = without_blanks(field);
   if (dtype == DType::boolean) return parse_bool(text, out);

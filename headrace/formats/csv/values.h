@@ -21,4 +21,8 @@ struct ColumnKind {
 // Blanks around it are passed over. Floats are rounded to the nearest; beyond all they are infinite.
 bool parse_number(std::string_view field, DType dtype, std::byte* out);
 
+// The same of a number as most are written; false where it is not, and parse_number() has to look.
+using ParsePlain = bool (*)(std::string_view field, std::byte* out);
+ParsePlain parse_plain(DType dtype);  // null: of a dtype that has none
+
 }  // namespace headrace

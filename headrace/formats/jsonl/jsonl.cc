@@ -61,6 +61,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options
   format.read = [table](const Record& record, std::vector<Tensor>& fields) {
     return table->read(record, fields);
   };
+  format.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
   format.called = [lines](size_t file, uint64_t record) {
     return "line " + std::to_string((*lines)[file].of(record));
   };

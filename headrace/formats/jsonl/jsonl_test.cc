@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/codecs/zstd/testing.h"
 #include "headrace/formats/jsonl/table.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 #include "tests/sources/conformance.h"
 
@@ -236,6 +239,49 @@ TEST(Jsonl, IsRecognisedByItsLines) {
   }
   for (const char* path : {"one.json", "list.jsonl", "pretty.json"})
     EXPECT_FALSE(open_source(store, path).ok()) << path;
+}
+
+TEST(Jsonl, ColumnsAreFilledWithWhatIsReadLineByLine) {
+  const std::string lines = R"({"a": 1, "b": "x", "c": [1, 2], "d": {"e": 0.5}}
+{"d": {"e": 1e400}, "c": [3, 4], "b": "y\"\u00e9\n", "a": -2}
+{"a": 1.5, "b": "", "c": [1, 2, 3], "d": {"e": 2}}
+{"a": null, "b": 7, "c": [1], "d": {}}
+{"a": "3", "c": [[1, 2]], "d": {"e": NaN}}
+{"b": "\ud83d", "c": [], "d": 1}
+{"a": 4, "b": "tail", "c": [5, "6"], "d": {"e": 3}, "f": [null]}
+{"a": 5, "b": "ä", "c": [5, 6], "d": {"e": 3}
+[1]
+{"a": 6, "b": "ä", "c": [7, 8], "d": {"e": 3}})";
+  MemoryStore store;
+  store.add("x", lines + "\n{\"a\": 7, \"b\": \"\xC3\", \"c\": [7, 8], \"d\": {\"e\": 3}}\n\xA4");
+  for (const char* options :
+       {"{}", R"({"defaults":{"a":0,"b":"","c":[0,0],"d/e":-1}})", R"({"dtypes":{"a":"i64"}})",
+        R"({"columns":["a","d/e"],"dtypes":{"a":"f32"},"defaults":{"a":0}})",
+        R"({"dtypes":{"b":"bytes","d":"str"}})"}) {
+    const auto source = open_source(store, "x", "jsonl", *Value::parse(options));
+    if (!source.ok()) continue;  // a default of another shape
+    const auto [block, size] = read_together(store, **source, (*source)->size());
+    ASSERT_TRUE(block);
+    EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size)) << options;
+  }
+}
+
+TEST(Jsonl, ColumnsHaveRoomForListsOfTheirSizeOnly) {
+  MemoryStore store;
+  store.add("x", "{\"c\":[11111,22222]}\n");
+  const auto source = open_source(store, "x", "jsonl");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  ASSERT_EQ((*source)->schema().text(), "c: i64 (2)");
+  // As if the file had been changed since.
+  for (const auto& [line, fits] : {std::pair{"{\"c\":[33333,44444]}\n", true},
+                                   {"{\"c\":[1,2,3,4,5,6]}\n", false},
+                                   {"{\"c\":[[3333,4444]]}\n", false},
+                                   {"{\"c\":    [11111] }\n", false}}) {
+    const BlockPtr block = (*source)->together({0}, {0}, text_tensor(line).buffer);
+    EXPECT_EQ(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{0}, true).size(), fits ? 1u : 0u)
+        << line;
+    EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), 1)) << line;
+  }
 }
 
 TEST(Jsonl, LinesCrossTheWindowsOfTheWalk) {

@@ -1,10 +1,11 @@
 #include "headrace/formats/jsonl/table.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "headrace/core/text.h"
-#include "headrace/formats/jsonl/values.h"
+#include "headrace/formats/records/marks.h"
 
 namespace headrace {
 namespace {
@@ -30,9 +31,9 @@ Result<Tensor> fallback_of(const Value& given, const TensorSpec& spec) {
   std::ranges::copy(text_bytes(value.text), line->mutable_data());
   value.text = {reinterpret_cast<const char*>(line->data()), value.text.size()};
   const BufferPtr kept = line;
-  const MutableBufferPtr made = HeapBuffer::make(std::max<size_t>(made_bytes(value, spec), 1));
+  MadeBytes made(made_bytes(value, spec));
   Tensor out;
-  HEADRACE_TRY(make_value(value, spec, {kept, made, 0}, out));
+  HEADRACE_TRY(make_value(value, spec, {kept, false, made}, out));
   return out;
 }
 
@@ -240,10 +241,9 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
   size_t room = 0;
   for (size_t i = 0; i < columns_.size(); ++i)
     if (!is_missing(i)) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
-  const MutableBufferPtr made = room > 0 ? HeapBuffer::make(room) : nullptr;
+  MadeBytes made(room);
   fields.clear();
   fields.resize(columns_.size());
-  size_t at = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonColumn& column = columns_[i];
     const JsonSpan& value = found[slots_[i]];
@@ -251,9 +251,8 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
       return std::move(status).before("column " + in_quotes(column.name) + " ");
     };
     if (!is_missing(i)) {
-      const Status status = make_value(value, column.spec, {record.buffer, made, at}, fields[i]);
+      const Status status = make_value(value, column.spec, {record.buffer, false, made}, fields[i]);
       if (!status.ok()) return of_column(status);
-      at += rounded_up(made_bytes(value, column.spec));
     } else if (column.fallback) {
       fields[i] = *column.fallback;
     } else {
@@ -263,6 +262,46 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
     }
   }
   return {};
+}
+
+bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPlace> to,
+                         const JsonPlace& place, std::vector<JsonSpan>& found) const {
+  const std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
+  found.assign(num_slots_, {});
+  JsonReader reader(without_line_end(line));
+  if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end()) return false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const JsonSpan& value = found[slots_[i]];
+    const TensorSpec& spec = columns_[i].spec;
+    std::byte* const numbers = to[i].values;
+    if (value.type == JsonType::null || value.type == JsonType::nothing) {
+      if (!columns_[i].fallback) return false;
+      const View view = columns_[i].fallback->view();
+      if (!numbers)
+        to[i].tensors[n] = *columns_[i].fallback;
+      else if (view.shape == spec.shape)
+        std::memcpy(numbers + n * view.size_bytes(), view.data, view.size_bytes());
+      else
+        return false;
+    } else if (numbers) {
+      if (!write_numbers(value, spec, numbers + n * spec.size_bytes()).ok()) return false;
+    } else if (!make_value(value, spec, place, to[i].tensors[n]).ok()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+size_t JsonTable::put(const RecordRun& run, std::span<const FieldPlace> to) const {
+  std::vector<JsonSpan> found;
+  MadeBytes made(run.bytes());
+  Neighbours neighbours(run);
+  size_t n = 0;
+  for (; n < run.records.size(); ++n) {
+    if (neighbours.cover(n)) neighbours.look_for_utf8();
+    if (!put_line(run[n], n, to, {run.buffer, neighbours.is_utf8(n), made}, found)) break;
+  }
+  return n;
 }
 
 }  // namespace headrace

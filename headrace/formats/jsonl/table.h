@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/formats/jsonl/values.h"
 #include "headrace/formats/jsonl/walk.h"
 #include "headrace/formats/records/record_files.h"
 
@@ -28,6 +29,8 @@ class JsonTable {
 
   Schema schema() const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
+  // As RecordFormat::put.
+  size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
 
  private:
   // What is done with the value of a key.
@@ -39,6 +42,8 @@ class JsonTable {
   uint32_t slot_of(uint32_t node);
   void enter(uint32_t node);
   bool look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const;
+  bool put_line(const Record& record, size_t n, std::span<const FieldPlace> to, const JsonPlace& place,
+                std::vector<JsonSpan>& found) const;
   void forget(uint32_t node, std::vector<JsonSpan>& found) const;
 
   JsonFields fields_;

@@ -53,9 +53,10 @@ struct NewNumbers {
   }
 };
 
-Status make_list(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
+// `sizes`: what was wanted, where some may be free, and then what came.
+Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
   JsonShape shape;
-  NewNumbers numbers{place.made ? place.made->mutable_data() + place.at : nullptr, value.count, spec.dtype};
+  NewNumbers numbers{out, value.count, spec.dtype};
   constexpr auto kNumbers =
       static_cast<uint8_t>(~(bit_of(JsonType::boolean) | bit_of(JsonType::integer) | bit_of(JsonType::real)));
   const bool has_shape = (value.leaves & kNumbers) == 0 &&
@@ -63,35 +64,45 @@ Status make_list(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
   const int rank = spec.shape.rank();
   if (!has_shape || shape.depth > rank || (shape.rank != 0 && shape.rank != rank))
     return unlike(spec, shown(value));
-  Shape sizes = spec.shape;
   for (int i = 0; i < rank; ++i) {
     const int64_t size = shape.sizes[static_cast<size_t>(i)];
     if (size >= 0 && spec.shape[i] != kAny && spec.shape[i] != size) return unlike(spec, shown(value));
     if (size >= 0 || sizes[i] == kAny) sizes.set(i, std::max<int64_t>(size, 0));
   }
-  out = Tensor{place.made ? BufferPtr(place.made) : place.line, place.made ? place.at : 0, spec.dtype, sizes,
-               nullptr};
   return {};
 }
 
 Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
   if (value.type == JsonType::text && value.has_escapes) {
-    char* const begin = reinterpret_cast<char*>(place.made->mutable_data() + place.at);
-    const char* const end = unescape_json(value.text, spec.dtype == DType::str, begin);
+    std::byte* const begin = place.made.take(value.text.size());
+    char* const text = reinterpret_cast<char*>(begin);
+    const char* const end = unescape_json(value.text, spec.dtype == DType::str, text);
     if (!end)
       return corrupt(
           "wants str, got half of a pair of surrogates, which is no character; its dtype may be bytes");
-    const auto size = static_cast<size_t>(end - begin);
-    if (spec.dtype == DType::str && utf8_prefix({begin, size}) < size)
+    const auto size = static_cast<size_t>(end - text);
+    place.made.give_back(value.text.size() - size);
+    if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix({text, size}) < size)
       return corrupt("wants UTF-8, got something else; its dtype may be bytes");
-    out = Tensor{place.made, place.at, spec.dtype, {static_cast<int64_t>(size)}, nullptr};
+    set_text(out, place.made.buffer(), place.made.offset_of(begin), spec.dtype, size);
     return {};
   }
-  if (spec.dtype == DType::str && utf8_prefix(value.text) < value.text.size())
+  if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix(value.text) < value.text.size())
     return corrupt("wants UTF-8, got something else; its dtype may be bytes");
   const auto offset =
       static_cast<size_t>(value.text.data() - reinterpret_cast<const char*>(place.line->data()));
-  out = Tensor{place.line, offset, spec.dtype, {static_cast<int64_t>(value.text.size())}, nullptr};
+  set_text(out, place.line, offset, spec.dtype, value.text.size());
+  return {};
+}
+
+// Numbers of the shape that is wanted, in which some sizes may be free.
+Status write_shaped(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
+  if (spec.shape.rank() > 0 && value.type == JsonType::list) return write_list(value, spec, out, sizes);
+  const bool is_number = value.type == JsonType::integer || value.type == JsonType::real ||
+                         value.type == JsonType::boolean ||
+                         (value.type == JsonType::text && !value.has_escapes);
+  if (spec.shape.rank() > 0 || !is_number || !number_at(value.text, spec.dtype, out))
+    return unlike(spec, shown(value));
   return {};
 }
 
@@ -104,15 +115,18 @@ size_t made_bytes(const JsonSpan& value, const TensorSpec& spec) {
 
 Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
   if (is_text(spec.dtype)) return make_text(value, spec, place, out);
-  if (spec.shape.rank() > 0 && value.type == JsonType::list) return make_list(value, spec, place, out);
-  const bool is_number = value.type == JsonType::integer || value.type == JsonType::real ||
-                         value.type == JsonType::boolean ||
-                         (value.type == JsonType::text && !value.has_escapes);
-  if (spec.shape.rank() > 0 || !is_number ||
-      !number_at(value.text, spec.dtype, place.made->mutable_data() + place.at))
-    return unlike(spec, shown(value));
-  out = Tensor{place.made, place.at, spec.dtype, Shape(), nullptr};
+  std::byte* const numbers = place.made.take(made_bytes(value, spec));
+  Shape sizes = spec.shape;
+  HEADRACE_TRY(write_shaped(value, spec, numbers, sizes));
+  out = Tensor{place.made.buffer(), place.made.offset_of(numbers), spec.dtype, sizes, nullptr};
   return {};
+}
+
+Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out) {
+  if (value.type == JsonType::list && made_bytes(value, spec) != spec.size_bytes())
+    return unlike(spec, shown(value));
+  Shape sizes = spec.shape;
+  return write_shaped(value, spec, out, sizes);
 }
 
 }  // namespace headrace

@@ -56,6 +56,23 @@ Status no_row(const Records& records, uint64_t count, uint64_t row) {
                  std::to_string(row));
 }
 
+// The rows of a block whose records are `all`.
+size_t put_rows(const RecordFormat& format, const BufferPtr& bytes, uint64_t base,
+                std::span<const RecordExtent> all, std::span<const uint64_t> rows,
+                std::span<const FieldPlace> to) {
+  if (!format.put || rows.empty()) return 0;
+  bool are_neighbours = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] >= all.size()) return 0;
+    are_neighbours = are_neighbours && rows[i] == rows[0] + i;
+  }
+  if (are_neighbours) return format.put({bytes, base, all.subspan(rows[0], rows.size())}, to);
+  std::vector<RecordExtent> some;
+  some.reserve(rows.size());
+  for (const uint64_t row : rows) some.push_back(all[row]);
+  return format.put({bytes, base, some}, to);
+}
+
 class Run final : public Block {
  public:
   // `base`: where `bytes` begin, in the file or in what it inflates to.
@@ -67,6 +84,9 @@ class Run final : public Block {
     if (row >= run_.size()) return no_row(*records_, run_.size(), row);
     const RecordExtent& record = run_[row];
     return records_->format.read({bytes_, record.offset - base_, record.length}, fields);
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_rows(records_->format, bytes_, base_, run_, rows, to);
   }
   size_t held_bytes() const override { return held_; }
 
@@ -96,21 +116,21 @@ class Alone final : public Block {
 // Small records of any places, read together.
 class Together final : public Block {
  public:
-  Together(std::shared_ptr<const Records> records, std::vector<size_t> at, std::vector<size_t> lengths,
-           BufferPtr bytes)
-      : records_(std::move(records)),
-        at_(std::move(at)),
-        lengths_(std::move(lengths)),
-        bytes_(std::move(bytes)) {}
+  // `places`: of the records, in `bytes`.
+  Together(std::shared_ptr<const Records> records, std::vector<RecordExtent> places, BufferPtr bytes)
+      : records_(std::move(records)), places_(std::move(places)), bytes_(std::move(bytes)) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= at_.size()) return no_row(*records_, at_.size(), row);
-    return records_->format.read({bytes_, at_[row], lengths_[row]}, fields);
+    if (row >= places_.size()) return no_row(*records_, places_.size(), row);
+    return records_->format.read({bytes_, places_[row].offset, places_[row].length}, fields);
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_rows(records_->format, bytes_, 0, places_, rows, to);
   }
 
  private:
   std::shared_ptr<const Records> records_;
-  std::vector<size_t> at_, lengths_;
+  std::vector<RecordExtent> places_;
   BufferPtr bytes_;
 };
 
@@ -176,12 +196,12 @@ class RecordFilesSource final : public Source {
     return true;
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
-    std::vector<size_t> lengths(indices.size());
+    std::vector<RecordExtent> places(indices.size());
     for (size_t i = 0; i < indices.size(); ++i) {
       const Spot spot = spot_of(*records_, indices[i]);
-      lengths[i] = records_->indexes[spot.file].records[spot.record].length;
+      places[i] = {at[i], records_->indexes[spot.file].records[spot.record].length};
     }
-    return std::make_shared<Together>(records_, std::move(at), std::move(lengths), std::move(bytes));
+    return std::make_shared<Together>(records_, std::move(places), std::move(bytes));
   }
 
   uint64_t num_files() const override { return records_->files.size(); }

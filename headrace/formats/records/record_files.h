@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/formats/format.h"
@@ -22,6 +23,23 @@ struct Record {
   std::span<const std::byte> bytes() const { return buffer->bytes().subspan(offset, length); }
 };
 
+// Some of the records of one buffer, whose first byte is byte `base` of what their offsets count.
+struct RecordRun {
+  const BufferPtr& buffer;
+  uint64_t base = 0;
+  std::span<const RecordExtent> records;
+
+  Record operator[](size_t i) const { return {buffer, records[i].offset - base, records[i].length}; }
+  std::string_view text(size_t i) const {
+    return {reinterpret_cast<const char*>(buffer->data()) + (records[i].offset - base), records[i].length};
+  }
+  size_t bytes() const {
+    size_t out = 0;
+    for (const RecordExtent& record : records) out += record.length;
+    return out;
+  }
+};
+
 struct RecordFormat {
   std::string name;
   Schema schema;
@@ -31,6 +49,8 @@ struct RecordFormat {
   // The fields of a record. Any thread. What it refuses is said without file and byte, which the source adds.
   // The file may have changed since it was indexed: nothing about the bytes is certain but their number.
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
+  // Block::put() of records, where a format offers it: how many of them, from the first on.
+  std::function<size_t(const RecordRun& run, std::span<const FieldPlace> to)> put = nullptr;
   // What Source::where() calls a record, "line 17"; "record 17", counted from 0, when not given.
   std::function<std::string(size_t file, uint64_t record)> called = nullptr;
   // What else decides which bytes are read; part of the fingerprint.

@@ -1,0 +1,48 @@
+// Bytes that fields of many rows share, which are made beside those of the file: a few buffers, and not one
+// for each row. One caller.
+#pragma once
+#include <algorithm>
+
+#include "headrace/core/tensor.h"
+
+namespace headrace {
+
+class MadeBytes {
+ public:
+  // `total`: what all that is made takes, about.
+  explicit MadeBytes(size_t total) : chunk_(std::min(total, kChunk)) {}
+
+  // Room for `size` bytes, at a multiple of eight; buffer() and offset_of() are then about it.
+  std::byte* take(size_t size) {
+    used_ = (used_ + kAlign - 1) / kAlign * kAlign;
+    if (!buffer_ || size > buffer_->size() - std::min(used_, buffer_->size())) {
+      const MutableBufferPtr made = HeapBuffer::make(std::max({size, chunk_, size_t{1}}));
+      begin_ = made->mutable_data(), buffer_ = made, used_ = 0;
+    }
+    used_ += size;
+    return begin_ + (used_ - size);
+  }
+  // What was taken last is this much smaller.
+  void give_back(size_t size) { used_ -= size; }
+
+  const BufferPtr& buffer() const { return buffer_; }
+  size_t offset_of(const std::byte* taken) const { return static_cast<size_t>(taken - begin_); }
+
+ private:
+  static constexpr size_t kChunk = 64 << 10;  // as much as is read together
+  static constexpr size_t kAlign = 8;
+
+  size_t chunk_, used_ = 0;
+  BufferPtr buffer_;
+  std::byte* begin_ = nullptr;  // of it
+};
+
+// A text that is part of a buffer, whatever the tensor was before.
+inline void set_text(Tensor& out, const BufferPtr& buffer, size_t offset, DType dtype, size_t size) {
+  static const Shape kOneDimension = {0};  // a copy, which is then set, costs less than one that is made
+  out.buffer = buffer, out.offset = offset, out.dtype = dtype, out.rows = nullptr;
+  out.shape = kOneDimension;
+  out.shape.set(0, static_cast<int64_t>(size));
+}
+
+}  // namespace headrace
