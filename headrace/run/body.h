@@ -31,9 +31,8 @@ class Body {
   virtual ~Body() = default;
   // Split the ticket and take its memory. False when the pool has no room now.
   virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const = 0;
-  // Bring the blocks of a part. Only `exhausted` comes back; other failures wait in the part for its row's
-  // turn. Rows that nothing is to be done with are put in place at once, by whoever read them: another worker
-  // would have to be woken, and find them in no cache.
+  // Bring the blocks of a part. Only `exhausted` comes back; other failures wait for their row's turn. Rows
+  // that nothing is to be done with are put in place at once: another worker would find them in no cache.
   virtual Status fetch(Ticket& ticket, Part& part, Counters& counters) const;
   virtual RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const = 0;
   // After the last part: `outputs` from what the parts made; where a row failed, from what came before.
@@ -52,8 +51,8 @@ class Body {
   }
 
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
-  // The first number of the feeder's cursor counts rows that were handed out since the rest of it was
-  // written: a state adds to it, and does not depend on how many rows an item had.
+  // The first number of the feeder's cursor counts rows handed out since the rest of it was written: a state
+  // adds to it, and does not depend on how many rows an item had.
   virtual bool counts_rows() const { return takes_positions(); }
 
   // Once the chain is whole and before the first ticket: small samples may go through it together.
@@ -65,8 +64,7 @@ class Body {
   virtual uint64_t most_rows_of_item() const { return 1; }  // where items are settled
 
   std::vector<Link> chain;
-  bool keep_failures =
-      false;  // on_error("skip") stands in a later stage: a failed sample is an element until there
+  bool keep_failures = false;  // until a later stage's on_error("skip"): a failed sample is an element
   // Bytes of a sample that may go through it together with others. Somebody above may hold samples, each for
   // a time of its own, and with each all that were made with it.
   size_t most_together = 4096;

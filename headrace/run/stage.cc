@@ -410,8 +410,8 @@ void Stage::settle_grain(const Work& work) {
 
 // No fewer rows than one read brings: to cut that would make it several. Rows that were there already came
 // with the reads before them, as those of a block do: without these a block of many rows would go row by row
-// because it took long to read. Of many reads, for of few that take turns with what is there the mean is chance:
-// rows that each wait for a read of their own would go together, their reads one after the other.
+// because it took long to read. Of many reads, for of few that take turns with what is there the mean is
+// chance: rows that each wait for a read of their own would go together, their reads one after the other.
 void Stage::settle_reads(const Work& work) {
   const auto rows = static_cast<double>(std::max<size_t>(1, work.ticket->parts[work.part].count));
   if (work.reads == 0 && lately_.reads == 0) return;

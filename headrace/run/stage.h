@@ -120,7 +120,7 @@ class Stage final : public Stream {
   uint64_t next_serial_ = 0;
   size_t bytes_admitted_ = 0;  // that the last one took at once
   static constexpr size_t kMaxGrain = 4096;
-  size_t grain_ = 1;              // rows a part, as it costs to run them; affects speed only
+  size_t grain_ = 1;  // rows a part, as it costs to run them; affects speed only
   static constexpr double kPastReads = 15.0 / 16;
   size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
   struct {
