@@ -190,11 +190,16 @@ fuzz: build/asan  ## every fuzz target (or FUZZ_TARGETS) for FUZZ_SECONDS (5) ea
 	@fuzz/run.sh build/asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: nightly
-nightly: test  ## what takes long: all sanitizers, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
+nightly: test  ## what takes long: all sanitizers, an Arm CPU, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
 	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak tests/oracle/pipelines/test_streams.py tests/oracle/pipelines/test_kills.py
 	@$(MAKE) oracle ORACLE_PIPELINES=20000 ORACLE_SEED=$$(date +%Y%m%d)
 	@$(MAKE) asan tsan TSAN_FILTER='*'
+	@$(MAKE) neon
 	@$(MAKE) fuzz FUZZ_SECONDS=600
+
+.PHONY: neon
+neon:  ## the kernels and the JPEG decoder on an emulated Arm CPU, by their tests
+	@tests/neon.sh build/neon
 
 .PHONY: consumer
 consumer: build  ## build and run C++ programs that use find_package(headrace)

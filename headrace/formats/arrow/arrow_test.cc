@@ -157,14 +157,24 @@ TEST(ArrowCompression, NoMemoryIsTakenForWhatCannotBe) {
     return inflate(codec, std::move(bytes)).status();
   };
   for (const Codec codec : {Codec::lz4, Codec::zstd}) {
-    EXPECT_EQ(status(codec, {stored(uint64_t{1} << 62, "x")}).code(), Code::exhausted);
-    const uint64_t half = uint64_t{160} << 20;  // each may be, both may not
-    EXPECT_EQ(status(codec, {stored(half, "x"), stored(half, "x")}).code(), Code::exhausted);
+    EXPECT_EQ(status(codec, {stored(uint64_t{1} << 62, "x")}).code(), Code::corrupt);
+    EXPECT_EQ(status(codec, {stored(uint64_t{1} << 20, "x")}).code(), Code::corrupt);
     EXPECT_EQ(status(codec, {stored(10, "damaged")}).code(), Code::corrupt);
     const auto kept = inflate(codec, {stored(~uint64_t{0}, "as it is")});
     ASSERT_TRUE(kept.ok());
     EXPECT_EQ((*kept)[0].size, 8u);
   }
+  // Each may be, both may not.
+  const std::vector<std::byte> half(size_t{160} << 20);
+  std::vector<std::byte> packed;
+  ASSERT_TRUE(arrow::deflate(Codec::zstd, half, packed).ok());
+  const auto frame = HeapBuffer::make(packed.size());
+  std::ranges::copy(packed, frame->mutable_data());
+  const arrow::Bytes bytes{frame, 0, packed.size()};
+  EXPECT_EQ(status(Codec::zstd, {bytes, bytes}).code(), Code::exhausted);
+  packed[7] = std::byte{1};  // another length than the frame says
+  std::ranges::copy(packed, frame->mutable_data());
+  EXPECT_THAT(status(Codec::zstd, {bytes}).text(), HasSubstr("its frame of zstd says 167772160"));
 }
 
 }  // namespace

@@ -69,6 +69,21 @@ Result<uint64_t> stated_length(const Bytes& stored) {
   return load<uint64_t>(stored.data());
 }
 
+// What a buffer cannot unpack to is damage, however much memory there is: a byte of LZ4 stands for 255 at
+// most, and a frame of zstd says how many it holds.
+Status check_length(Codec codec, std::span<const std::byte> in, uint64_t length) {
+  const auto wrong = [&](const std::string& why) {
+    return corrupt("wants a buffer of " + std::to_string(in.size()) + " bytes to unpack to " +
+                   std::to_string(length) + ": " + why);
+  };
+  if (codec == Codec::lz4) return length / 255 > in.size() ? wrong("LZ4 cannot hold so much") : Status();
+  const uint64_t held = ZSTD_getFrameContentSize(in.data(), in.size());
+  if (held == ZSTD_CONTENTSIZE_ERROR) return wrong("it is no frame of zstd");
+  const bool is_alone = ZSTD_findFrameCompressedSize(in.data(), in.size()) == in.size();
+  if (held == ZSTD_CONTENTSIZE_UNKNOWN || held == length || (held < length && !is_alone)) return {};
+  return wrong("its frame of zstd says " + std::to_string(held));
+}
+
 }  // namespace
 
 Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored) {
@@ -78,6 +93,7 @@ Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored) {
     if (bytes.size == 0) continue;
     HEADRACE_ASSIGN(const uint64_t length, stated_length(bytes));
     if (length == kAsStored) continue;
+    HEADRACE_TRY(check_length(codec, bytes.span().subspan(8), length));
     packed += bytes.size;
     unpacked += std::min(length, kMost + 1);  // a sum that cannot overflow
     const uint64_t limit = std::min(kMost, std::max(kFree, kMaxRatio * packed));

@@ -1,4 +1,6 @@
 // CSV: see README.md beside this file.
+#include <algorithm>
+
 #include "headrace/formats/csv/table.h"
 #include "headrace/formats/shards.h"
 
@@ -17,7 +19,11 @@ int recognise(const Probe& probe) {
   if (delimiter == '\0') return 0;
   if (hides_text_of_head(probe)) return 30;
   const std::string head = text_of_head(probe);
-  return head.substr(0, head.find('\n')).find(delimiter) != std::string::npos ? 40 : 0;
+  const std::string first = head.substr(0, head.find_first_of("\r\n"));
+  if (first.find(delimiter) != std::string::npos) return 40;
+  // One column: text, whose first line names it.
+  const auto is_control = [](unsigned char c) { return c < 0x20 && c != '\t'; };
+  return !first.empty() && first.size() < head.size() && std::ranges::none_of(first, is_control) ? 20 : 0;
 }
 
 Result<char> character(const OpenRequest& request, std::string_view option, char otherwise) {

@@ -158,6 +158,15 @@ TEST(Csv, IsRecognisedByItsNameAndText) {
   }
   EXPECT_FALSE(open_source(store, "data").ok());
   EXPECT_FALSE(open_source(store, "binary.csv").ok());
+  store.add("one.csv",
+            "\xEF\xBB\xBF"
+            "a\r\n1\r\n");
+  const auto one = open_source(store, "one.csv");
+  ASSERT_TRUE(one.ok()) << one.status().text();
+  EXPECT_EQ((*one)->schema().text(), "a: i64 ()");
+  store.add("empty.csv", "\n"), store.add("bytes.csv", "a\x01\n1\n");
+  EXPECT_FALSE(open_source(store, "empty.csv").ok());
+  EXPECT_FALSE(open_source(store, "bytes.csv").ok());
 }
 
 TEST(Csv, RowsCrossTheWindowsOfTheWalk) {
