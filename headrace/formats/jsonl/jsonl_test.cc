@@ -276,7 +276,7 @@ TEST(Jsonl, ColumnsHaveRoomForListsOfTheirSizeOnly) {
   for (const auto& [line, fits] : {std::pair{"{\"c\":[33333,44444]}\n", true},
                                    {"{\"c\":[1,2,3,4,5,6]}\n", false},
                                    {"{\"c\":[[3333,4444]]}\n", false},
-                                   {"{\"c\":    [11111] }\n", false}}) {
+                                   {"{\"c\":     [11111] }\n", false}}) {
     const BlockPtr block = (*source)->together({0}, {0}, text_tensor(line).buffer);
     EXPECT_EQ(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{0}, true).size(), fits ? 1u : 0u)
         << line;
