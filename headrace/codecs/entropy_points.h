@@ -39,6 +39,7 @@ class PointStore {
   struct Known {
     FileKey key{};
     EntropyPoints points;
+    bool may_be_kept = true;  // with those behind them; not somebody else's, which are read only
   };
   virtual Known find(std::span<const std::byte> file) = 0;
   // The step of points that it wants to keep; nothing when it wants none.

@@ -1,6 +1,7 @@
 #include "headrace/codecs/resampled.h"
 
 #include <array>
+#include <vector>
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/exif.h"
@@ -25,8 +26,11 @@ Result<Pixels> decode_pixels(std::span<const std::byte> bytes, const ImageHeader
   const auto row = static_cast<size_t>(header.width * channels),
              size = row * static_cast<size_t>(header.height);
   const bool turned = upright && header.orientation != 1;
-  Box part = turned ? header.whole() : Box{};
-  for (const Resampled& picture : pictures) part = part.around(picture.from);
+  Box part = header.whole();  // of the image as it is stored; boxes of pictures are upright
+  if (!turned) {
+    part = {};
+    for (const Resampled& picture : pictures) part = part.around(picture.from);
+  }
   const auto stored = scratch.take<uint8_t>(size);
   if (stored.empty()) return scratch.over_budget(size, "decoded pixels");
   HEADRACE_TRY(decode_image(bytes, header, color, part, stored.data(), row, scratch));
@@ -72,15 +76,18 @@ Status resize_pixels(const Pixels& pixels, const Resampled& picture, RowSink& si
 
 }  // namespace
 
-Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                        bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                        Scratch& scratch, PointStore* store) {
-  const bool as_stored = !upright || header.orientation == 1;
-  const auto resample = header.codec->resample;
-  if (resample && as_stored) {
-    HEADRACE_ASSIGN(const bool done, resample(bytes, header, color, pictures, sinks, store, scratch));
-    if (done) return {};
-  }
+namespace {
+
+// What to resample, and who takes it.
+struct Wanted {
+  std::vector<Resampled> pictures;
+  std::vector<RowSink*> sinks;
+};
+
+// Decode the image, then resize.
+Status resize_decoded(std::span<const std::byte> bytes, const ImageHeader& header, Color color, bool upright,
+                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                      Scratch& scratch) {
   const Scratch::Mark mark = scratch.mark();
   auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch);
   Status status = pixels.status();
@@ -91,6 +98,28 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
   }
   scratch.reset(mark);
   return status;
+}
+
+}  // namespace
+
+Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
+                        bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
+                        Scratch& scratch, PointStore* store) {
+  const auto resample = header.codec->resample;
+  if (!resample || (upright && header.orientation != 1))
+    return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
+  HEADRACE_ASSIGN(const bool all_done, resample(bytes, header, color, pictures, sinks, store, scratch));
+  if (all_done) return {};
+  if (pictures.size() == 1) return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
+  // One by one, so that what is left to the other way for the sake of one picture does not change the others.
+  Wanted left;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    HEADRACE_ASSIGN(const bool done, resample(bytes, header, color, pictures.subspan(i, 1),
+                                              sinks.subspan(i, 1), store, scratch));
+    if (!done) left.pictures.push_back(pictures[i]), left.sinks.push_back(sinks[i]);
+  }
+  if (left.pictures.empty()) return {};
+  return resize_decoded(bytes, header, color, upright, left.pictures, left.sinks, scratch);
 }
 
 EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {

@@ -38,13 +38,13 @@ class RowSink {
 //
 // A JPEG that our own decoder takes is resampled plane by plane, chroma at its own resolution
 // (jpeg/README.md); anything else is decoded and resized as decode_image and kernels/resize.h do. Which of
-// the two happens is seen from the file and the pictures alone: a file that is damaged, or holds coefficients
-// that no encoder makes, where a picture needs it is left to the other way. Rows may have been taken when an
-// error comes.
+// the two happens is seen from the file and the picture alone, whatever others are made: a file that is
+// damaged, or holds coefficients that no encoder makes, where a picture needs it is left to the other way.
+// Rows may have been taken when an error comes.
 //
-// Where all pictures allow it (scale_in_dct), such a JPEG is decoded at 1/2, 1/4 or 1/8 of its size
-// (kernels/idct_reduced.h): the smallest of which every picture, antialiased, is still shrunk to its grid by
-// kLeastShrinking. Others are decoded whole.
+// For a picture that allows it (scale_in_dct), such a JPEG is decoded at 1/2, 1/4 or 1/8 of its size
+// (kernels/idct_reduced.h): the smallest of which the picture, antialiased, is still shrunk to its grid by
+// kLeastShrinking. Others are made from all of it.
 //
 // A store spares the work on parts of the file that no picture needs; it changes no byte.
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,

@@ -105,14 +105,14 @@ class PointIndex::Stored {
 
 PointIndex::PointIndex(const std::vector<Data>& sources, Options options)
     : place_(place_of(sources, options.beside)), options_(options), stored_(Stored::open(place_)) {
-  const auto add = [&](const SidecarPlace& place) {
+  const auto add = [&](const SidecarPlace& place, std::vector<std::shared_ptr<const Stored>>& to) {
     if (place.path() == place_.path()) return;
-    if (auto other = Stored::open(place)) others_.push_back(std::move(other));
+    if (auto other = Stored::open(place)) to.push_back(std::move(other));
   };
   for (const Data& source :
        options_.beside ? std::vector<Data>() : sources) {  // it shall hold everything itself
-    if (const auto place = beside(source)) add(*place);
-    add(in_cache({source}));
+    if (const auto place = beside(source)) add(*place, beside_);
+    add(in_cache({source}), others_);
   }
   is_full_ = files() >= options_.most_files;
 }
@@ -130,9 +130,12 @@ PointStore::Known PointIndex::find(std::span<const std::byte> file) {
     const FileEntry* entry = in.find(known.key);
     if (auto points = entry ? in.read(*entry) : std::nullopt) known.points = *std::move(points);
   };
-  if (found) return {known.key, *found};
+  if (found) return {known.key, *found, true};
   if (stored) look(*stored);
   for (size_t i = 0; known.points.points.empty() && i < others_.size(); ++i) look(*others_[i]);
+  known.may_be_kept = !known.points.points.empty() || beside_.empty();
+  for (size_t i = 0; known.points.points.empty() && i < beside_.size(); ++i) look(*beside_[i]);
+  known.may_be_kept = known.may_be_kept || known.points.points.empty();
   return known;
 }
 

@@ -62,7 +62,8 @@ class PointIndex final : public PointStore {
 
   const SidecarPlace place_;
   const Options options_;
-  std::vector<std::shared_ptr<const Stored>> others_;  // of single sources, and beside them; never written
+  std::vector<std::shared_ptr<const Stored>> others_;  // of single sources; never written
+  std::vector<std::shared_ptr<const Stored>> beside_;  // the data: anybody's, so never carried into another
   std::atomic<size_t> bytes_ = 0;
   std::atomic<bool> is_full_ = false;
 

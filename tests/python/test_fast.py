@@ -294,6 +294,78 @@ def test_the_scale_of_a_picture_does_not_depend_on_others(folder: str) -> None:
         assert beside["small"].tobytes() == alone["small"].tobytes()
 
 
+def test_a_picture_does_not_depend_on_one_that_is_made_the_other_way(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(encoded(Image.fromarray(picture(1, 1200, 1600)), "JPEG", quality=90))
+
+    def crop(image: Any) -> Any:
+        return ops.resize(ops.center_crop(image, size=600), size=224)
+
+    def with_mean(sample: Any) -> Any:  # shrunk by more than planes are
+        image = ops.decode_image(sample.image)
+        return {"crop": crop(image), "mean": ops.resize(image, size=(1, 1))}
+
+    def exact_mean(sample: Any) -> Any:
+        return {"mean": ops.resize(ops.decode_image(sample.image, match="exact"), size=(1, 1))}
+
+    data = hr.read(str(tmp_path))
+    alone = data.map(lambda sample: {"crop": crop(ops.decode_image(sample.image))})[0]
+    both = data.map(with_mean)[0]
+    np.testing.assert_array_equal(both["crop"], alone["crop"])
+    np.testing.assert_array_equal(both["mean"], data.map(exact_mean)[0]["mean"])
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WebP"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_images_that_are_turned_have_the_pixels_of_exact(orientation: int, kind: str, tmp_path: Path) -> None:
+    # Both higher and wider than the other way round, so that a box of the upright image fits no stored one.
+    for name, size in {"high": (300, 80), "wide": (80, 300)}.items():
+        file = encoded(Image.fromarray(picture(1, *size)), kind, exif=turned(orientation))
+        (tmp_path / f"{name}.{kind.lower()}").write_bytes(file)
+
+    def cut(match: str) -> Callable[[Any], Any]:
+        def shapes(sample: Any) -> Any:
+            image = ops.decode_image(sample.image, match=match, exif_orientation=True)
+            whole = ops.resize(image, size=64)
+            return {
+                "center": ops.center_crop(whole, size=48),
+                "crop": ops.random_resized_crop(image, size=32),
+            }
+
+        return shapes
+
+    data = hr.read(str(tmp_path)).options(seed=3)
+    for fast, exact in zip(data.map(cut("fast")).numpy(), data.map(cut("exact")).numpy(), strict=True):
+        for name in ("center", "crop"):
+            if orientation > 1 or kind != "JPEG":  # that one is resampled plane by plane
+                np.testing.assert_array_equal(fast[name], exact[name])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_picture_does_not_depend_on_coefficients_that_another_needs(seed: int, tmp_path: Path) -> None:
+    # Quantisers of 25 times the size: in the noisy half coefficients become larger than any encoder makes them.
+    pixels = np.full((400, 800, 3), 128, np.uint8)
+    draw = np.random.default_rng(seed)
+    pixels[:, :400] += draw.integers(0, 12, (50, 50, 3), dtype=np.uint8).repeat(8, 0).repeat(8, 1)
+    pixels[:, 450:] = draw.integers(0, 2, (400, 350, 1), dtype=np.uint8) * 255
+    file = bytearray(encoded(Image.fromarray(pixels), "JPEG", quality=95))
+    at = file.find(b"\xff\xdb")
+    while 0 <= at < 600:
+        file[at + 6 : at + 69] = bytes(min(255, 25 * step) for step in file[at + 6 : at + 69])
+        at = file.find(b"\xff\xdb", at + 4)
+    (tmp_path / "a.jpg").write_bytes(file)
+
+    def cut(image: Any) -> Any:
+        return ops.random_resized_crop(image, size=96, scale=(0.08, 0.2))
+
+    def both(sample: Any) -> Any:
+        image = ops.decode_image(sample.image)
+        return {"crop": cut(image), "whole": ops.resize(image, size=100)}
+
+    data = hr.read(str(tmp_path)).options(seed=seed)
+    alone = data.map(lambda sample: {"crop": cut(ops.decode_image(sample.image))})[0]
+    np.testing.assert_array_equal(data.map(both)[0]["crop"], alone["crop"])
+
+
 def test_scaling_in_the_dct_is_chosen_and_part_of_the_plan(folder: str) -> None:
     def job(**options: Any) -> hr.Dataset:
         data = hr.read(folder, format="images")

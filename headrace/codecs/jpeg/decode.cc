@@ -58,7 +58,7 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
   if (!store) return resample({}, nullptr);
   PointStore::Known known = store->find(bytes);
   const bool knows = !known.points.points.empty();
-  const std::optional<int64_t> step = store->wanted_step();
+  const std::optional<int64_t> step = known.may_be_kept ? store->wanted_step() : std::nullopt;
   EntropyPoints found{knows ? known.points.step : step.value_or(0), {}};
   HEADRACE_ASSIGN(const bool done, resample(known.points, step ? &found : nullptr));
   if (!done) {  // once more without points, lest they are wrong
