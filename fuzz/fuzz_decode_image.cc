@@ -1,9 +1,11 @@
-// Any bytes, decoded in all colour modes into memory of exactly the measured size, and turned upright.
+// Any bytes, decoded in all colour modes into memory of exactly the measured size, and turned upright; and
+// pictures of the upright image, the whole and a corner, one and both.
 #include <cstdlib>
 #include <vector>
 
 #include "headrace/codecs/exif.h"
 #include "headrace/codecs/image.h"
+#include "headrace/codecs/resampled.h"
 
 using headrace::Color;
 
@@ -22,6 +24,43 @@ void decode(std::span<const std::byte> bytes, const headrace::ImageHeader& heade
                               upright.data());
 }
 
+// The sum of a picture's pixels.
+class Sum final : public headrace::RowSink {
+ public:
+  explicit Sum(int64_t width) : width_(width) {}
+  void take(int64_t y, const uint8_t* const* planes) override {
+    if (y == 0) sum_ = 0;  // once more from the first row on
+    for (int c = 0; c < 3; ++c)
+      for (int64_t x = 0; x < width_; ++x) sum_ += static_cast<uint64_t>((y + 1) * (x + 2)) * planes[c][x];
+  }
+  uint64_t value() const { return sum_; }
+
+ private:
+  int64_t width_;
+  uint64_t sum_ = 0;
+};
+
+void resample(std::span<const std::byte> bytes, const headrace::ImageHeader& header) {
+  const bool transposed = headrace::orientation_transposes(header.orientation);
+  const int64_t height = transposed ? header.width : header.height,
+                width = transposed ? header.height : header.width;
+  const headrace::Box corner{height - (height + 1) / 2, width - (width + 1) / 2, (height + 1) / 2,
+                             (width + 1) / 2};
+  const headrace::Resampled pictures[] = {
+      {.from = {0, 0, height, width}, .height = 9, .width = 5, .window = {0, 0, 9, 5}},
+      {.from = corner, .height = 6, .width = 7, .window = {1, 0, 5, 7}}};
+  const auto made = [&](std::span<const headrace::Resampled> some,
+                        std::span<headrace::RowSink* const> sinks) {
+    headrace::Scratch scratch;
+    return headrace::decode_resampled(bytes, header, Color::rgb, true, some, sinks, scratch).ok();
+  };
+  Sum whole(5), both_whole(5), both_corner(7);
+  headrace::RowSink* const one[] = {&whole};
+  headrace::RowSink* const both[] = {&both_whole, &both_corner};
+  if (!made(std::span(pictures).first(1), one) || !made(pictures, both)) return;
+  if (whole.value() != both_whole.value()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -30,5 +69,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!header.ok() || header->height * header->width > kMaxPixels) return 0;
   for (const Color color : {Color::rgb, Color::gray, Color::unchanged, Color::index})
     decode(bytes, *header, color);
+  if (headrace::check_color(*header, Color::rgb).ok()) resample(bytes, *header);
   return 0;
 }
