@@ -1,13 +1,14 @@
 """What ResNet-50 eats: photographs to normalised f32 crops in batches of 64, beside the loaders people use.
 
-    python bench/pipelines/rn50.py [FOLDER] [--peers PYTHON] [--only train eval decode workers] [--checkpoints]
+    python bench/pipelines/rn50.py [FOLDER] [--peers PYTHON] [--only train eval decode workers] [--no-checkpoints]
                                    [--rounds 15] [--json]
 
 FOLDER holds JPEGs (default: imagenet1k of $HEADRACE_DATA). Figures are CPU time (user + system, of the process and its
 workers) an image, of one worker with a warm page cache, from full buffers to full buffers; ratios are taken round by
 round in one run (race.py). The peers are imported by PYTHON, which may be that of another virtual environment; one that
 does not import is left out and said so. The fastest peer is the cheapest of tf.data, DALI and FFCV. Headrace runs without
-entropy checkpoints; --checkpoints adds rows with those of `headrace index`, and with those that a run finds on its way.
+entropy checkpoints; rows with those of `headrace index`, and with those that a run finds on its way, stand beside it, unless
+--no-checkpoints leaves them out. `fastest_peer` of --json says which one it was, by the medians.
 
     train    decode -> random_resized_crop 224 -> random_flip -> normalize -> batch of 64, CHW
     eval     decode -> resize 256 -> center_crop 224 -> normalize -> batch of 64, CHW
@@ -162,7 +163,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", default=default_data())
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
-    parser.add_argument("--checkpoints", action="store_true")
+    parser.add_argument("--checkpoints", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batches", type=int, default=8, help="a segment")
     parser.add_argument("--json", action="store_true")
@@ -191,10 +192,25 @@ def main() -> None:
             kind: {name: round(statistics.median(t.cpu) * 1e3, 4) for name, t in times.items()}
             for kind, times in seen.items()
         }
+        fastest = {
+            kind: min(
+                (name for name in times if name in FASTEST_OF), key=lambda name: times[name], default=None
+            )
+            for kind, times in milliseconds.items()
+        }
         keys = {key: round(value.median, 3) for key, value in result.items()}
         intervals = {key: [round(value.low, 3), round(value.high, 3)] for key, value in result.items()}
         print(
-            json.dumps({**keys, "intervals": intervals, "cpu_ms": milliseconds, "corpus": corpus}, indent=1)
+            json.dumps(
+                {
+                    **keys,
+                    "intervals": intervals,
+                    "fastest_peer": fastest,
+                    "cpu_ms": milliseconds,
+                    "corpus": corpus,
+                },
+                indent=1,
+            )
         )
 
 
