@@ -24,6 +24,7 @@ def random_box(raw: Any) -> Any:
         tf.zeros([1, 0, 4], tf.float32),
         aspect_ratio_range=(3 / 4, 4 / 3),
         area_range=(0.08, 1.0),
+        min_object_covered=0.0,
         max_attempts=10,
         use_image_if_no_bounding_boxes=True,
     )
@@ -39,7 +40,11 @@ def center_box(raw: Any) -> Any:
 def make(path: Any) -> Any:
     raw = tf.io.read_file(path)
     box = random_box(raw) if work == "train" else center_box(raw)
-    image = tf.image.resize(tf.image.decode_and_crop_jpeg(raw, box, channels=3), (SIDE, SIDE))
+    # Its quickest decoding, which is not its default.
+    crop = tf.image.decode_and_crop_jpeg(
+        raw, box, channels=3, fancy_upscaling=False, dct_method="INTEGER_FAST"
+    )
+    image = tf.image.resize(crop, (SIDE, SIDE))
     if work == "train":
         image = tf.image.random_flip_left_right(image)
     return (image - mean) * inverse
