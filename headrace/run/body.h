@@ -234,7 +234,7 @@ class LevelBody final : public Body {
   RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
                          std::vector<Mapped>* seen) const;
   bool may_pass(const Ticket& ticket, const Part& part, size_t i) const;
-  size_t put(Ticket& ticket, const Part& part, size_t first) const;
+  size_t put(Ticket& ticket, const Part& part, size_t first, size_t end) const;
   bool pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const;
   void allow_elements_together();
   bool pass_all(Ticket& ticket, const Part& part) const;

@@ -35,6 +35,19 @@ size_t large_ones(std::span<const Extent> extents) {
   return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
 }
 
+// Rows are taken as the source gives them.
+bool passes(const LeafPlan& leaf) { return leaf.source && leaf.programs.empty() && leaf.caches.empty(); }
+
+// Behind the rows from `first` on that lie in one block.
+size_t end_of_run(const Part& part, size_t first) {
+  size_t end = first + 1;
+  if (part.blocks.empty()) return end;
+  while (end < part.count && part.at[end].leaf == part.at[first].leaf &&
+         part.blocks[end] == part.blocks[first])
+    ++end;
+  return end;
+}
+
 // Large bytes may stay where the file is mapped. Of anything else, who takes it would not think that it can
 // change while he looks, or that he may not write into it.
 bool must_be_copied(const Tensor& field) {
@@ -74,9 +87,6 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
 bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
   if (!maps_ || !ticket.batch || !ticket.batch->programs.empty() || !ticket.batch->caches.empty())
     return false;
-  const auto passes = [](const LeafPlan& leaf) {
-    return leaf.source && leaf.programs.empty() && leaf.caches.empty();
-  };
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
   if (std::ranges::all_of(leaves, passes)) return true;
   return std::ranges::all_of(part.at, [&](const Position& at) { return passes(leaves[at.leaf]); });
@@ -124,28 +134,30 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
 // False when a row cannot: run() then takes all of them.
 bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
   std::vector<Tensor> fields;
-  for (size_t i = 0; i < part.count; ++i) {
-    i += put(ticket, part, i);
-    if (i == part.count || pass(ticket, part, i, fields)) continue;
-    ticket.take_back(part);
-    return false;
+  for (size_t i = 0; i < part.count;) {
+    const size_t end = end_of_run(part, i);
+    // A block that puts no row, as those that never do, is not asked for each of the others.
+    for (bool puts = true; i < end;) {
+      const size_t rows = puts ? put(ticket, part, i, end) : 0;
+      puts = rows > 0, i += rows;
+      if (i == end) break;
+      if (!pass(ticket, part, i++, fields)) {
+        ticket.take_back(part);
+        return false;
+      }
+    }
   }
   return true;
 }
 
 bool LevelBody::may_pass(const Ticket& ticket, const Part& part, size_t i) const {
   const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  return leaf.source && leaf.programs.empty() && leaf.caches.empty() && !part.blocks.empty() &&
-         part.blocks[i];
+  return passes(leaf) && !part.blocks.empty() && part.blocks[i];
 }
 
-// Rows from `first` on that lie in one block and pass, all at once; how many that were.
-size_t LevelBody::put(Ticket& ticket, const Part& part, size_t first) const {
+// Rows of one block, as end_of_run() has them, all at once; how many of them, from the first on.
+size_t LevelBody::put(Ticket& ticket, const Part& part, size_t first, size_t end) const {
   if (!may_pass(ticket, part, first)) return 0;
-  size_t end = first + 1;
-  while (end < part.count && part.at[end].leaf == part.at[first].leaf &&
-         part.blocks[end] == part.blocks[first])
-    ++end;
   const Schema& schema = ticket.batch->rows->schema;
   if (ticket.batch->rows->leaves[part.at[first].leaf].source->schema().specs != schema.specs) return 0;
   std::vector<FieldPlace> to(ticket.slots.size());
