@@ -113,7 +113,7 @@ Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const B
                     size_t row_stride, Scratch& scratch) {
   HEADRACE_TRY(check_color(header, color));
   // Codecs write where the part says; one that is wrong must not become theirs to find.
-  if (part.y < 0 || part.x < 0 || part.bottom() > header.height || part.right() > header.width)
+  if (part.within(header.height, header.width) != part)
     return internal_error("wants a part of the image, got one that goes beyond it");
   set_decoded_by(header.codec->library);
   return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);

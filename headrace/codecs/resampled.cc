@@ -19,13 +19,15 @@ struct Pixels {
   int channels = 3;
 };
 
+bool is_turned(const ImageHeader& header, bool upright) { return upright && header.orientation != 1; }
+
 // The upright image, or as much of it as the pictures need.
 Result<Pixels> decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                              bool upright, std::span<const Resampled> pictures, Scratch& scratch) {
   const int channels = decoded_channels(header, color);
   const auto row = static_cast<size_t>(header.width * channels),
              size = row * static_cast<size_t>(header.height);
-  const bool turned = upright && header.orientation != 1;
+  const bool turned = is_turned(header, upright);
   Box part = header.whole();  // of the image as it is stored; boxes of pictures are upright
   if (!turned) {
     part = {};
@@ -74,16 +76,6 @@ Status resize_pixels(const Pixels& pixels, const Resampled& picture, RowSink& si
   return {};
 }
 
-}  // namespace
-
-namespace {
-
-// What to resample, and who takes it.
-struct Wanted {
-  std::vector<Resampled> pictures;
-  std::vector<RowSink*> sinks;
-};
-
 // Decode the image, then resize.
 Status resize_decoded(std::span<const std::byte> bytes, const ImageHeader& header, Color color, bool upright,
                       std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
@@ -106,20 +98,21 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
                         Scratch& scratch, PointStore* store) {
   const auto resample = header.codec->resample;
-  if (!resample || (upright && header.orientation != 1))
+  if (!resample || is_turned(header, upright))
     return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
   HEADRACE_ASSIGN(const bool all_done, resample(bytes, header, color, pictures, sinks, store, scratch));
   if (all_done) return {};
   if (pictures.size() == 1) return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
   // One by one, so that what is left to the other way for the sake of one picture does not change the others.
-  Wanted left;
+  std::vector<Resampled> left;
+  std::vector<RowSink*> their_sinks;
   for (size_t i = 0; i < pictures.size(); ++i) {
     HEADRACE_ASSIGN(const bool done, resample(bytes, header, color, pictures.subspan(i, 1),
                                               sinks.subspan(i, 1), store, scratch));
-    if (!done) left.pictures.push_back(pictures[i]), left.sinks.push_back(sinks[i]);
+    if (!done) left.push_back(pictures[i]), their_sinks.push_back(sinks[i]);
   }
-  if (left.pictures.empty()) return {};
-  return resize_decoded(bytes, header, color, upright, left.pictures, left.sinks, scratch);
+  if (left.empty()) return {};
+  return resize_decoded(bytes, header, color, upright, left, their_sinks, scratch);
 }
 
 EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,13 +12,13 @@
 
 namespace headrace {
 
-// A sample of them. A Column has a name and says its spec().
+// A sample of them. A Column has a name and a spec, as a member or a function.
 template <class Column> Schema schema_of(const std::vector<Column>& columns) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
   for (const Column& column : columns) {
     names.push_back(column.name);
-    specs.push_back(column.spec());
+    specs.push_back(std::invoke(&Column::spec, column));
   }
   return Schema::of(std::move(names), std::move(specs));
 }

@@ -130,12 +130,12 @@ PointStore::Known PointIndex::find(std::span<const std::byte> file) {
     const FileEntry* entry = in.find(known.key);
     if (auto points = entry ? in.read(*entry) : std::nullopt) known.points = *std::move(points);
   };
-  if (found) return {known.key, *found, true};
+  if (found) return {known.key, *found};
   if (stored) look(*stored);
   for (size_t i = 0; known.points.points.empty() && i < others_.size(); ++i) look(*others_[i]);
-  known.may_be_kept = !known.points.points.empty() || beside_.empty();
+  if (!known.points.points.empty()) return known;
   for (size_t i = 0; known.points.points.empty() && i < beside_.size(); ++i) look(*beside_[i]);
-  known.may_be_kept = known.may_be_kept || known.points.points.empty();
+  known.may_be_kept = known.points.points.empty();
   return known;
 }
 

@@ -415,10 +415,12 @@ void Stage::settle_grain(const Work& work) {
 void Stage::settle_reads(const Work& work) {
   const auto rows = static_cast<double>(std::max<size_t>(1, work.ticket->parts[work.part].count));
   if (work.reads == 0 && lately_.reads == 0) return;
-  for (double* sum : {&lately_.rows, &lately_.reads, &lately_.reading_ns})
-    if (work.reads > 0) *sum *= kPastReads;
-  lately_.rows += rows, lately_.reads += static_cast<double>(work.reads);
-  lately_.reading_ns += static_cast<double>(work.reads > 0 ? work.reading_ns : 0);
+  if (work.reads > 0) {
+    for (double* sum : {&lately_.rows, &lately_.reads, &lately_.reading_ns}) *sum *= kPastReads;
+    lately_.reads += static_cast<double>(work.reads);
+    lately_.reading_ns += static_cast<double>(work.reading_ns);
+  }
+  lately_.rows += rows;
   const double by_read = lately_.rows / lately_.reads;
   const double by_time = static_cast<double>(kReadingNs) * lately_.rows / (lately_.reading_ns + 1);
   const auto want = static_cast<size_t>(std::clamp(std::max(by_read, by_time), 1.0, double{kMaxGrain}));

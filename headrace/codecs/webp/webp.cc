@@ -106,7 +106,7 @@ Result<Frame> first_frame(Bytes bytes, const ImageHeader& header) {
                     {frame.y_offset, frame.x_offset, frame.height, frame.width}};
   WebPDemuxReleaseIterator(&frame);
   const Box& place = found.place;
-  if (place.empty() || place.bottom() > header.height || place.right() > header.width)
+  if (place.empty() || place.within(header.height, header.width) != place)
     return corrupt("damaged WebP: a frame outside its canvas");
   return found;
 }

@@ -91,13 +91,6 @@ void group_rows(TableFile& file) {
     file.starts = runs(references, file.rows);
 }
 
-Schema schema_of_chosen(const std::vector<Chosen>& all) {
-  std::vector<std::string> names;
-  std::vector<TensorSpec> specs;
-  for (const Chosen& chosen : all) names.push_back(chosen.name), specs.push_back(chosen.spec);
-  return Schema::of(std::move(names), std::move(specs));
-}
-
 // The fields of a file of our writer, if they are still there.
 std::vector<std::string> written_fields(const Contents& contents, const Value& about) {
   std::vector<std::string> out;
@@ -130,8 +123,8 @@ class Making {
       out_->group = group, out_->path = chosen[0].path;
       if (const Value* of_source = about.ok() && about->object() ? about->find("about") : nullptr)
         out_->about = *of_source;
-    } else if (const std::string differs = difference_from_first(
-                   schema_of_chosen(first_), schema_of_chosen(chosen), "field", out_->files[0].file.path);
+    } else if (const std::string differs = difference_from_first(schema_of(first_), schema_of(chosen),
+                                                                 "field", out_->files[0].file.path);
                !differs.empty()) {
       return invalid(differs);
     }
@@ -150,7 +143,7 @@ class Making {
     return {};
   }
 
-  Schema schema() const { return schema_of_chosen(first_); }
+  Schema schema() const { return schema_of(first_); }
 
  private:
   Table* out_;

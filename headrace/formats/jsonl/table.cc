@@ -139,6 +139,10 @@ Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std:
   return out;
 }
 
+bool is_missing(const JsonSpan& value) {
+  return value.type == JsonType::null || value.type == JsonType::nothing;
+}
+
 }  // namespace
 
 Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector<SourceFile>& files,
@@ -235,12 +239,9 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
   JsonReader reader(without_line_end(line));
   if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end())
     return reader.error();
-  const auto is_missing = [&](size_t column) {
-    return found[slots_[column]].type == JsonType::null || found[slots_[column]].type == JsonType::nothing;
-  };
   size_t room = 0;
   for (size_t i = 0; i < columns_.size(); ++i)
-    if (!is_missing(i)) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
+    if (!is_missing(found[slots_[i]])) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
   MadeBytes made(room);
   fields.clear();
   fields.resize(columns_.size());
@@ -250,7 +251,7 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
     const auto of_column = [&](Status status) {
       return std::move(status).before("column " + in_quotes(column.name) + " ");
     };
-    if (!is_missing(i)) {
+    if (!is_missing(value)) {
       const Status status = make_value(value, column.spec, {record.buffer, false, made}, fields[i]);
       if (!status.ok()) return of_column(status);
     } else if (column.fallback) {
@@ -274,7 +275,7 @@ bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPl
     const JsonSpan& value = found[slots_[i]];
     const TensorSpec& spec = columns_[i].spec;
     std::byte* const numbers = to[i].values;
-    if (value.type == JsonType::null || value.type == JsonType::nothing) {
+    if (is_missing(value)) {
       if (!columns_[i].fallback) return false;
       const View view = columns_[i].fallback->view();
       if (!numbers)
