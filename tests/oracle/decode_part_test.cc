@@ -90,13 +90,12 @@ TEST(DecodePart, EqualsTheWholeForEverySampling) {
   EXPECT_EQ(compared, 8 * 2 * 2 * 5 * 12 + 20);
 }
 
-// Our own decoder beside the library. It leaves narrow chroma to the library, and samplings that nobody uses.
+// Our own decoder beside the library.
 void compare_decoders(const Encoding& e) {
   const std::string file = encode_jpeg(e);
   const auto header = read_image_header(bytes_of(file));
   ASSERT_TRUE(header.ok());
-  const int64_t chroma_width = (e.width + e.h - 1) / e.h;
-  const bool is_ours = e.h <= 2 && e.v <= 2 && !e.progressive && (e.h == 1 || chroma_width > 2);
+  const bool is_ours = !e.progressive;
   for (const Color color : {Color::rgb, Color::gray}) {
     const auto row = static_cast<size_t>(header->width * decoded_channels(*header, color));
     std::vector<uint8_t> ours(row * static_cast<size_t>(header->height)), theirs(ours.size());
@@ -107,7 +106,9 @@ void compare_decoders(const Encoding& e) {
     const Status status =
         jpeg::decode_with_turbo(bytes_of(file), *header, color, header->whole(), theirs.data(), row, scratch);
     ASSERT_TRUE(status.ok()) << status.text();
-    EXPECT_TRUE(!is_ours || ours == theirs) << e.height << " x " << e.width << ", " << e.h << " x " << e.v;
+    EXPECT_TRUE(!is_ours || ours == theirs)
+        << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", " << e.cb.first << " x "
+        << e.cb.second << ", " << e.cr.first << " x " << e.cr.second;
   }
 }
 
@@ -120,6 +121,22 @@ TEST(DecodePart, OurDecoderEqualsTheLibrary) {
         compare_decoders({3 * size, 2 * size + 1, 3, h, v, size == 9, restart});
       }
   for (int size = 1; size <= 40; ++size) compare_decoders({size, 3 * size, 1, 1, 1, false, 0});
+}
+
+TEST(DecodePart, OurDecoderEqualsTheLibraryForAllSamplingFactors) {
+  const auto samplings = testing::all_samplings();
+  EXPECT_GT(samplings.size(), 150u);
+  int size = 0;
+  for (const auto& [y, cb, cr] : samplings)
+    for (const unsigned restart : {0u, 2u}) {
+      const std::string name = std::to_string(y.first) + " x " + std::to_string(y.second);
+      for (int i = 0; i < 6; ++i) {
+        size = size % 90 + 1;
+        const Encoding e{size, 97 - size, 3, y.first, y.second, false, restart, false, cb, cr};
+        compare_decoders(e);
+        compare_parts(encode_jpeg(e), 6, name);
+      }
+    }
 }
 
 TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {

@@ -5,8 +5,11 @@
 #include <jpeglib.h>
 // clang-format on
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headrace::testing {
@@ -16,8 +19,30 @@ struct Encoding {
   int h, v;  // sampling factors of the luma plane
   bool progressive;
   unsigned restart;
-  bool is_flat = false;  // one colour
+  bool is_flat = false;                          // one colour
+  std::pair<int, int> cb = {1, 1}, cr = {1, 1};  // sampling factors of the planes of chroma
 };
+
+// All that libjpeg-turbo decodes: at most ten blocks in an MCU, and samples that stand for whole pixels.
+inline std::vector<std::array<std::pair<int, int>, 3>> all_samplings() {
+  std::vector<std::pair<int, int>> factors;
+  for (int h = 1; h <= 4; ++h)
+    for (int v = 1; v <= 4; ++v) factors.emplace_back(h, v);
+  std::vector<std::array<std::pair<int, int>, 3>> out;
+  for (const auto& y : factors)
+    for (const auto& cb : factors)
+      for (const auto& cr : factors) {
+        const int h = std::max({y.first, cb.first, cr.first}), v = std::max({y.second, cb.second, cr.second});
+        int blocks = 0;
+        bool is_whole = true;
+        for (const auto& [h_of, v_of] : {y, cb, cr}) {
+          blocks += h_of * v_of;
+          is_whole = is_whole && h % h_of == 0 && v % v_of == 0;
+        }
+        if (blocks <= 10 && is_whole) out.push_back({y, cb, cr});
+      }
+  return out;
+}
 
 inline std::string encode_jpeg(const Encoding& e) {
   jpeg_compress_struct encoder;
@@ -34,6 +59,10 @@ inline std::string encode_jpeg(const Encoding& e) {
   jpeg_set_defaults(&encoder);
   jpeg_set_quality(&encoder, 90, TRUE);
   encoder.comp_info[0].h_samp_factor = e.h, encoder.comp_info[0].v_samp_factor = e.v;
+  if (e.channels == 3) {
+    encoder.comp_info[1].h_samp_factor = e.cb.first, encoder.comp_info[1].v_samp_factor = e.cb.second;
+    encoder.comp_info[2].h_samp_factor = e.cr.first, encoder.comp_info[2].v_samp_factor = e.cr.second;
+  }
   encoder.restart_interval = e.restart;
   if (e.progressive) jpeg_simple_progression(&encoder);
   jpeg_start_compress(&encoder, TRUE);

@@ -151,24 +151,28 @@ Plane reduced(const Plane& plane, int64_t by) {
   return out;
 }
 
-std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray, int h,
-                                     int v, int by = 1) {
+std::vector<uint8_t> expected_pixels(const std::string& file, const Resampled& picture, bool gray,
+                                     const Encoding& e, int by = 1) {
   auto planes = raw_planes(file);
+  const bool has_chroma = e.channels == 3;  // pixels that a sample of luma stands for, and one of chroma
+  const int y_h = has_chroma ? std::max(e.h, e.cb.first) / e.h : 1;
+  const int y_v = has_chroma ? std::max(e.v, e.cb.second) / e.v : 1;
+  const int h = std::max(e.h, e.cb.first) / e.cb.first, v = std::max(e.v, e.cb.second) / e.cb.second;
   if (by > 1)
     for (Plane& plane : planes) plane = reduced(plane, by);
   std::vector<uint8_t> out;
   if (planes.size() == 1 || gray) {
-    for (const int luma : resampled(planes[0], by, by, picture, true))
+    for (const int luma : resampled(planes[0], y_h * by, y_v * by, picture, true))
       out.insert(out.end(), gray ? 1 : 3, static_cast<uint8_t>(to_byte(luma, 5)));
     return out;
   }
-  const bool is_fine = h == 1 && v == 1;
+  const bool is_fine = h == 1 && v == 1 && y_h == 1 && y_v == 1;
   for (size_t i = 0; is_fine && i < planes[0].samples.size(); ++i) {
     uint8_t &y = planes[0].samples[i], &cb = planes[1].samples[i], &cr = planes[2].samples[i];
     const Rgb rgb = matrix(y << 5, (cb - 128) << 6, (cr - 128) << 6);
     y = static_cast<uint8_t>(rgb.r), cb = static_cast<uint8_t>(rgb.g), cr = static_cast<uint8_t>(rgb.b);
   }
-  const auto first = resampled(planes[0], by, by, picture, is_fine),
+  const auto first = resampled(planes[0], y_h * by, y_v * by, picture, is_fine),
              second = resampled(planes[1], h * by, v * by, picture, is_fine),
              third = resampled(planes[2], h * by, v * by, picture, is_fine);
   for (size_t i = 0; i < first.size(); ++i) {
@@ -226,9 +230,21 @@ void compare(const Encoding& e) {
     ASSERT_TRUE(
         *jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
     for (size_t i = 0; i < 3; ++i)
-      ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e.h, e.v))
-          << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", restart " << e.restart;
+      ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e))
+          << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", " << e.cb.first << " x "
+          << e.cb.second << ", restart " << e.restart;
   }
+}
+
+std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture,
+                                    const EntropyPoints& known, EntropyPoints* found, bool& done) {
+  const auto header = read_image_header(bytes_of(file));
+  Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
+  RowSink* const sink = &pixels;
+  Scratch scratch;
+  done = *jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
+                                scratch);
+  return pixels.pixels;
 }
 
 TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
@@ -242,6 +258,28 @@ TEST(Resampled, EqualsPlainArithmeticOverTheLibrarysPlanes) {
   for (int size = 1; size <= 40; ++size) compare({3 * size, 5 * size, 1, 1, 1, false, 0});
 }
 
+TEST(Resampled, EqualsPlainArithmeticForAllSamplingFactors) {
+  int size = 0, odd = 0;
+  for (const auto& [y, cb, cr] : testing::all_samplings())
+    for (const unsigned restart : {0u, 2u})
+      for (int i = 0; i < 8; ++i) {
+        size = size % 180 + 1;
+        const Encoding e{size, 193 - size, 3, y.first, y.second, false, restart, false, cb, cr};
+        if (cb == cr) {
+          compare(e);
+          continue;
+        }
+        // Where each plane of chroma has a resolution of its own, the image is decoded as with exact.
+        const std::string file = encode_jpeg(e);
+        bool done = true;
+        const auto header = read_image_header(bytes_of(file));
+        resampled_file(file, random_picture(*header), {}, nullptr, done);
+        EXPECT_FALSE(done);
+        ++odd;
+      }
+  EXPECT_GT(odd, 100);
+}
+
 int reduction_for(const Resampled& picture) {
   for (const int by : {8, 4, 2})
     if (picture.from.h >= 2 * by * picture.height && picture.from.w >= 2 * by * picture.width) return by;
@@ -251,10 +289,12 @@ int reduction_for(const Resampled& picture) {
 // Pictures that shrink by 2 to 20.
 TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
   std::map<int, int> tried;
-  for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 1), std::pair(1, 2), std::pair(2, 2)})
+  for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 1), std::pair(1, 2), std::pair(2, 2),
+                             std::pair(4, 1), std::pair(1, 3), std::pair(2, 4)})
     for (int round = 0; round < 60; ++round) {
       const int channels = round % 5 == 0 && h * v == 1 ? 1 : 3;
-      const std::string file = encode_jpeg({40 + 7 * round, 450 - 6 * round, channels, h, v, false, 0});
+      const Encoding e{40 + 7 * round, 450 - 6 * round, channels, h, v, false, 0};
+      const std::string file = encode_jpeg(e);
       const auto header = read_image_header(bytes_of(file));
       Resampled picture = random_picture(*header);
       const int64_t shrinking = 2 + below(19);
@@ -270,7 +310,7 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
         Scratch scratch;
         ASSERT_TRUE(*jpeg::resample_planes(bytes_of(file), *header, color, {&picture, 1}, {&sink, 1}, {},
                                            nullptr, scratch));
-        const auto expected = expected_pixels(file, picture, color == Color::gray, h, v, by);
+        const auto expected = expected_pixels(file, picture, color == Color::gray, e, by);
         ASSERT_EQ(pixels.pixels.size(), expected.size());
         for (size_t i = 0; i < expected.size(); ++i)
           ASSERT_NEAR(pixels.pixels[i], expected[i], by == 1 ? 0 : 3)
@@ -280,20 +320,9 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
   for (const int by : {1, 2, 4, 8}) EXPECT_GT(tried[by], 10) << by;
 }
 
-std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture,
-                                    const EntropyPoints& known, EntropyPoints* found, bool& done) {
-  const auto header = read_image_header(bytes_of(file));
-  Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
-  RowSink* const sink = &pixels;
-  Scratch scratch;
-  done = *jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
-                                scratch);
-  return pixels.pixels;
-}
-
 // With all points, with those of the first rows, and while they are found.
 TEST(Resampled, PointsChangeNoByte) {
-  const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+  const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 3}, {2, 4}};
   for (const auto& [h, v] : samplings)
     for (const unsigned restart : {0u, 3u})
       for (const int64_t step : {0, 1, 3, 8, 1000})

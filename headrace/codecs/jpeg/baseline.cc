@@ -27,14 +27,18 @@ class Decoder {
   Decoder(const Scan& scan, const Tables& tables, const Box& part, int channels)
       : scan_(scan), reader_(scan, tables), part_(part), channels_(channels) {
     used_ = channels == 1 ? 1 : scan.components;
-    // Smooth upsampling looks one chroma sample further.
-    const int64_t more_x = scan.h_most == 2 ? 2 : 0, more_y = scan.v_most == 2 ? 2 : 0;
+    // Smooth upsampling, which doubles, looks one sample further.
+    int64_t more_x = 0;
+    for (int c = 0; c < used_; ++c) {
+      if (scan.across_of(c) == 2) more_x = 2;
+      if (scan.down_of(c) == 2) more_y_ = 2;
+    }
     first_column_ = std::max<int64_t>(part.x - more_x, 0) / scan.mcu_width();
     end_column_ =
         std::min(scan.mcus_across(), (part.right() + more_x + scan.mcu_width() - 1) / scan.mcu_width());
-    first_row_ = std::max<int64_t>(part.y - more_y, 0) / scan.mcu_height();
+    first_row_ = std::max<int64_t>(part.y - more_y_, 0) / scan.mcu_height();
     end_row_ =
-        std::min(scan.mcus_down(), (part.bottom() + more_y + scan.mcu_height() - 1) / scan.mcu_height());
+        std::min(scan.mcus_down(), (part.bottom() + more_y_ + scan.mcu_height() - 1) / scan.mcu_height());
   }
 
   bool run(Scratch& scratch, uint8_t* out, size_t row_stride) {
@@ -43,7 +47,7 @@ class Decoder {
     for (int64_t row = 0; row < end_row_; ++row) {
       if (scratch.is_stopped() || !decode_row(row)) return false;
       if (row < first_row_) continue;
-      const int64_t decoded = (row + 1) * scan_.mcu_height() - (scan_.v_most == 2 ? 1 : 0);
+      const int64_t decoded = (row + 1) * scan_.mcu_height() - (more_y_ > 0 ? 1 : 0);
       const int64_t complete = row + 1 == end_row_ ? part_.bottom() : std::min(decoded, part_.bottom());
       for (; y < complete; ++y)
         write_row(y, out + static_cast<size_t>(y) * row_stride + static_cast<size_t>(part_.x * channels_));
@@ -87,7 +91,7 @@ class Decoder {
     for (int c = 0; c < used_; ++c) {
       const Component& component = scan_.component[static_cast<size_t>(c)];
       const Plane& plane = planes_[static_cast<size_t>(c)];
-      uint8_t* out[4 * Coefficients::kMostMcus];
+      uint8_t* out[Scan::kMostBlocks * Coefficients::kMostMcus];
       int blocks = 0;
       for (int64_t mcu = column - first_column_; mcu < column - first_column_ + mcus; ++mcu)
         for (int v = 0; v < component.v; ++v)
@@ -113,34 +117,43 @@ class Decoder {
 
   void write_row(int64_t y, uint8_t* out) {
     const auto left = static_cast<size_t>(part_.x - first_column_ * scan_.mcu_width());
-    const uint8_t* const luma = planes_[0].row(y) + left;
+    const uint8_t* const luma = full_row(0, y) + left;
     const auto width = static_cast<size_t>(part_.w);
     if (channels_ == 1) {
       std::memcpy(out, luma, width);
     } else if (scan_.components == 1) {
       for (size_t x = 0; x < width; ++x) out[3 * x] = out[3 * x + 1] = out[3 * x + 2] = luma[x];
     } else {
-      kernels::ycc_to_rgb(luma, chroma_row(1, y) + left, chroma_row(2, y) + left, part_.w, out);
+      kernels::ycc_to_rgb(luma, full_row(1, y) + left, full_row(2, y) + left, part_.w, out);
     }
   }
 
-  // A row of chroma at full resolution, from the part's first column of MCUs on.
-  const uint8_t* chroma_row(int c, int64_t y) {
+  // A row of a component at full resolution, from the part's first column of MCUs on: as libjpeg-turbo,
+  // smooth where it doubles, but not the width of two samples or one; elsewhere samples are repeated.
+  const uint8_t* full_row(int c, int64_t y) {
     const Plane& plane = planes_[static_cast<size_t>(c)];
     uint8_t* const out = stretched_[static_cast<size_t>(c)];
-    const int64_t width = std::min(end_column_ * 8, scan_.width_of(c)) - first_column_ * 8;
-    if (scan_.v_most == 1) {
-      if (scan_.h_most == 1) return plane.row(y);
-      kernels::upsample_h2(plane.row(y), width, out);
-      return out;
-    }
-    const int64_t mine = y / 2, below = y % 2;
+    const int64_t first = first_column_ * scan_.mcu_width() / scan_.across_of(c);
+    const int64_t width =
+        std::min(end_column_ * scan_.mcu_width() / scan_.across_of(c), scan_.width_of(c)) - first;
+    const int across = scan_.across_of(c), down = scan_.down_of(c);
+    const int64_t mine = y / down, below = y % down;
     const int64_t other = std::clamp<int64_t>(below ? mine + 1 : mine - 1, 0, scan_.height_of(c) - 1);
-    if (scan_.h_most == 2)
+    const bool doubles = across == 2 && scan_.width_of(c) > 2;
+    if (across == 1 && down == 1) return plane.row(y);
+    if (doubles && down == 1)
+      kernels::upsample_h2(plane.row(mine), width, out);
+    else if (doubles && down == 2)
       kernels::upsample_h2v2(plane.row(mine), plane.row(other), width, out);
-    else
+    else if (across == 1 && down == 2)
       kernels::upsample_v2(plane.row(mine), plane.row(other), width, below ? 2 : 1, out);
+    else
+      repeat(plane.row(mine), width, across, out);
     return out;
+  }
+
+  static void repeat(const uint8_t* in, int64_t width, int times, uint8_t* out) {
+    for (int64_t x = 0; x < width; ++x, out += times) std::memset(out, in[x], static_cast<size_t>(times));
   }
 
   const Scan& scan_;
@@ -148,6 +161,7 @@ class Decoder {
   Box part_;
   int channels_, used_ = 1;  // components whose samples are needed
   int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
+  int64_t more_y_ = 0;  // pixels above and below that smooth upsampling looks at
   std::array<Plane, kMost> planes_;
   std::array<uint8_t*, kMost> stretched_{};
   Coefficients coefficients_;
@@ -161,8 +175,6 @@ bool decode_baseline(std::span<const std::byte> bytes, const ImageHeader& header
                      const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
   const std::optional<Scan> scan = read_scan_of(bytes, header);
   if (!scan) return false;
-  if (scan->h_most == 2 && scan->width_of(scan->components - 1) <= 2)
-    return false;  // libjpeg smooths no less
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
   const Scratch::Mark mark = scratch.mark();

@@ -43,7 +43,7 @@ class Coefficients {
 
  private:
   friend class EntropyReader;
-  static constexpr size_t kMostBlocks = 6;  // of an MCU
+  static constexpr size_t kMostBlocks = Scan::kMostBlocks;
 
   size_t at(int component, int block) const {
     return first_[static_cast<size_t>(component)] + static_cast<size_t>(block / 2 * 128 + block % 2 * 8);

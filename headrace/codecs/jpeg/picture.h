@@ -16,9 +16,10 @@ inline constexpr int kSide = 8;  // of a block
 enum class Form : uint8_t {
   gray,    // luma alone
   rgb,     // made of planes that are equally fine
-  coarse,  // luma, and chroma at a lower resolution
+  coarse,  // luma, and chroma at another resolution
 };
 constexpr int planes_of(Form form) { return form == Form::gray ? 1 : 3; }
+constexpr int strips_of(Form form) { return form == Form::coarse ? 2 : planes_of(form); }
 
 struct Range {
   int64_t begin = 0, end = 0;
@@ -99,8 +100,11 @@ struct Path {
   }
   // Rows for output row `y` are there.
   bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
-  // More than a window and what two strips bring: planes do not wait for each other longer than that.
-  int64_t ring_rows() const { return down.window + 4 * kernels::kStripRows; }
+  // More than a window and what the strips of two rows of MCUs bring: planes do not wait for each other
+  // longer than that.
+  int64_t ring_rows(const Scan& scan) const {
+    return down.window + (scan.v_most > 2 ? 8 : 4) * kernels::kStripRows;
+  }
 
   // The rows of `ring` that make output row `y`; those beyond the last stand for themselves with weight zero.
   kernels::MixedRow mixed(const Ring& ring, int64_t y, const int16_t** pointers) const {
@@ -129,7 +133,7 @@ class Picture {
     if (form == Form::coarse && !make_path(scan, 1, coarse_, memory)) return false;
     const int64_t width = wanted.window.w;
     for (int p = 0; p < planes_of(form); ++p)
-      if (!ring_[p].take(path_of(p).ring_rows(), width, memory)) return false;
+      if (!ring_[p].take(path_of(p).ring_rows(scan), width, memory)) return false;
     window_ = std::max(fine_.down.window, coarse_.down.window);
     const auto pointers = memory.take<const int16_t*>(static_cast<size_t>(3 * window_));
     const auto pixels = memory.take<uint8_t>(static_cast<size_t>(planes_of(form) * kernels::padded(width)));
@@ -174,7 +178,7 @@ class Picture {
 
   bool make_path(const Scan& scan, int component, Path& path, Memory& memory) const {
     const int reduction = kSide / side_;
-    const int h = component == 0 ? 1 : scan.h_most, v = component == 0 ? 1 : scan.v_most;
+    const int h = scan.across_of(component), v = scan.down_of(component);
     const auto samples = [&](int64_t whole) { return (whole + reduction - 1) / reduction; };
     kernels::PlaneAxis x =
         axis_of(wanted_->from.x, wanted_->from.w, h * reduction, samples(scan.width_of(component)));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/codecs/jpeg/picture.h"
+#include "headrace/codecs/jpeg/strips.h"
 #include "headrace/codecs/jpeg/transform.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/kernels/idct_reduced.h"
@@ -23,8 +24,11 @@ class PlaneDecoder {
   // `side` samples of a block: 8, or 4, 2 and 1 for a smaller image.
   PlaneDecoder(const Scan& scan, const Tables& tables, int side, Form form)
       : scan_(scan), tables_(tables), side_(side), form_(form), run_(scan, tables) {
-    for (int c = 0; c < planes_of(form); ++c)
-      quant_[c].set(scan.quant[static_cast<size_t>(scan.component[static_cast<size_t>(c)].quant)]);
+    for (int c = 0; c < planes_of(form); ++c) {
+      const Component& component = scan.component[static_cast<size_t>(c)];
+      quant_[c].set(scan.quant[static_cast<size_t>(component.quant)]);
+      if (c < strips_of(form)) strips_[c].set(component.h, component.v, side, is_chroma_strip(c) ? 2 : 1);
+    }
   }
 
   bool make(std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Memory& memory) {
@@ -33,14 +37,12 @@ class PlaneDecoder {
     for (size_t i = 0; i < pictures.size(); ++i) {
       if (!pictures_[i].make(scan_, side_, form_, pictures[i], *sinks[i], memory)) return false;
       const Path &fine = pictures_[i].fine(), &coarse = pictures_[i].coarse();
-      touch(columns_, fine.columns, side_ * scan_.h_most), touch(rows_, fine.rows, side_ * scan_.v_most);
-      if (form_ == Form::coarse) touch(columns_, coarse.columns, side_), touch(rows_, coarse.rows, side_);
+      touch(fine, 0);
+      if (form_ == Form::coarse) touch(coarse, 1);
       window = std::max({window, fine.across.window, coarse.across.window});
     }
-    const Range blocks{columns_.begin * scan_.h_most, columns_.end * scan_.h_most};
-    for (int p = 0; p < (form_ == Form::coarse ? 2 : planes_of(form_)); ++p)
-      for (int i = 0; i < (beside_ && rows_in_strip(p) == 1 ? 2 : 1); ++i)
-        if (!take_strip(strips_[i][p], is_chroma_strip(p) ? columns_ : blocks, window, memory)) return false;
+    for (int p = 0; p < strips_of(form_); ++p)
+      if (!strips_[p].take(columns_, beside_.has_value(), window, memory)) return false;
     return true;
   }
 
@@ -76,12 +78,6 @@ class PlaneDecoder {
   }
 
  private:
-  struct Strip {
-    int16_t* data = nullptr;
-    int64_t origin = 0, columns = 0;  // its first one, and how many
-    int16_t* column(int64_t x) const { return data + (x - origin) * kStripRows; }
-  };
-
   // The way through a row of MCUs, piece by piece.
   struct Run {
     Run(const Scan& scan, const Tables& tables) : reader(scan, tables) {}
@@ -92,22 +88,16 @@ class PlaneDecoder {
     int64_t row = 0, end = 0;  // up to which column
     Range piece;               // what the reader has set out for
     bool is_wanted = false;    // that piece is transformed; others are passed over
+    int16_t* lines[3][4];      // where the blocks of a component go, by their row in an MCU
   };
 
-  // Widens a range of MCUs so that these samples are within it.
-  static void touch(Range& mcus, Range samples, int64_t size) {
-    mcus = mcus.around({samples.begin / size, (samples.end + size - 1) / size});
-  }
-
-  // `blocks` wide, and what a window may read beyond.
-  bool take_strip(Strip& strip, Range blocks, int32_t window, Memory& memory) const {
-    const int64_t columns = (blocks.end - blocks.begin) * side_;
-    const auto size = static_cast<size_t>((columns + window) * kStripRows);
-    const auto room = memory.take<int16_t>(size);
-    if (room.empty()) return false;
-    std::memset(room.data(), 0, size * sizeof(int16_t));
-    strip = {room.data(), blocks.begin * side_, columns};
-    return true;
+  // Widens the ranges of MCUs so that what a picture looks at of this component is within them.
+  void touch(const Path& path, int c) {
+    const auto touch = [](Range& mcus, Range samples, int64_t size) {
+      mcus = mcus.around({samples.begin / size, (samples.end + size - 1) / size});
+    };
+    const Component& component = scan_.component[static_cast<size_t>(c)];
+    touch(columns_, path.columns, side_ * component.h), touch(rows_, path.rows, side_ * component.v);
   }
 
   bool decode_row(int64_t row) { return begin(run_, row) && finish(run_); }
@@ -123,7 +113,8 @@ class PlaneDecoder {
   // Whether this row and the next may be decoded in any order.
   bool are_independent(int64_t row) const {
     return row >= rows_.begin && row + 1 < std::min(rows_.end, known_rows_) && !is_read_on(row + 1) &&
-           have_room(row, 0) && have_room(row, 1);
+           std::all_of(strips_, strips_ + strips_of(form_),
+                       [&](const Strips& strips) { return strips.have_room(row); });
   }
   // What is right of the pictures is read only to come to the next row.
   bool is_read_on(int64_t row) const { return row + 1 < rows_.end && row + 1 >= known_rows_; }
@@ -132,6 +123,9 @@ class PlaneDecoder {
     const bool is_wanted = row >= rows_.begin;
     run.row = row;
     run.end = is_wanted && !is_read_on(row) ? columns_.end : scan_.mcus_across();
+    for (int c = 0; is_wanted && c < planes_of(form_); ++c)
+      for (int v = 0; v < scan_.component[static_cast<size_t>(c)].v; ++v)
+        run.lines[c][v] = strips_of_component(c).line(row, v, is_chroma_strip(c) ? c - 1 : 0);
     int64_t column = 0;
     if (row < known_rows_) {
       if (is_wanted) column = columns_.begin / step_ * step_;
@@ -191,23 +185,24 @@ class PlaneDecoder {
   }
 
   bool transform_piece(const Run& run) {
-    int16_t* out[4 * Coefficients::kMostMcus];
-    int blocks = 0;
-    const Strip& luma = strip(run.row, 0);
-    for (int64_t mcu = run.piece.begin; mcu < run.piece.end; ++mcu)
-      for (int v = 0; v < scan_.v_most; ++v)
-        for (int h = 0; h < scan_.h_most; ++h)
-          out[blocks++] = luma.column((mcu * scan_.h_most + h) * side_) + row_of_luma(run.row, v);
-    if (!transform_blocks(run.coefficients, 0, out, blocks)) return false;
-    const auto mcus = static_cast<int>(run.piece.end - run.piece.begin);
-    for (int c = 1; c < planes_of(form_); ++c) {
-      const bool is_rgb = form_ == Form::rgb;
-      const Strip& plane = strip(run.row, is_rgb ? c : 1);
-      const int64_t y = is_rgb ? row_of_luma(run.row, 0) : row_of_chroma(run.row, c);
-      for (int mcu = 0; mcu < mcus; ++mcu) out[mcu] = plane.column((run.piece.begin + mcu) * side_) + y;
-      if (!transform_blocks(run.coefficients, c, out, mcus)) return false;
-    }
+    for (int c = 0; c < planes_of(form_); ++c)
+      if (!transform_piece(run, c)) return false;
     return true;
+  }
+  bool transform_piece(const Run& run, int c) {
+    const Component& component = scan_.component[static_cast<size_t>(c)];
+    const Strips& strips = strips_of_component(c);
+    int16_t* lines[4];
+    for (int v = 0; v < component.v; ++v) lines[v] = run.lines[c][v] + strips.to_mcu(run.piece.begin);
+    int16_t* out[Scan::kMostBlocks * Coefficients::kMostMcus];
+    int blocks = 0;
+    for (int64_t mcu = run.piece.begin; mcu < run.piece.end; ++mcu)
+      for (int v = 0; v < component.v; ++v)
+        for (int h = 0; h < component.h; ++h) {
+          out[blocks++] = lines[v];
+          lines[v] += side_ * kStripRows;
+        }
+    return transform_blocks(run.coefficients, c, out, blocks);
   }
 
   bool transform_blocks(const Coefficients& from, int c, int16_t* const* out, int blocks) {
@@ -234,42 +229,32 @@ class PlaneDecoder {
   }
 
   bool is_chroma_strip(int plane) const { return form_ == Form::coarse && plane > 0; }
-  // Rows of MCUs that fill a strip.
-  int64_t rows_in_strip(int plane) const {
-    return is_chroma_strip(plane) ? kSide / side_ : kStripRows / (scan_.v_most * side_);
-  }
-  // Whether a row and the next go to different places: of one strip, or of two that take turns.
-  bool have_room(int64_t row, int plane) const {
-    const int64_t rows = rows_in_strip(plane);
-    return rows == 1 || (row + 1) % rows != 0;
-  }
-  const Strip& strip(int64_t row, int plane) const {
-    return strips_[beside_ && rows_in_strip(plane) == 1 ? row % 2 : 0][plane];
-  }
-  // Where in their strips the blocks of a row of MCUs go.
-  int64_t row_of_luma(int64_t row, int v) const { return (row * scan_.v_most + v) * side_ % kStripRows; }
-  int64_t row_of_chroma(int64_t row, int c) const { return (c - 1) * kSide + row * side_ % kSide; }
-
-  // The rows of a strip of `most` that are there when `end` rows of the image are.
-  struct Fill {
-    int64_t y = 0, count = 0;
-    Fill(int64_t end, int64_t most) : y((end - 1) / most * most), count(end - y) {}
-  };
+  const Strips& strips_of_component(int c) const { return strips_[is_chroma_strip(c) ? 1 : c]; }
 
   void feed(int64_t row) {
-    const Fill luma((row + 1) * scan_.v_most * side_, kStripRows), chroma((row + 1) * side_, kSide);
     const bool is_last = row + 1 == rows_.end;
-    const bool is_whole = is_last || luma.count == kStripRows;
-    const auto data = [&](int p) { return strip(row, p).data; };
-    if (is_whole && form_ == Form::rgb)
-      kernels::strips_to_rgb(data(0), data(1), data(2), strip(row, 0).columns);
+    if (form_ == Form::rgb) return feed_rgb(row, is_last);
+    const Strips &luma = strips_[0], &chroma = strips_[1];
     for (Picture& picture : pictures_) {
-      for (int p = 0; is_whole && p < (form_ == Form::rgb ? 3 : 1); ++p)
-        picture.feed(p, data(p), strip(row, p).origin, luma.y, luma.count);
-      if (form_ == Form::coarse && (is_last || chroma.count == kSide))
-        picture.feed_chroma(data(1), strip(row, 1).origin, chroma.y, chroma.count);
+      if (form_ == Form::coarse)  // first, so that luma waits in the ring the less
+        chroma.for_whole(row, is_last, [&](int64_t y, int64_t count) {
+          picture.feed_chroma(chroma.data(y), chroma.origin(), y, count);
+        });
+      luma.for_whole(row, is_last, [&](int64_t y, int64_t count) {
+        picture.feed(0, luma.data(y), luma.origin(), y, count);
+      });
       picture.emit();
     }
+  }
+  void feed_rgb(int64_t row, bool is_last) {
+    const Strips& first = strips_[0];  // all three are alike
+    first.for_whole(row, is_last, [&](int64_t y, int64_t count) {
+      kernels::strips_to_rgb(first.data(y), strips_[1].data(y), strips_[2].data(y), first.columns());
+      for (Picture& picture : pictures_) {
+        for (int p = 0; p < 3; ++p) picture.feed(p, strips_[p].data(y), first.origin(), y, count);
+        picture.emit();
+      }
+    });
   }
 
   const Scan& scan_;
@@ -286,7 +271,7 @@ class PlaneDecoder {
   EntropyPoints* found_ = nullptr;
   int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
   int64_t known_rows_ = 0;
-  Strip strips_[2][3];  // of luma, and one with both of chroma; or of all three planes
+  Strips strips_[3];  // of luma, and of both planes of chroma; or of all three planes
 };
 
 // Samples of a block: as few as leave the picture to be shrunk.
@@ -302,6 +287,14 @@ int side_for(const Resampled& picture) {
   return side;
 }
 
+// Nothing where each plane of chroma has a resolution of its own.
+std::optional<Form> form_of(const Scan& scan, Color color) {
+  if (scan.components == 1 || color == Color::gray) return Form::gray;
+  const auto& [luma, cb, cr] = scan.component;
+  if (cb.h != cr.h || cb.v != cr.v) return {};
+  return luma.h == cb.h && luma.v == cb.v ? Form::rgb : Form::coarse;
+}
+
 }  // namespace
 
 Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
@@ -311,10 +304,8 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
   if (!scan) return false;
   const Tables* tables = tables_of(*scan);
   if (!tables) return false;
-  const bool is_fine = scan->h_most == 1 && scan->v_most == 1;
-  const Form form = scan->components == 1 || color == Color::gray ? Form::gray
-                    : is_fine                                     ? Form::rgb
-                                                                  : Form::coarse;
+  const std::optional<Form> form = form_of(*scan, color);
+  if (!form) return false;
   // Pictures of one scale are made in one pass. What else is wanted of an image changes no picture's bytes.
   std::vector<Resampled> alike;
   std::vector<RowSink*> their_sinks;
@@ -325,7 +316,7 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
     if (alike.empty()) continue;
     const Scratch::Mark mark = scratch.mark();
     Memory memory(scratch);
-    PlaneDecoder decoder(*scan, *tables, side, form);
+    PlaneDecoder decoder(*scan, *tables, side, *form);
     decoder.use(known, found);
     const bool made = decoder.make(alike, their_sinks, memory);
     const bool done = made && decoder.run(scratch);
@@ -341,7 +332,7 @@ EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const 
   EntropyPoints found{step, {}};
   const EntropyPoints none{step, {}};
   const std::optional<Scan> scan = read_scan(bytes);
-  const Tables* tables = scan ? tables_of(*scan) : nullptr;
+  const Tables* tables = scan && form_of(*scan, Color::rgb) ? tables_of(*scan) : nullptr;
   if (!tables) return found;
   PlaneDecoder decoder(*scan, *tables, kSide, Form::gray);
   decoder.use(none, &found);

@@ -1,5 +1,6 @@
 #include "headrace/codecs/jpeg/scan.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -92,15 +93,23 @@ class Reader {
       if (scan_.component[c].quant > 3) return false;
     }
     scan_.components = n;
-    if (n == 1) {  // a lone component has no one to share an MCU with
-      if (!in_range(scan_.component[0].h) || !in_range(scan_.component[0].v)) return false;
-      scan_.component[0].h = scan_.component[0].v = 1;
+    return has_factors() && scan_.height > 0 && scan_.width > 0;
+  }
+
+  bool has_factors() {
+    const std::span<Component> all(scan_.component.data(), static_cast<size_t>(scan_.components));
+    const auto in_range = [](int factor) { return factor >= 1 && factor <= 4; };
+    for (const Component& c : all)
+      if (!in_range(c.h) || !in_range(c.v)) return false;
+    if (all.size() == 1) all[0].h = all[0].v = 1;  // has no one to share an MCU with
+    size_t blocks = 0;
+    for (const Component& c : all) {
+      scan_.h_most = std::max(scan_.h_most, c.h), scan_.v_most = std::max(scan_.v_most, c.v);
+      blocks += static_cast<size_t>(c.h * c.v);
     }
-    scan_.h_most = scan_.component[0].h, scan_.v_most = scan_.component[0].v;
-    if (scan_.h_most < 1 || scan_.h_most > 2 || scan_.v_most < 1 || scan_.v_most > 2) return false;
-    for (size_t c = 1; c < static_cast<size_t>(n); ++c)
-      if (scan_.component[c].h != 1 || scan_.component[c].v != 1) return false;
-    return scan_.height > 0 && scan_.width > 0;
+    return blocks <= Scan::kMostBlocks && std::all_of(all.begin(), all.end(), [&](const Component& c) {
+             return scan_.h_most % c.h == 0 && scan_.v_most % c.v == 0;
+           });
   }
 
   bool restarts(Bytes body) {
@@ -125,8 +134,6 @@ class Reader {
     if (transform_ >= 0) return transform_ == 1;
     return ids_[0] == 1 && ids_[1] == 2 && ids_[2] == 3;
   }
-
-  static bool in_range(int factor) { return factor >= 1 && factor <= 4; }
 
   Scan scan_{};
   std::array<bool, 4> has_quant_{};

@@ -20,6 +20,8 @@ using TableBytes = std::span<const std::byte>;
 
 struct Scan {
   int64_t height = 0, width = 0;
+  static constexpr size_t kMostBlocks = 10;  // of an MCU
+
   int components = 0;  // 1, or 3 that are YCbCr
   std::array<Component, 3> component;
   int h_most = 1, v_most = 1;
@@ -36,18 +38,17 @@ struct Scan {
   int blocks_of(int c) const {
     return component[static_cast<size_t>(c)].h * component[static_cast<size_t>(c)].v;
   }
+  // Pixels that one of its samples stands for.
+  int across_of(int c) const { return h_most / component[static_cast<size_t>(c)].h; }
+  int down_of(int c) const { return v_most / component[static_cast<size_t>(c)].v; }
   // Samples of a component that belong to the image.
-  int64_t width_of(int c) const {
-    return (width * component[static_cast<size_t>(c)].h + h_most - 1) / h_most;
-  }
-  int64_t height_of(int c) const {
-    return (height * component[static_cast<size_t>(c)].v + v_most - 1) / v_most;
-  }
+  int64_t width_of(int c) const { return (width + across_of(c) - 1) / across_of(c); }
+  int64_t height_of(int c) const { return (height + down_of(c) - 1) / down_of(c); }
 };
 
 // Nothing for what our decoder leaves to libjpeg-turbo: other processes than sequential Huffman of 8 bits,
-// samplings other than 1 x 1, 2 x 1, 1 x 2 and 2 x 2 of luma over chroma, several scans, colours that are not
-// YCbCr, and any header that is not plainly in order.
+// several scans, colours that are not YCbCr, components whose samples stand for no whole number of pixels
+// (which it refuses), and any header that is not plainly in order.
 std::optional<Scan> read_scan(std::span<const std::byte> file);
 // Nor for a file of which read_jpeg_header said something else.
 std::optional<Scan> read_scan_of(std::span<const std::byte> file, const ImageHeader& header);
