@@ -1,15 +1,16 @@
 // Pictures cut out of a JPEG with entropy points and without: the same where the points are the file's own,
-// all of them or the first rows; no crash where they are anything else. The input begins with the file; from
+// all of them or the first ones; no crash where they are anything else; and a store that is asked for them
+// and told of more, as a data set's index is. The input begins with the file; from
 // its end come the pictures, then the points.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/planes.h"
-#include "headrace/codecs/jpeg/scan.h"
 
 using namespace headrace;
 
@@ -35,13 +36,28 @@ class Pixels final : public RowSink {
   std::vector<uint8_t> bytes_;
 };
 
+// Has some points, and remembers what it is given to keep.
+class Store final : public PointStore {
+ public:
+  Store(EntropyPoints known, bool may_be_kept) : known_(std::move(known)), may_be_kept_(may_be_kept) {}
+  Known find(std::span<const std::byte>) override { return {{}, known_, may_be_kept_}; }
+  std::optional<int64_t> wanted_step() const override { return known_.step; }
+  void keep(const FileKey&, EntropyPoints points) override { kept = std::move(points); }
+  std::optional<EntropyPoints> kept;
+
+ private:
+  EntropyPoints known_;
+  bool may_be_kept_;
+};
+
 struct Input {
   std::vector<uint8_t> file;
   std::vector<Resampled> pictures;
   Color color = Color::rgb;
   EntropyPoints hostile;
   int64_t step = 0;  // of the file's own points
-  double share = 0;  // of their rows that are known
+  double share = 0;  // of them that are known
+  bool may_be_kept = true;
 };
 
 // A place and a length within `most`.
@@ -86,15 +102,26 @@ struct Made {
   std::vector<Pixels> pixels;
 };
 
-Made make(const Input& input, const ImageHeader& header, const EntropyPoints& known, EntropyPoints* found) {
+template <class Resample> Made make(const Input& input, Resample&& resample) {
   Made out;
   std::vector<RowSink*> sinks;
   for (const Resampled& picture : input.pictures) out.pixels.emplace_back(picture.window);
   for (Pixels& pixels : out.pixels) sinks.push_back(&pixels);
   Scratch scratch;
-  out.done = *jpeg::resample_planes(std::as_bytes(std::span(input.file)), header, input.color, input.pictures,
-                                    sinks, known, found, scratch);
+  out.done = *resample(std::as_bytes(std::span(input.file)), sinks, scratch);
   return out;
+}
+
+Made make(const Input& input, const ImageHeader& header, const EntropyPoints& known, EntropyPoints* found) {
+  return make(input, [&](auto bytes, auto& sinks, Scratch& scratch) {
+    return jpeg::resample_planes(bytes, header, input.color, input.pictures, sinks, known, found, scratch);
+  });
+}
+
+Made make(const Input& input, const ImageHeader& header, Store& store) {
+  return make(input, [&](auto bytes, auto& sinks, Scratch& scratch) {
+    return resample_jpeg(bytes, header, input.color, input.pictures, sinks, &store, scratch);
+  });
 }
 
 void check_equal(const Made& plain, const Made& made) {
@@ -117,14 +144,20 @@ void check(const Input& input, const ImageHeader& header) {
   if (all.points.empty()) return;  // damaged behind the pictures, or not for our decoder
   check_equal(plain, make(input, header, all, nullptr));
 
-  // What is found behind the first rows is what a store keeps with them.
-  const auto scan = jpeg::read_scan(bytes);
-  const size_t in_row = all.points.size() / static_cast<size_t>(scan->mcus_down());
+  // Those known may end within a row.
   EntropyPoints first = all, more = none;
-  first.points.resize(static_cast<size_t>(input.share * static_cast<double>(scan->mcus_down())) * in_row);
+  first.points.resize(static_cast<size_t>(input.share * static_cast<double>(all.points.size())));
   check_equal(plain, make(input, header, first, &more));
-  first.points.insert(first.points.end(), more.points.begin(), more.points.end());
-  if (plain.done && !(begins_with(all, on_the_way) && begins_with(all, first))) std::abort();
+  if (plain.done && !(begins_with(all, on_the_way) && begins_with(all, more))) std::abort();
+
+  Store store(first, input.may_be_kept);
+  const Made stored = make(input, header, store);
+  if (!stored.done) return;  // no end of the file, or pictures that are not made of planes
+  check_equal(plain, stored);
+  if (!store.kept) return;
+  if (!input.may_be_kept || store.kept->points.size() <= first.points.size() ||
+      !begins_with(all, *store.kept))
+    std::abort();
 }
 
 }  // namespace
@@ -141,6 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.share = in.ConsumeIntegralInRange<int>(0, 255) / 255.0;
   const auto pictures = in.ConsumeIntegralInRange<size_t>(1, kMaxPictures);
   for (size_t i = 0; i < pictures; ++i) input.pictures.push_back(picture(in, header->height, header->width));
+  input.may_be_kept = in.ConsumeBool();
   input.hostile = hostile_points(in, size);
   input.file = in.ConsumeRemainingBytes<uint8_t>();
   const auto own = read_image_header(std::as_bytes(std::span(input.file)));
@@ -149,5 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   EntropyPoints found{input.hostile.step, {}};
   (void)make(input, *own, input.hostile, &found);
   (void)make(input, *own, input.hostile, nullptr);
+  Store hostile(input.hostile, input.may_be_kept);
+  (void)make(input, *own, hostile);
   return 0;
 }

@@ -345,6 +345,9 @@ TEST(Resampled, PointsChangeNoByte) {
                 step, {all.points.begin(), all.points.begin() + static_cast<std::ptrdiff_t>(count)}};
             EXPECT_EQ(resampled_file(file, picture, known, &more, done), expected) << step << ", " << count;
             ASSERT_TRUE(done);
+            EXPECT_TRUE(more.points.empty() || more.points.size() > count);
+            ASSERT_LE(more.points.size(), all.points.size());
+            EXPECT_TRUE(std::equal(more.points.begin(), more.points.end(), all.points.begin()));
             EXPECT_EQ(resampled_file(file, picture, known, nullptr, done), expected) << step << ", " << count;
           }
         }

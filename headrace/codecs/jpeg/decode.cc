@@ -66,7 +66,6 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
     return resample({}, nullptr);
   }
   if (found.points.empty()) return true;
-  found.points.insert(found.points.begin(), known.points.points.begin(), known.points.points.end());
   store->keep(known.key, std::move(found));
   return true;
 }

@@ -71,9 +71,7 @@ class PlaneDecoder {
       for (; row < end; ++row)
         if (row >= rows_.begin) feed(row);
     }
-    if (found_)
-      found_->points.resize(found_->points.size() / static_cast<size_t>(per_row_) *
-                            static_cast<size_t>(per_row_));
+    if (found_) join_points();
     return true;
   }
 
@@ -175,6 +173,15 @@ class PlaneDecoder {
     return (!run.is_wanted || transform_piece(run)) && set_out(run, run.piece.end);
   }
 
+  // Whole rows only: those known, and behind them those found.
+  void join_points() {
+    const auto per_row = static_cast<size_t>(per_row_);
+    std::vector<EntropyPoint>& points = found_->points;
+    points.resize(points.size() / per_row * per_row);
+    if (points.empty()) return;
+    const auto known = known_->points.begin();
+    points.insert(points.begin(), known, known + known_rows_ * per_row_);
+  }
   // Points that are found, of rows that are not known.
   bool keeps_points(int64_t row) const { return found_ && row >= known_rows_; }
   bool keep_point(EntropyReader& reader) {
