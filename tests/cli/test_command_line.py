@@ -335,10 +335,10 @@ def test_verify_says_which_decoders_took_the_images(tmp_path):
         image.save(tmp_path / name, **options)
     (tmp_path / "e.jpg").write_bytes((tmp_path / "a.jpg").read_bytes()[:300])
     assert headrace("verify", tmp_path).stdout.splitlines()[-1] == (
-        "decoded by headrace (baseline JPEG): 2, libjpeg-turbo: 1, libspng: 1"
+        "decoded by headrace (baseline JPEG): 2, headrace (plain PNG): 1, libjpeg-turbo: 1"
     )
     told = json.loads(headrace("verify", tmp_path, "--json").stdout)
-    assert told["decoders"] == {"headrace (baseline JPEG)": 2, "libjpeg-turbo": 1, "libspng": 1}
+    assert told["decoders"] == {"headrace (baseline JPEG)": 2, "headrace (plain PNG)": 1, "libjpeg-turbo": 1}
 
 
 def test_verify_takes_one_image(photos, damaged):

@@ -1,4 +1,4 @@
-// The libspng path: all PNG files.
+// PNG files: plain ones by rows.cc, all others by libspng.
 #include <spng.h>
 
 #include <cstring>
@@ -7,11 +7,17 @@
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
+#include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/png/png.h"
+#include "headrace/codecs/png/rows.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {
 namespace {
+
+using png::Bytes;
+
+constexpr std::string_view kOwnDecoder = "headrace (plain PNG)";
 
 constexpr size_t kMaxChunk = 64 << 20, kMaxCachedChunks = 128 << 20;  // ancillary data: profiles, texts
 
@@ -69,10 +75,12 @@ Status from_spng(int error) {
   }
 }
 
-Result<Context> open(std::span<const std::byte> bytes, const ImageHeader& header, spng_ihdr& ihdr) {
-  Context context(spng_ctx_new(0));
+// `verified`: checksums are right and need not be looked at.
+Result<Context> open(Bytes bytes, bool verified, const ImageHeader& header, spng_ihdr& ihdr) {
+  Context context(spng_ctx_new(verified ? SPNG_CTX_IGNORE_ADLER32 : 0));
   if (!context) return Status(Code::exhausted, "no memory left for a PNG decoder");
-  HEADRACE_TRY(from_spng(spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR)));
+  const int checksums = verified ? SPNG_CRC_USE : SPNG_CRC_ERROR;
+  HEADRACE_TRY(from_spng(spng_set_crc_action(context.get(), checksums, checksums)));
   HEADRACE_TRY(from_spng(spng_set_chunk_limits(context.get(), kMaxChunk, kMaxCachedChunks)));
   HEADRACE_TRY(from_spng(spng_set_image_limits(context.get(), kMaxImageSide, kMaxImageSide)));
   HEADRACE_TRY(from_spng(spng_set_png_buffer(context.get(), bytes.data(), bytes.size())));
@@ -97,12 +105,10 @@ Status decode_rows(spng_ctx* context, size_t row_size, const Scratch& scratch, R
   }
 }
 
-}  // namespace
-
-Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box&,
-                  uint8_t* out, size_t row_stride, Scratch& scratch) {
+Status decode(Bytes bytes, bool verified, const ImageHeader& header, Color color, uint8_t* out,
+              size_t row_stride, Scratch& scratch) {
   spng_ihdr ihdr;
-  HEADRACE_ASSIGN(const Context context, open(bytes, header, ihdr));
+  HEADRACE_ASSIGN(const Context context, open(bytes, verified, header, ihdr));
   const Recipe recipe = recipe_for(ihdr, header, color);
   HEADRACE_TRY(from_spng(
       spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
@@ -112,22 +118,39 @@ Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, C
         context.get(), row_size, scratch, [&](size_t row) { return out + row * row_stride; }, [](size_t) {}));
   } else {
     const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
-    const Scratch::Mark mark = scratch.mark();
     const size_t wanted = row_size * (interlaced ? ihdr.height : 1);
     uint8_t* const rows = scratch.take<uint8_t>(wanted).data();
     if (!rows) return scratch.over_budget(wanted, "rows of a PNG");
     // The passes of an interlaced image are ORed together where samples share a byte.
     if (interlaced && recipe.pixel_bits < 8) std::memset(rows, 0, wanted);
     const auto row_of = [&](size_t row) { return interlaced ? rows + row * row_size : rows; };
-    const Status status = decode_rows(context.get(), row_size, scratch, row_of, [&](size_t row) {
+    HEADRACE_TRY(decode_rows(context.get(), row_size, scratch, row_of, [&](size_t row) {
       recipe.convert(row_of(row), width, out + row * row_stride);
-    });
-    scratch.reset(mark);
-    HEADRACE_TRY(status);
+    }));
   }
   // Chunks after the pixels must be sound, but a file that lacks only its end marker is whole, as with JPEG.
   const int error = spng_decode_chunks(context.get());
   return error == SPNG_IO_EOF ? Status() : from_spng(error);
+}
+
+}  // namespace
+
+Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                  size_t row_stride, Scratch& scratch) {
+  const Scratch::Mark mark = scratch.mark();
+  auto inflated = png::Inflated::make(bytes, scratch);
+  if (!inflated) scratch.reset(mark);
+  Result<bool> done = false;
+  if (inflated)
+    done = png::decode_rows(png::ihdr_of(bytes), *inflated, header, color, part, out, row_stride, scratch);
+  Status status = done.status();
+  if (status.ok() && *done)
+    set_decoded_by(kOwnDecoder);
+  else if (status.ok())
+    status = decode(inflated ? std::move(*inflated).as_file() : bytes, inflated.has_value(), header, color,
+                    out, row_stride, scratch);
+  scratch.reset(mark);
+  return status;
 }
 
 namespace {
