@@ -125,7 +125,7 @@ Made make(const Input& input, const ImageHeader& header, Store& store) {
 }
 
 void check_equal(const Made& plain, const Made& made) {
-  if (plain.done && !(made.done && made.pixels == plain.pixels)) std::abort();
+  if (made.done != plain.done || (plain.done && made.pixels != plain.pixels)) std::abort();
 }
 
 bool begins_with(const EntropyPoints& points, const EntropyPoints& first) {

@@ -98,6 +98,23 @@ def test_epochs_are_the_same_with_points_and_without(folder: Path, cache: Path):
         assert epochs(folder) == plain, step
 
 
+def test_a_report_says_how_many_images_were_decoded_with_points(folder: Path, cache: Path):
+    data = hr.read(folder, format="images").with_ids().map(train).options(workers=2).numpy()
+    ours, with_points = "headrace (baseline JPEG)", "headrace (baseline JPEG, checkpoints)"
+    plain = FILES * 4 // 5
+
+    def decoders(loader: Any) -> dict[str, int]:
+        assert len(list(loader)) == FILES
+        (row,) = [row for row in loader.report()["operators"] if "decoders" in row]
+        return row["decoders"]
+
+    first = decoders(data)
+    assert first[ours] + first.get(with_points, 0) == plain
+    hr.index(hr.read(folder, format="images"))
+    indexed = hr.read(folder, format="images").with_ids().map(train).options(workers=2).numpy()
+    assert decoders(indexed) == {with_points: plain, "libjpeg-turbo": FILES - plain}
+
+
 def test_files_that_changed_under_an_index(folder: Path, cache: Path, tmp_path: Path):
     data = tmp_path / "images"
     write(data)

@@ -15,6 +15,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kOwnDecoder = "headrace (baseline JPEG)";
+constexpr std::string_view kOwnFromPoints = "headrace (baseline JPEG, checkpoints)";
 
 // Whether the end marker is there: at the end of the file, or before what cameras and phones append. Within
 // entropy-coded data nothing looks like it; the end of a thumbnail in the headers does.
@@ -52,7 +53,7 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
                            PointStore* store, Scratch& scratch) {
   if (!std::all_of(pictures.begin(), pictures.end(), is_planar) || !has_end(bytes)) return false;
   const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
-    set_decoded_by(kOwnDecoder);
+    set_decoded_by(known.points.empty() ? kOwnDecoder : kOwnFromPoints);
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
   };
   if (!store) return resample({}, nullptr);
