@@ -27,7 +27,7 @@ constexpr hn::Simd<int16_t, 4, 0> kWords;
 
 HWY_INLINE auto words_at(const uint8_t* from) { return hn::PromoteTo(kWords, hn::LoadU(kBytes, from)); }
 
-template <size_t kPixel> size_t unfilter_left(const uint8_t* in, size_t size, uint8_t* out) {
+template <size_t kPixel> size_t unfilter_sub(const uint8_t* in, size_t size, uint8_t* out) {
   auto left = hn::Zero(kBytes);
   size_t at = 0;
   for (; at + kPixel < size; at += kPixel) {
@@ -72,7 +72,7 @@ size_t unfilter_paeth(const uint8_t* in, const uint8_t* above, size_t size, uint
 
 template <size_t kPixel>
 size_t unfilter_of(RowFilter filter, const uint8_t* in, const uint8_t* above, size_t size, uint8_t* out) {
-  if (filter == RowFilter::left) return unfilter_left<kPixel>(in, size, out);
+  if (filter == RowFilter::sub) return unfilter_sub<kPixel>(in, size, out);
   if (filter == RowFilter::average) return unfilter_average<kPixel>(in, above, size, out);
   return filter == RowFilter::paeth ? unfilter_paeth<kPixel>(in, above, size, out) : 0;
 }
@@ -114,7 +114,7 @@ void unfilter_from(size_t at, RowFilter filter, const uint8_t* in, const uint8_t
   };
   switch (filter) {
     case RowFilter::none: std::memcpy(out + at, in + at, size - at); return;
-    case RowFilter::left: return each([](int left, int, int) { return left; });
+    case RowFilter::sub: return each([](int left, int, int) { return left; });
     case RowFilter::up:
       for (; at < size; ++at) out[at] = static_cast<uint8_t>(in[at] + above[at]);
       return;

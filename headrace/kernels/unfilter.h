@@ -6,7 +6,7 @@
 
 namespace headrace::kernels {
 
-enum class RowFilter : uint8_t { none, left, up, average, paeth };
+enum class RowFilter : uint8_t { none, sub, up, average, paeth };
 
 // `size` bytes, `pixel` of them a pixel: 1, 2, 3, 4, 6 or 8. `above` is the row before, zeros for the first
 // one. `out` may be none of the others. REQUIRES: size is a multiple of pixel.

@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr RowFilter kAll[] = {RowFilter::none, RowFilter::left, RowFilter::up, RowFilter::average,
+constexpr RowFilter kAll[] = {RowFilter::none, RowFilter::sub, RowFilter::up, RowFilter::average,
                               RowFilter::paeth};
 
 // The other way, as the specification defines it.
