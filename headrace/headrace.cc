@@ -24,6 +24,15 @@ int fail(Status status) {
   return -1;
 }
 
+// "train.cc:31".
+std::string line_text(const Line& at) {
+  const std::string_view path = at.file_name();
+  return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(at.line());
+}
+std::string verb_at(std::string_view verb, const Line& at) {
+  return std::string(verb) + " at " + line_text(at);
+}
+
 template <class F> Result<Program> trace(const NodePtr& node, std::string_view verb, F&& f) {
   ProgramBuilder builder(node->schema, std::string(verb));
   // All fields first, in order: values keep their numbers while the program grows.
@@ -173,53 +182,53 @@ Symbol Fields::operator[](std::string_view name) const {
   return {builder_, value.ok() ? *value : fail(value.status())};
 }
 
-Dataset Dataset::then(Kind kind) const {
+Dataset Dataset::then(Kind kind, const Line& at) const {
   if (!node_.ok()) return *this;
-  return Dataset(make_node(std::move(kind), {*node_}));
+  return Dataset(make_node(std::move(kind), {*node_}, line_text(at)));
 }
 
-Dataset Dataset::map(const Mapping& f) const {
+Dataset Dataset::map(const Mapping& f, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = trace(*node_, "map", f);
-  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+  auto program = trace(*node_, verb_at("map", at), f);
+  return program.ok() ? then(Map{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::filter(const Choice& f) const {
+Dataset Dataset::filter(const Choice& f, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = trace_choice(*node_, "filter", f);
-  return program.ok() ? then(Filter{*program}) : Dataset(program.status());
+  auto program = trace_choice(*node_, verb_at("filter", at), f);
+  return program.ok() ? then(Filter{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::map(const CFunction& f) const {
+Dataset Dataset::map(const CFunction& f, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = program_of(f, *node_, "map");
-  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+  auto program = program_of(f, *node_, verb_at("map", at));
+  return program.ok() ? then(Map{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::filter(const CFunction& f) const {
+Dataset Dataset::filter(const CFunction& f, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = program_of(f, *node_, "filter");
-  return program.ok() ? then(Filter{*program}) : Dataset(program.status());
+  auto program = program_of(f, *node_, verb_at("filter", at));
+  return program.ok() ? then(Filter{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::take_while(const Choice& f) const {
+Dataset Dataset::take_while(const Choice& f, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = trace_choice(*node_, "take_while", f);
-  return program.ok() ? then(TakeWhile{*program}) : Dataset(program.status());
+  auto program = trace_choice(*node_, verb_at("take_while", at), f);
+  return program.ok() ? then(TakeWhile{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::unique(const Mapping& key) const {
+Dataset Dataset::unique(const Mapping& key, Line at) const {
   if (!node_.ok()) return *this;
-  auto program = trace(*node_, "unique", key);
-  return program.ok() ? then(Unique{*program}) : Dataset(program.status());
+  auto program = trace(*node_, verb_at("unique", at), key);
+  return program.ok() ? then(Unique{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::scan(const State& initial, const ScanStep& f) const {
+Dataset Dataset::scan(const State& initial, const ScanStep& f, Line at) const {
   if (!node_.ok()) return *this;
   Scan scan;
   std::vector<std::string> names;
   for (const auto& [name, value] : initial) names.push_back(name), scan.initial.push_back(value);
-  ProgramBuilder builder(scan_schema(scan.initial, (*node_)->schema), "scan");
+  ProgramBuilder builder(scan_schema(scan.initial, (*node_)->schema), verb_at("scan", at));
   for (size_t i = 0; i < names.size() + (*node_)->schema.size(); ++i) builder.field(static_cast<int>(i));
   trace_failure = {};
   const auto states = static_cast<int>(names.size());
@@ -241,7 +250,7 @@ Dataset Dataset::scan(const State& initial, const ScanStep& f) const {
   scan.program = *std::move(program);
   for (size_t i = 0; i < element_names.size(); ++i)
     scan.program.schema.names[names.size() + i] = element_names[i];
-  return then(std::move(scan));
+  return then(std::move(scan), at);
 }
 
 Result<std::vector<Tensor>> Dataset::reduce(
@@ -260,29 +269,30 @@ Result<std::vector<Tensor>> Dataset::reduce(
   }
 }
 
-Dataset Dataset::padded_batch(uint64_t size, const PadOptions& pad, bool drop_last) const {
+Dataset Dataset::padded_batch(uint64_t size, const PadOptions& pad, bool drop_last, Line at) const {
   if (!node_.ok()) return *this;
   auto padding = padding_from(&pad.shapes, &pad.fill, (*node_)->schema, "padded_batch");
-  return padding.ok() ? then(Batch{size, drop_last, false, *padding}) : Dataset(padding.status());
+  return padding.ok() ? then(Batch{size, drop_last, false, *padding}, at) : Dataset(padding.status());
 }
 
-Dataset Dataset::bucket_by_length(std::string_view field, const BucketOptions& o) const {
-  return bucket_by_length([&](const Fields& s) { return s[field].apply("length"); }, o);
+Dataset Dataset::bucket_by_length(std::string_view field, const BucketOptions& o, Line at) const {
+  return bucket_by_length([&](const Fields& s) { return s[field].apply("length"); }, o, at);
 }
 
-Dataset Dataset::bucket_by_length(const Choice& length, const BucketOptions& o) const {
+Dataset Dataset::bucket_by_length(const Choice& length, const BucketOptions& o, Line at) const {
   if (!node_.ok()) return *this;
-  return group_by(trace_choice(*node_, "bucket_by_length", length), true, o);
+  return group_by(trace_choice(*node_, verb_at("bucket_by_length", at), length), true, o, at);
 }
 
-Dataset Dataset::group_by_window(const Choice& key, uint64_t size, BatchOptions o) const {
+Dataset Dataset::group_by_window(const Choice& key, uint64_t size, BatchOptions o, Line at) const {
   if (!node_.ok()) return *this;
   BucketOptions options;
   options.sizes = {size}, options.drop_last = o.drop_last, options.ragged = o.ragged;
-  return group_by(trace_choice(*node_, "group_by_window", key), false, options);
+  return group_by(trace_choice(*node_, verb_at("group_by_window", at), key), false, options, at);
 }
 
-Dataset Dataset::group_by(Result<Program> program, bool by_length, const BucketOptions& o) const {
+Dataset Dataset::group_by(Result<Program> program, bool by_length, const BucketOptions& o,
+                          const Line& at) const {
   if (!program.ok()) return Dataset(program.status());
   GroupBy group{*std::move(program), by_length, o.boundaries, o.sizes, o.token_budget, o.pad_to_boundary, {}};
   group.batch.drop_last = o.drop_last, group.batch.ragged = o.ragged;
@@ -291,11 +301,11 @@ Dataset Dataset::group_by(Result<Program> program, bool by_length, const BucketO
     if (!padding.ok()) return Dataset(padding.status());
     group.batch.padding = *std::move(padding);
   }
-  return then(std::move(group));
+  return then(std::move(group), at);
 }
 
-Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengths,
-                      const PackOptions& o) const {
+Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o,
+                      Line at) const {
   if (!node_.ok()) return *this;
   Pack pack;
   pack.strategy = o.strategy, pack.bins = o.bins, pack.most = o.max_sequences, pack.drop_last = o.drop_last;
@@ -307,47 +317,47 @@ Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengt
     const auto whole = static_cast<int64_t>(o.fill);
     pack.fill.push_back(static_cast<double>(whole) == o.fill ? Value(whole) : Value(o.fill));
   }
-  return then(std::move(pack));
+  return then(std::move(pack), at);
 }
 
-Dataset Dataset::with_ids(std::string_view field) const {
+Dataset Dataset::with_ids(std::string_view field, Line at) const {
   if (!node_.ok()) return *this;
   auto program = add_engine_field(*node_, kIdField, field);
-  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+  return program.ok() ? then(Map{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::with_validity(std::string_view field) const {
+Dataset Dataset::with_validity(std::string_view field, Line at) const {
   if (!node_.ok()) return *this;
   auto program = add_engine_field(*node_, kValidField, field);
-  return program.ok() ? then(Map{*program}) : Dataset(program.status());
+  return program.ok() ? then(Map{*program}, at) : Dataset(program.status());
 }
 
-Dataset Dataset::concatenate(const Dataset& other) const {
+Dataset Dataset::concatenate(const Dataset& other, Line at) const {
   if (!node_.ok()) return *this;
   if (!other.node_.ok()) return other;
-  return Dataset(make_node(Concatenate{}, {*node_, *other.node_}));
+  return Dataset(make_node(Concatenate{}, {*node_, *other.node_}, line_text(at)));
 }
 
-Dataset Dataset::then(Kind kind, std::vector<double> numbers, std::string slot) const {
+Dataset Dataset::then(Kind kind, std::vector<double> numbers, std::string slot, const Line& at) const {
   if (!node_.ok()) return *this;
   const auto beside = numbers_node(numbers.data(), DType::f64, numbers.size(), std::move(slot));
   if (!beside.ok()) return Dataset(beside.status());
-  return Dataset(make_node(std::move(kind), {*node_, *beside}));
+  return Dataset(make_node(std::move(kind), {*node_, *beside}, line_text(at)));
 }
 
 Dataset Dataset::zip(const Dataset& other) const { return headrace::zip({*this, other}); }
 
-Dataset Dataset::enumerate(int64_t start) const {
+Dataset Dataset::enumerate(int64_t start, Line at) const {
   if (!node_.ok()) return *this;
-  return Dataset(make_node(Zip{"[0,1]", 1}, {*counter(start).node(), *node_}));
+  return Dataset(make_node(Zip{"[0,1]", 1}, {*counter(start).node(), *node_}, line_text(at)));
 }
 
-Dataset Dataset::sample(std::vector<double> weights, SampleOptions o) const {
-  return then(Draw{o.seed, o.replacement, o.num}, std::move(weights), "weights");
+Dataset Dataset::sample(std::vector<double> weights, SampleOptions o, Line at) const {
+  return then(Draw{o.seed, o.replacement, o.num}, std::move(weights), "weights", at);
 }
 
-Dataset Dataset::sort_by(std::vector<double> keys, bool descending) const {
-  return then(SortBy{descending}, std::move(keys), "keys");
+Dataset Dataset::sort_by(std::vector<double> keys, bool descending, Line at) const {
+  return then(SortBy{descending}, std::move(keys), "keys", at);
 }
 
 Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {

@@ -13,6 +13,7 @@
 #pragma once
 #include <functional>
 #include <initializer_list>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,54 +127,76 @@ struct SampleOptions {
   uint64_t seed = 0;
 };
 
+// The line of a program that calls a verb: errors name it.
+using Line = std::source_location;
+
 class Dataset {
  public:
   explicit Dataset(Result<NodePtr> node) : node_(std::move(node)) {}
 
-  Dataset map(const Mapping& f) const;
-  Dataset filter(const Choice& f) const;
+  Dataset map(const Mapping& f, Line at = Line::current()) const;
+  Dataset filter(const Choice& f, Line at = Line::current()) const;
   // A C function of all fields, in their order; several outputs become a tuple.
-  Dataset map(const CFunction& f) const;
-  Dataset filter(const CFunction& f) const;
-  Dataset take_while(const Choice& f) const;
-  Dataset unique(const Mapping& key) const;
+  Dataset map(const CFunction& f, Line at = Line::current()) const;
+  Dataset filter(const CFunction& f, Line at = Line::current()) const;
+  Dataset take_while(const Choice& f, Line at = Line::current()) const;
+  Dataset unique(const Mapping& key, Line at = Line::current()) const;
   // The length stays; random access ends.
-  Dataset scan(const State& initial, const ScanStep& f) const;
+  Dataset scan(const State& initial, const ScanStep& f, Line at = Line::current()) const;
   // The last state of epoch 0, computed now: its values in the order of `initial`.
   Result<std::vector<Tensor>> reduce(
       const State& initial,
       const std::function<Outputs(const Fields& state, const Fields& element)>& f) const;
-  Dataset flat_map(const Mapping& f) const { return map(f).unbatch(); }
-  Dataset unbatch() const { return then(Unbatch{}); }
-  Dataset shuffle(ShuffleOptions o = {}) const { return then(Shuffle{o.seed, o.window}); }
-  Dataset shard(ShardOptions o) const { return then(Shard{o.rank, o.world, o.even, o.steps}); }
-  Dataset repeat(uint64_t times = 0) const { return then(Repeat{times}); }  // 0: for ever
-  Dataset take(uint64_t count) const { return then(Take{count}); }
-  Dataset skip(uint64_t count) const { return then(Skip{count}); }
-  Dataset concatenate(const Dataset& other) const;
-  Dataset batch(uint64_t size, BatchOptions o = {}) const { return then(Batch{size, o.drop_last, o.ragged}); }
-  Dataset ragged_batch(uint64_t size, bool drop_last = false) const {
-    return batch(size, {.drop_last = drop_last, .ragged = true});
+  Dataset flat_map(const Mapping& f, Line at = Line::current()) const { return map(f, at).unbatch(at); }
+  Dataset unbatch(Line at = Line::current()) const { return then(Unbatch{}, at); }
+  Dataset shuffle(ShuffleOptions o = {}, Line at = Line::current()) const {
+    return then(Shuffle{o.seed, o.window}, at);
   }
-  Dataset cache(CacheOptions o = {}) const { return then(Cache{o.path, o.max_memory, o.version}); }
-  Dataset padded_batch(uint64_t size, const PadOptions& pad = {}, bool drop_last = false) const;
-  Dataset bucket_by_length(std::string_view field, const BucketOptions& o) const;
-  Dataset bucket_by_length(const Choice& length, const BucketOptions& o) const;
-  Dataset group_by_window(const Choice& key, uint64_t size, BatchOptions o = {}) const;
+  Dataset shard(ShardOptions o, Line at = Line::current()) const {
+    return then(Shard{o.rank, o.world, o.even, o.steps}, at);
+  }
+  Dataset repeat(uint64_t times = 0, Line at = Line::current()) const {
+    return then(Repeat{times}, at);
+  }  // 0: for ever
+  Dataset take(uint64_t count, Line at = Line::current()) const { return then(Take{count}, at); }
+  Dataset skip(uint64_t count, Line at = Line::current()) const { return then(Skip{count}, at); }
+  Dataset concatenate(const Dataset& other, Line at = Line::current()) const;
+  Dataset batch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const {
+    return then(Batch{size, o.drop_last, o.ragged}, at);
+  }
+  Dataset ragged_batch(uint64_t size, bool drop_last = false, Line at = Line::current()) const {
+    return batch(size, {.drop_last = drop_last, .ragged = true}, at);
+  }
+  Dataset cache(CacheOptions o = {}, Line at = Line::current()) const {
+    return then(Cache{o.path, o.max_memory, o.version}, at);
+  }
+  Dataset padded_batch(uint64_t size, const PadOptions& pad = {}, bool drop_last = false,
+                       Line at = Line::current()) const;
+  Dataset bucket_by_length(std::string_view field, const BucketOptions& o, Line at = Line::current()) const;
+  Dataset bucket_by_length(const Choice& length, const BucketOptions& o, Line at = Line::current()) const;
+  Dataset group_by_window(const Choice& key, uint64_t size, BatchOptions o = {},
+                          Line at = Line::current()) const;
   // Fields and the lengths of their rows.
-  Dataset pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o = {}) const;
-  Dataset window(uint64_t size, WindowOptions o = {}) const {
-    return then(Window{size, o.shift == 0 ? size : o.shift, o.stride, o.drop_last, o.ragged});
+  Dataset pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o = {},
+               Line at = Line::current()) const;
+  Dataset window(uint64_t size, WindowOptions o = {}, Line at = Line::current()) const {
+    return then(Window{size, o.shift == 0 ? size : o.shift, o.stride, o.drop_last, o.ragged}, at);
   }
-  Dataset rebatch(uint64_t size, BatchOptions o = {}) const { return unbatch().batch(size, o); }
-  Dataset zip(const Dataset& other) const;     // tuples
-  Dataset enumerate(int64_t start = 0) const;  // tuples of the position and the element
-  Dataset sample(std::vector<double> weights, SampleOptions o = {}) const;
-  Dataset sort_by(std::vector<double> keys, bool descending = false) const;
-  Dataset on_error(OnErrorPolicy policy) const { return then(OnError{policy}); }
-  Dataset with_ids(std::string_view field = "id") const;  // adds the sample's id, i64
-  Dataset with_validity(
-      std::string_view field = "valid") const;  // adds a bool: false for what shard's Even::pad added
+  Dataset rebatch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const {
+    return unbatch(at).batch(size, o, at);
+  }
+  Dataset zip(const Dataset& other) const;  // tuples
+  Dataset enumerate(int64_t start = 0,
+                    Line at = Line::current()) const;  // tuples of the position and the element
+  Dataset sample(std::vector<double> weights, SampleOptions o = {}, Line at = Line::current()) const;
+  Dataset sort_by(std::vector<double> keys, bool descending = false, Line at = Line::current()) const;
+  Dataset on_error(OnErrorPolicy policy, Line at = Line::current()) const {
+    return then(OnError{policy}, at);
+  }
+  Dataset with_ids(std::string_view field = "id",
+                   Line at = Line::current()) const;  // adds the sample's id, i64
+  Dataset with_validity(std::string_view field = "valid", Line at = Line::current())
+      const;  // adds a bool: false for what shard's Even::pad added
 
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
@@ -181,9 +204,9 @@ class Dataset {
   Result<std::string> plan(uint64_t seed = 0) const;
 
  private:
-  Dataset then(Kind kind) const;
-  Dataset group_by(Result<Program> program, bool by_length, const BucketOptions& o) const;
-  Dataset then(Kind kind, std::vector<double> numbers, std::string slot) const;
+  Dataset then(Kind kind, const Line& at) const;
+  Dataset group_by(Result<Program> program, bool by_length, const BucketOptions& o, const Line& at) const;
+  Dataset then(Kind kind, std::vector<double> numbers, std::string slot, const Line& at) const;
   Result<NodePtr> node_;
 };
 

@@ -178,10 +178,14 @@ namespace {
 
 HWY_EXPORT(make_taps);
 
-int32_t longest(const PlaneAxis& axis) {
-  const int64_t window = static_cast<int64_t>(std::ceil(2 * PlaneWindow(axis).support)) + 1;
-  return static_cast<int32_t>(std::min(window, axis.high - axis.low));
+// On an axis without an end.
+int64_t longest_of_any(const PlaneAxis& axis) {
+  return static_cast<int64_t>(std::ceil(2 * PlaneWindow(axis).support)) + 1;
 }
+int32_t longest(const PlaneAxis& axis) {
+  return static_cast<int32_t>(std::min(longest_of_any(axis), axis.high - axis.low));
+}
+bool is_long(const PlaneAxis& axis) { return longest_of_any(axis) > kMostProducts; }
 
 int32_t both_halves(int weight) {
   const uint32_t bits = static_cast<uint32_t>(weight) & 0xFFFF;
@@ -201,7 +205,7 @@ PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory) {
   const int32_t window =
       is_for_planes(axis.interpolation) ? HWY_DYNAMIC_DISPATCH(make_taps)(axis, first, weights) : 0;
   if (window == 0) return plane_taps_scalar(axis, memory);
-  return {first, weights, axis.count, window};
+  return {first, weights, axis.count, window, is_long(axis)};
 }
 
 PlaneTaps plane_taps_scalar(const PlaneAxis& axis, std::byte* memory) {
@@ -243,7 +247,7 @@ PlaneTaps plane_taps_scalar(const PlaneAxis& axis, std::byte* memory) {
     first[i] = first[axis.count - 1];
     std::copy_n(weight - needed, needed, weight);
   }
-  return {first, weights, axis.count, needed};
+  return {first, weights, axis.count, needed, is_long(axis)};
 }
 
 }  // namespace headrace::kernels

@@ -33,9 +33,14 @@ struct PlaneTaps {
   const int32_t* weights = nullptr;  // [i * window + k]; both halves hold the weight
   int64_t count = 0;
   int32_t window = 1;
+  // Whether windows of this axis may be longer than kMostProducts, wherever on the grid: that decides how
+  // they are summed, so that an output does not depend on which others are wanted.
+  bool is_long = false;
 
   const int32_t* weights_of(int64_t i) const { return weights + i * window; }
 };
+
+inline constexpr int32_t kMostProducts = 8;
 
 size_t plane_taps_bytes(const PlaneAxis& axis);
 PlaneTaps plane_taps(const PlaneAxis& axis, std::byte* memory);  // `memory` is aligned to 8 bytes

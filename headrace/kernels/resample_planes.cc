@@ -76,15 +76,14 @@ template <int kWindow, class At> HWY_INLINE V16 sum_of(int32_t window, const int
 }
 
 // Calls f with the window as a constant where it is a common one.
-template <class F> HWY_INLINE void with_window(int32_t window, F&& f) {
+template <class F> HWY_INLINE void with_window(int32_t window, bool is_long, F&& f) {
+  if (is_long) return f(std::integral_constant<int, kLong>());
   switch (window) {
     case 2: return f(std::integral_constant<int, 2>());
     case 3: return f(std::integral_constant<int, 3>());
     case 4: return f(std::integral_constant<int, 4>());
     case 5: return f(std::integral_constant<int, 5>());
-    default:
-      if (window > kMostProducts) return f(std::integral_constant<int, kLong>());
-      return f(std::integral_constant<int, kAny>());
+    default: return f(std::integral_constant<int, kAny>());
   }
 }
 
@@ -121,7 +120,7 @@ template <int kWindow, bool kRounded> HWY_INLINE void eight_columns(const int16_
 }
 
 bool across(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded, int16_t* const* rows) {
-  with_window(taps.window, [&](auto window) HWY_ATTR {
+  with_window(taps.window, taps.is_long, [&](auto window) HWY_ATTR {
     for (int64_t x = 0; x < taps.count; x += 8)
       if (rounded)
         eight_columns<window(), true>(strip, origin, taps, x, rows);
@@ -169,7 +168,7 @@ HWY_INLINE void store_bytes(V16 v, uint8_t* out) {
 }
 
 bool mix_bytes(const MixedRow& row, int64_t width, uint8_t* out) {
-  with_window(row.window, [&](auto window) HWY_ATTR {
+  with_window(row.window, row.is_long, [&](auto window) HWY_ATTR {
     for (int64_t x = 0; x < width; x += kLanes) store_bytes(mixed<window()>(row, x), out + x);
   });
   return true;
@@ -189,10 +188,10 @@ template <int kLuma, int kChroma> HWY_INLINE void rgb_vector(const MixedRow& lum
 
 bool mix_rgb(const MixedRow& luma, const MixedRow& cb, const MixedRow& cr, int64_t width,
              uint8_t* const* rgb) {
-  with_window(luma.window, [&](auto window) HWY_ATTR {
-    if (cb.window == luma.window)
+  with_window(luma.window, luma.is_long, [&](auto window) HWY_ATTR {
+    if (cb.window == luma.window && cb.is_long == luma.is_long)
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), window()>(luma, cb, cr, x, rgb);
-    else if (cb.window > kMostProducts)
+    else if (cb.is_long)
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), kLong>(luma, cb, cr, x, rgb);
     else
       for (int64_t x = 0; x < width; x += kLanes) rgb_vector<window(), kAny>(luma, cb, cr, x, rgb);
@@ -233,16 +232,16 @@ Pixel matrix_scalar(int y, int u, int v) {
 }
 
 // The sum of at(k) * weights[k].
-template <class At> int16_t sum_of(int32_t window, const int32_t* weights, At&& at) {
+template <class At> int16_t sum_of(int32_t window, bool is_long, const int32_t* weights, At&& at) {
   int sum = 0;
   for (int32_t k = 0; k < window; ++k)
-    sum += window > kMostProducts ? at(k) * static_cast<int16_t>(weights[k]) : product(at(k), weights[k]);
-  if (window > kMostProducts) return static_cast<int16_t>(std::clamp((sum + (1 << 14)) >> 15, -32768, 32767));
+    sum += is_long ? at(k) * static_cast<int16_t>(weights[k]) : product(at(k), weights[k]);
+  if (is_long) return static_cast<int16_t>(std::clamp((sum + (1 << 14)) >> 15, -32768, 32767));
   return static_cast<int16_t>(sum);
 }
 
 int16_t mixed(const MixedRow& row, int64_t x) {
-  return sum_of(row.window, row.weights, [&](int32_t k) -> int { return row.rows[k][x]; });
+  return sum_of(row.window, row.is_long, row.weights, [&](int32_t k) -> int { return row.rows[k][x]; });
 }
 
 }  // namespace
@@ -258,7 +257,7 @@ void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps
   for (int64_t x = 0; x < taps.count; ++x) {
     const int16_t* column = strip + kStripRows * (taps.first[x] - origin);
     for (int r = 0; r < kStripRows; ++r) {
-      const int16_t mixed = sum_of(taps.window, taps.weights_of(x),
+      const int16_t mixed = sum_of(taps.window, taps.is_long, taps.weights_of(x),
                                    [&](int32_t k) -> int { return column[kStripRows * k + r]; });
       rows[r][x] = rounded ? static_cast<int16_t>(to_byte<kAcrossBits>(mixed) << kAcrossBits) : mixed;
     }

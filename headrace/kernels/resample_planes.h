@@ -6,7 +6,8 @@
 //   product(a, w) = (a * w + 2^14) >> 15                  (pmulhrsw; weights have 14 bits, one is 2^14)
 //   across: the sum over a window of columns of product(sample << 7, weight)        6 bits below the point
 //   down:   the sum over a window of rows of product(that, weight)                  5 bits
-//   Windows of more than kMostProducts are summed in 32 bits, and rounded and shifted once.
+//   On an axis where windows of more than kMostProducts may come, sums are those of 32 bits, rounded and
+//   shifted once.
 //   RGB:    the matrix of JFIF in the same products, rounded to 8 bits and clamped.
 //
 // Chroma that is coarser than luma is resampled as it is, and made RGB after. Where all planes are equally
@@ -21,8 +22,6 @@
 #include "headrace/kernels/plane_taps.h"
 
 namespace headrace::kernels {
-
-inline constexpr int32_t kMostProducts = 8;
 
 // Rows that hold results, in elements: what the functions below write into has room for so many.
 inline constexpr int64_t kRowStep = 32;
@@ -46,6 +45,7 @@ struct MixedRow {
   const int16_t* const* rows = nullptr;
   const int32_t* weights = nullptr;  // as in PlaneTaps
   int32_t window = 1;
+  bool is_long = false;  // as in PlaneTaps
 };
 
 // Rows of bytes with room for padded(width).

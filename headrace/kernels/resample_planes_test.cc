@@ -188,7 +188,9 @@ TEST(ResamplePlanes, EveryTargetGivesThePixelsOfTheTwin) {
     for (const auto& row : memory) rows.push_back(row.data());
     const auto mixed = [&](int plane) {
       const int32_t at = plane == 0 ? 0 : windows[0] + (plane - 1) * windows[1];
-      return MixedRow{rows.data() + at, weights.data() + at, windows[plane > 0]};
+      const int32_t window = windows[plane > 0];
+      return MixedRow{rows.data() + at, weights.data() + at, window,
+                      window > kMostProducts || window % 3 == 0};
     };
     const auto pixels = [&](bool scalar) {
       std::vector<uint8_t> out(static_cast<size_t>(4 * padded(width)));

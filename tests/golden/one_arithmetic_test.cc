@@ -12,7 +12,7 @@ namespace {
 constexpr char kExact[] = "5e6f039e9a30652d7e17c61a85551b4aba66cb66";
 constexpr char kFast[] = "b96a66dec56e34167c432607c6486320d810bf0e";
 
-constexpr char kScaled[] = "e2a13f56e7b8ea883f5584ae22425e120017c5e4";
+constexpr char kScaled[] = "13fee02986c42b366d7bca858b0162b808dffb23";
 
 Dataset scaled_pipeline() {
   const auto shrink = [](const Fields& sample) -> Outputs {

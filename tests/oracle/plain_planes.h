@@ -88,7 +88,7 @@ inline std::vector<int> resampled(const Plane& plane, int h, int v, const Resamp
     return plane.samples[static_cast<size_t>(y * plane.stride + x)];
   };
   const auto sum_of = [](const kernels::PlaneTaps& taps, int64_t i, auto&& at) {
-    const bool is_long = taps.window > 8;
+    const bool is_long = taps.is_long;
     int sum = 0;
     for (int32_t k = 0; k < taps.window; ++k)
       if (const auto w = static_cast<int16_t>(taps.weights_of(i)[k]); w != 0)

@@ -169,6 +169,29 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
   for (const int by : {1, 2, 4, 8}) EXPECT_GT(tried[by], 10) << by;
 }
 
+// What else is wanted of a picture changes none of its pixels.
+TEST(Resampled, AWindowHasTheBytesOfTheWholePicture) {
+  for (int round = 0; round < 600; ++round) {
+    const int h = 1 + round % 2, v = 1 + round / 2 % 2;
+    const std::string file = encode_jpeg({9 + round % 150, 250 - round % 140, 3, h, v, false, 0});
+    const auto header = read_image_header(bytes_of(file));
+    Resampled part = random_picture(*header);
+    part.mirrored = false;
+    Resampled whole = part;
+    whole.window = {0, 0, part.height, part.width};
+    bool done = false;
+    const auto all = resampled_file(file, whole, {}, nullptr, done);
+    ASSERT_TRUE(done);
+    const auto some = resampled_file(file, part, {}, nullptr, done);
+    ASSERT_TRUE(done);
+    const auto row = static_cast<std::ptrdiff_t>(3 * part.window.w);
+    for (int64_t y = 0; y < part.window.h; ++y) {
+      const auto from = all.begin() + 3 * ((part.window.y + y) * part.width + part.window.x);
+      ASSERT_TRUE(std::equal(from, from + row, some.begin() + y * row)) << round << ", row " << y;
+    }
+  }
+}
+
 // With all points, with those of the first rows, and while they are found.
 TEST(Resampled, PointsChangeNoByte) {
   const std::pair<int, int> samplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 3}, {2, 4}};

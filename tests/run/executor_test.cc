@@ -336,12 +336,14 @@ TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
   LoaderOptions o = options(0);
   o.memory_budget = 4096;
   auto loader = make(range(100000).batch(50000), o);
+  const int line = __LINE__ - 1;  // errors name it
   Sample sample;
   const auto got = loader->next(sample);
   ASSERT_FALSE(got.ok());
   EXPECT_EQ(got.status().text(),
             "batch of 50000: wants 400000 bytes, the memory budget is 4096; a smaller batch or a larger "
-            "memory_budget would have room");
+            "memory_budget would have room (batch at executor_test.cc:" +
+                std::to_string(line) + ")");
 }
 
 // A feeder that fails as only the machine can.

@@ -110,7 +110,7 @@ struct Path {
   kernels::MixedRow mixed(const Ring& ring, int64_t y, const int16_t** pointers) const {
     ring.for_rows(down.first[y], down.window, rows.end,
                   [&](int64_t k, const int16_t* row) { pointers[k] = row; });
-    return {pointers, down.weights_of(y), down.window};
+    return {pointers, down.weights_of(y), down.window, down.is_long};
   }
 
  private:

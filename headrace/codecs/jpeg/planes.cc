@@ -339,7 +339,7 @@ EntropyPoints find_points(std::span<const std::byte> bytes, int64_t step, const 
   EntropyPoints found{step, {}};
   const EntropyPoints none{step, {}};
   const std::optional<Scan> scan = read_scan(bytes);
-  const Tables* tables = scan && form_of(*scan, Color::rgb) ? tables_of(*scan) : nullptr;
+  const Tables* tables = scan ? tables_of(*scan) : nullptr;
   if (!tables) return found;
   PlaneDecoder decoder(*scan, *tables, kSide, Form::gray);
   decoder.use(none, &found);

@@ -3,74 +3,74 @@
 #include <libdeflate.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+
+#include "headrace/core/stop_flag.h"
 
 namespace headrace::png {
 namespace {
 
-constexpr size_t kMostPixels = 64 << 20;  // bytes of them: more are inflated row by row
-constexpr size_t kBlock = 0xFFFF;         // the most that a stored block of deflate holds
-constexpr size_t kBlockHead = 5, kZlibHead = 2, kZlibCheck = 4;
+// Bytes of pixels: more are inflated row by row, so that a run that is stopped need not wait for them.
+constexpr size_t kMostPixels = 24 << 20;
+constexpr size_t kBlock = 0xFFFF;  // the most that a stored block of deflate holds
+constexpr size_t kZlibHead = 2, kZlibCheck = 4, kBlockHead = 5;
 
-// Of all seven passes where the image is interlaced. 0: too many.
-size_t pixel_bytes(const Ihdr& ihdr) {
-  if (ihdr.width * ihdr.height > kMostPixels) return 0;
+// Of all seven passes where the image is interlaced.
+uint64_t pixel_bytes(const Ihdr& ihdr) {
   const auto bytes = [&](uint64_t across, uint64_t down) {
     return across == 0 ? 0 : down * (1 + ihdr.row_bytes(across));
   };
+  if (!ihdr.is_interlaced) return bytes(ihdr.width, ihdr.height);
+  struct Pass {
+    uint64_t x, y, step_x, step_y;
+  };
   uint64_t total = 0;
-  if (!ihdr.is_interlaced) {
-    total = bytes(ihdr.width, ihdr.height);
-  } else {
-    struct Pass {
-      uint64_t x, y, step_x, step_y;
-    };
-    for (const Pass& p : {Pass{0, 0, 8, 8}, Pass{4, 0, 8, 8}, Pass{0, 4, 4, 8}, Pass{2, 0, 4, 4},
-                          Pass{0, 2, 2, 4}, Pass{1, 0, 2, 2}, Pass{0, 1, 1, 2}})
-      total +=
-          bytes((ihdr.width + p.step_x - 1 - p.x) / p.step_x, (ihdr.height + p.step_y - 1 - p.y) / p.step_y);
-  }
-  return total <= kMostPixels ? total : 0;
+  for (const Pass& p : {Pass{0, 0, 8, 8}, Pass{4, 0, 8, 8}, Pass{0, 4, 4, 8}, Pass{2, 0, 4, 4},
+                        Pass{0, 2, 2, 4}, Pass{1, 0, 2, 2}, Pass{0, 1, 1, 2}})
+    total +=
+        bytes((ihdr.width + p.step_x - 1 - p.x) / p.step_x, (ihdr.height + p.step_y - 1 - p.y) / p.step_y);
+  return total;
 }
 
-// Where the pixels lie in a file.
-struct Place {
-  size_t begin = 0, end = 0;  // of their chunks
+// Where things lie in a file.
+struct Layout {
+  size_t begin = 0, end = 0;  // of the chunks of pixels
   size_t packed = 0;          // bytes in these
+  size_t file_end = 0;        // behind the end marker
 };
 
 // Nothing for a file whose checksums are not right, or whose pixels are not in chunks that follow each other.
-std::optional<Place> find_pixels(Bytes file) {
-  Place found;
+std::optional<Layout> find_pixels(Bytes file) {
+  Layout found;
+  found.file_end = file.size();
   size_t at = kSignature.size();
   while (const auto chunk = chunk_at(file, at)) {
     const Bytes checked = chunk->checked();
     if (libdeflate_crc32(0, checked.data(), checked.size()) != chunk->checksum()) return {};
     const size_t end = at + chunk->whole.size();
-    const std::string_view type = chunk->type();
-    if (type == "IDAT") {
+    if (chunk->type() == "IDAT") {
       if (found.begin == 0) found.begin = found.end = at;
       if (found.end != at) return {};
       found.end = end, found.packed += chunk->data().size();
-    } else if (type == "IEND") {
-      break;
-    } else if (chunk->is_critical() && (type != "IHDR" || at > kSignature.size()) &&
-               (type != "PLTE" || found.begin > 0)) {
-      return {};
     }
     at = end;
+    if (chunk->type() == "IEND") {
+      found.file_end = end;
+      break;
+    }
   }
   return found.packed > kZlibHead + kZlibCheck ? std::optional(found) : std::nullopt;
 }
 
 // What the chunks of pixels hold, one after the other.
-Bytes join(Bytes file, const Place& pixels, Scratch& scratch) {
-  const Chunk first = *chunk_at(file, pixels.begin);
-  if (first.data().size() == pixels.packed) return first.data();
-  const auto out = scratch.take<std::byte>(pixels.packed);
+Bytes join(Bytes file, const Layout& layout, Scratch& scratch) {
+  const Chunk first = *chunk_at(file, layout.begin);
+  if (first.data().size() == layout.packed) return first.data();
+  const auto out = scratch.take<std::byte>(layout.packed);
   std::byte* to = out.data();
-  for (size_t at = pixels.begin; to && at < pixels.end;) {
+  for (size_t at = layout.begin; to && at < layout.end;) {
     const Chunk chunk = *chunk_at(file, at);
     if (!chunk.data().empty()) std::memcpy(to, chunk.data().data(), chunk.data().size());
     to += chunk.data().size(), at += chunk.whole.size();
@@ -78,78 +78,106 @@ Bytes join(Bytes file, const Place& pixels, Scratch& scratch) {
   return out;
 }
 
-bool inflate(Bytes packed, std::span<uint8_t> out) {
+// How many bytes it took; 0 where they are damaged, or are not so many pixels.
+size_t inflate(Bytes packed, std::span<uint8_t> out) {
   struct Free {
     void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
   };
   thread_local const std::unique_ptr<libdeflate_decompressor, Free> inflater(libdeflate_alloc_decompressor());
   size_t read = 0;
-  return inflater &&
-         libdeflate_zlib_decompress_ex(inflater.get(), packed.data(), packed.size(), out.data(), out.size(),
-                                       &read, nullptr) == LIBDEFLATE_SUCCESS &&
-         read == packed.size();
+  const bool done =
+      inflater && libdeflate_zlib_decompress_ex(inflater.get(), packed.data(), packed.size(), out.data(),
+                                                out.size(), &read, nullptr) == LIBDEFLATE_SUCCESS;
+  return done ? read : 0;
 }
 
-class Writer {
- public:
-  explicit Writer(std::byte* to) : to_(to) {}
-  void bytes(Bytes from) {
-    if (from.empty()) return;
-    std::memmove(to_, from.data(), from.size());
-    to_ += from.size();
-  }
-  void byte(size_t value) { *to_++ = static_cast<std::byte>(value); }
-  void big_endian(size_t value) {
-    for (const int shift : {24, 16, 8, 0}) byte(value >> shift & 255);
-  }
-  void stored_block(Bytes from, bool is_last) {
-    byte(is_last ? 1 : 0);
-    for (const size_t size : {from.size(), ~from.size()}) byte(size & 255), byte(size >> 8 & 255);
-    bytes(from);
-  }
+void append(std::vector<std::byte>& out, size_t value, int bytes) {  // the highest first
+  while (bytes-- > 0) out.push_back(static_cast<std::byte>(value >> 8 * bytes & 255));
+}
 
- private:
-  std::byte* to_;
-};
+std::vector<std::byte> chunk_head(std::string_view type, size_t size) {
+  std::vector<std::byte> out;
+  append(out, size, 4);
+  for (const char letter : type) out.push_back(static_cast<std::byte>(letter));
+  return out;
+}
 
-size_t stored_bytes(size_t size) {
-  return kZlibHead + (size + kBlock - 1) / kBlock * kBlockHead + size + kZlibCheck;
+// A chunk of pixels; its checksum is none.
+void add_stored(Spliced& to, Bytes pixels, Bytes check) {
+  const size_t blocks = (pixels.size() + kBlock - 1) / kBlock;
+  std::vector<std::byte> head =
+      chunk_head("IDAT", kZlibHead + blocks * kBlockHead + pixels.size() + kZlibCheck);
+  append(head, 0x7801, kZlibHead);
+  for (size_t at = 0; at < pixels.size(); at += kBlock) {
+    const size_t size = std::min(kBlock, pixels.size() - at);
+    append(head, at + size == pixels.size() ? 1 : 0, 1);
+    for (const size_t number : {size, ~size}) append(head, number & 255, 1), append(head, number >> 8, 1);
+    to.add_copy(head);
+    to.add(pixels.subspan(at, size));
+    head.clear();
+  }
+  to.add(check);
+  static constexpr std::array<std::byte, 4> kNoChecksum{};
+  to.add(kNoChecksum);
 }
 
 }  // namespace
 
-std::optional<Inflated> Inflated::make(Bytes file, Scratch& scratch) {
-  const size_t size = pixel_bytes(ihdr_of(file));
-  const auto place = size > 0 ? find_pixels(file) : std::nullopt;
-  if (!place) return {};
-  const Bytes packed = join(file, *place, scratch);
-  if (packed.empty()) return {};
-  Inflated out;
-  out.before_ = file.first(place->begin), out.after_ = file.subspan(place->end);
-  out.check_ = packed.last(kZlibCheck);
-  const size_t behind = kZlibCheck + 4 + out.after_.size();
-  out.room_ =
-      scratch.take<std::byte>(out.before_.size() + kChunkOverhead + stored_bytes(size) + out.after_.size());
-  if (out.room_.empty()) return {};
-  out.pixels_ = {reinterpret_cast<uint8_t*>(out.room_.data()) + out.room_.size() - behind - size, size};
-  return inflate(packed, out.pixels_) ? std::optional(out) : std::nullopt;
+size_t Spliced::read(std::byte* to, size_t size) {
+  size_t done = 0;
+  while (done < size && part_ < parts_.size()) {
+    const Bytes left = parts_[part_].subspan(at_);
+    const size_t some = std::min(left.size(), size - done);
+    if (some > 0) std::memcpy(to + done, left.data(), some);
+    done += some, at_ += some;
+    if (some == left.size()) ++part_, at_ = 0;
+  }
+  return done;
 }
 
-// Blocks are moved forward, each over what is moved already.
-Bytes Inflated::as_file() && {
-  const Bytes pixels = std::as_bytes(pixels_);
-  Writer writer(room_.data());
-  writer.bytes(before_);
-  writer.big_endian(stored_bytes(pixels.size()));
-  writer.bytes(std::as_bytes(std::span("IDAT", 4)));
-  writer.byte(0x78), writer.byte(0x01);
-  for (size_t at = 0; at < pixels.size(); at += kBlock)
-    writer.stored_block(pixels.subspan(at, std::min(kBlock, pixels.size() - at)),
-                        at + kBlock >= pixels.size());
-  writer.bytes(check_);
-  writer.big_endian(0);  // where the checksum would be
-  writer.bytes(after_);
-  return room_;
+Result<std::optional<Inflated>> Inflated::make(Bytes file, Scratch& scratch) {
+  const std::optional<Inflated> none;
+  const uint64_t size = pixel_bytes(ihdr_of(file));
+  if (size > kMostPixels) return none;
+  if (scratch.is_stopped()) return stopped();
+  const auto layout = find_pixels(file);
+  if (!layout) return none;
+  if (scratch.is_stopped()) return stopped();
+  const Bytes packed = join(file, *layout, scratch);
+  const auto pixels = scratch.take<uint8_t>(size);
+  if (packed.empty() || pixels.empty()) return none;
+  const size_t read = inflate(packed, pixels);
+  if (read == 0) return none;
+  if (scratch.is_stopped()) return stopped();
+  Inflated out;
+  out.before_ = file.first(layout->begin);
+  out.after_ = file.subspan(layout->end, layout->file_end - layout->end);
+  out.check_ = packed.subspan(read - kZlibCheck, kZlibCheck);
+  out.pixels_ = pixels;
+  return std::optional(out);
+}
+
+Spliced Inflated::stored() const {
+  Spliced out;
+  out.add(before_);
+  add_stored(out, std::as_bytes(pixels_), check_);
+  out.add(after_);
+  return out;
+}
+
+Spliced Inflated::with_one_pixel() const {
+  static constexpr std::array<std::byte, 9> kPixel{};        // with its filter, in the largest kind
+  constexpr size_t kSize = kSignature.size() + 8, kEnd = 8;  // where the size of the image is
+  Ihdr ihdr = ihdr_of(before_);
+  ihdr.width = ihdr.height = 1;
+  std::vector<std::byte> head(before_.begin(), before_.begin() + kSize);
+  append(head, 1, 4), append(head, 1, 4);
+  Spliced out;
+  out.add_copy(head);
+  out.add(before_.subspan(kSize + kEnd));
+  add_stored(out, Bytes(kPixel).first(pixel_bytes(ihdr)), Bytes(kPixel).first(kZlibCheck));
+  out.add(after_);
+  return out;
 }
 
 }  // namespace headrace::png

@@ -12,18 +12,16 @@ namespace {
 
 constexpr int64_t kRowsPerLook = 64;  // at the stop flag
 
+}  // namespace
+
 bool is_plain(const Ihdr& ihdr, const ImageHeader& header, Color color) {
-  if (ihdr.depth != 8 || ihdr.is_interlaced) return false;
-  if (ihdr.kind == Ihdr::kPalette) return color == Color::index;
+  if (ihdr.depth != 8 || ihdr.is_interlaced || ihdr.kind == Ihdr::kPalette) return false;
   const int wanted = decoded_channels(header, color);  // with a transparent colour more than are stored
   return wanted == 1 || wanted == 3 || wanted == static_cast<int>(ihdr.samples());
 }
 
-}  // namespace
-
 Result<bool> decode_rows(const Ihdr& ihdr, const Inflated& inflated, const ImageHeader& header, Color color,
                          const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
-  if (!is_plain(ihdr, header, color)) return false;
   const auto samples = static_cast<int>(ihdr.samples()), wanted = decoded_channels(header, color);
   const size_t size = ihdr.row_bytes(ihdr.width), step = size + 1;
   const uint8_t* const filtered = inflated.pixels().data();
@@ -31,8 +29,9 @@ Result<bool> decode_rows(const Ihdr& ihdr, const Inflated& inflated, const Image
     if (filtered[static_cast<size_t>(y) * step] > static_cast<uint8_t>(kernels::RowFilter::paeth))
       return false;
   // The rows before the first one, and where they are to be converted, two that take turns.
-  const auto rows = scratch.take<uint8_t>(size * (samples == wanted ? 1 : 3));
-  if (rows.empty()) return scratch.over_budget(size * 3, "rows of a PNG");
+  const size_t room = size * (samples == wanted ? 1 : 3);
+  const auto rows = scratch.take<uint8_t>(room);
+  if (rows.empty()) return scratch.over_budget(room, "rows of a PNG");
   std::memset(rows.data(), 0, size);
   const uint8_t* above = rows.data();
   for (int64_t y = 0; y < part.bottom(); ++y) {

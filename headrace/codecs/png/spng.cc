@@ -75,18 +75,35 @@ Status from_spng(int error) {
   }
 }
 
-// `verified`: checksums are right and need not be looked at.
-Result<Context> open(Bytes bytes, bool verified, const ImageHeader& header, spng_ihdr& ihdr) {
-  Context context(spng_ctx_new(verified ? SPNG_CTX_IGNORE_ADLER32 : 0));
+// What libspng reads: a file as it is, or one whose checksums are verified and not all right.
+struct Input {
+  Bytes file;
+  png::Spliced* verified = nullptr;
+};
+
+int read_spliced(spng_ctx*, void* from, void* to, size_t size) {
+  return static_cast<png::Spliced*>(from)->read(static_cast<std::byte*>(to), size) == size ? SPNG_OK
+                                                                                           : SPNG_IO_EOF;
+}
+
+Result<Context> open(const Input& input, spng_ihdr& ihdr) {
+  Context context(spng_ctx_new(input.verified ? SPNG_CTX_IGNORE_ADLER32 : 0));
   if (!context) return Status(Code::exhausted, "no memory left for a PNG decoder");
-  const int checksums = verified ? SPNG_CRC_USE : SPNG_CRC_ERROR;
+  const int checksums = input.verified ? SPNG_CRC_USE : SPNG_CRC_ERROR;
   HEADRACE_TRY(from_spng(spng_set_crc_action(context.get(), checksums, checksums)));
   HEADRACE_TRY(from_spng(spng_set_chunk_limits(context.get(), kMaxChunk, kMaxCachedChunks)));
   HEADRACE_TRY(from_spng(spng_set_image_limits(context.get(), kMaxImageSide, kMaxImageSide)));
-  HEADRACE_TRY(from_spng(spng_set_png_buffer(context.get(), bytes.data(), bytes.size())));
+  HEADRACE_TRY(from_spng(input.verified
+                             ? spng_set_png_stream(context.get(), read_spliced, input.verified)
+                             : spng_set_png_buffer(context.get(), input.file.data(), input.file.size())));
   HEADRACE_TRY(from_spng(spng_get_ihdr(context.get(), &ihdr)));
-  if (ihdr.height != header.height || ihdr.width != header.width) return corrupt("damaged PNG: two headers");
   return context;
+}
+
+// Chunks after the pixels must be sound, but a file that lacks only its end marker is whole, as with JPEG.
+Status check_chunks(spng_ctx* context) {
+  const int error = spng_decode_chunks(context);
+  return error == SPNG_IO_EOF ? Status() : from_spng(error);
 }
 
 // Rows of an interlaced image come several times, each time with more of their pixels: `row_of` must keep
@@ -105,10 +122,11 @@ Status decode_rows(spng_ctx* context, size_t row_size, const Scratch& scratch, R
   }
 }
 
-Status decode(Bytes bytes, bool verified, const ImageHeader& header, Color color, uint8_t* out,
-              size_t row_stride, Scratch& scratch) {
+Status decode(const Input& input, const ImageHeader& header, Color color, uint8_t* out, size_t row_stride,
+              Scratch& scratch) {
   spng_ihdr ihdr;
-  HEADRACE_ASSIGN(const Context context, open(bytes, verified, header, ihdr));
+  HEADRACE_ASSIGN(const Context context, open(input, ihdr));
+  if (ihdr.height != header.height || ihdr.width != header.width) return corrupt("damaged PNG: two headers");
   const Recipe recipe = recipe_for(ihdr, header, color);
   HEADRACE_TRY(from_spng(
       spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
@@ -128,27 +146,48 @@ Status decode(Bytes bytes, bool verified, const ImageHeader& header, Color color
       recipe.convert(row_of(row), width, out + row * row_stride);
     }));
   }
-  // Chunks after the pixels must be sound, but a file that lacks only its end marker is whole, as with JPEG.
-  const int error = spng_decode_chunks(context.get());
-  return error == SPNG_IO_EOF ? Status() : from_spng(error);
+  return check_chunks(context.get());
+}
+
+// Whether libspng takes all of the file but its pixels: what it refuses is refused.
+bool is_sound(const png::Inflated& inflated) {
+  png::Spliced file = inflated.with_one_pixel();
+  spng_ihdr ihdr;
+  const auto context = open({{}, &file}, ihdr);
+  uint8_t pixel[8];
+  return context.ok() && spng_decode_image(context->get(), pixel, sizeof pixel, SPNG_FMT_RAW, 0) == SPNG_OK &&
+         check_chunks(context->get()).ok();
+}
+
+// Exhausted where the file has to be inflated row by row: there is no memory for all of it, or it is not in
+// order.
+Status decode_inflated(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                       size_t row_stride, Scratch& scratch) {
+  HEADRACE_ASSIGN(const auto inflated, png::Inflated::make(bytes, scratch));
+  if (!inflated) return {Code::exhausted, "a PNG that is not inflated as a whole"};
+  const png::Ihdr ihdr = png::ihdr_of(bytes);
+  if (png::is_plain(ihdr, header, color) && is_sound(*inflated)) {
+    HEADRACE_ASSIGN(const bool done,
+                    png::decode_rows(ihdr, *inflated, header, color, part, out, row_stride, scratch));
+    if (done) {
+      set_decoded_by(kOwnDecoder);
+      return {};
+    }
+  }
+  png::Spliced stored = inflated->stored();
+  return decode({{}, &stored}, header, color, out, row_stride, scratch);
 }
 
 }  // namespace
 
+// Both ways take the same files and give the same pixels.
 Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                   size_t row_stride, Scratch& scratch) {
   const Scratch::Mark mark = scratch.mark();
-  auto inflated = png::Inflated::make(bytes, scratch);
-  if (!inflated) scratch.reset(mark);
-  Result<bool> done = false;
-  if (inflated)
-    done = png::decode_rows(png::ihdr_of(bytes), *inflated, header, color, part, out, row_stride, scratch);
-  Status status = done.status();
-  if (status.ok() && *done)
-    set_decoded_by(kOwnDecoder);
-  else if (status.ok())
-    status = decode(inflated ? std::move(*inflated).as_file() : bytes, inflated.has_value(), header, color,
-                    out, row_stride, scratch);
+  Status status = decode_inflated(bytes, header, color, part, out, row_stride, scratch);
+  scratch.reset(mark);
+  if (status.code() == Code::exhausted)
+    status = decode({bytes, nullptr}, header, color, out, row_stride, scratch);
   scratch.reset(mark);
   return status;
 }
