@@ -44,7 +44,9 @@ class Body {
   }
 
   // How many samples a part held that has been run, and the one that row `i` began as, if that is known.
-  virtual size_t num_samples(const Ticket&, const Part& part) const { return part.count; }
+  size_t num_samples(const Ticket& ticket, const Part& part) const {
+    return many_batches_ ? num_rows_made(ticket) : part.count;
+  }
   virtual std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
     (void)ticket, (void)part, (void)i;
     return std::nullopt;
@@ -99,7 +101,11 @@ class Body {
   // What the rows of an unbatch that stands first go through together; null: they do not.
   const Together* rows_together() const { return rows_together_.get(); }
 
+  bool many_batches_ = false;  // in a ticket
+
  private:
+  static size_t num_rows_made(const Ticket& ticket);
+
   std::unique_ptr<const Together> rows_together_;
 };
 
@@ -125,7 +131,6 @@ class LevelBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
   bool finish_at_once(Ticket& ticket) const override;
-  size_t num_samples(const Ticket& ticket, const Part& part) const override;
   std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
   bool takes_positions() const override { return true; }
 
@@ -248,7 +253,6 @@ class LevelBody final : public Body {
   uint64_t block_ = 1;                        // elements of an item
   uint64_t most_block_ = 0;                   // while that changes; 0: it does not
   bool makes_batches_ = false, maps_ = false;
-  bool many_batches_ = false;  // in a ticket
 };
 
 class SampleBody final : public Body {

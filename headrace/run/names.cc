@@ -17,8 +17,7 @@ std::optional<SampleRef> sample_at(const LeafPlan& leaf, const Position& at) {
 
 }  // namespace
 
-size_t LevelBody::num_samples(const Ticket& ticket, const Part& part) const {
-  if (!many_batches_) return part.count;
+size_t Body::num_rows_made(const Ticket& ticket) {
   size_t rows = ticket.rows_made ? ticket.rows_made->size() : 0;
   for (const Sample& batch : ticket.outputs)
     if (!batch.fields.empty()) rows += static_cast<size_t>(batch.fields[0].shape[0]);
