@@ -43,10 +43,7 @@ class Body {
     return false;
   }
 
-  // How many samples a part held that has been run, and the one that row `i` began as, if that is known.
-  size_t num_samples(const Ticket& ticket, const Part& part) const {
-    return many_batches_ ? num_rows_made(ticket) : part.count;
-  }
+  // The sample that row `i` of a part began as, if that is known.
   virtual std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
     (void)ticket, (void)part, (void)i;
     return std::nullopt;
@@ -101,11 +98,7 @@ class Body {
   // What the rows of an unbatch that stands first go through together; null: they do not.
   const Together* rows_together() const { return rows_together_.get(); }
 
-  bool many_batches_ = false;  // in a ticket
-
  private:
-  static size_t num_rows_made(const Ticket& ticket);
-
   std::unique_ptr<const Together> rows_together_;
 };
 
@@ -253,6 +246,7 @@ class LevelBody final : public Body {
   uint64_t block_ = 1;                        // elements of an item
   uint64_t most_block_ = 0;                   // while that changes; 0: it does not
   bool makes_batches_ = false, maps_ = false;
+  bool many_batches_ = false;  // in a ticket
 };
 
 class SampleBody final : public Body {

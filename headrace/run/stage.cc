@@ -278,7 +278,7 @@ void Stage::take_this(const Work& wanted, Work& work) {
 inline void Stage::count_costs(const Work& work, const PartClock::Time& time, Evaluator& evaluator,
                                Counters& counters) const {
   if (!takes_samples_ || !work.result.status.ok() || number_ >= counters.costs.size()) return;
-  const size_t samples = body_->num_samples(*work.ticket, work.ticket->parts[work.part]);
+  const size_t samples = work.ticket->num_samples(work.ticket->parts[work.part]);
   SampleCosts& costs = counters.costs[number_];
   if (time.was_asked_about || costs.may_be_slow(work.busy_ns + work.waited_ns, samples))
     count_each(work, samples, time, evaluator.row_times(), costs);
