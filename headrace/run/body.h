@@ -43,8 +43,7 @@ class Body {
     return false;
   }
 
-  // How many samples a part held that has been run, and the one that row `i` began as, if that is known.
-  virtual size_t num_samples(const Ticket&, const Part& part) const { return part.count; }
+  // The sample that row `i` of a part began as, if that is known.
   virtual std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
     (void)ticket, (void)part, (void)i;
     return std::nullopt;
@@ -125,7 +124,6 @@ class LevelBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   Status finish(Ticket& ticket, Evaluator& evaluator) const override;
   bool finish_at_once(Ticket& ticket) const override;
-  size_t num_samples(const Ticket& ticket, const Part& part) const override;
   std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
   bool takes_positions() const override { return true; }
 

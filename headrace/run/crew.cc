@@ -15,6 +15,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kLookAtCoresNs = 50'000'000;             // a look is a system call
+constexpr uint64_t kLookAtStateNs = 1'000'000;              // others write there
 constexpr auto kPatience = std::chrono::microseconds(500);  // of a consumer, before any news will do
 
 // Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
@@ -138,7 +139,7 @@ class ThreadsCrew final : public Crew {
     std::optional<CoreWait> core_wait;  // of those who compute
     if (duty == Duty::cpu) core_wait.emplace();
     worker.evaluator.part_clock().restart();
-    uint64_t looked = now_ns();
+    uint64_t looked = now_ns(), next_state = 0;
     Track* track = trace_ ? &trace_->track(duty, number) : nullptr;
     std::unique_lock lock(executor_.mutex());
     while (true) {
@@ -166,8 +167,11 @@ class ThreadsCrew final : public Crew {
       lock.lock();
       steer_.worked(work, end - work.began_ns, executor_);
       executor_.finish_locked(work);
-      if (trace_ && trace_->wants_state(end))
-        trace_->add_state(end, executor_.phases().ready, executor_.ledger().in_use);
+      if (trace_ && end >= next_state) {
+        next_state = end + kLookAtStateNs;
+        if (trace_->wants_state(end))
+          trace_->add_state(end, executor_.phases().ready, executor_.ledger().in_use);
+      }
       if (const auto settings = steer_.look(end, executor_, team_)) {
         apply(*settings);
         if (trace_) trace_->decide(end, steer_.tuner().decisions());

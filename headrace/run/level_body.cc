@@ -74,6 +74,7 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
 }
 
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
+  ticket.many_batches = many_batches_;
   ticket.num_rows = ticket.item.count;
   if (many_batches_) {
     ticket.parts.push_back({.count = ticket.num_rows});

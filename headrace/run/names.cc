@@ -17,14 +17,6 @@ std::optional<SampleRef> sample_at(const LeafPlan& leaf, const Position& at) {
 
 }  // namespace
 
-size_t LevelBody::num_samples(const Ticket& ticket, const Part& part) const {
-  if (!many_batches_) return part.count;
-  size_t rows = ticket.rows_made ? ticket.rows_made->size() : 0;
-  for (const Sample& batch : ticket.outputs)
-    if (!batch.fields.empty()) rows += static_cast<size_t>(batch.fields[0].shape[0]);
-  return rows;
-}
-
 std::optional<SampleRef> LevelBody::sample_of(const Ticket& ticket, const Part& part, size_t i) const {
   if (i >= part.at.size()) return std::nullopt;
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;

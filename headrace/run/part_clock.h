@@ -19,14 +19,25 @@ class PartClock {
   }
 
   struct Time {
-    uint64_t began_ns, ended_ns, cpu_ns;  // the last may be an estimate
+    uint64_t began_ns = 0, ended_ns = 0, cpu_ns = 0;
+    bool is_short = false, was_asked_about = true;  // else cpu_ns is an estimate
     uint64_t wall_ns() const { return ended_ns - began_ns; }
   };
-  Time end();
+  Time end() {
+    const uint64_t ended_ns = now_ns(), wall = ended_ns - began_ns_;
+    if (asks_ || wall >= kShortNs) return ask(ended_ns);
+    --left_out_;
+    const auto likely = static_cast<uint64_t>(share_ * static_cast<double>(wall));
+    since_ns_ += likely;
+    return {began_ns_, ended_ns, likely, true, false};
+  }
 
  private:
-  static constexpr uint64_t kShortNs = 50'000;
+  Time ask(uint64_t ended_ns);
+
+  static constexpr uint64_t kShortNs = 50'000, kTinyNs = 5'000;
   static constexpr uint32_t kLeaveOut = 12, kTurns = 8;  // 12 to 19 of the next
+  static constexpr uint32_t kMoreOfTiny = 4;             // times as many
   uint64_t began_ns_ = 0;
   uint64_t known_ns_ = 0, since_ns_ = 0;  // CPU time when it was asked for; that of short parts since then
   double share_ = 1;                      // CPU time of short parts, of their own: a mean that forgets

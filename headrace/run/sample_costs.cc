@@ -49,9 +49,18 @@ void SampleCosts::add(uint64_t ns, uint64_t samples) {
   total_ns_.add(ns * samples);
 }
 
-void SampleCosts::add_averaged(uint64_t ns, uint64_t samples) {
-  add(ns, samples);
-  averaged_.add(samples);
+uint64_t SampleCosts::take_left_out(uint64_t ns) {
+  const uint64_t others = left_out_.get();
+  left_out_.set(0), like_ns_.set(ns);
+  averaged_.add(others);
+  return others;
+}
+
+std::array<uint64_t, SampleCosts::kBuckets> SampleCosts::counts() const {
+  std::array<uint64_t, kBuckets> out;
+  std::ranges::transform(buckets_, out.begin(), [](const Tally& bucket) { return bucket.get(); });
+  out[bucket_of(like_ns_.get())] += left_out_.get();
+  return out;
 }
 
 void SampleCosts::keep(const SlowSample& slow) {
@@ -81,7 +90,8 @@ Value sample_cost(const std::vector<const Counters*>& workers, const SampleNames
   for (const Counters* worker : workers) {
     if (worker->costs.empty()) continue;
     const SampleCosts& costs = worker->costs[stage];
-    for (size_t b = 0; b < counts.size(); ++b) counts[b] += costs.count(b);
+    const std::array<uint64_t, SampleCosts::kBuckets> its = costs.counts();
+    for (size_t b = 0; b < counts.size(); ++b) counts[b] += its[b];
     const std::vector<SlowSample> own = costs.slowest();
     slowest.insert(slowest.end(), own.begin(), own.end());
     averaged += costs.averaged();

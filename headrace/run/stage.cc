@@ -274,6 +274,18 @@ void Stage::take_this(const Work& wanted, Work& work) {
   if (work.part != Work::kFinish && !work.io) work.ticket->parts[work.part].state = Part::State::running;
 }
 
+// Of short parts those count whose time is known; they stand for the others.
+inline void Stage::count_costs(const Work& work, const PartClock::Time& time, Evaluator& evaluator,
+                               Counters& counters) const {
+  if (!takes_samples_ || !work.result.status.ok() || number_ >= counters.costs.size()) return;
+  const size_t samples = work.ticket->num_samples(work.ticket->parts[work.part]);
+  SampleCosts& costs = counters.costs[number_];
+  if (time.was_asked_about || costs.may_be_slow(work.busy_ns + work.waited_ns, samples))
+    count_each(work, samples, time, evaluator.row_times(), costs);
+  else
+    costs.leave_out(samples);
+}
+
 void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   Ticket& ticket = *work.ticket;
   PartClock& clock = evaluator.part_clock();
@@ -281,50 +293,51 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   if (work.io) {
     const uint64_t reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
-    took(work, clock.end());
+    const PartClock::Time time = clock.end();
+    took(work, time);
     work.reading_ns = work.ended_ns - work.began_ns;
     work.reads = counters.io_reads.get() - reads;
     work.read_bytes = counters.io_bytes.get() - bytes;
-    if (ticket.parts[work.part].has_passed) count_costs(work, evaluator, counters);
+    if (ticket.parts[work.part].has_passed) count_costs(work, time, evaluator, counters);
     return;
   }
   if (work.part == Work::kFinish)
     work.result.status = body_->finish(ticket, evaluator);
   else
     work.result = body_->run(ticket, ticket.parts[work.part], evaluator);
-  took(work, clock.end());
+  const PartClock::Time time = clock.end();
+  took(work, time);
   work.called = evaluator.take_called();
   work.waited_ns = evaluator.take_waited();
   work.python_ns = evaluator.take_in_python();
-  if (work.part != Work::kFinish) count_costs(work, evaluator, counters);
+  if (work.part != Work::kFinish) count_costs(work, time, evaluator, counters);
   counters.parts.add(1);
   counters.busy_ns.add(work.busy_ns);
 }
 
 // What each row of the part took of it, where that was looked at; else the mean.
-void Stage::count_costs(const Work& work, Evaluator& evaluator, Counters& counters) const {
-  const Part& part = work.ticket->parts[work.part];
-  const RowTimes& times = evaluator.row_times();
-  if (!takes_samples_ || !work.result.status.ok() || number_ >= counters.costs.size()) return;
-  const size_t samples = body_->num_samples(*work.ticket, part);
+void Stage::count_each(const Work& work, size_t samples, const PartClock::Time& time, const RowTimes& times,
+                       SampleCosts& costs) const {
   if (samples == 0) return;
-  SampleCosts& costs = counters.costs[number_];
-  const uint64_t all_ns = work.busy_ns + work.waited_ns;
+  const Part& part = work.ticket->parts[work.part];
+  const uint64_t all_ns = work.busy_ns + work.waited_ns, mean_ns = all_ns / samples;
+  const bool stands_for_others = time.is_short && !costs.may_be_slow(all_ns, samples);
+  const uint64_t others = stands_for_others ? costs.take_left_out(mean_ns) : 0;
   const auto keep_if_slow = [&](uint64_t ns, size_t row, size_t of) {
     if (!costs.is_slow(ns)) return;
-    if (const auto sample = sample_of(*work.ticket, part, row))
-      costs.keep({*sample, ns, static_cast<uint32_t>(of)});
+    const auto sample = sample_of(*work.ticket, part, row);
+    sample ? costs.keep({*sample, ns, static_cast<uint32_t>(of)}) : costs.has_no_name();
   };
   if (samples == 1 || times.num_rows() != samples) {
-    const uint64_t mean_ns = all_ns / samples;
-    samples == 1 ? costs.add(mean_ns) : costs.add_averaged(mean_ns, samples);
+    costs.add(mean_ns, samples + others);
+    if (samples > 1) costs.are_averaged(samples);
     return keep_if_slow(mean_ns, 0, samples);
   }
   const double share =
       static_cast<double>(all_ns) / static_cast<double>(std::max<uint64_t>(1, times.all_ns()));
   for (size_t row = 0; row < samples; ++row) {
     const auto ns = static_cast<uint64_t>(static_cast<double>(times.row_ns(row)) * share);
-    costs.add(ns);
+    costs.add(ns, 1 + others / samples + (row < others % samples ? 1 : 0));
     keep_if_slow(ns, row, 1);
   }
 }

@@ -109,7 +109,10 @@ class Stage final : public Stream {
   static constexpr size_t kTinyRing = 128, kTinyInARow = 32;
   bool are_tiny() const { return num_tiny_ >= kTinyInARow; }
   void settle_reads(const Work& work);
-  void count_costs(const Work& work, Evaluator& evaluator, Counters& counters) const;
+  void count_costs(const Work& work, const PartClock::Time& time, Evaluator& evaluator,
+                   Counters& counters) const;
+  void count_each(const Work& work, size_t samples, const PartClock::Time& time, const RowTimes& times,
+                  SampleCosts& costs) const;
 
   StreamPtr feeder_;
   std::unique_ptr<Body> body_;

@@ -10,6 +10,7 @@ class Tally {
   void add(uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  void set(uint64_t n) { value_.store(n, std::memory_order_relaxed); }
   uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:

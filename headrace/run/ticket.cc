@@ -35,6 +35,13 @@ void Ticket::emit(Item& out, uint64_t most) {
   emitted += count;
 }
 
+size_t Ticket::num_rows_made() const {
+  size_t rows = rows_made ? rows_made->size() : 0;
+  for (const Sample& batch : outputs)
+    if (!batch.fields.empty()) rows += static_cast<size_t>(batch.fields[0].shape[0]);
+  return rows;
+}
+
 void Ticket::forget() {
   item.samples.clear(), item.ranges.clear(), item.turn = nullptr;
   slots.clear(), columns.clear(), rows.clear(), row_outputs.clear(), outputs.clear(), ends.clear();

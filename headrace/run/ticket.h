@@ -84,12 +84,16 @@ struct Ticket {
   size_t error_row = ~size_t{0};  // the lowest row that failed: which error is told does not depend on timing
   uint64_t busy_ns = 0;           // that workers spent on it
   bool done = false, dropped = false;
+  bool many_batches = false;  // come of its one part
 
   // Drop the rows of a part that were put in place; it starts again.
   void take_back(const Part& part) {
     for (const auto& all : rows)
       for (size_t n = part.first; all && n < part.first + part.count; ++n) (*all)[n] = {};
   }
+  // That a part held which has been run.
+  size_t num_samples(const Part& part) const { return many_batches ? num_rows_made() : part.count; }
+  size_t num_rows_made() const;
   size_t num_outputs() const { return rows_made ? rows_made->size() : outputs.size(); }
   bool used_up() const { return done && error.ok() && emitted >= num_outputs(); }
   // What is used up holds no memory; it stands in the ring until those before it are, too.

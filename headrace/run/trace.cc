@@ -23,81 +23,75 @@ Trace::Trace(Size size, uint64_t began_ns)
       least_(size == Size::file ? 1 : kPiecesOfPage),
       most_(size == Size::file ? kPiecesOfFile : kPiecesOfPage),
       left_(size == Size::file ? kPiecesOfFile : 0),
-      consumer_(left_, least_, most_),
-      states_(left_, least_, most_) {}
+      consumer_(began_ns, left_, least_, most_),
+      states_(began_ns, left_, least_, most_) {}
 
 Track& Trace::track(Duty duty, size_t number) {
   std::lock_guard lock(mutex_);
   std::deque<Track>& tracks = duty == Duty::io ? io_ : workers_;
-  while (tracks.size() <= number) tracks.emplace_back(left_, least_, most_);
+  while (tracks.size() <= number) tracks.emplace_back(began_ns_, left_, least_, most_);
   return tracks[number];
 }
 
-void Trace::add(Track& track, const Work& work) {
-  const bool finish = work.part == Work::kFinish;
-  const auto kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
-  const uint64_t begin_ns = since(work.began_ns), wall_ns = work.ended_ns - work.began_ns;
-  const uint32_t rows = finish ? 0 : static_cast<uint32_t>(work.ticket->parts[work.part].count);
-  if (Slice* held = track.go_on(kind, work.called, work.stage->number(), begin_ns, begin_ns + wall_ns)) {
-    held->cpu_ns += work.busy_ns, held->waited_ns += work.waited_ns, held->bytes += work.read_bytes;
-    held->rows += rows;
-    return;
-  }
+void Trace::begin(Track& track, const Work& work, Slice::Kind kind) {
   Slice slice;
   slice.kind = kind, slice.calls = work.called, slice.stage = work.stage->number();
-  slice.begin_ns = begin_ns, slice.wall_ns = wall_ns;
+  slice.begin_ns = work.began_ns, slice.wall_ns = work.ended_ns - work.began_ns;
   slice.cpu_ns = work.busy_ns, slice.waited_ns = work.waited_ns, slice.bytes = work.read_bytes;
-  slice.ticket = work.ticket->serial, slice.rows = rows;
-  if (!finish)
-    if (const auto sample = work.stage->sample_of(*work.ticket, work.ticket->parts[work.part], 0))
+  slice.ticket = work.ticket->serial;
+  if (work.part != Work::kFinish) {
+    const Part& part = work.ticket->parts[work.part];
+    slice.rows = static_cast<uint32_t>(part.count);
+    if (const auto sample = work.stage->sample_of(*work.ticket, part, 0))
       slice.has_name = true, slice.read = sample->read, slice.index = sample->index;
+  }
   track.begin(slice);
 }
 
-void Trace::look_at_step() {
+void Trace::begins_call() {
+  if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
   const uint64_t now = now_ns();
-  end_step(now);
+  end_steps(to_leave_out_ + 1, now);
   step_from_ns_ = now;  // unless it waits
 }
 
-void Trace::end_step(uint64_t end_ns) {
-  if (steps_ == 0) return;
+void Trace::end_steps(uint32_t steps, uint64_t end_ns) {
   Slice step;
-  step.kind = Slice::Kind::step, step.times = steps_;
-  step.begin_ns = since(step_from_ns_), step.wall_ns = end_ns - std::min(end_ns, step_from_ns_);
+  step.kind = Slice::Kind::step, step.times = steps;
+  step.begin_ns = step_from_ns_, step.wall_ns = end_ns - std::min(end_ns, step_from_ns_);
   step.ticket = step_.ticket, step.stage = step_.stage;
   consumer_.add(step);
-  const uint64_t step_ns = step.wall_ns / steps_ + 1;
-  not_timed_ = static_cast<uint32_t>(std::min(kLookEveryNs / step_ns, kMostStepsAtOnce));
-  steps_ = 0;
+  const uint64_t step_ns = step.wall_ns / steps + 1;
+  to_leave_out_ = not_timed_ = static_cast<uint32_t>(std::min(kLookEveryNs / step_ns, kMostStepsAtOnce));
 }
 
 void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
   if (waited_from_ns != 0 && waiting_since_ns_ == 0) {
-    end_step(waited_from_ns);  // steps that nobody looked at
-    not_timed_ = 0;
+    const uint32_t steps = to_leave_out_ - not_timed_;
+    if (steps > 0) end_steps(steps, waited_from_ns);
     waiting_since_ns_ = waited_from_ns;
   }
+  if (pulled != Pull::item) to_leave_out_ = not_timed_ = 0;
   if (pulled == Pull::wait) return;
   const bool begins_step = waiting_since_ns_ != 0 || step_from_ns_ == 0;
   if (begins_step && left_ns == 0) left_ns = now_ns();
   if (waiting_since_ns_ != 0) {
     Slice wait;
     wait.kind = Slice::Kind::wait, wait.ticket = given.ticket, wait.stage = given.stage;
-    wait.begin_ns = since(waiting_since_ns_), wait.wall_ns = left_ns - std::min(left_ns, waiting_since_ns_);
+    wait.begin_ns = waiting_since_ns_, wait.wall_ns = left_ns - std::min(left_ns, waiting_since_ns_);
     wait.waited_ns = wait.wall_ns;
     consumer_.add(wait);
     waiting_since_ns_ = 0;
   }
   if (begins_step) step_from_ns_ = left_ns;
   if (pulled != Pull::item) step_from_ns_ = 0;
-  if (steps_ == 0) step_ = given;
+  step_ = given;
 }
 
 void Trace::add_state(uint64_t at_ns, size_t ready, size_t memory) {
   Slice state;
   state.kind = Slice::Kind::state;
-  state.begin_ns = since(at_ns), state.rows = static_cast<uint32_t>(ready), state.bytes = memory;
+  state.begin_ns = at_ns, state.rows = static_cast<uint32_t>(ready), state.bytes = memory;
   states_.add(state);
   next_state_ns_ = at_ns + kStateEveryNs;
 }
@@ -126,8 +120,7 @@ void Trace::close() {
   for (std::deque<Track>* tracks : {&workers_, &io_})
     for (Track& track : *tracks) track.close();
   if (step_from_ns_ != 0 && waiting_since_ns_ == 0) {  // it leaves in the middle of a step
-    ++steps_;
-    end_step(now_ns());
+    end_steps(to_leave_out_ - not_timed_ + 1, now_ns());
     step_from_ns_ = 0;
   }
   consumer_.close(), states_.close();

@@ -28,19 +28,21 @@ class Trace {
   // Of worker `number` of its kind, who adds to it what he did: after Stage::run() and before
   // Executor::finish().
   Track& track(Duty duty, size_t number);
-  void add(Track& track, const Work& work);
+  void add(Track& track, const Work& work) {
+    const bool finish = work.part == Work::kFinish;
+    if (finish && work.ended_ns - work.began_ns < kLeastFinishNs) return;  // part of what is around it
+    const auto kind = work.io ? Slice::Kind::read : finish ? Slice::Kind::finish : Slice::Kind::samples;
+    Slice* held = track.go_on(kind, work.called, work.stage->number(), work.began_ns, work.ended_ns);
+    if (!held) return begin(track, work, kind);
+    held->cpu_ns += work.busy_ns, held->waited_ns += work.waited_ns, held->bytes += work.read_bytes;
+    if (!finish) held->rows += static_cast<uint32_t>(work.ticket->parts[work.part].count);
+  }
 
   // By the consumer: it comes for an element; it leaves with one, or without. `waited_from_ns`: since when it
   // waited in this call, and until when; 0: it did not.
-  void arrives() {
-    if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
-    ++steps_;
-    if (not_timed_ == 0) return look_at_step();
-    --not_timed_;
-  }
+  void arrives() { not_timed_ > 0 ? void(--not_timed_) : begins_call(); }
   void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
-    const bool is_one_of_many = pulled == Pull::item && steps_ != 0 && waited_from_ns == 0 &&
-                                waiting_since_ns_ == 0 && step_from_ns_ != 0;
+    const bool is_one_of_many = not_timed_ != to_leave_out_ && pulled == Pull::item && waited_from_ns == 0;
     if (!is_one_of_many) ends_call(pulled, waited_from_ns, left_ns, given);
   }
 
@@ -75,9 +77,12 @@ class Trace {
   Copy copy(uint64_t from_ns = 0) const;  // without what ended before
 
  private:
+  static constexpr uint64_t kLeastFinishNs = 5'000;
+
   uint64_t since(uint64_t at_ns) const { return at_ns > began_ns_ ? at_ns - began_ns_ : 0; }
-  void look_at_step();
-  void end_step(uint64_t end_ns);
+  void begin(Track& track, const Work& work, Slice::Kind kind);
+  void begins_call();
+  void end_steps(uint32_t steps, uint64_t end_ns);
   void ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
 
   const uint64_t began_ns_;
@@ -85,14 +90,15 @@ class Trace {
   PiecesLeft left_;
   Track consumer_, states_;
 
-  // The consumer's own.
-  uint64_t step_from_ns_ = 0;      // 0: it has no element
-  uint64_t waiting_since_ns_ = 0;  // of calls that left without one; 0: none did
-  uint32_t steps_ = 0;             // since then
-  uint32_t not_timed_ = 0;         // of the next ones, that nobody looks at
-  Given step_;                     // what the first of them is about
+  // The consumer's own, which writes some of it for each element: on a cache line where nobody else reads.
+  alignas(kCacheLine) uint64_t step_from_ns_ = 0;  // 0: it has no element
+  uint64_t waiting_since_ns_ = 0;                  // of calls that left without one; 0: none did
+  // Of the next calls, those that nobody looks at: so many of them, and of these the ones to come. They end a
+  // step each, and none of them waits.
+  uint32_t to_leave_out_ = 0, not_timed_ = 0;
+  Given step_;  // what the first of them is about
 
-  uint64_t next_state_ns_ = 0;  // guarded by the executor's mutex
+  alignas(kCacheLine) uint64_t next_state_ns_ = 0;  // guarded by the executor's mutex
 
   mutable std::mutex mutex_;  // guards the next ones, not what is in a track
   std::deque<Track> workers_, io_;

@@ -10,8 +10,9 @@ uint64_t bits(uint64_t number, unsigned count) { return std::min(number, (uint64
 
 }  // namespace
 
-Track::Track(PiecesLeft& left, size_t least, size_t most)
-    : left_(left),
+Track::Track(uint64_t began_ns, PiecesLeft& left, size_t least, size_t most)
+    : began_ns_(began_ns),
+      left_(left),
       least_(std::max<size_t>(1, least)),
       most_(std::max(least_, most)),
       pieces_(std::make_unique<std::atomic<Piece*>[]>(most_)) {}
@@ -30,13 +31,13 @@ bool Track::joins(const Slice& slice) {
 
 void Track::begin(const Slice& slice) {
   close();
-  held_ = slice, holds_ = true;
+  held_ = slice;
   if (held_.wall_ns >= kShortNs || held_.kind == Slice::Kind::state) close();
 }
 
 void Track::close() {
-  if (holds_) put(held_);
-  holds_ = false;
+  if (held_.times > 0) put(held_);
+  held_.times = 0;
 }
 
 bool Track::grow() {
@@ -57,9 +58,10 @@ void Track::put(const Slice& s) {
   const uint64_t number = written_.load(std::memory_order_relaxed);
   if (number == capacity()) grow();
   const uint64_t place = number % capacity();
+  const uint64_t begin_ns = s.begin_ns - std::min(s.begin_ns, began_ns_);
   const uint64_t flags = uint64_t{s.calls} | uint64_t{s.has_name} << 1;
   const std::array<uint64_t, kWords> words{
-      bits(s.begin_ns, 48) | static_cast<uint64_t>(s.kind) << 48 | flags << 52 | uint64_t{s.stage} << 56,
+      bits(begin_ns, 48) | static_cast<uint64_t>(s.kind) << 48 | flags << 52 | uint64_t{s.stage} << 56,
       bits(s.wall_ns, 40) | bits(s.rows, 24) << 40,
       bits(s.cpu_ns, 40) | bits(s.times, 24) << 40,
       bits(s.ticket, 40) | bits(s.read, 24) << 40,
@@ -69,7 +71,7 @@ void Track::put(const Slice& s) {
   std::atomic<uint64_t>* to =
       &pieces_[place / kPiece].load(std::memory_order_relaxed)->words[place % kPiece * kWords];
   for (const uint64_t word : words) (to++)->store(word, std::memory_order_release);
-  last_ns_.store(s.end_ns(), std::memory_order_relaxed);
+  last_ns_.store(begin_ns + s.wall_ns, std::memory_order_relaxed);
   written_.store(number + 1, std::memory_order_release);
 }
 

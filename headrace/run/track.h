@@ -9,6 +9,8 @@
 
 namespace headrace {
 
+constexpr size_t kCacheLine = 64;  // bytes; threads that write on the same one wait for each other
+
 struct Slice {
   enum class Kind : uint8_t {
     samples,  // a worker ran rows through operators
@@ -24,14 +26,15 @@ struct Slice {
   uint8_t stage = 0;
   uint32_t rows = 0;
   uint32_t times = 1;      // pieces of work, one right after the other, of which it is made up
-  uint64_t begin_ns = 0;   // since the trace began
+  uint64_t begin_ns = 0;   // since the trace began, once it is in a track
   uint64_t wall_ns = 0;    // until its end
   uint64_t cpu_ns = 0;     // of the thread
   uint64_t waited_ns = 0;  // that functions waited instead of working, or that the consumer waited in between
+  uint64_t bytes = 0;      // read; of `state`: in use
+  // Up to here, on one cache line, stands what grows while a slice goes on.
   uint64_t ticket = kNone;
   uint32_t read = 0;   // the first row's sample: ordinal of its read
   uint64_t index = 0;  // and its index in there
-  uint64_t bytes = 0;  // read; of `state`: in use
 
   static constexpr uint64_t kNone = (uint64_t{1} << 40) - 1;
   uint64_t end_ns() const { return begin_ns + wall_ns; }
@@ -43,8 +46,9 @@ using PiecesLeft = std::atomic<int64_t>;
 class Track {
  public:
   static constexpr size_t kPiece = 512;  // slices
-  // Takes pieces as it needs them: `least` in any case, up to `most` while there are some left.
-  Track(PiecesLeft& left, size_t least, size_t most);
+  // Times come in as now_ns() says them and are told since `began_ns`. Takes pieces as it needs them: `least`
+  // in any case, up to `most` while there are some left.
+  Track(uint64_t began_ns, PiecesLeft& left, size_t least, size_t most);
   ~Track();
   Track(const Track&) = delete;
   Track& operator=(const Track&) = delete;
@@ -58,8 +62,9 @@ class Track {
   // The slice before, gone on until `end_ns` with one more piece of work, to which its rows and times are to
   // be added; null where this begins a slice of its own.
   Slice* go_on(Slice::Kind kind, bool calls, uint8_t stage, uint64_t begin_ns, uint64_t end_ns) {
-    if (!holds_ || held_.calls != calls || held_.stage != stage || end_ns - held_.begin_ns > kShortNs ||
-        begin_ns - held_.end_ns() > kGapNs || !are_alike(held_.kind, kind))
+    if (held_.times == 0 || held_.calls != calls || held_.stage != stage ||
+        end_ns - held_.begin_ns > kShortNs || begin_ns - held_.end_ns() > kGapNs ||
+        !are_alike(held_.kind, kind))
       return nullptr;
     held_.wall_ns = end_ns - held_.begin_ns;
     ++held_.times;
@@ -96,10 +101,11 @@ class Track {
   bool grow();
   size_t capacity() const { return num_pieces_.load(std::memory_order_acquire) * kPiece; }
 
+  // Its own thread's: not yet written, for the next one may become part of it; of no times: there is none.
+  alignas(kCacheLine) Slice held_{.times = 0};
+  const uint64_t began_ns_;
   PiecesLeft& left_;
   const size_t least_, most_;
-  Slice held_;  // its own thread's: not yet written, for the next one may become part of it
-  bool holds_ = false;
   std::unique_ptr<std::atomic<Piece*>[]> pieces_;
   std::atomic<size_t> num_pieces_{0};  // grows until the first slice is overwritten
   std::atomic<uint64_t> written_{0}, last_ns_{0};

@@ -213,17 +213,23 @@ bool has_turned_workers(const Loader& loader) {
                              [](const Value& d) { return *d.find("knob")->text() == "workers"; });
 }
 
+// In the first epoch, unless others hold the cores: then what it sees tells nothing, and it must not turn.
+constexpr int kMostEpochs = 8;
+
 TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
   constexpr int64_t kCount = 6000;
   const Dataset data = from_source(*range_source(0, kCount)).map(c_function("waits", &waits)).batch(8);
   auto loader = Loader::make(*data.node(), {}, file_store());
   ASSERT_TRUE(loader.ok()) << loader.status().text();
   Sample element;
-  int64_t next = 0;
-  for (auto more = (*loader)->next(element); more.ok() && *more; more = (*loader)->next(element))
-    for (int64_t row = 0; row < element.fields[0].shape[0]; ++row)
-      EXPECT_EQ(reinterpret_cast<const int64_t*>(element.fields[0].view().data)[row], 3 * next++);
-  EXPECT_EQ(next, kCount);
+  for (int epoch = 0; epoch < kMostEpochs && !has_turned_workers(**loader); ++epoch) {
+    ASSERT_TRUE((*loader)->begin().ok());
+    int64_t next = 0;
+    for (auto more = (*loader)->next(element); more.ok() && *more; more = (*loader)->next(element))
+      for (int64_t row = 0; row < element.fields[0].shape[0]; ++row)
+        EXPECT_EQ(reinterpret_cast<const int64_t*>(element.fields[0].view().data)[row], 3 * next++);
+    EXPECT_EQ(next, kCount);
+  }
   EXPECT_TRUE(has_turned_workers(**loader));
 }
 
@@ -236,7 +242,10 @@ TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
   auto loader = Loader::make(*input(40).concatenate(input(3000)).node(), {}, file_store());
   ASSERT_TRUE(loader.ok()) << loader.status().text();
   Sample element;
-  while (*(*loader)->next(element)) {
+  for (int epoch = 0; epoch < kMostEpochs && !has_turned_workers(**loader); ++epoch) {
+    ASSERT_TRUE((*loader)->begin().ok());
+    while (*(*loader)->next(element)) {
+    }
   }
   EXPECT_TRUE(has_turned_workers(**loader));
 }

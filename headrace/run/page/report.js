@@ -388,7 +388,7 @@ function sample_costs() {
     }
     return [bottom + 24, out, counts];
   };
-  const averaged = cost.averaged > 0 ? ` Of ${percent(cost.averaged / total)} of them only the mean of neighbours is known, which ran together.` : "";
+  const averaged = cost.averaged > 0 ? ` Of ${percent(cost.averaged / total)} of them only is known what neighbours cost: they ran together, or took microseconds.` : "";
   const name = (one) => [breakable(one.sample), one.of > 1 ? ` and ${one.of - 1} more, on the average` : null];
   section("What a sample costs", `CPU time and time in Python functions of ${plural(total, "sample")}: so many (the area of a bar) took so long.${averaged}`, chart(draw),
     (cost.slowest || []).length > 0 && [element("h3", {}, "The slowest"), table(
