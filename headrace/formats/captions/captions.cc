@@ -1,5 +1,6 @@
 // Captions of Flickr8k and Flickr30k: see README.md beside this file.
 #include <algorithm>
+#include <ranges>
 
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
@@ -163,29 +164,82 @@ class OpenCaptions final : public Opening<SourcePtr> {
   Value description_;
 };
 
+// As archives of the data sets name them.
+constexpr std::string_view kLists[] = {"captions.txt", "results.csv", "results_20130124.token",
+                                       "Flickr8k.token.txt"};
+constexpr std::string_view kFolders[] = {
+    "Flicker8k_Dataset", "Flickr8k_Dataset", "Flickr_8k_Dataset", "Images", "images",
+    "flickr30k_images",  "flickr30k-images"};
+
+bool has(const Names& sorted, std::string_view name) {
+  const auto all = std::views::iota(size_t{0}, sorted.size());
+  const auto at = std::ranges::lower_bound(all, name, {}, [&](size_t i) { return sorted[i]; });
+  return at != all.end() && sorted[*at] == name;
+}
+
+// The list in a folder that has one, and has nothing but images of it beside: "" else.
+std::string_view list_in(const Listing& listing) {
+  std::string_view list;
+  for (const std::string_view name : kLists)
+    if (has(listing.files, name)) {
+      if (!list.empty()) return {};
+      list = name;
+    }
+  bool has_images = false;
+  for (size_t i = 0; i < listing.files.size() && !list.empty(); ++i) {
+    const std::string_view name = listing.files[i];
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos || !names_an_image(name)) continue;
+    has_images = true;
+    if (std::ranges::find(kFolders, name.substr(0, slash)) == std::end(kFolders)) list = {};
+  }
+  return has_images ? list : std::string_view();
+}
+
+// A folder wins over one of classes, which it looks like.
 int recognise(const Probe& probe) {
-  if (probe.listing || caption_form(probe.text()) == CaptionForm::none) return 0;
-  return 85;
+  if (probe.listing) return list_in(*probe.listing).empty() ? 0 : 70;
+  return caption_form(probe.text()) == CaptionForm::none ? 0 : 85;
 }
 
 // Beside the list, or beside its folder.
 std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
-  constexpr const char* names[] = {
-      "Flicker8k_Dataset", "Flickr8k_Dataset", "Flickr_8k_Dataset", "Images", "images",
-      "flickr30k_images",  "flickr30k-images"};
   std::vector<std::string> out;
   const std::string folder = parent_of(path);
   for (const std::string& root : {folder, parent_of(folder)})
-    for (const char* name : names) {
-      out.push_back(join_path(root, std::string(name) + "/" + name));  // archives that were unpacked twice
-      out.push_back(join_path(root, name));
+    for (const std::string_view name : kFolders) {
+      const std::string images = join_path(root, std::string(name));
+      out.push_back(join_path(images, std::string(name)));  // archives that were unpacked twice
+      out.push_back(images);
     }
   return out;
 }
 
+// The list of a folder, read as if it had been named.
+class OpenFolder final : public Opening<OtherData> {
+ public:
+  explicit OpenFolder(OtherData list) : list_(std::move(list)) {}
+  Result<Step<OtherData>> advance(std::span<const BufferPtr>) override {
+    return Step<OtherData>(std::move(list_));
+  }
+
+ private:
+  OtherData list_;
+};
+
 Result<SourceOpening> open(const OpenRequest& request) {
   const std::string& path = request.path().path;
-  if (request.path().listing) return invalid("wants a text file, got a folder");
+  if (request.path().listing) {
+    const std::string_view list = list_in(*request.path().listing);
+    if (list.empty())
+      return invalid("wants a list of captions, or a folder of one, such as captions.txt, beside its images");
+    SourceOpening out;
+    out.other = std::make_unique<OpenFolder>(
+        OtherData{{join_path(path, std::string(list))}, "captions", request.options, [](SourcePtr source) {
+                    return source;
+                  }});
+    return out;
+  }
   CaptionSet set;
   set.path = path;
   HEADRACE_ASSIGN(const std::string each, request.text("each", "image"));

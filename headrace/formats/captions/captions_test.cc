@@ -42,6 +42,20 @@ TEST(Captions, WhatIsNoneIsNamed) {
   EXPECT_THAT(said(std::string_view("a.jpg#0\tx\0", 10))[0], HasSubstr("line 1: wants"));
 }
 
+TEST(Captions, OfAFolderThatHasAListAndItsImages) {
+  MemoryStore store;
+  store.add("f/captions.txt", "image,caption\nb.jpg,one\na.jpg,two\n");
+  store.add("f/Images/a.jpg", "A"), store.add("f/Images/b.jpg", "B");
+  const auto source = open_source(store, "f", "", *Value::parse(R"({"each": "caption"})"));
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, caption: str");
+  EXPECT_EQ((*source)->size(), 2u);
+  store.add("f/dogs/c.jpg", "C");  // folders of classes that a text file lies beside
+  EXPECT_EQ((*open_source(store, "f"))->schema().text(), "image: bytes, label: i64 ()");
+  EXPECT_THAT(std::string(open_source(store, "f", "captions").status().text()),
+              HasSubstr("wants a list of captions, or a folder of one"));
+}
+
 TEST(Captions, BelongToImagesBesideThem) {
   MemoryStore store;
   store.add("f/text/tokens.txt", "b.jpg#0\tone\na.jpg#0\ttwo\nb.jpg#1\tthree\n../c.jpg#0\tfour\n");
