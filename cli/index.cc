@@ -55,10 +55,10 @@ void add_index(CLI::App& program, Run& run) {
   auto arguments = std::make_shared<IndexArguments>();
   add_input_arguments(*command, arguments->input, false);
   command
-      ->add_option(
-          "--step", arguments->index.step,
-          "A point before every N MCUs (8 to 16 pixels) of a row: 8 makes crops faster and the index "
-          "larger; 0: before each row")
+      ->add_option("--step", arguments->index.step,
+                   "A point before every N MCUs (8 to 16 pixels) of a row: 8 makes crops of match=\"fast\" "
+                   "faster and the index "
+                   "larger; 0: before each row")
       ->option_text("N = 0")
       ->check(CLI::Range(int64_t{0}, kMostStep));
   command->add_flag("--beside", arguments->index.beside,

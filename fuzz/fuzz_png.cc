@@ -57,14 +57,28 @@ std::string png(FuzzedDataProvider& in) {
   add_chunks(in, file);
   if (in.ConsumeBool()) file += chunk("PLTE", std::string(in.PickValueInArray({768, 12, 6, 3}), 'x'));
   add_chunks(in, file);
+  const bool rare_filter = in.ConsumeIntegralInRange(0, 30) == 0;
   std::string pixels = in.ConsumeRandomLengthString(8000);
   if (in.ConsumeBool()) pixels.resize(8000, '\2');  // and then cut to the size that it should have
   const auto header = read_image_header(std::as_bytes(std::span(file)));
   if (header.ok() && in.ConsumeIntegralInRange(0, 9) > 0) {
     const int samples[] = {1, 0, 3, 1, 2, 0, 4};
-    const auto bits = static_cast<size_t>(samples[static_cast<size_t>(ihdr[9])] * ihdr[8]);
-    pixels.resize(static_cast<size_t>(header->height) *
-                  (1 + (static_cast<size_t>(header->width) * bits + 7) / 8));
+    const int bits = samples[static_cast<size_t>(ihdr[9])] * ihdr[8];
+    size_t at = 0;
+    const auto add_rows = [&](int64_t across, int64_t down) {
+      const size_t row = 1 + (static_cast<size_t>(across * bits) + 7) / 8;
+      for (; across > 0 && down > 0; --down, at += row) {
+        pixels.resize(std::max(pixels.size(), at + row));
+        pixels[at] = static_cast<char>(static_cast<uint8_t>(pixels[at]) % (rare_filter ? 256 : 5));
+      }
+    };
+    const int64_t passes[][4] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                                 {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+    if (ihdr[12] == 0) add_rows(header->width, header->height);
+    for (const auto& [x, y, step_x, step_y] : passes)
+      if (ihdr[12] != 0)
+        add_rows((header->width + step_x - 1 - x) / step_x, (header->height + step_y - 1 - y) / step_y);
+    pixels.resize(at);
   }
   std::string data = packed(pixels, in.ConsumeIntegralInRange(0, 9));
   if (in.ConsumeIntegralInRange(0, 9) == 0) data += in.ConsumeRandomLengthString(8);

@@ -5,7 +5,10 @@
 //     return {{"image", image.apply("normalize", {{"layout", "CHW"}})}, {"label", s["label"]}};
 //   }).batch(256);
 //   auto loader = train.loader();                       // Result<std::unique_ptr<Loader>>
-//   for (headrace::Sample batch; *(*loader)->next(batch);) use(batch.fields[0].view());
+//   for (int epoch = 0; epoch < 90; ++epoch) {
+//     (void)(*loader)->begin();                         // the next epoch; of the first one next() does it
+//     for (headrace::Sample batch; *(*loader)->next(batch);) use(batch.fields[0].view());
+//   }
 //
 // A Dataset is an immutable value: each verb answers a new one. What went wrong is kept and told by loader(),
 // so chains need no checks in between. Every verb means what it means in Python; docs/concepts.md says what
@@ -127,7 +130,7 @@ struct SampleOptions {
   uint64_t seed = 0;
 };
 
-// The line of a program that calls a verb: errors name it.
+// The line of a program that calls a verb: errors of elements name it.
 using Line = std::source_location;
 
 class Dataset {
@@ -155,9 +158,8 @@ class Dataset {
   Dataset shard(ShardOptions o, Line at = Line::current()) const {
     return then(Shard{o.rank, o.world, o.even, o.steps}, at);
   }
-  Dataset repeat(uint64_t times = 0, Line at = Line::current()) const {
-    return then(Repeat{times}, at);
-  }  // 0: for ever
+  // 0 times: for ever.
+  Dataset repeat(uint64_t times = 0, Line at = Line::current()) const { return then(Repeat{times}, at); }
   Dataset take(uint64_t count, Line at = Line::current()) const { return then(Take{count}, at); }
   Dataset skip(uint64_t count, Line at = Line::current()) const { return then(Skip{count}, at); }
   Dataset concatenate(const Dataset& other, Line at = Line::current()) const;
@@ -195,8 +197,8 @@ class Dataset {
   }
   Dataset with_ids(std::string_view field = "id",
                    Line at = Line::current()) const;  // adds the sample's id, i64
-  Dataset with_validity(std::string_view field = "valid", Line at = Line::current())
-      const;  // adds a bool: false for what shard's Even::pad added
+  // Adds a bool: false for what shard's Even::pad added.
+  Dataset with_validity(std::string_view field = "valid", Line at = Line::current()) const;
 
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;

@@ -43,6 +43,24 @@ TEST(PartClock, KnowsThatPartsWaitBetweenShortOnesThatDoNot) {
   EXPECT_GT(static_cast<double>(waited), 0.8 * static_cast<double>(slept));
 }
 
+// What is done between parts that nobody asks about is no part's.
+TEST(PartClock, KnowsThatAPartWaitsBehindManyTinyOnes) {
+  PartClock clock;
+  uint64_t told = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (int i = 0; i < 40 + round; ++i) {
+      clock.begin();
+      work(500);
+      (void)clock.end();
+      work(500);
+    }
+    clock.begin();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    told += clock.end().cpu_ns;
+  }
+  EXPECT_LT(told / 60, 60'000u);
+}
+
 // Of each epoch: workers are the same, their threads are not.
 TEST(PartClock, DoesNotTakeAnotherThreadsTimeForItsOwn) {
   PartClock clock;

@@ -71,7 +71,11 @@ void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, co
     if (steps > 0) end_steps(steps, waited_from_ns);
     waiting_since_ns_ = waited_from_ns;
   }
-  if (pulled != Pull::item) to_leave_out_ = not_timed_ = 0;
+  if (pulled != Pull::item) {
+    const uint32_t steps = to_leave_out_ - not_timed_;
+    if (steps > 0 && waiting_since_ns_ == 0 && step_from_ns_ != 0) end_steps(steps, now_ns());
+    to_leave_out_ = not_timed_ = 0;
+  }
   if (pulled == Pull::wait) return;
   const bool begins_step = waiting_since_ns_ != 0 || step_from_ns_ == 0;
   if (begins_step && left_ns == 0) left_ns = now_ns();

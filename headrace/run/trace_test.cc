@@ -38,6 +38,16 @@ TEST(Trace, StepsThatNobodyLooksAtAreCounted) {
   EXPECT_EQ(seen(trace).steps, 1000u);
 }
 
+TEST(Trace, TheLastStepsOfARunAreCounted) {
+  for (const int elements : {1, 20, 100, 500}) {
+    Trace trace(Trace::Size::page, now_ns());
+    for (int i = 0; i < elements; ++i) call(trace, false);
+    trace.arrives();
+    trace.leaves(Pull::end, 0, 0, {});
+    EXPECT_EQ(seen(trace).steps, static_cast<uint64_t>(elements));
+  }
+}
+
 TEST(Trace, WaitsBetweenStepsThatNobodyLooksAtAreSeen) {
   Trace trace(Trace::Size::page, now_ns());
   for (int i = 0; i < 200; ++i) call(trace, i % 20 == 19);

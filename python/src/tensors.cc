@@ -259,7 +259,13 @@ Tensor to_tensor(nb::handle leaf) {
   nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array;
   if (!nb::try_cast(leaf, array)) {
     const nb::object bits = bits_of_bf16(leaf);
-    if (!bits.is_valid()) throw nb::cast_error();
+    if (!bits.is_valid()) {
+      const bool is_array = nb::hasattr(leaf, "dtype");
+      const nb::object type = is_array ? leaf.attr("dtype") : leaf.type().attr("__name__");
+      throw nb::type_error(("wants an array, a number, bytes or str, got " +
+                            std::string(is_array ? "an array of " : "") + nb::str(type).c_str())
+                               .c_str());
+    }
     Tensor out = to_tensor(bits);
     out.dtype = DType::bf16;
     return out;

@@ -65,12 +65,18 @@ int orientation_of(const avifImage& image) {
   return image.imir.mode == 0 ? top_to_bottom[turn] : left_to_right[turn];
 }
 
+// 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA.
+int channels_of(const avifDecoder& decoder) {
+  const bool is_gray = decoder.image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
+  return (is_gray ? 1 : 3) + (decoder.alphaPresent ? 1 : 0);
+}
+
 Result<ImageHeader> read_avif_header(Bytes bytes) {
   HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
   const avifImage& image = *decoder->image;
   return ImageHeader{.height = image.height,
                      .width = image.width,
-                     .channels = decoder->alphaPresent ? 4 : 3,
+                     .channels = channels_of(*decoder),
                      .bit_depth = static_cast<int>(image.depth),
                      .orientation = orientation_of(image)};
 }
@@ -105,17 +111,16 @@ Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Bo
   if (scratch.is_stopped()) return stopped();
   if (decoder->image->height != header.height || decoder->image->width != header.width)
     return corrupt("damaged AVIF: two headers");
-  const int channels = decoded_channels(header, color);
-  if (channels == header.channels) return decode_to(decoder.get(), channels, out, row_stride);
+  const int channels = decoded_channels(header, color), made = decoder->alphaPresent ? 4 : 3;
+  if (channels == made) return decode_to(decoder.get(), channels, out, row_stride);
   const Scratch::Mark mark = scratch.mark();
-  const auto row = static_cast<size_t>(header.width * header.channels),
-             size = row * static_cast<size_t>(header.height);
+  const auto row = static_cast<size_t>(header.width * made), size = row * static_cast<size_t>(header.height);
   const auto pixels = scratch.take<uint8_t>(size);
   if (pixels.empty()) return scratch.over_budget(size, "pixels of an AVIF");
-  const Status status = decode_to(decoder.get(), header.channels, pixels.data(), row);
+  const Status status = decode_to(decoder.get(), made, pixels.data(), row);
   for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y)
-    convert_channels(pixels.data() + static_cast<size_t>(y) * row, header.channels,
-                     static_cast<size_t>(header.width), out + static_cast<size_t>(y) * row_stride, channels);
+    convert_channels(pixels.data() + static_cast<size_t>(y) * row, made, static_cast<size_t>(header.width),
+                     out + static_cast<size_t>(y) * row_stride, channels);
   scratch.reset(mark);
   return status;
 }

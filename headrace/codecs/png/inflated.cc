@@ -12,10 +12,11 @@
 namespace headrace::png {
 namespace {
 
-// Bytes of pixels: more are inflated row by row, so that a run that is stopped need not wait for them.
+// Bytes of pixels. More are inflated row by row, so that a run that is stopped need not wait for them: these,
+// of a file that is hard to inflate, take 70 ms.
 constexpr size_t kMostPixels = 24 << 20;
 constexpr size_t kBlock = 0xFFFF;  // the most that a stored block of deflate holds
-constexpr size_t kZlibHead = 2, kZlibCheck = 4, kBlockHead = 5;
+constexpr size_t kZlibHead = 2, kBlockHead = 5;
 
 // Of all seven passes where the image is interlaced.
 uint64_t pixel_bytes(const Ihdr& ihdr) {
@@ -64,22 +65,22 @@ std::optional<Layout> find_pixels(Bytes file) {
   return found.packed > kZlibHead + kZlibCheck ? std::optional(found) : std::nullopt;
 }
 
-// What the chunks of pixels hold, one after the other.
-Bytes join(Bytes file, const Layout& layout, Scratch& scratch) {
+// What the chunks of pixels hold, one after the other: in `room` if they are several. Empty without memory.
+Bytes join(Bytes file, const Layout& layout, Scratch& budget, Room& room) {
   const Chunk first = *chunk_at(file, layout.begin);
   if (first.data().size() == layout.packed) return first.data();
-  const auto out = scratch.take<std::byte>(layout.packed);
-  std::byte* to = out.data();
+  room = Room(budget, layout.packed);
+  std::byte* to = room.bytes().data();
   for (size_t at = layout.begin; to && at < layout.end;) {
     const Chunk chunk = *chunk_at(file, at);
     if (!chunk.data().empty()) std::memcpy(to, chunk.data().data(), chunk.data().size());
     to += chunk.data().size(), at += chunk.whole.size();
   }
-  return out;
+  return room.bytes();
 }
 
 // How many bytes it took; 0 where they are damaged, or are not so many pixels.
-size_t inflate(Bytes packed, std::span<uint8_t> out) {
+size_t inflate(Bytes packed, std::span<std::byte> out) {
   struct Free {
     void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
   };
@@ -135,32 +136,38 @@ size_t Spliced::read(std::byte* to, size_t size) {
   return done;
 }
 
-Result<std::optional<Inflated>> Inflated::make(Bytes file, Scratch& scratch) {
-  const std::optional<Inflated> none;
+Room::Room(Scratch& budget, size_t size) {
+  if (!budget.charge(size)) return;
+  budget_ = &budget;
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(size);
+  bytes_ = {memory_.get(), size};
+}
+
+Result<std::optional<Inflated>> Inflated::make(Bytes file, Scratch& budget) {
   const uint64_t size = pixel_bytes(ihdr_of(file));
-  if (size > kMostPixels) return none;
-  if (scratch.is_stopped()) return stopped();
-  const auto layout = find_pixels(file);
-  if (!layout) return none;
-  if (scratch.is_stopped()) return stopped();
-  const Bytes packed = join(file, *layout, scratch);
-  const auto pixels = scratch.take<uint8_t>(size);
-  if (packed.empty() || pixels.empty()) return none;
-  const size_t read = inflate(packed, pixels);
-  if (read == 0) return none;
-  if (scratch.is_stopped()) return stopped();
+  if (budget.is_stopped()) return stopped();
+  const auto layout = size <= kMostPixels ? find_pixels(file) : std::nullopt;
+  if (!layout) return std::optional<Inflated>();
+  if (budget.is_stopped()) return stopped();
   Inflated out;
+  Room joined;
+  const Bytes packed = join(file, *layout, budget, joined);
+  out.pixels_ = Room(budget, size);
+  if (packed.empty() || out.pixels_.bytes().empty())
+    return budget.over_budget(size + (packed.empty() ? layout->packed : 0), "the pixels of a PNG");
+  const size_t read = inflate(packed, out.pixels_.bytes());
+  if (read == 0) return std::optional<Inflated>();
+  if (budget.is_stopped()) return stopped();
   out.before_ = file.first(layout->begin);
   out.after_ = file.subspan(layout->end, layout->file_end - layout->end);
-  out.check_ = packed.subspan(read - kZlibCheck, kZlibCheck);
-  out.pixels_ = pixels;
-  return std::optional(out);
+  std::ranges::copy(packed.subspan(read - kZlibCheck, kZlibCheck), out.check_.begin());
+  return std::optional(std::move(out));
 }
 
 Spliced Inflated::stored() const {
   Spliced out;
   out.add(before_);
-  add_stored(out, std::as_bytes(pixels_), check_);
+  add_stored(out, pixels_.bytes(), check_);
   out.add(after_);
   return out;
 }

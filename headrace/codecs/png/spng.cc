@@ -159,37 +159,40 @@ bool is_sound(const png::Inflated& inflated) {
          check_chunks(context->get()).ok();
 }
 
-// Exhausted where the file has to be inflated row by row: there is no memory for all of it, or it is not in
-// order.
-Status decode_inflated(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                       size_t row_stride, Scratch& scratch) {
+// False where it cannot be inflated as a whole.
+Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, Color color, const Box& part,
+                             uint8_t* out, size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const auto inflated, png::Inflated::make(bytes, scratch));
-  if (!inflated) return {Code::exhausted, "a PNG that is not inflated as a whole"};
+  if (!inflated) return false;
   const png::Ihdr ihdr = png::ihdr_of(bytes);
   if (png::is_plain(ihdr, header, color) && is_sound(*inflated)) {
     HEADRACE_ASSIGN(const bool done,
                     png::decode_rows(ihdr, *inflated, header, color, part, out, row_stride, scratch));
     if (done) {
       set_decoded_by(kOwnDecoder);
-      return {};
+      return true;
     }
   }
   png::Spliced stored = inflated->stored();
-  return decode({{}, &stored}, header, color, out, row_stride, scratch);
+  HEADRACE_TRY(decode({{}, &stored}, header, color, out, row_stride, scratch));
+  return true;
 }
 
 }  // namespace
 
-// Both ways take the same files and give the same pixels.
+// Without memory for all pixels they are inflated row by row. Both ways give the same pixels, but zlib
+// refuses some streams that libdeflate takes: what is refused then is told as memory that lacks, so that no
+// file is taken or refused by what else is under way.
 Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                   size_t row_stride, Scratch& scratch) {
   const Scratch::Mark mark = scratch.mark();
-  Status status = decode_inflated(bytes, header, color, part, out, row_stride, scratch);
+  const auto inflated = decode_inflated(bytes, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
-  if (status.code() == Code::exhausted)
-    status = decode({bytes, nullptr}, header, color, out, row_stride, scratch);
+  const bool lacks_memory = inflated.status().code() == Code::exhausted;
+  if (inflated.ok() ? *inflated : !lacks_memory) return inflated.status();
+  const Status by_row = decode({bytes, nullptr}, header, color, out, row_stride, scratch);
   scratch.reset(mark);
-  return status;
+  return lacks_memory && by_row.code() == Code::corrupt ? inflated.status() : by_row;
 }
 
 namespace {

@@ -366,9 +366,11 @@ Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Bo
   HEADRACE_ASSIGN(const std::unique_ptr<File> file, File::open(bytes));
   HEADRACE_TRY(check_is_whole(file->get(), bytes.size()));
   const Scratch::Mark mark = scratch.mark();
+  file->complaint.clear();
   const Status status = decode_opened(*file, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
-  return status;
+  // The decoders of fax codes complain of damage and go on.
+  return status.ok() && !file->complaint.empty() ? file->failed() : status;
 }
 
 const CodecRegistration registered({.name = "TIFF",
