@@ -39,6 +39,7 @@ TEST(Captions, WhatIsNoneIsNamed) {
   EXPECT_EQ(said("a.jpg#0\tx\nb.jpg 1 y")[0],
             "line 2: wants name#number, a tab and a caption, got 'b.jpg 1 y'");
   EXPECT_THAT(said("image,caption\na.jpg,\"x\" y\"")[0], HasSubstr("line 2: wants name,caption"));
+  EXPECT_THAT(said("image,caption\n\t,x")[0], HasSubstr("line 2: wants name,caption"));
   EXPECT_THAT(said(std::string_view("a.jpg#0\tx\0", 10))[0], HasSubstr("line 1: wants"));
 }
 

@@ -58,8 +58,9 @@ bool read_pipes(std::string_view line, CaptionLine& out) {
 // "x.jpg,a caption", or the caption in quotes, in which two are one.
 bool read_commas(std::string_view line, CaptionLine& out) {
   const size_t comma = line.find(',');
-  if (comma == std::string_view::npos || comma == 0) return false;
+  if (comma == std::string_view::npos) return false;
   out.image = trimmed(line.substr(0, comma));
+  if (out.image.empty()) return false;
   const std::string_view rest = trimmed(line.substr(comma + 1));
   if (!rest.starts_with('"')) {
     out.text = rest;
