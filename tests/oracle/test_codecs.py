@@ -211,6 +211,7 @@ STRICTER = {
     "issue_2811.gif": "its last block of pixels is cut off",
     "testfax3_bug54_1dnoEOL.tif": "fewer rows than it says",
     "testfax3_bug_513.tiff": "libtiff 4.5 calls its only row an overflow",
+    "crash-74d2a78403a5a59db1fb0a2b8735ac068a75f6e3.tif": "fax codes that are none, of which libtiff complains and goes on",
     "lab-green.tif": "CIELAB",
     "tiff_strip_cmyk_16l_jpeg.tif": "16 bits",
     "colors-animated-8bpc-audio.avif": "libavif 0.11 wants every track to be one of pictures",
