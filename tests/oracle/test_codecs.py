@@ -241,7 +241,7 @@ FOLDERS = {
     "webp": 109,
     "gif": 65,
     "bmp": 50,
-    "tiff": 55,
+    "tiff": 54,
     "avif_jxl_jp2": 33,
 }  # how many have the same pixels, at least
 
