@@ -1,12 +1,12 @@
 // Captions of Flickr8k and Flickr30k: see README.md beside this file.
 #include <algorithm>
-#include <ranges>
 
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
 #include "headrace/formats/captions/lines.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
@@ -171,17 +171,11 @@ constexpr std::string_view kFolders[] = {
     "Flicker8k_Dataset", "Flickr8k_Dataset", "Flickr_8k_Dataset", "Images", "images",
     "flickr30k_images",  "flickr30k-images"};
 
-bool has(const Names& sorted, std::string_view name) {
-  const auto all = std::views::iota(size_t{0}, sorted.size());
-  const auto at = std::ranges::lower_bound(all, name, {}, [&](size_t i) { return sorted[i]; });
-  return at != all.end() && sorted[*at] == name;
-}
-
 // The list in a folder that has one, and has nothing but images of it beside: "" else.
 std::string_view list_in(const Listing& listing) {
   std::string_view list;
   for (const std::string_view name : kLists)
-    if (has(listing.files, name)) {
+    if (holds(listing.files, name)) {
       if (!list.empty()) return {};
       list = name;
     }
@@ -208,8 +202,8 @@ std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
   const std::string folder = parent_of(path);
   for (const std::string& root : {folder, parent_of(folder)})
     for (const std::string_view name : kFolders) {
-      const std::string images = join_path(root, std::string(name));
-      out.push_back(join_path(images, std::string(name)));  // archives that were unpacked twice
+      const std::string images = join_path(root, name);
+      out.push_back(join_path(images, name));  // archives that were unpacked twice
       out.push_back(images);
     }
   return out;
@@ -234,10 +228,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
     if (list.empty())
       return invalid("wants a list of captions, or a folder of one, such as captions.txt, beside its images");
     SourceOpening out;
-    out.other = std::make_unique<OpenFolder>(
-        OtherData{{join_path(path, std::string(list))}, "captions", request.options, [](SourcePtr source) {
-                    return source;
-                  }});
+    out.other = std::make_unique<OpenFolder>(OtherData{
+        {join_path(path, list)}, "captions", request.options, [](SourcePtr source) { return source; }});
     return out;
   }
   CaptionSet set;

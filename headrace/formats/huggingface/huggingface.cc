@@ -6,18 +6,13 @@
 #include "headrace/formats/huggingface/features.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/prepared/selected_rows.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
 
 constexpr size_t kMostJson = size_t{64} << 20;
 constexpr const char kDict[] = "dataset_dict.json", kState[] = "state.json", kInfo[] = "dataset_info.json";
-
-bool has(const Listing& listing, const std::string& name) {
-  for (size_t i = 0; i < listing.files.size(); ++i)
-    if (listing.files[i] == name) return true;
-  return false;
-}
 
 Result<Value> parse_json(const BufferPtr& bytes, const std::string& path) {
   const std::string at = in_quotes(path) + ": ";
@@ -55,8 +50,8 @@ class OpenHuggingFace final : public Opening<OtherData> {
         if (part.name != parts_[0].name)
           return invalid("split wants parts of one split, got " + in_quotes(parts_[0].name) + " and " +
                          in_quotes(part.name) + "; concatenate() joins several");
-      if (has(listing, kDict)) return ask({kDict});
-      return ask_about(has(listing, kState));
+      if (holds(listing.files, kDict)) return ask({kDict});
+      return ask_about(holds(listing.files, kState));
     }
     if (paths_->size() == 1 && (*paths_)[0].ends_with(kDict)) {
       HEADRACE_ASSIGN(const Value dict, parse_json(bytes[0], (*paths_)[0]));

@@ -9,6 +9,7 @@
 #include "headrace/formats/prepared/selected_rows.h"
 #include "headrace/formats/tfds/features.h"
 #include "headrace/formats/tfds/info.h"
+#include "headrace/io/sorted_names.h"
 
 namespace headrace {
 namespace {
@@ -27,12 +28,6 @@ Result<Value> parse_about(const BufferPtr& bytes) {
   HEADRACE_ASSIGN(Value value, Value::parse(text_in(bytes)));
   if (!value.object()) return corrupt("wants a JSON object");
   return value;
-}
-
-bool lists(const Listing& listing, std::string_view name) {
-  for (size_t i = 0; i < listing.files.size(); ++i)
-    if (listing.files[i] == name) return true;
-  return false;
 }
 
 // Folders, "" for this one or "1.0.0/", that hold a data set.
@@ -90,7 +85,7 @@ class OpenTfds final : public Opening<OtherData> {
       if (Status status = parse(bytes); !status.ok()) return status;
       std::vector<std::string> names;
       for (const auto& [file, field] : features_.label_files())
-        if (lists(*request_.path().listing, inside_ + file)) {
+        if (holds(request_.path().listing->files, inside_ + file)) {
           names.push_back(file);
           labelled_.push_back(field);
         }
