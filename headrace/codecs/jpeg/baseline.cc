@@ -17,6 +17,10 @@ struct Plane {
   uint8_t* base = nullptr;
   size_t stride = 0;
   int64_t rows_per_mcu = 8;
+  int across = 1, down = 1;       // pixels that a sample stands for
+  int64_t width = 0, height = 0;  // of what belongs to the image, from the first column that is there on
+  bool is_smooth = false;         // where it is doubled across
+  uint8_t* stretched = nullptr;   // a row of pixels
   uint8_t* row(int64_t y) const {
     return base + static_cast<size_t>(y / rows_per_mcu % 3 * rows_per_mcu + y % rows_per_mcu) * stride;
   }
@@ -68,7 +72,11 @@ class Decoder {
       const auto samples = scratch.take<uint8_t>(plane.stride * static_cast<size_t>(3 * plane.rows_per_mcu));
       const auto stretched = scratch.take<uint8_t>(static_cast<size_t>(across * scan_.mcu_width()));
       if (samples.empty() || stretched.empty()) return false;
-      plane.base = samples.data(), stretched_[static_cast<size_t>(c)] = stretched.data();
+      plane.base = samples.data(), plane.stretched = stretched.data();
+      plane.across = scan_.across_of(c), plane.down = scan_.down_of(c);
+      const int64_t first = first_column_ * 8 * component.h, end = end_column_ * 8 * component.h;
+      plane.width = std::min(end, scan_.width_of(c)) - first, plane.height = scan_.height_of(c);
+      plane.is_smooth = plane.across == 2 && scan_.width_of(c) > 2;
       quant_[static_cast<size_t>(c)].set(scan_.quant[static_cast<size_t>(component.quant)]);
     }
     return true;
@@ -132,23 +140,18 @@ class Decoder {
   // smooth where it doubles, but not the width of two samples or one; elsewhere samples are repeated.
   const uint8_t* full_row(int c, int64_t y) {
     const Plane& plane = planes_[static_cast<size_t>(c)];
-    uint8_t* const out = stretched_[static_cast<size_t>(c)];
-    const int64_t first = first_column_ * scan_.mcu_width() / scan_.across_of(c);
-    const int64_t width =
-        std::min(end_column_ * scan_.mcu_width() / scan_.across_of(c), scan_.width_of(c)) - first;
-    const int across = scan_.across_of(c), down = scan_.down_of(c);
-    const int64_t mine = y / down, below = y % down;
-    const int64_t other = std::clamp<int64_t>(below ? mine + 1 : mine - 1, 0, scan_.height_of(c) - 1);
-    const bool doubles = across == 2 && scan_.width_of(c) > 2;
-    if (across == 1 && down == 1) return plane.row(y);
-    if (doubles && down == 1)
-      kernels::upsample_h2(plane.row(mine), width, out);
-    else if (doubles && down == 2)
-      kernels::upsample_h2v2(plane.row(mine), plane.row(other), width, out);
-    else if (across == 1 && down == 2)
-      kernels::upsample_v2(plane.row(mine), plane.row(other), width, below ? 2 : 1, out);
+    if (plane.across == 1 && plane.down == 1) return plane.row(y);
+    uint8_t* const out = plane.stretched;
+    const int64_t mine = y / plane.down, below = y % plane.down;
+    const int64_t other = std::clamp<int64_t>(below ? mine + 1 : mine - 1, 0, plane.height - 1);
+    if (plane.is_smooth && plane.down == 1)
+      kernels::upsample_h2(plane.row(mine), plane.width, out);
+    else if (plane.is_smooth && plane.down == 2)
+      kernels::upsample_h2v2(plane.row(mine), plane.row(other), plane.width, out);
+    else if (plane.across == 1 && plane.down == 2)
+      kernels::upsample_v2(plane.row(mine), plane.row(other), plane.width, below ? 2 : 1, out);
     else
-      repeat(plane.row(mine), width, across, out);
+      repeat(plane.row(mine), plane.width, plane.across, out);
     return out;
   }
 
@@ -163,7 +166,6 @@ class Decoder {
   int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
   int64_t more_y_ = 0;  // pixels above and below that smooth upsampling looks at
   std::array<Plane, kMost> planes_;
-  std::array<uint8_t*, kMost> stretched_{};
   Coefficients coefficients_;
   std::array<PairTable, kMost> quant_;
   uint8_t spare_[2][64];

@@ -19,9 +19,9 @@ struct Component {
 using TableBytes = std::span<const std::byte>;
 
 struct Scan {
-  int64_t height = 0, width = 0;
   static constexpr size_t kMostBlocks = 10;  // of an MCU
 
+  int64_t height = 0, width = 0;
   int components = 0;  // 1, or 3 that are YCbCr
   std::array<Component, 3> component;
   int h_most = 1, v_most = 1;
