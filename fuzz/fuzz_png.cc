@@ -2,42 +2,24 @@
 // row (where there is no memory for more) they are taken or refused alike, with the same pixels, and a part
 // equals that part of the whole.
 #include <fuzzer/FuzzedDataProvider.h>
-#include <libdeflate.h>
-#include <zlib.h>
 
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "headrace/codecs/image.h"
+#include "headrace/codecs/png/testing.h"
 #include "headrace/core/pool.h"
 
 using namespace headrace;
+using headrace::png::testing::chunk;
+using headrace::png::testing::packed;
+using headrace::png::testing::word;
 
 namespace {
 
 constexpr const char* kTypes[] = {"tEXt", "tRNS", "PLTE", "gAMA", "eXIf", "IDAT",
                                   "IEND", "tIME", "bKGD", "acTL", "iCCP", "QQQQ"};
-
-std::string word(size_t value) {
-  std::string out;
-  for (const int shift : {24, 16, 8, 0}) out += static_cast<char>(value >> shift & 255);
-  return out;
-}
-
-std::string chunk(const std::string& type, const std::string& data) {
-  const std::string checked = type + data;
-  return word(data.size()) + checked + word(libdeflate_crc32(0, checked.data(), checked.size()));
-}
-
-std::string packed(const std::string& pixels, int level) {
-  uLongf size = compressBound(static_cast<uLong>(pixels.size()));
-  std::string out(size, 0);
-  compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(pixels.data()),
-            static_cast<uLong>(pixels.size()), level);
-  out.resize(size);
-  return out;
-}
 
 void add_chunks(FuzzedDataProvider& in, std::string& file) {
   for (int left = in.ConsumeIntegralInRange(0, 12) - 9; left > 0; --left) {
@@ -46,7 +28,7 @@ void add_chunks(FuzzedDataProvider& in, std::string& file) {
   }
 }
 
-std::string png(FuzzedDataProvider& in) {
+std::string file_of(FuzzedDataProvider& in) {
   std::string ihdr = word(in.ConsumeIntegralInRange(1, 40)) + word(in.ConsumeIntegralInRange(1, 20));
   ihdr += static_cast<char>(in.PickValueInArray({8, 8, 8, 8, 16, 1, 2, 4}));
   ihdr += static_cast<char>(in.PickValueInArray({0, 2, 3, 4, 6}));
@@ -126,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Color color = in.PickValueInArray({Color::rgb, Color::gray, Color::unchanged, Color::index});
   const auto budget = in.ConsumeIntegralInRange<size_t>(1, 20000);
   const int from_y = in.ConsumeIntegralInRange(0, 255), from_x = in.ConsumeIntegralInRange(0, 255);
-  const std::string file = png(in);
+  const std::string file = file_of(in);
   const auto header = read_image_header(std::as_bytes(std::span(file)));
   if (!header.ok() || !check_color(*header, color).ok()) return 0;
   const Decoded whole = decode(file, *header, color, header->whole(), nullptr);

@@ -26,7 +26,6 @@ struct Chunk {
   std::string_view type() const { return text_of(whole.subspan(4, 4)); }
   Bytes data() const { return whole.subspan(8, whole.size() - kChunkOverhead); }
   Bytes checked() const { return whole.subspan(4, whole.size() - 8); }  // what the checksum is of
-  bool is_critical() const { return (std::to_integer<int>(whole[4]) & 32) == 0; }
   uint32_t checksum() const { return word_at(whole, whole.size() - 4); }
 };
 

@@ -3,9 +3,7 @@
 #include <libdeflate.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <memory>
 
 #include "headrace/core/stop_flag.h"
 
@@ -65,22 +63,20 @@ std::optional<Layout> find_pixels(Bytes file) {
   return found.packed > kZlibHead + kZlibCheck ? std::optional(found) : std::nullopt;
 }
 
-// What the chunks of pixels hold, one after the other: in `room` if they are several. Empty without memory.
-Bytes join(Bytes file, const Layout& layout, Scratch& budget, Room& room) {
-  const Chunk first = *chunk_at(file, layout.begin);
-  if (first.data().size() == layout.packed) return first.data();
-  room = Room(budget, layout.packed);
-  std::byte* to = room.bytes().data();
-  for (size_t at = layout.begin; to && at < layout.end;) {
+// What the chunks of pixels hold, one after the other.
+std::unique_ptr<std::byte[]> join(Bytes file, const Layout& layout) {
+  auto out = std::make_unique_for_overwrite<std::byte[]>(layout.packed);
+  std::byte* to = out.get();
+  for (size_t at = layout.begin; at < layout.end;) {
     const Chunk chunk = *chunk_at(file, at);
-    if (!chunk.data().empty()) std::memcpy(to, chunk.data().data(), chunk.data().size());
-    to += chunk.data().size(), at += chunk.whole.size();
+    to = std::ranges::copy(chunk.data(), to).out;
+    at += chunk.whole.size();
   }
-  return room.bytes();
+  return out;
 }
 
 // How many bytes it took; 0 where they are damaged, or are not so many pixels.
-size_t inflate(Bytes packed, std::span<std::byte> out) {
+size_t inflate(Bytes packed, std::span<uint8_t> out) {
   struct Free {
     void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
   };
@@ -136,38 +132,35 @@ size_t Spliced::read(std::byte* to, size_t size) {
   return done;
 }
 
-Room::Room(Scratch& budget, size_t size) {
-  if (!budget.charge(size)) return;
-  budget_ = &budget;
-  memory_ = std::make_unique_for_overwrite<std::byte[]>(size);
-  bytes_ = {memory_.get(), size};
-}
-
-Result<std::optional<Inflated>> Inflated::make(Bytes file, Scratch& budget) {
+Result<bool> Inflated::read(Bytes file) {
   const uint64_t size = pixel_bytes(ihdr_of(file));
-  if (budget.is_stopped()) return stopped();
+  if (budget_.is_stopped()) return stopped();
   const auto layout = size <= kMostPixels ? find_pixels(file) : std::nullopt;
-  if (!layout) return std::optional<Inflated>();
-  if (budget.is_stopped()) return stopped();
-  Inflated out;
-  Room joined;
-  const Bytes packed = join(file, *layout, budget, joined);
-  out.pixels_ = Room(budget, size);
-  if (packed.empty() || out.pixels_.bytes().empty())
-    return budget.over_budget(size + (packed.empty() ? layout->packed : 0), "the pixels of a PNG");
-  const size_t read = inflate(packed, out.pixels_.bytes());
-  if (read == 0) return std::optional<Inflated>();
-  if (budget.is_stopped()) return stopped();
-  out.before_ = file.first(layout->begin);
-  out.after_ = file.subspan(layout->end, layout->file_end - layout->end);
-  std::ranges::copy(packed.subspan(read - kZlibCheck, kZlibCheck), out.check_.begin());
-  return std::optional(std::move(out));
+  if (!layout) return false;
+  if (budget_.is_stopped()) return stopped();
+  LibraryMemory of_joined(budget_);
+  std::unique_ptr<std::byte[]> joined;
+  Bytes packed = chunk_at(file, layout->begin)->data();
+  if (packed.size() < layout->packed) {  // in several chunks
+    if (!of_joined.expect(layout->packed)) return of_joined.over_budget("the chunks of a PNG");
+    joined = join(file, *layout);
+    packed = {joined.get(), layout->packed};
+  }
+  if (!memory_.expect(size)) return memory_.over_budget("the pixels of a PNG");
+  pixels_ = std::make_unique_for_overwrite<uint8_t[]>(size), size_ = size;
+  const size_t used = inflate(packed, {pixels_.get(), size_});
+  if (used == 0) return false;
+  if (budget_.is_stopped()) return stopped();
+  before_ = file.first(layout->begin);
+  after_ = file.subspan(layout->end, layout->file_end - layout->end);
+  std::ranges::copy(packed.subspan(used - kZlibCheck, kZlibCheck), check_.begin());
+  return true;
 }
 
 Spliced Inflated::stored() const {
   Spliced out;
   out.add(before_);
-  add_stored(out, pixels_.bytes(), check_);
+  add_stored(out, std::as_bytes(pixels()), check_);
   out.add(after_);
   return out;
 }

@@ -4,11 +4,10 @@
 #include <array>
 #include <deque>
 #include <memory>
-#include <utility>
 #include <vector>
 
+#include "headrace/codecs/library_memory.h"
 #include "headrace/codecs/png/chunks.h"
-#include "headrace/core/pool.h"
 #include "headrace/core/status.h"
 
 namespace headrace::png {
@@ -29,39 +28,18 @@ class Spliced {
   size_t part_ = 0, at_ = 0;
 };
 
-// Memory from the heap that is charged to a budget as long as it is held: Scratch would keep it for what
-// comes after.
-class Room {
- public:
-  Room() = default;
-  Room(Scratch& budget, size_t size);  // empty when over budget
-  Room(Room&& other) noexcept { swap(other); }
-  Room& operator=(Room&& other) noexcept { return swap(other), *this; }
-  ~Room() {
-    if (budget_) budget_->uncharge(bytes_.size());
-  }
-  std::span<std::byte> bytes() const { return bytes_; }
-
- private:
-  void swap(Room& other) {
-    std::swap(budget_, other.budget_), std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_);
-  }
-  Scratch* budget_ = nullptr;
-  std::unique_ptr<std::byte[]> memory_;
-  std::span<std::byte> bytes_;
-};
-
+// Its memory is the heap's, on the budget while this lives: Scratch would keep it for what comes after.
 class Inflated {
  public:
-  // Nothing where that cannot be done: the file is not in order, or the pixels are too many; an error where
-  // there is no memory, or the run was stopped. All checksums are verified, of whatever chunks there are.
-  // REQUIRES: a file that read_png_header took, and `budget` that outlives this.
-  static Result<std::optional<Inflated>> make(Bytes file, Scratch& budget);
+  explicit Inflated(Scratch& budget) : budget_(budget), memory_(budget) {}
+
+  // Once, before all others. False where that cannot be done: the file is not in order, or the pixels are too
+  // many; an error where there is no memory, or the run was stopped. All checksums are verified, of whatever
+  // chunks there are. REQUIRES: a file that read_png_header took.
+  Result<bool> read(Bytes file);
 
   // Rows, a byte that names the filter before each; of all passes where the image is interlaced.
-  std::span<const uint8_t> pixels() const {
-    return {reinterpret_cast<const uint8_t*>(pixels_.bytes().data()), pixels_.bytes().size()};
-  }
+  std::span<const uint8_t> pixels() const { return {pixels_.get(), size_}; }
   // The file with its pixels in blocks that are not compressed, for a library that inflates itself: it only
   // copies them. The checksum of their chunk is not right.
   Spliced stored() const;
@@ -69,9 +47,12 @@ class Inflated {
   Spliced with_one_pixel() const;
 
  private:
+  Scratch& budget_;
+  LibraryMemory memory_;                       // of the pixels
   Bytes before_, after_;                       // the file around its pixels, up to its end marker
   std::array<std::byte, kZlibCheck> check_{};  // of the pixels
-  Room pixels_;
+  std::unique_ptr<uint8_t[]> pixels_;
+  size_t size_ = 0;
 };
 
 }  // namespace headrace::png

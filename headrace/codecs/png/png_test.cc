@@ -1,42 +1,30 @@
 #include "headrace/codecs/png/png.h"
 
 #include <gtest/gtest.h>
-#include <libdeflate.h>
-#include <zlib.h>
 
 #include <string>
 #include <vector>
 
+#include "headrace/codecs/png/testing.h"
 #include "headrace/core/pool.h"
 
 namespace headrace {
 namespace {
 
-std::string word(size_t value) {
-  std::string out;
-  for (const int shift : {24, 16, 8, 0}) out += static_cast<char>(value >> shift & 255);
-  return out;
-}
-
-std::string chunk(const std::string& type, const std::string& data) {
-  const std::string checked = type + data;
-  return word(data.size()) + checked + word(libdeflate_crc32(0, checked.data(), checked.size()));
-}
+using png::testing::chunk;
+using png::testing::packed;
+using png::testing::word;
 
 // RGBA of 8 bits, in pieces of so many bytes, with an IHDR that ends in these bytes.
-std::string png(size_t height, size_t width, const std::string& methods, size_t piece) {
+std::string png_of(size_t height, size_t width, const std::string& methods, size_t piece) {
   std::string rows(height * width * 9, '\0');  // enough for all passes
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i] = static_cast<char>(i * i / 7 % 5);  // no filter but 0 to 4
   if (methods[2] == 0) rows.resize(height * (1 + 4 * width));
   if (methods[2] == 1) rows.resize(height * width * 4 + 15 * height / 8);  // of multiples of 8
-  uLongf size = compressBound(static_cast<uLong>(rows.size()));
-  std::string packed(size, '\0');
-  compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(rows.data()),
-            static_cast<uLong>(rows.size()), 6);
-  packed.resize(size);
+  const std::string data = packed(rows, 6);
   std::string out = "\x89PNG\r\n\x1a\n" + chunk("IHDR", word(width) + word(height) + "\x08\x06" + methods);
-  for (size_t at = 0; at < packed.size(); at += piece) out += chunk("IDAT", packed.substr(at, piece));
+  for (size_t at = 0; at < data.size(); at += piece) out += chunk("IDAT", data.substr(at, piece));
   return out + chunk("IEND", "");
 }
 
@@ -57,7 +45,7 @@ TEST(Png, MemoryDecidesNothingButWhetherThereIsAnAnswer) {
   for (const std::string& methods : {kStored, kInterlaced})
     for (const size_t piece : {100u, 1'000'000u})
       for (const Color color : {Color::rgb, Color::gray, Color::unchanged}) {
-        const std::string file = png(64, 80, methods, piece);
+        const std::string file = png_of(64, 80, methods, piece);
         std::vector<uint8_t> expected, made;
         ASSERT_TRUE(decode(file, color, nullptr, expected).ok());
         bool was_done = false;
@@ -100,7 +88,7 @@ TEST(Png, OtherMethodsAreRefused) {
   for (const size_t at : {0u, 1u}) {
     std::string methods = kStored;
     methods[at] = 64;
-    EXPECT_EQ(decode(png(8, 8, methods, 1'000), Color::rgb, nullptr, pixels).code(), Code::corrupt);
+    EXPECT_EQ(decode(png_of(8, 8, methods, 1'000), Color::rgb, nullptr, pixels).code(), Code::corrupt);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "headrace/codecs/png/rows.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "headrace/codecs/color.h"

@@ -162,18 +162,19 @@ bool is_sound(const png::Inflated& inflated) {
 // False where it cannot be inflated as a whole.
 Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, Color color, const Box& part,
                              uint8_t* out, size_t row_stride, Scratch& scratch) {
-  HEADRACE_ASSIGN(const auto inflated, png::Inflated::make(bytes, scratch));
-  if (!inflated) return false;
+  png::Inflated inflated(scratch);
+  HEADRACE_ASSIGN(const bool is_inflated, inflated.read(bytes));
+  if (!is_inflated) return false;
   const png::Ihdr ihdr = png::ihdr_of(bytes);
-  if (png::is_plain(ihdr, header, color) && is_sound(*inflated)) {
+  if (png::is_plain(ihdr, header, color) && is_sound(inflated)) {
     HEADRACE_ASSIGN(const bool done,
-                    png::decode_rows(ihdr, *inflated, header, color, part, out, row_stride, scratch));
+                    png::decode_rows(ihdr, inflated, header, color, part, out, row_stride, scratch));
     if (done) {
       set_decoded_by(kOwnDecoder);
       return true;
     }
   }
-  png::Spliced stored = inflated->stored();
+  png::Spliced stored = inflated.stored();
   HEADRACE_TRY(decode({{}, &stored}, header, color, out, row_stride, scratch));
   return true;
 }
