@@ -65,15 +65,18 @@ void Trace::end_steps(uint32_t steps, uint64_t end_ns) {
   to_leave_out_ = not_timed_ = static_cast<uint32_t>(std::min(kLookEveryNs / step_ns, kMostStepsAtOnce));
 }
 
+// Steps that nobody has looked at until now.
+void Trace::end_left_out(uint64_t end_ns) {
+  if (const uint32_t steps = to_leave_out_ - not_timed_; steps > 0) end_steps(steps, end_ns);
+}
+
 void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
   if (waited_from_ns != 0 && waiting_since_ns_ == 0) {
-    const uint32_t steps = to_leave_out_ - not_timed_;
-    if (steps > 0) end_steps(steps, waited_from_ns);
+    end_left_out(waited_from_ns);
     waiting_since_ns_ = waited_from_ns;
   }
   if (pulled != Pull::item) {
-    const uint32_t steps = to_leave_out_ - not_timed_;
-    if (steps > 0 && waiting_since_ns_ == 0 && step_from_ns_ != 0) end_steps(steps, now_ns());
+    end_left_out(now_ns());
     to_leave_out_ = not_timed_ = 0;
   }
   if (pulled == Pull::wait) return;

@@ -83,6 +83,7 @@ class Trace {
   void begin(Track& track, const Work& work, Slice::Kind kind);
   void begins_call();
   void end_steps(uint32_t steps, uint64_t end_ns);
+  void end_left_out(uint64_t end_ns);
   void ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
 
   const uint64_t began_ns_;
