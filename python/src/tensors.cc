@@ -262,9 +262,8 @@ Tensor to_tensor(nb::handle leaf) {
     if (!bits.is_valid()) {
       const bool is_array = nb::hasattr(leaf, "dtype");
       const nb::object type = is_array ? leaf.attr("dtype") : leaf.type().attr("__name__");
-      throw nb::type_error(("wants an array, a number, bytes or str, got " +
-                            std::string(is_array ? "an array of " : "") + nb::str(type).c_str())
-                               .c_str());
+      const std::string got = (is_array ? "an array of " : "") + std::string(nb::str(type).c_str());
+      throw nb::type_error(("wants an array, a number, bytes or str, got " + got).c_str());
     }
     Tensor out = to_tensor(bits);
     out.dtype = DType::bf16;

@@ -133,6 +133,17 @@ def test_unchanged_gives_the_channels_of_the_file(mode: str) -> None:
     assert np.array_equal(ops.decode_image(out.getvalue(), color="unchanged"), expected.reshape(20, 30, -1))
 
 
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+def test_unchanged_gives_the_channels_of_an_avif(mode: str) -> None:
+    out = io.BytesIO()
+    made = image(mode, 16, 24)
+    made.save(out, "AVIF", quality=100, **({"subsampling": "4:0:0"} if mode == "L" else {}))
+    got = ops.decode_image(out.getvalue(), color="unchanged")
+    assert got.shape == (16, 24, len(made.getbands()))
+    rgb = ops.decode_image(out.getvalue())[..., : got.shape[2]]
+    assert np.array_equal(got[..., :3], rgb[..., :3])
+
+
 def test_transparency_of_a_palette_is_alpha() -> None:
     """GIF marks one index as transparent."""
     out = io.BytesIO()
@@ -201,6 +212,21 @@ def test_damaged_bytes_end_in_pixels_or_an_error(format_name: str, mode: str) ->
             damaged[at] = value
             with contextlib.suppress(*REFUSALS):
                 assert ops.decode_image(bytes(damaged), max_pixels=1 << 20).dtype == np.uint8
+
+
+def test_damaged_fax_codes_are_an_error() -> None:
+    """libtiff complains of them and goes on."""
+    out = io.BytesIO()
+    made = Image.fromarray((picture(64, 64, 1) > 127).reshape(64, 64))
+    made.save(out, "TIFF", compression="group4")
+    whole = out.getvalue()
+    assert np.array_equal(ops.decode_image(whole, color="gray")[..., 0], np.asarray(made.convert("L")))
+    with Image.open(io.BytesIO(whole)) as opened:
+        begin, size = opened.tag_v2[273][0], opened.tag_v2[279][0]
+    damaged = bytearray(whole)
+    damaged[begin + size // 2 : begin + size // 2 + 4] = bytes(4)  # so many zeros are no code
+    with pytest.raises(hr.CorruptSample, match="damaged TIFF: "):
+        ops.decode_image(bytes(damaged))
 
 
 # ---- real files

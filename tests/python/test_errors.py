@@ -169,6 +169,12 @@ def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos
     assert re.search(here, str(caught.value))
 
 
+@pytest.mark.parametrize("wrong", [None, object(), [b"x"]])
+def test_data_of_no_type_that_there_is(wrong):
+    with pytest.raises(TypeError, match="wants an array, a number, bytes or str, got an array of"):
+        ops.decode_image(wrong)
+
+
 def test_a_hundred_failures_in_a_row_are_raised():
     def never(x):
         raise ValueError("always")
