@@ -1,9 +1,10 @@
 // PNG files made piece by piece, for tests and fuzz targets.
 #pragma once
-#include <libdeflate.h>
-#include <zlib.h>
-
+#include <span>
 #include <string>
+
+#include "headrace/codecs/deflate/deflate.h"
+#include "headrace/codecs/deflate/whole.h"
 
 namespace headrace::png::testing {
 
@@ -16,15 +17,17 @@ inline std::string word(size_t value) {  // big-endian
 // With the checksum that it wants.
 inline std::string chunk(const std::string& type, const std::string& data) {
   const std::string checked = type + data;
-  return word(data.size()) + checked + word(libdeflate_crc32(0, checked.data(), checked.size()));
+  return word(data.size()) + checked + word(crc32_of(std::as_bytes(std::span(checked))));
 }
 
 inline std::string packed(const std::string& pixels, int level) {
-  uLongf size = compressBound(static_cast<uLong>(pixels.size()));
-  std::string out(size, '\0');
-  compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(pixels.data()),
-            static_cast<uLong>(pixels.size()), level);
-  out.resize(size);
+  std::string out;
+  const auto put = [&](std::span<const std::byte> piece) {
+    out.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return Status();
+  };
+  Deflater deflater(DeflateWrap::zlib, level);
+  if (!deflater.feed(std::as_bytes(std::span(pixels)), put).ok() || !deflater.finish(put).ok()) out.clear();
   return out;
 }
 
