@@ -13,6 +13,8 @@
 #include <csignal>
 #include <string>
 
+#include "headrace/io/page_table.h"
+
 namespace headrace {
 
 // What the handler knows of a map. Of those in use `begin` is its address; 0 where there is none, kTaken
@@ -145,22 +147,91 @@ std::shared_ptr<const FileMap> FileMap::make(int descriptor, std::shared_ptr<con
       new FileMap(static_cast<const std::byte*>(data), size, guard, std::move(owner)));
 }
 
+FileMap::FileMap(const std::byte* data, uint64_t size, Guard* guard, std::shared_ptr<const void> owner)
+    : data_(data),
+      size_(size),
+      guard_(guard),
+      owner_(std::move(owner)),
+      touched_(std::make_unique<Window[]>(size / kWindow + 1)),
+      brings_one_(std::make_unique<std::atomic<bool>[]>(size / kRegion + 1)) {}
+
 FileMap::~FileMap() {
   guard_->begin = 0;  // first, since what comes to lie there is nothing to replace
   ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-void FileMap::touch(uint64_t offset, uint64_t length) const {
-  const auto at = [&](uint64_t byte) { (void)*static_cast<const volatile std::byte*>(data_ + byte); };
-  for (uint64_t byte = offset; byte < offset + length; byte += Guards::page()) at(byte);
-  if (length > 0) at(offset + length - 1);
+template <class Visit> bool FileMap::each_window(uint64_t offset, uint64_t length, Visit visit) const {
+  const uint64_t end = offset + length, page = std::min<uint64_t>(Guards::page(), kWindow);
+  for (uint64_t byte = offset; byte < end;) {
+    const uint64_t next = std::min(end, (byte / kWindow + 1) * kWindow);
+    const uint64_t first = byte % kWindow / page, last = (next - 1) % kWindow / page;
+    const auto bits = static_cast<uint16_t>((uint32_t{2} << last) - (uint32_t{1} << first));
+    if (!visit(touched_[byte / kWindow], bits, byte, next)) return false;
+    byte = next;
+  }
+  return true;
+}
+
+uint64_t FileMap::touch(uint64_t offset, uint64_t length) const {
+  uint64_t grown = 0;
+  each_window(offset, length, [&](Window& window, uint16_t bits, uint64_t begin, uint64_t end) {
+    const auto at = [&](uint64_t byte) { (void)*static_cast<const volatile std::byte*>(data_ + byte); };
+    for (uint64_t byte = begin; byte < end; byte += Guards::page()) at(byte);
+    at(end - 1);
+    if (window.fetch_or(bits, std::memory_order_relaxed) == 0) grown += kWindow;
+    return true;
+  });
+  return grown == 0 ? 0 : grown + find_others(offset, offset + length);
+}
+
+// What came with bytes that were looked at. Of files that lie in memory in large pieces a whole piece does:
+// of a region in which it does not once, it is not asked again.
+uint64_t FileMap::find_others(uint64_t begin, uint64_t end) const {
+  const uint64_t page = Guards::page();
+  uint64_t grown = 0;
+  for (uint64_t region = begin / kRegion; region <= (end - 1) / kRegion; ++region) {
+    const uint64_t first = region * kRegion, behind = std::min(size_, first + kRegion);
+    if (page >= kWindow || brings_one_[region].load(std::memory_order_relaxed)) continue;
+    // A window beside them that nobody looked at.
+    const uint64_t after = (std::min(end, behind) + kWindow - 1) / kWindow * kWindow;
+    const uint64_t before = std::max(begin, first) / kWindow * kWindow;
+    const uint64_t beside = after < behind ? after : before > first ? before - kWindow : first;
+    if (touched_[beside / kWindow].load(std::memory_order_relaxed) != 0) continue;
+    std::array<bool, kRegion / 4096> is_there;
+    const auto look = [&](uint64_t from, size_t pages) {
+      return look_up_pages(reinterpret_cast<uintptr_t>(data_) + from, page, std::span(is_there).first(pages));
+    };
+    if (!look(beside, 1) || !is_there[0]) {
+      brings_one_[region].store(true, std::memory_order_relaxed);
+      continue;
+    }
+    const size_t pages = (behind - first + page - 1) / page;
+    if (!look(first, pages)) continue;
+    for (size_t i = 0; i < pages; ++i) {
+      if (!is_there[i]) continue;
+      const uint64_t byte = first + i * page;
+      const auto bit = static_cast<uint16_t>(1 << byte % kWindow / page);
+      if (touched_[byte / kWindow].fetch_or(bit, std::memory_order_relaxed) == 0) grown += kWindow;
+    }
+  }
+  return grown;
+}
+
+bool FileMap::is_touched(uint64_t offset, uint64_t length) const {
+  return each_window(offset, length, [](const Window& window, uint16_t bits, uint64_t, uint64_t) {
+    return (window.load(std::memory_order_relaxed) & bits) == bits;
+  });
 }
 
 bool FileMap::is_intact(uint64_t offset, uint64_t length) const {
   return guard_->is_intact(reinterpret_cast<uintptr_t>(data_) + offset, length);
 }
 
-void FileMap::drop_pages() const { (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED); }
+void FileMap::drop_pages() const {
+  for (uint64_t i = 0; i <= size_ / kWindow; ++i) touched_[i].store(0, std::memory_order_relaxed);
+  for (uint64_t i = 0; i <= size_ / kRegion; ++i) brings_one_[i].store(false, std::memory_order_relaxed);
+  (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
+}
 
 bool is_mapped(const std::byte* byte) { return Guards::find(reinterpret_cast<uintptr_t>(byte)) != nullptr; }
 
@@ -171,6 +242,23 @@ Status check_intact(std::span<const std::byte> bytes) {
   return {Code::io, "wants " + std::to_string(bytes.size()) + " bytes at byte " +
                         std::to_string(begin - guard->begin) + " of " + name_of(guard->descriptor) +
                         ", which became shorter or unreadable while it was read"};
+}
+
+void IntactOnes::add(std::span<const std::byte> bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const auto joins = [&](Stretch& s) {
+    const bool is_same = s.guard->begin <= begin && begin < s.guard->end;
+    if (is_same) s.begin = std::min(s.begin, begin), s.end = std::max(s.end, begin + bytes.size());
+    return is_same;
+  };
+  if (std::any_of(stretches_.rbegin(), stretches_.rend(), joins)) return;
+  if (const FileMap::Guard* guard = Guards::find(begin))
+    stretches_.push_back({guard, begin, begin + bytes.size()});
+}
+
+bool IntactOnes::are_intact() const {
+  return std::ranges::all_of(stretches_,
+                             [](const Stretch& s) { return s.guard->is_intact(s.begin, s.end - s.begin); });
 }
 
 }  // namespace headrace

@@ -7,13 +7,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "headrace/io/page_table.h"
 #include "headrace/io/store.h"
 #include "headrace/io/testing/temporary_folder.h"
 
@@ -60,6 +64,72 @@ TEST_F(FileMaps, ShowTheFile) {
   EXPECT_TRUE(check_intact(map->bytes(5, 100)).ok());
   const std::array<std::byte, 4> others{};
   EXPECT_TRUE(check_intact(others).ok());
+}
+
+TEST_F(FileMaps, KnowWhichPagesWereTouched) {
+  const auto map = this->map();
+  ASSERT_TRUE(map);
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  // Some are there without having been touched: the kernel brings them. None is that is said to be touched.
+  const auto check = [&] {
+    std::array<bool, 64> there{};
+    const auto begin = reinterpret_cast<uintptr_t>(map->bytes(0, 1).data());
+    if (!look_up_pages(begin, page, std::span(there).first(64 * kPage / page))) return;
+    for (size_t i = 0; i < 64 * kPage / page; ++i) EXPECT_LE(map->is_touched(i * page, page), there[i]) << i;
+  };
+  EXPECT_FALSE(map->is_touched(0, 1));
+  EXPECT_TRUE(map->is_touched(7, 0));
+  uint64_t grown = map->touch(17 * kPage + 5, 1);
+  EXPECT_GE(grown, FileMap::kWindow);
+  EXPECT_TRUE(map->is_touched(17 * kPage, 1));
+  check();
+  EXPECT_EQ(map->touch(16 * kPage, 16 * kPage), 0u);  // the window was counted
+  EXPECT_TRUE(map->is_touched(16 * kPage, 16 * kPage));
+  check();
+  grown += map->touch(15 * kPage, 18 * kPage);
+  EXPECT_TRUE(map->is_touched(15 * kPage, 18 * kPage));
+  grown += map->touch(0, 64 * kPage);
+  EXPECT_EQ(grown, 4 * FileMap::kWindow);
+  EXPECT_TRUE(map->is_touched(0, 64 * kPage));
+  check();
+  map->drop_pages();
+  EXPECT_FALSE(map->is_touched(64 * kPage - 1, 1));
+}
+
+// A file that lies in memory in large pieces, as one that was read from disk does, comes in such.
+TEST_F(FileMaps, CountWhatTheKernelBrings) {
+  folder_.write("y", std::string(size_t{32} << 20, 'y'));
+  const auto map = (*file_store()->open(folder_.path() + "/y"))->map();
+  ASSERT_TRUE(map);
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t grown = 0;
+  for (uint64_t i = 0; i < 10; ++i) grown += map->touch(i * 3'100'000, 100);
+  std::unique_ptr<bool[]> there(new bool[(32 << 20) / page]);
+  const std::span all(there.get(), (32 << 20) / page);
+  if (!look_up_pages(reinterpret_cast<uintptr_t>(map->bytes(0, 1).data()), page, all))
+    GTEST_SKIP() << "the system does not say which pages are there";
+  const uint64_t is = static_cast<uint64_t>(std::ranges::count(all, true)) * page;
+  EXPECT_GE(2 * grown, is);
+  EXPECT_LE(grown, 2 * is + 10 * FileMap::kWindow);
+}
+
+TEST_F(FileMaps, ManyAreAskedAtOnce) {
+  folder_.write("y", std::string(4 * kPage, 'y'));
+  const auto map = this->map(), other = (*file_store()->open(folder_.path() + "/y"))->map();
+  ASSERT_TRUE(map && other);
+  const std::array<std::byte, 4> neither{};
+  IntactOnes all, few;
+  EXPECT_TRUE(all.are_intact());
+  all.add(neither);
+  for (const size_t page : {9, 40, 3}) all.add(map->bytes(page * kPage, 10)), all.add(other->bytes(kPage, 1));
+  few.add(map->bytes(9 * kPage, 10)), few.add(map->bytes(3 * kPage, 10));
+  EXPECT_TRUE(all.are_intact());
+  cut(20 * kPage);
+  EXPECT_FALSE(all.are_intact());
+  EXPECT_TRUE(few.are_intact());
+  few.add(other->bytes(0, 4 * kPage));
+  EXPECT_EQ(::truncate((folder_.path() + "/y").c_str(), 5), 0);
+  EXPECT_FALSE(few.are_intact());
 }
 
 TEST_F(FileMaps, OfAShorterFileShowZerosAndSaySo) {

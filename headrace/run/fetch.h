@@ -35,10 +35,11 @@ class Fetcher {
   // file's is known only after they were looked at.
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters,
                          std::vector<Mapped>* seen = nullptr);
-  // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read.
-  // REQUIRES: `extents` are what the source said of them.
+  // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read. With
+  // `maps`, those that lie alone may be copied out of mapped files. REQUIRES: `extents` are what the source
+  // said of them.
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
-                            std::span<const Extent> extents, Counters& counters);
+                            std::span<const Extent> extents, bool maps, Counters& counters);
 
   const std::shared_ptr<Store>& store() const { return store_; }
   size_t budget() const { return pool_->ledger().budget; }
@@ -60,6 +61,7 @@ class Fetcher {
                      std::vector<Mapped>* seen);  // REQUIRES: mutex_ is held
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters,
                          std::vector<Mapped>* seen);
+  class Copies;
   Result<BufferPtr> look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
                          std::vector<Mapped>& seen);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);

@@ -181,8 +181,8 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
     n = small_ones(next);
     if (n > 0) {
-      const auto block =
-          fetcher_->together(*leaf.source, std::span(indices).subspan(i - first, n), next.first(n), counters);
+      const auto block = fetcher_->together(*leaf.source, std::span(indices).subspan(i - first, n),
+                                            next.first(n), maps_, counters);
       for (size_t k = 0; block.ok() && k < n; ++k) part.blocks[i + k] = *block, part.rows[i + k] = k;
       if (block.ok()) continue;  // else each finds out for itself, and does not cost its neighbours
     } else {

@@ -3,27 +3,27 @@
 #include <algorithm>
 #include <utility>
 
-#include "headrace/io/file_map.h"
-
 namespace headrace {
 namespace {
 
-// Bytes looked at until maps are given up. Pages of a file that is cached are nobody's memory alone and go
-// when others want it, but they count in what a process is seen to use: so a small share of the budget.
-constexpr uint64_t kLeastSeen = uint64_t{32} << 20, kMostSeen = uint64_t{1} << 30, kShare = 16;
-constexpr size_t kRounds = 4;           // of maps, after which what is still held is given back
-constexpr uint64_t kAround = 64 << 10;  // what the kernel adds to a page that is looked at, if cached
+// Bytes that came into memory until maps are given up. Pages of a file that is cached are nobody's memory
+// alone and go when others want it, but they count in what a process is seen to use: so a small share of the
+// budget.
+constexpr uint64_t kLeastSeen = uint64_t{32} << 20, kMostSeen = uint64_t{2} << 30, kShare = 8;
+constexpr size_t kRounds = 4;  // of maps, after which what is still held is given back
 constexpr size_t kMostFiles = 64;
 
 }  // namespace
 
 bool are_intact(std::span<const Mapped> all) {
-  return std::ranges::all_of(all, [](const Mapped& m) { return m.map->is_intact(m.offset, m.length); });
+  IntactOnes ones;
+  for (const Mapped& m : all) ones.add(m.map->bytes(m.offset, m.length));
+  return ones.are_intact();
 }
 
 Maps::Maps(uint64_t budget) : most_seen_(std::clamp(budget / kShare, kLeastSeen, kMostSeen)) {}
 
-std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, uint64_t bytes) {
+std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file) {
   Round given_up;
   std::vector<std::weak_ptr<const FileMap>> oldest;
   std::shared_ptr<const FileMap> map;
@@ -39,13 +39,22 @@ std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file, u
       seen_ = 0, at = round_.end();
     }
     if (at == round_.end()) at = round_.insert(at, {file, file->map()});
-    seen_ += bytes + kAround;
     map = at->map;
   }
   // Whoever still holds bytes of these holds few of them, or for long.
   for (const auto& old : oldest)
     if (const auto held = old.lock()) held->drop_pages();
   return map;
+}
+
+std::shared_ptr<const FileMap> Maps::beside(const std::shared_ptr<OpenFile>& file) {
+  std::lock_guard lock(mutex_);
+  auto at = std::ranges::find(round_, file, &One::file);
+  if (at == round_.end()) {
+    if (round_.size() == kMostFiles || !has_room()) return nullptr;
+    at = round_.insert(at, {file, file->map()});
+  }
+  return at->map;
 }
 
 }  // namespace headrace

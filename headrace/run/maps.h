@@ -1,9 +1,11 @@
 // The maps of the files that a run looks into, and the bound on how much of them is in its memory.
 //
 // Pages that were looked at stay in a process's memory until they are unmapped, and to unmap each record
-// alone costs as much as to copy it. So a map serves for a share of the budget, then all are given up for
-// new ones; the old go with the last of their bytes. All methods may be called from several threads.
+// alone costs as much as to copy it. So maps serve until a share of the budget lies in them, then all are
+// given up for new ones; the old go with the last of their bytes. Files that are smaller keep theirs: from
+// the second epoch on nothing needs to be looked at again. All methods may be called from several threads.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 
 namespace headrace {
@@ -31,8 +34,14 @@ inline constexpr LengthRange kMappable{32 << 10, 16 << 20};
 class Maps {
  public:
   explicit Maps(uint64_t budget);  // of the run's memory
-  // The map of a file, for somebody who will look at so many bytes of it. Null where there is none.
-  std::shared_ptr<const FileMap> of(const std::shared_ptr<OpenFile>& file, uint64_t bytes);
+  // The map of a file, for large bytes, which make place for themselves. Null where there is none.
+  std::shared_ptr<const FileMap> of(const std::shared_ptr<OpenFile>& file);
+  // The same for small ones, which take the place that is left: null where none is for another file.
+  std::shared_ptr<const FileMap> beside(const std::shared_ptr<OpenFile>& file);
+  // Whether some more of a map may come into memory for small ones.
+  bool has_room() const { return seen_ + FileMap::kWindow <= most_seen_; }
+  // By so much did the memory grow that maps take.
+  void grew(uint64_t bytes) { seen_ += bytes; }
 
  private:
   struct One {
@@ -41,9 +50,9 @@ class Maps {
   };
   using Round = std::vector<One>;  // maps that are given up together
   const uint64_t most_seen_;
+  std::atomic<uint64_t> seen_ = 0;  // bytes of the round's maps that are in memory, about
   std::mutex mutex_;
   Round round_;                                                // this and what follows: guarded by mutex_
-  uint64_t seen_ = 0;                                          // bytes through these maps, about
   std::deque<std::vector<std::weak_ptr<const FileMap>>> old_;  // of the rounds before
 };
 

@@ -27,10 +27,23 @@ const std::vector<Tensor>& bytes_rows(PyObject* self) {
   return column ? *column->rows : empty;
 }
 
+// What of a row may lie in a file.
+std::span<const std::byte> mappable(const Tensor& row) {
+  if (!row.buffer || static_cast<size_t>(row.shape[0]) < kMappable.least) return {};
+  return {row.buffer->data() + row.offset, static_cast<size_t>(row.shape[0])};
+}
+
 // That what was copied or is going to be seen is what the file had.
 void check_row(const Tensor& row) {
-  if (!row.buffer || static_cast<size_t>(row.shape[0]) < kMappable.least) return;
-  check(check_intact({row.buffer->data() + row.offset, static_cast<size_t>(row.shape[0])}));
+  if (const auto bytes = mappable(row); !bytes.empty()) check(check_intact(bytes));
+}
+
+void check_rows(const std::vector<Tensor>& rows) {
+  IntactOnes ones;
+  for (const Tensor& row : rows)
+    if (const auto bytes = mappable(row); !bytes.empty()) ones.add(bytes);
+  if (ones.are_intact()) return;
+  for (const Tensor& row : rows) check_row(row);  // which it is
 }
 
 Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
@@ -74,8 +87,8 @@ PyType_Slot bytes_slots[] = {{Py_sq_length, reinterpret_cast<void*>(bytes_length
 
 nb::list views(const BytesColumn& column) {
   nb::list out;
+  check_rows(*column.rows);
   for (const Tensor& row : *column.rows) {
-    check_row(row);
     nb::object view = nb::steal(PyMemoryView_FromObject(memory_of(row).ptr()));
     if (!view.is_valid()) throw nb::python_error();
     out.append(std::move(view));

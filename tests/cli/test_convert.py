@@ -13,6 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from .test_command_line import executable, pytestmark  # noqa: F401  the same condition
@@ -21,7 +22,9 @@ Image = pytest.importorskip("PIL.Image")
 hr = pytest.importorskip("headrace")
 
 KILLS = 1000 if os.environ.get("HEADRACE_NIGHTLY") else 20
-FORMATS = ["tfrecord", "webdataset", "image_folder", "recordio", "lmdb", "arrow", "hdf5", "mds", "zarr"]
+FORMATS = sorted(
+    {row["name"] for row in hr._core.writer_table()} - {"images"}
+)  # image_folder without classes
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,20 @@ def photos(tmp_path_factory):
             folder.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (64 + i, 48), (8 * i, 255 - 8 * i, count)).save(folder / f"{i:02}.jpg")
     return root
+
+
+def of_20_and_30(name, photos, folder):
+    """Two sources that a format can hold: not all take images."""
+    if name not in {"csv", "jsonl", "npy"}:
+        return {"20": photos / "20", "30": photos / "30"}
+    rows = {"20": np.arange(40).reshape(20, 2), "30": np.arange(60, 120).reshape(30, 2)}
+    for count, array in rows.items():
+        np.save(folder / f"{count}.npy", array)
+    if name == "npy":
+        return {count: folder / f"{count}.npy" for count in rows}
+    for count, array in rows.items():
+        np.savetxt(folder / f"{count}.csv", array, fmt="%d", delimiter=",", header="x,y", comments="")
+    return {count: folder / f"{count}.csv" for count in rows}
 
 
 def convert(*arguments, code=0):
@@ -72,12 +89,11 @@ def test_names_of_files_are_kept_where_they_are_asked_for(photos, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_whoever_is_killed_leaves_the_old_data_set_or_the_new(photos, tmp_path, name):
-    if name not in {row["name"] for row in hr._core.writer_table()}:
-        pytest.skip("there is no such writer")
     sharding = [] if name == "image_folder" else ["--shards", "3"]
+    (tmp_path / "sources").mkdir()
     commands = {
-        count: [photos / count, tmp_path / "out", "--format", name, *sharding, "--overwrite"]
-        for count in ("20", "30")
+        count: [source, tmp_path / "out", "--format", name, *sharding, "--overwrite"]
+        for count, source in of_20_and_30(name, photos, tmp_path / "sources").items()
     }
     whole = {}
     for count, command in commands.items():
@@ -102,7 +118,7 @@ def test_whoever_is_killed_leaves_the_old_data_set_or_the_new(photos, tmp_path, 
                 hr.read(tmp_path / "out.partial")
     convert(*commands["20"])
     assert contents(tmp_path / "out") == whole["20"]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "sources"]
 
 
 @pytest.mark.parametrize("name", ["tfrecord", "webdataset"])
