@@ -74,7 +74,7 @@ using ScanStep = std::function<Stepped(const Fields& state, const Fields& elemen
 using State = std::vector<std::pair<std::string, Tensor>>;
 
 struct ShuffleOptions {
-  uint64_t seed = 0, window = 0;
+  uint64_t seed = 0, window = 0, blocks = 0;
 };
 struct ShardOptions {
   uint32_t rank = 0, world = 1;
@@ -153,7 +153,7 @@ class Dataset {
   Dataset flat_map(const Mapping& f, Line at = Line::current()) const { return map(f, at).unbatch(at); }
   Dataset unbatch(Line at = Line::current()) const { return then(Unbatch{}, at); }
   Dataset shuffle(ShuffleOptions o = {}, Line at = Line::current()) const {
-    return then(Shuffle{o.seed, o.window}, at);
+    return then(Shuffle{o.seed, o.window, o.blocks}, at);
   }
   Dataset shard(ShardOptions o, Line at = Line::current()) const {
     return then(Shard{o.rank, o.world, o.even, o.steps}, at);

@@ -165,7 +165,8 @@ struct Details {
   std::string operator()(const Filter& f) const { return steps_text(f.predicate); }
   std::string operator()(const Unbatch&) const { return ""; }
   std::string operator()(const Shuffle& s) const {
-    return "seed=" + std::to_string(s.seed) + (s.window ? ", window=" + std::to_string(s.window) : "");
+    return "seed=" + std::to_string(s.seed) + (s.window ? ", window=" + std::to_string(s.window) : "") +
+           (s.blocks ? ", blocks=" + std::to_string(s.blocks) : "");
   }
   std::string operator()(const Shard& s) const {
     const char* even = s.even == Even::wrap ? "wrap" : s.even == Even::drop ? "drop" : "pad";

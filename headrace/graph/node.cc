@@ -188,6 +188,10 @@ struct Infer {
   }
   Status operator()(const Shuffle& shuffle) {
     HEADRACE_TRY(inherit());
+    if (shuffle.window > 0 && shuffle.blocks > 0)
+      return invalid(
+          "shuffle: wants window= or blocks=, not both: one is for streams, the other for what has random "
+          "access");
     if (shuffle.window > 0) {
       reordered_border();
       return {};

@@ -53,8 +53,9 @@ struct Unique {
 };
 struct Unbatch {};  // rows become samples; fields of rank 0 are repeated for each
 struct Shuffle {
-  uint64_t seed = 0, window = 0;
-};  // window 0: all of it, by permutation
+  uint64_t seed = 0, window = 0;  // window 0: all of it, by permutation
+  uint64_t blocks = 0;            // other than 0: blocks of the data, then the samples of so many
+};
 struct Shard {
   uint32_t rank = 0, world = 1;
   Even even = Even::wrap;

@@ -33,8 +33,8 @@ void note_amplified_reads(const Node& node, std::vector<std::string>& out) {
   const std::string first = read->source->where(0);
   note("shuffle permutes all samples, and a block of this data holds many (the first, at " + first + ", " +
            (rows < kManyRows ? "" : "at least ") + std::to_string(rows) +
-           "): most samples read and open a whole block for themselves alone; shuffle(window=) reads the "
-           "blocks in order",
+           "): most samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
+           "once, and shuffle(window=) reads them in order",
        out);
 }
 
@@ -112,7 +112,7 @@ void collect(const Node& node, std::vector<std::string>& out) {
         "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
         "chooses others",
         out);
-  if (shuffle && shuffle->window == 0) note_amplified_reads(*node.input(), out);
+  if (shuffle && shuffle->window == 0 && shuffle->blocks == 0) note_amplified_reads(*node.input(), out);
   const bool may_fail = program_of(node.kind) != nullptr;
   if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
     note("on_error stands before a " + std::string(kind_name(node.kind)) +

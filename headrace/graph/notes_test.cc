@@ -27,9 +27,10 @@ TEST(Notes, AGlobalShuffleOverBlocksOfManySamplesReadsThemAgainAndAgain) {
   EXPECT_EQ(
       noted({.seed = 3})[0],
       "shuffle permutes all samples, and a block of this data holds many (the first, at t.arrow, row 0, "
-      "4): most samples read and open a whole block for themselves alone; shuffle(window=) reads the "
-      "blocks in order");
+      "4): most samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
+      "once, and shuffle(window=) reads them in order");
   EXPECT_TRUE(noted({.seed = 3, .window = 4}).empty());
+  EXPECT_TRUE(noted({.seed = 3, .blocks = 1}).empty());
 }
 
 }  // namespace

@@ -67,7 +67,10 @@ struct ToValue {
     out.set("structure", s.structure);
   }
   void operator()(const Unbatch&) {}
-  void operator()(const Shuffle& s) { out.set("seed", s.seed), out.set("window", s.window); }
+  void operator()(const Shuffle& s) {
+    out.set("seed", s.seed), out.set("window", s.window);
+    if (s.blocks > 0) out.set("blocks", s.blocks);
+  }
   void operator()(const Shard& s) {
     out.set("rank", s.rank), out.set("world", s.world), out.set("even", kEven[static_cast<size_t>(s.even)]);
     if (s.steps) out.set("steps", *s.steps);
@@ -301,7 +304,11 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   if (verb == "shuffle") {
     HEADRACE_ASSIGN(const int64_t seed, v.get_integer("seed"));
     HEADRACE_ASSIGN(const uint64_t window, natural(v, "window"));
-    return Kind(Shuffle{static_cast<uint64_t>(seed), window});
+    Shuffle shuffle{static_cast<uint64_t>(seed), window};
+    if (v.find("blocks")) {
+      HEADRACE_ASSIGN(shuffle.blocks, natural(v, "blocks"));
+    }
+    return Kind(shuffle);
   }
   if (verb == "batch" || verb == "padded_batch") {
     HEADRACE_ASSIGN(const uint64_t size, natural(v, "size"));

@@ -34,7 +34,7 @@ const std::vector<VerbMembers>& verbs() {
       {"sample", {"seed"}, {"replacement", "num"}},
       {"scan", {"program", "structure"}, {"initial"}},
       {"shard", {"rank", "world", "even"}, {"steps"}},
-      {"shuffle", {"seed", "window"}, {}},
+      {"shuffle", {"seed", "window"}, {"blocks"}},
       {"skip", {"count"}, {}},
       {"sort_by", {}, {"descending"}},
       {"take", {"count"}, {}},

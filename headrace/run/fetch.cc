@@ -11,9 +11,7 @@
 namespace headrace {
 namespace {
 
-// Blocks of many rows: enough for neighbours in order, few enough for the budget. Where more sources take
-// turns, the last block of each.
-constexpr size_t kKeptBlocks = 16, kMostKept = 256;
+constexpr size_t kMostKept = 256;  // blocks, where many sources take turns: the last of each
 constexpr uint64_t kLittle =
     256 << 10;                      // bytes: taken from the budget before it is known that they are there
 constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
@@ -82,11 +80,17 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   std::vector<Mapped> mapped;
   if (seen) mapped.assign(seen->begin() + static_cast<std::ptrdiff_t>(before), seen->end());
   const auto ledger = pool_->ledger();
-  if (ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 4) forget();
+  const size_t in_use = ledger.by_use[static_cast<size_t>(Use::encoded)];
+  if (in_use > ledger.budget / 2) forget();
   std::lock_guard lock(mutex_);
   kept_.push_front({&source, block, *opened, std::move(mapped)});
-  if (kept_.size() > kKeptBlocks) drop_one_kept();
+  if (kept_.size() > keeps_ || in_use > ledger.budget / 4) drop_one_kept();
   return opened;
+}
+
+void Fetcher::keep(size_t blocks) {
+  std::lock_guard lock(mutex_);
+  keeps_ = std::max(keeps_, blocks);
 }
 
 // The oldest that is not the last of its source.
@@ -97,7 +101,7 @@ void Fetcher::drop_one_kept() {
     if (!seen.insert(it->source).second) victim = it;
   if (victim != kept_.end())
     kept_.erase(victim);
-  else if (kept_.size() > kMostKept)
+  else if (kept_.size() > std::max(keeps_, kMostKept))
     kept_.pop_back();
 }
 

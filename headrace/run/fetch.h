@@ -41,6 +41,9 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
 
+  // So many blocks are worth keeping, in a pipeline that goes to and fro between them.
+  void keep(size_t blocks);
+
   const std::shared_ptr<Store>& store() const { return store_; }
   size_t budget() const { return pool_->ledger().budget; }
   // A copy within the budget; null when it has no room now.
@@ -77,6 +80,7 @@ class Fetcher {
   std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // newest first; guarded by mutex_
+  size_t keeps_ = 16;     // enough for neighbours in order, few enough for the budget; guarded by mutex_
   // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
   std::vector<std::pair<const Source*, uint64_t>> opening_;
   std::condition_variable opened_;

@@ -63,8 +63,9 @@ struct Level {
   std::vector<LeafPlan> leaves;
   uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
-  Schema schema;       // of its elements
-  bool reads = false;  // for some of its elements, other than batches
+  Schema schema;             // of its elements
+  bool reads = false;        // for some of its elements, other than batches
+  uint64_t kept_blocks = 0;  // by who reads, so that none is opened twice: where a shuffle mixes some
 
   // Where a resumed epoch begins: `base` global positions of it are consumed already.
   struct Start {

@@ -47,6 +47,7 @@ Status LevelBody::prepare(Counters& counters) {
   while (!open.empty()) {
     const Level* level = open.back();
     open.pop_back();
+    fetcher_->keep(level->kept_blocks);
     for (const LeafPlan& leaf : level->leaves) {
       if (leaf.rows) open.push_back(leaf.rows.get());
       for (const auto& zipped : leaf.zipped) open.push_back(zipped.get());

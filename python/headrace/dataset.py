@@ -235,18 +235,24 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     # ---- verbs on the order
 
     @names_checked
-    def shuffle(self, *, seed: int = 0, window: int = 0) -> Dataset:
+    def shuffle(self, *, seed: int = 0, window: int = 0, blocks: int = 0) -> Dataset:
         """Take the elements in another order every epoch.
 
         Args:
             seed: Names the orders; the same seed gives the same ones.
             window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
+            blocks: 0 permutes all elements; else the blocks of the data change places, then the elements of every so many blocks that
+                come one after the other. A block is what is read and unpacked as one: a row group of Parquet, a record batch of
+                Arrow, a chunk of HDF5 or Zarr; where samples can be read alone, a file. Each is then opened once an epoch. Twice
+                so many are kept in memory.
 
         Raises:
             TypeError: a number without a name, as tf.data's buffer size: there is no buffer.
+            ValueError: window and blocks; blocks after what takes random access away.
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
-        return self._then(_core.shuffle(self._node, named, of, users_line()))
+        mixed = whole_number("shuffle", "blocks", blocks)
+        return self._then(_core.shuffle(self._node, named, of, mixed, users_line()))
 
     @names_checked
     def shard(

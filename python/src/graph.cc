@@ -291,10 +291,10 @@ void bind_verbs(nb::module_& m) {
       in, at);
   m.def(
       "shuffle",
-      [](const NodeHandle& n, uint64_t seed, uint64_t window, const std::string& at) {
-        return node_of(Shuffle{seed, window}, {n.node}, at);
+      [](const NodeHandle& n, uint64_t seed, uint64_t window, uint64_t blocks, const std::string& at) {
+        return node_of(Shuffle{seed, window, blocks}, {n.node}, at);
       },
-      in, nb::arg("seed"), nb::arg("window"), at);
+      in, nb::arg("seed"), nb::arg("window"), nb::arg("blocks"), at);
   m.def("shard", &shard, in, nb::arg("rank"), nb::arg("world"), nb::arg("even"), nb::arg("steps").none(), at);
   m.def(
       "repeat",

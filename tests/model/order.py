@@ -1,4 +1,6 @@
-"""The order of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/permutation.h lays it out."""
+"""The orders of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/permutation.h lays it out, and that of blocks, as
+headrace/run/block_shuffle.cc does.
+"""
 
 from functools import lru_cache
 from math import isqrt
@@ -41,3 +43,18 @@ class Permutation:
 def permutation(seed: int, epoch: int, n: int) -> Permutation:
     """The same, remembered."""
     return Permutation(seed, epoch, n)
+
+
+def shuffled_blocks(seed: int, epoch: int, sizes: list[int], blocks: int) -> list[int]:
+    """Where the elements come from, of which `sizes` lie together, when every so many blocks are mixed."""
+    firsts = [sum(sizes[:i]) for i in range(len(sizes))]
+    places = [permutation(seed, epoch, len(sizes))(i) for i in range(len(sizes))]
+    out: list[int] = []
+    if len(sizes) == sum(sizes):  # nothing lies together
+        return places
+    for group, begin in enumerate(range(0, len(places), blocks)):
+        low, high = philox(halves(seed), (0xB10C, 0x5EED, *halves(group)))[:2]
+        rows = [firsts[j] + i for j in places[begin : begin + blocks] for i in range(sizes[j])]
+        within = permutation(high << 32 | low, epoch, len(rows))
+        out += [rows[within(i)] for i in range(len(rows))]
+    return out

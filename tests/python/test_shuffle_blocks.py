@@ -1,0 +1,120 @@
+"""shuffle(blocks=): blocks change places, then the elements of every so many; none is opened twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from tests.model.order import shuffled_blocks
+
+COUNT = 1000
+ROWS = 64  # of a row group, batch or chunk
+
+
+def _values(ds: hr.Dataset) -> list[int]:
+    return [int(np.ravel(sample["x"])[0]) for sample in ds.numpy()]
+
+
+def _written(tmp_path: Path, kind: str) -> tuple[hr.Dataset, list[int]]:
+    """A data set of COUNT numbers, and how many of them lie together."""
+    numbers = hr.from_arrays({"x": np.arange(COUNT)})
+    in_rows = [ROWS] * (COUNT // ROWS) + [COUNT % ROWS]
+    if kind == "arrays":
+        return numbers, [COUNT]
+    if kind == "records":
+        numbers.write(tmp_path / "x", format="jsonl", shard_size=1000)
+        files = sorted(path for path in (tmp_path / "x").iterdir() if path.suffix == ".jsonl")
+        return hr.read(tmp_path / "x"), [len(path.read_text().splitlines()) for path in files]
+    if kind in {"hdf5", "zarr"}:  # of little arrays all is kept in memory, as one block
+        numbers = hr.from_arrays({"x": np.repeat(np.arange(COUNT)[:, None], 600, axis=1)})
+    packed = {"compression": "gzip"} if kind == "hdf5" else {}  # else rows of a chunk can be had alone
+    numbers.write(tmp_path / f"x.{kind}", options={ROWS_TOGETHER[kind]: ROWS, **packed})
+    return hr.read(tmp_path / f"x.{kind}"), in_rows
+
+
+ROWS_TOGETHER = {
+    "parquet": "rows_per_group",
+    "arrow": "rows_per_batch",
+    "hdf5": "rows_per_chunk",
+    "zarr": "rows_per_chunk",
+}
+KINDS = ["arrays", "records", *ROWS_TOGETHER]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("blocks", [1, 3, 100])
+def test_it_is_what_the_model_says(tmp_path: Path, kind: str, blocks: int) -> None:
+    ds, sizes = _written(tmp_path, kind)
+    assert sum(sizes) == COUNT and (kind == "arrays" or len(sizes) > 5)
+    shuffled = ds.shuffle(seed=7, blocks=blocks)
+    assert len(shuffled) == COUNT
+    expected = [shuffled_blocks(7, epoch, sizes, blocks) for epoch in range(2)]
+    assert _values(shuffled.repeat(2)) == expected[0] + expected[1]
+    assert sorted(expected[0]) == list(range(COUNT)) and expected[0] != expected[1]
+    assert _values(shuffled.options(workers=4, io=3)) == expected[0]
+    assert [int(np.ravel(shuffled[i]["x"])[0]) for i in (0, 500, COUNT - 1)] == [
+        expected[0][i] for i in (0, 500, -1)
+    ]
+
+
+def test_blocks_are_opened_once(tmp_path: Path) -> None:
+    """What is read of the file, where all blocks but those that are mixed are forgotten."""
+    path = tmp_path / "x.parquet"
+    generator = np.random.default_rng(1)
+    rows = generator.integers(0, 256, (60 * 50, 2_000), dtype=np.uint8)
+    hr.from_arrays({"x": rows}).write(path, options={"rows_per_group": 50})
+
+    def read(**shuffle: int) -> float:
+        loader = hr.read(path).shuffle(seed=1, **shuffle).batch(30).options(workers=2, io=2, ready=2).numpy()
+        assert sum(len(batch["x"]) for batch in loader) == len(rows)
+        return loader.report()["io"]["bytes"] / path.stat().st_size
+
+    assert read(blocks=4) < 1.1
+    assert read(blocks=12) < 1.1
+    assert read() > 10
+
+
+def test_shards_and_resume(tmp_path: Path) -> None:
+    ds, sizes = _written(tmp_path, "parquet")
+    shuffled = ds.shuffle(seed=3, blocks=4)
+    whole = shuffled_blocks(3, 0, sizes, 4)
+    dealt = [_values(shuffled.shard(rank, 3, even="drop")) for rank in range(3)]
+    assert dealt == [whole[rank : COUNT // 3 * 3 : 3] for rank in range(3)]
+    loader = shuffled.repeat(2).batch(7).numpy()
+    batches = iter(loader)
+    first = [int(x) for _ in range(41) for x in next(batches)["x"]]
+    again = shuffled.repeat(2).batch(7).numpy()
+    again.load_state_dict(loader.state_dict())
+    rest = [int(x) for batch in again for x in batch["x"]]
+    assert first + rest == whole + shuffled_blocks(3, 1, sizes, 4)
+
+
+def test_above_other_verbs(tmp_path: Path) -> None:
+    ds, sizes = _written(tmp_path, "parquet")
+    order = shuffled_blocks(5, 0, [*sizes, COUNT], 2)  # arrays in memory are one block
+    both = ds.concatenate(hr.from_arrays({"x": np.arange(COUNT, 2 * COUNT)}))
+    assert _values(both.map(lambda s: {"x": s.x * 2}).shuffle(seed=5, blocks=2)) == [2 * x for x in order]
+    skipped = shuffled_blocks(5, 0, [sizes[0] - 10, *sizes[1:]], 2)
+    assert _values(ds.skip(10).shuffle(seed=5, blocks=2)) == [x + 10 for x in skipped]
+    # Batches, and elements side by side, do not lie together: all of them are permuted.
+    batches = [batch["x"][0] // 10 for batch in ds.batch(10).shuffle(seed=5, blocks=2).numpy()]
+    assert batches == [batch["x"][0] // 10 for batch in ds.batch(10).shuffle(seed=5).numpy()]
+    assert _values(ds.take(0).shuffle(seed=1, blocks=3)) == []
+    assert _values(ds.take(1).shuffle(seed=1, blocks=3)) == [0]
+
+
+def test_plan_and_errors(tmp_path: Path) -> None:
+    ds, _ = _written(tmp_path, "parquet")
+    plan = ds.shuffle(seed=3, blocks=4)
+    assert "seed=3, blocks=4" in plan.explain()
+    plan.save_plan(tmp_path / "plan.json")
+    assert _values(hr.load_plan(tmp_path / "plan.json")) == _values(plan)
+    with pytest.raises(ValueError, match=r"shuffle: wants window= or blocks=, not both"):
+        ds.shuffle(window=3, blocks=4)
+    with pytest.raises(ValueError, match=r"blocks"):
+        ds.shuffle(blocks=-1)
+    with pytest.raises(ValueError, match=r"global shuffle wants random access"):
+        ds.filter(lambda s: s.x > 3).shuffle(blocks=4)
