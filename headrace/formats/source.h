@@ -32,6 +32,9 @@ struct SourceFile {
   std::vector<std::string> beside;  // where FormatInfo::beside says and a file is; "" where none is
 };
 
+// Extents of fewer bytes are never answered with those of a mapped file.
+inline constexpr uint64_t kLeastMapped = 32 << 10;
+
 // Answered with exactly these bytes, or the opening is dropped with an error: never with fewer. A length of 0
 // is answered with an empty buffer.
 struct Extent {

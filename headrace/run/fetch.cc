@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/io/file_map.h"
@@ -95,14 +94,15 @@ void Fetcher::keep(size_t blocks) {
 
 // The oldest that is not the last of its source.
 void Fetcher::drop_one_kept() {
-  std::set<const Source*> seen;
-  auto victim = kept_.end();
-  for (auto it = kept_.begin(); it != kept_.end(); ++it)
-    if (!seen.insert(it->source).second) victim = it;
-  if (victim != kept_.end())
-    kept_.erase(victim);
-  else if (kept_.size() > std::max(keeps_, kMostKept))
-    kept_.pop_back();
+  for (auto it = kept_.end(); it != kept_.begin();) {
+    --it;
+    const auto is_newer = [&](const Kept& one) { return one.source == it->source; };
+    if (std::any_of(kept_.begin(), it, is_newer)) {
+      kept_.erase(it);
+      return;
+    }
+  }
+  if (kept_.size() > std::max(keeps_, kMostKept)) kept_.pop_back();
 }
 
 namespace {

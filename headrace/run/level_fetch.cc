@@ -4,6 +4,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/io/file_map.h"
+#include "headrace/kernels/copy_past_caches.h"
 #include "headrace/run/body.h"
 
 namespace headrace {
@@ -12,6 +13,7 @@ namespace {
 constexpr uint64_t kSmallSample = 16 << 10;  // bytes; a larger one is worth a read and a block of its own
 constexpr uint64_t kTogether = 64 << 10;     // bytes read for one block of small ones: they stay in the cache
 constexpr size_t kMostTogether = 1024;       // of them
+constexpr size_t kLongCopy = 16 << 10;       // bytes, of which some lines more or less do not count
 
 // How many from the first on may be read together: small ones, up to so many bytes.
 size_t small_ones(std::span<const Extent> extents) {
@@ -239,7 +241,11 @@ bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Ten
     }
     const View view = fields[f].view();
     const size_t size = view.size_bytes();
-    if (size > 0) std::memcpy(ticket.slots[f].data + n * size, view.data, size);
+    std::byte* const to = ticket.slots[f].data + n * size;
+    if (size >= kLongCopy && ticket.slots[f].size_bytes() >= kernels::kBeyondCaches)
+      kernels::copy_past_caches(to, view.data, size);
+    else if (size > 0)
+      std::memcpy(to, view.data, size);
   }
   return true;
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "headrace/formats/source.h"
 #include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 
@@ -29,7 +30,7 @@ bool are_intact(std::span<const Mapped> all);
 struct LengthRange {
   uint64_t least, most;
 };
-inline constexpr LengthRange kMappable{32 << 10, 16 << 20};
+inline constexpr LengthRange kMappable{kLeastMapped, 16 << 20};
 
 class Maps {
  public:

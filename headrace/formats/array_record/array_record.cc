@@ -28,6 +28,7 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
   FramedFormat format;
   format.name = "array_record";
   format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
+  format.copies_frames = true;
   format.unpack = [chunks, verify](size_t file, uint64_t frame,
                                    const Record& packed) -> Result<UnpackedFrame> {
     const Chunks& of_file = (*chunks)[file];

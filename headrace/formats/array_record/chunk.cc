@@ -55,7 +55,7 @@ Result<Packed> packing_of(std::byte type) {
 Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
                              BufferPtr& copied) {
   const uint64_t to_header = (kRiegeliBlock - begin % kRiegeliBlock) % kRiegeliBlock;
-  if (to_header >= length) return {bytes, offset, length};
+  if (to_header >= length && length < kLeastMapped) return {bytes, offset, length};
   const MutableBufferPtr out = HeapBuffer::make(length);
   size_t made = 0;
   for (size_t at = 0, next = to_header; at < length; next += kRiegeliBlock) {

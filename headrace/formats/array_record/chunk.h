@@ -9,8 +9,8 @@ namespace headrace {
 
 inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRiegeliChunkHeader = 40;
 
-// Bytes of a file without the headers that stand at multiples of 64 KiB. `begin`: where they begin in the
-// file. Shared where there is none among them.
+// Bytes of a file without the headers that stand at multiples of 64 KiB, read once. `begin`: where they begin
+// in the file. Shared where they are few and there is no header among them.
 Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
                              BufferPtr& copied);
 

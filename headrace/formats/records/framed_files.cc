@@ -110,8 +110,9 @@ class OpenFrame final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const FramedFile& file = framed_->files[spot_.file];
     const RecordExtent& extent = file.frames[spot_.i];
+    const bool mappable = !file.is_packed || framed_->format.copies_frames;
     if (bytes.empty())
-      return Step<BlockPtr>(std::vector<Extent>{{spot_.file, extent.offset, extent.length, !file.is_packed}});
+      return Step<BlockPtr>(std::vector<Extent>{{spot_.file, extent.offset, extent.length, mappable}});
     if (!file.is_packed)
       return Step<BlockPtr>(std::make_shared<FramesTogether>(
           framed_, std::vector<FramesTogether::Place>{{spot_.file, spot_.i, 0}}, bytes[0]));

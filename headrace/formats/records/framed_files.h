@@ -34,6 +34,8 @@ struct FramedFormat {
   // What a frame unpacks to, checked against the size it may have. Any thread. Errors are said without file
   // and byte, which the source adds. The file may have changed since it was opened.
   std::function<Result<UnpackedFrame>(size_t file, uint64_t frame, const Record& packed)> unpack = nullptr;
+  // It copies a frame before it looks at it, if that may be mapped: kLeastMapped bytes or more.
+  bool copies_frames = false;
   // See RecordFormat.
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
   std::string options = "";
