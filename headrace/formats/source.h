@@ -105,6 +105,11 @@ struct Place {
   uint64_t block = 0, row = 0;
 };
 
+// Samples that lie together: up to `end`, in so many blocks.
+struct Lot {
+  uint64_t end = 0, blocks = 1;
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -126,6 +131,10 @@ class Source {
     (void)indices, (void)at, (void)bytes;
     return nullptr;
   }
+  // Those from `index` on that are unpacked as one; where samples can be read alone, those of one file. Found
+  // by asking for their blocks and extents, unless the source knows better. REQUIRES: index < size(), and
+  // blocks that do not come back.
+  virtual Lot lot(uint64_t index) const;
   virtual uint64_t num_files() const { return 0; }
   virtual std::string file(uint64_t ordinal) const {
     (void)ordinal;

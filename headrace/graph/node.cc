@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/graph/in_order.h"
 #include "headrace/graph/walk.h"
 #include "headrace/ops/c_function.h"
 
@@ -188,6 +189,9 @@ struct Infer {
   }
   Status operator()(const Shuffle& shuffle) {
     HEADRACE_TRY(inherit());
+    constexpr uint64_t kMost = uint64_t{1} << 62;
+    if (shuffle.window > kMost || shuffle.blocks > kMost)
+      return invalid("shuffle: wants a window= or blocks= of at most 2^62");
     if (shuffle.window > 0 && shuffle.blocks > 0)
       return invalid(
           "shuffle: wants window= or blocks=, not both: one is for streams, the other for what has random "
@@ -203,9 +207,10 @@ struct Infer {
           "elements before (scan, unique, take_while, pack …) or has no index (from_generator); shuffle "
           "before "
           "it, or shuffle with window=");
+    if (shuffle.blocks > 0) HEADRACE_TRY(check_in_order(*in()));
     if (*node.total == kInfinite)
       return invalid("shuffle: cannot permute an endless dataset; shuffle before repeat, or use window=");
-    if (*node.total > (uint64_t{1} << 62)) return invalid("shuffle: wants at most 2^62 elements");
+    if (*node.total > kMost) return invalid("shuffle: wants at most 2^62 elements");
     return {};
   }
   Status operator()(const Shard& shard) {

@@ -30,6 +30,7 @@ struct FileMap::Guard {
     for (uintptr_t is = torn_end; to > is && !torn_end.compare_exchange_weak(is, to);) continue;
   }
   bool is_intact(uintptr_t from, uint64_t length) const {
+    std::atomic_thread_fence(std::memory_order_acquire);  // behind the looks
     if (torn_begin < from + length && from < torn_end) return false;
     struct stat s;
     return ::fstat(descriptor, &s) == 0 && static_cast<uint64_t>(s.st_size) >= from - begin + length;
@@ -172,23 +173,29 @@ template <class Visit> bool FileMap::each_window(uint64_t offset, uint64_t lengt
   return true;
 }
 
-uint64_t FileMap::touch(uint64_t offset, uint64_t length) const {
-  uint64_t grown = 0;
+// Whether it is the first of its window.
+bool FileMap::mark(Window& window, uint16_t bits) const {
+  if (window.fetch_or(bits, std::memory_order_relaxed) != 0) return false;
+  in_memory_.fetch_add(kWindow, std::memory_order_relaxed);
+  return true;
+}
+
+void FileMap::touch(uint64_t offset, uint64_t length) const {
+  bool any = false;
   each_window(offset, length, [&](Window& window, uint16_t bits, uint64_t begin, uint64_t end) {
     const auto at = [&](uint64_t byte) { (void)*static_cast<const volatile std::byte*>(data_ + byte); };
     for (uint64_t byte = begin; byte < end; byte += Guards::page()) at(byte);
     at(end - 1);
-    if (window.fetch_or(bits, std::memory_order_relaxed) == 0) grown += kWindow;
+    any = mark(window, bits) || any;
     return true;
   });
-  return grown == 0 ? 0 : grown + find_others(offset, offset + length);
+  if (any) find_others(offset, offset + length);
 }
 
 // What came with bytes that were looked at. Of files that lie in memory in large pieces a whole piece does:
 // of a region in which it does not once, it is not asked again.
-uint64_t FileMap::find_others(uint64_t begin, uint64_t end) const {
+void FileMap::find_others(uint64_t begin, uint64_t end) const {
   const uint64_t page = Guards::page();
-  uint64_t grown = 0;
   for (uint64_t region = begin / kRegion; region <= (end - 1) / kRegion; ++region) {
     const uint64_t first = region * kRegion, behind = std::min(size_, first + kRegion);
     if (page >= kWindow || brings_one_[region].load(std::memory_order_relaxed)) continue;
@@ -198,23 +205,18 @@ uint64_t FileMap::find_others(uint64_t begin, uint64_t end) const {
     const uint64_t beside = after < behind ? after : before > first ? before - kWindow : first;
     if (touched_[beside / kWindow].load(std::memory_order_relaxed) != 0) continue;
     std::array<bool, kRegion / 4096> is_there;
-    const auto look = [&](uint64_t from, size_t pages) {
-      return look_up_pages(reinterpret_cast<uintptr_t>(data_) + from, page, std::span(is_there).first(pages));
-    };
-    if (!look(beside, 1) || !is_there[0]) {
+    const size_t pages = (behind - first + page - 1) / page;
+    if (!look_up_pages(reinterpret_cast<uintptr_t>(data_) + first, page, std::span(is_there).first(pages)))
+      continue;
+    if (!is_there[(beside - first) / page]) {
       brings_one_[region].store(true, std::memory_order_relaxed);
       continue;
     }
-    const size_t pages = (behind - first + page - 1) / page;
-    if (!look(first, pages)) continue;
     for (size_t i = 0; i < pages; ++i) {
-      if (!is_there[i]) continue;
       const uint64_t byte = first + i * page;
-      const auto bit = static_cast<uint16_t>(1 << byte % kWindow / page);
-      if (touched_[byte / kWindow].fetch_or(bit, std::memory_order_relaxed) == 0) grown += kWindow;
+      if (is_there[i]) mark(touched_[byte / kWindow], static_cast<uint16_t>(1 << byte % kWindow / page));
     }
   }
-  return grown;
 }
 
 bool FileMap::is_touched(uint64_t offset, uint64_t length) const {
@@ -230,6 +232,7 @@ bool FileMap::is_intact(uint64_t offset, uint64_t length) const {
 void FileMap::drop_pages() const {
   for (uint64_t i = 0; i <= size_ / kWindow; ++i) touched_[i].store(0, std::memory_order_relaxed);
   for (uint64_t i = 0; i <= size_ / kRegion; ++i) brings_one_[i].store(false, std::memory_order_relaxed);
+  in_memory_.store(0, std::memory_order_relaxed);
   (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
 }
 

@@ -35,13 +35,14 @@ class FileMap {
   std::span<const std::byte> bytes(uint64_t offset, uint64_t length) const {
     return {data_ + offset, length};
   }
-  // Look at each page, so that nobody has to wait for them later. How much of the file came into the
-  // process's memory by it, in windows. REQUIRES: covered.
-  uint64_t touch(uint64_t offset, uint64_t length) const;
+  // Look at each page, so that nobody has to wait for them later. REQUIRES: covered.
+  void touch(uint64_t offset, uint64_t length) const;
   // Whether each page was, or came with others, since the map was made or drop_pages(). REQUIRES: covered.
   bool is_touched(uint64_t offset, uint64_t length) const;
   // Whether all that was seen of these bytes was the file's, and the file still has them. REQUIRES: covered.
   bool is_intact(uint64_t offset, uint64_t length) const;
+  // Bytes that came into the process's memory by it, and are there as far as is known; in windows.
+  uint64_t in_memory() const { return in_memory_.load(std::memory_order_relaxed); }
   // Give the memory of all pages back; who looks again waits again, a little.
   void drop_pages() const;
 
@@ -51,7 +52,8 @@ class FileMap {
   using Window = std::atomic<uint16_t>;  // a bit for each of its pages
 
   FileMap(const std::byte* data, uint64_t size, Guard* guard, std::shared_ptr<const void> owner);
-  uint64_t find_others(uint64_t begin, uint64_t end) const;
+  void find_others(uint64_t begin, uint64_t end) const;
+  bool mark(Window& window, uint16_t bits) const;
   // Calls visit(window, bits, begin, end) for the part of each window that these bytes are, until one says
   // false.
   template <class Visit> bool each_window(uint64_t offset, uint64_t length, Visit visit) const;
@@ -62,6 +64,7 @@ class FileMap {
   std::shared_ptr<const void> owner_;
   std::unique_ptr<Window[]> touched_;                // what of each window
   std::unique_ptr<std::atomic<bool>[]> brings_one_;  // of each region: known to bring windows alone
+  mutable std::atomic<uint64_t> in_memory_ = 0;
 };
 
 // Whether a byte is one of a map's.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "headrace/io/store.h"
 
 namespace headrace {
@@ -31,7 +33,10 @@ Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out) {
   for (size_t done = 0; done < out.size();) {
     HEADRACE_ASSIGN(const size_t count, file.read(offset + done, out.subspan(done)));
     if (count > out.size() - done) return internal_error("a read returned more bytes than asked");
-    if (count == 0) return too_short(out.size(), offset, offset + done);
+    if (count == 0) {
+      HEADRACE_ASSIGN(const uint64_t size, file.size());
+      return too_short(out.size(), offset, done > 0 ? offset + done : std::min(offset, size));
+    }
     done += count;
   }
   return {};

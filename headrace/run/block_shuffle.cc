@@ -1,145 +1,169 @@
-// The two-level shuffle: the blocks of the data change places, then the samples of every `blocks` of them
-// that follow each other. Layout, part of the contract (tests/model/order.py restates it):
-//   block j of m in epoch e comes at place i with Permutation(seed, e, m)(i) = j; places [g·k, (g + 1)·k) are
-//   group g; its n samples, one block behind the other, are taken in the order of Permutation(s, e, n) with s
-//   = first 64 bits of philox(key = seed, counter = (0xB10C, 0x5EED, g_lo, g_hi))
-// A block is a run of neighbours; where each has one sample, a permutation of all is what remains.
+// The two-level shuffle: the lots of the data (what lies together: Source::lot()) change places, then
+// the samples of every k of them that follow each other. Layout, part of the contract (tests/model/order.py
+// restates it):
+//   place i of m has lot Permutation(seed, e, m)(i) in epoch e; places [g·k, (g + 1)·k) are group g; its n
+//   samples, one lot behind the other, are taken in the order of Permutation(s, e, n) with s = first 64 bits
+//   of philox(key = seed, counter = (0xB10C, 0x5EED, g_lo, g_hi))
+// Where each lot has one sample, a permutation of all is what remains.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "headrace/core/key.h"
 #include "headrace/core/permutation.h"
+#include "headrace/core/saturate.h"
 #include "headrace/run/order.h"
 
 namespace headrace {
 namespace {
 
 constexpr uint32_t kGroups = 0xB10C, kSeed = 0x5EED;
-constexpr size_t kMostEpochs = 4;  // whose orders are kept: batches of two are made at once
+constexpr size_t kMostEpochs = 8;  // whose orders are kept: batches of two are made at once
+
+// Where lots begin among the positions of `order`, and the end.
+struct Lots {
+  std::vector<uint64_t> begins;
+  uint64_t most_blocks = 1;  // of one
+};
+
+bool is_file_each(const Source& source) {
+  return source.num_files() >= source.size() && source.size() > 1 && source.lot(0).end == 1;
+}
+
+// REQUIRES: the leaves that it reaches have sources, whose samples `order` keeps in their order
+// (graph/in_order.h).
+Lots cut(const Order& order, uint64_t total, const std::vector<SourcePtr>& sources) {
+  Lots out;
+  const auto at = [&](uint64_t index) {
+    Position position{index};
+    order.locate({&position, 1});
+    return position;
+  };
+  for (uint64_t begin = 0; begin < total;) {
+    out.begins.push_back(begin);
+    const Position first = at(begin);
+    const Lot lot = sources[first.leaf]->lot(first.index);
+    out.most_blocks = std::max(out.most_blocks, lot.blocks);
+    // Less of it where the leaf ends sooner.
+    const auto is_in = [&](uint64_t count) {
+      const Position last = at(begin + count - 1);
+      return last.leaf == first.leaf && last.index == first.index + count - 1;
+    };
+    uint64_t count = std::min(lot.end - first.index, total - begin);
+    if (!is_in(count)) {
+      uint64_t low = 1;
+      for (uint64_t high = count; high - low > 1;) {
+        const uint64_t middle = low + (high - low) / 2;
+        (is_in(middle) ? low : high) = middle;
+      }
+      count = low;
+    }
+    begin += count;
+  }
+  out.begins.push_back(total);
+  return out;
+}
 
 class BlockShuffleOrder final : public Order {
  public:
-  BlockShuffleOrder(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks, uint64_t total, BlockOf of)
-      : child_(std::move(child)), seed_(seed), blocks_(blocks), total_(total), block_of_(std::move(of)) {}
+  BlockShuffleOrder(std::unique_ptr<Order> child, uint64_t seed, uint64_t lots, std::vector<uint64_t> begins)
+      : child_(std::move(child)), seed_(seed), lots_(lots), begins_(std::move(begins)) {}
 
   void locate(std::span<Position> positions) const override {
-    std::call_once(cut_, [this] { cut(); });
-    const bool are_single = first_.size() == total_ + 1;
-    for (size_t i = 0; i < positions.size();) {  // runs of one epoch share a permutation of the blocks
+    for (size_t i = 0; i < positions.size();) {  // runs of one epoch share a permutation of the lots
       size_t end = i + 1;
       while (end < positions.size() && positions[end].epoch == positions[i].epoch) ++end;
-      const std::span<Position> run = positions.subspan(i, end - i);
-      if (are_single)
-        permute(run);
-      else
-        locate_in(*epoch(run[0].epoch), run);
+      locate_in(*epoch(positions[i].epoch), positions.subspan(i, end - i));
       i = end;
     }
     child_->locate(positions);
   }
 
  private:
-  // Of an epoch: where each group of blocks begins, and the end.
   struct Epoch {
     uint64_t epoch = 0;
-    Permutation order;
-    std::vector<uint64_t> begins;
+    std::vector<uint64_t> lot, ends;  // that stands at a place; samples up to there
   };
 
-  uint64_t num_blocks() const { return first_.size() - 1; }
-  uint64_t size_of(uint64_t block) const { return first_[block + 1] - first_[block]; }
-
-  // Where blocks begin among the child's positions. A run of one block is looked through in steps that
-  // double.
-  void cut() const {
-    const auto of = [&](uint64_t index) {
-      Position at{index};
-      child_->locate({&at, 1});
-      return block_of_(at);
-    };
-    for (uint64_t begin = 0; begin < total_;) {
-      first_.push_back(begin);
-      const auto block = of(begin);
-      uint64_t low = begin, step = 1;  // `low` is in the block
-      while (low + step < total_ && of(low + step) == block) low += step, step *= 2;
-      for (; step > 0; step /= 2)
-        if (low + step < total_ && of(low + step) == block) low += step;
-      begin = low + 1;
-    }
-    first_.push_back(total_);
-  }
-
-  void permute(std::span<Position> run) const {
-    const Permutation order(seed_, run[0].epoch, total_);
-    std::array<uint64_t, 256> some;
-    for (size_t i = 0; i < run.size();) {
-      const size_t n = std::min(some.size(), run.size() - i);
-      for (size_t k = 0; k < n; ++k) some[k] = run[i + k].index;
-      order.apply({some.data(), n});
-      for (size_t k = 0; k < n; ++k) run[i + k].index = some[k];
-      i += n;
-    }
+  std::shared_ptr<const Epoch> find(uint64_t number) const {  // REQUIRES: mutex_ is held
+    const auto at = std::ranges::find(epochs_, number, [](const auto& one) { return one->epoch; });
+    if (at == epochs_.end()) return nullptr;
+    std::rotate(at, at + 1, epochs_.end());
+    return epochs_.back();
   }
 
   std::shared_ptr<const Epoch> epoch(uint64_t number) const {
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& one : epochs_)
-        if (one->epoch == number) return one;
+      if (auto known = find(number)) return known;
     }
     auto made = std::make_shared<Epoch>();
     made->epoch = number;
-    made->order = Permutation(seed_, number, num_blocks());
+    made->lot.resize(begins_.size() - 1);
+    std::iota(made->lot.begin(), made->lot.end(), uint64_t{0});
+    Permutation(seed_, number, made->lot.size()).apply(made->lot);
     uint64_t end = 0;
-    for (uint64_t place = 0; place < num_blocks(); ++place) {
-      if (place % blocks_ == 0) made->begins.push_back(end);
-      end += size_of(made->order(place));
-    }
-    made->begins.push_back(end);
+    made->ends.reserve(made->lot.size());
+    for (const uint64_t lot : made->lot) made->ends.push_back(end += begins_[lot + 1] - begins_[lot]);
     const std::lock_guard lock(mutex_);
+    if (auto known = find(number)) return known;
     if (epochs_.size() == kMostEpochs) epochs_.erase(epochs_.begin());
     epochs_.push_back(made);
     return made;
   }
 
   void locate_in(const Epoch& epoch, std::span<Position> run) const {
+    const std::vector<uint64_t>& ends = epoch.ends;
+    const auto place_of = [&](uint64_t index, uint64_t from, uint64_t to) {
+      const auto begin = ends.begin();
+      return static_cast<uint64_t>(std::upper_bound(begin + static_cast<std::ptrdiff_t>(from),
+                                                    begin + static_cast<std::ptrdiff_t>(to), index) -
+                                   begin);
+    };
     for (size_t i = 0; i < run.size();) {  // runs of one group
-      const auto behind = std::ranges::upper_bound(epoch.begins, run[i].index);
-      const uint64_t begin = *(behind - 1), end = *behind;
-      const auto group = static_cast<uint64_t>(behind - epoch.begins.begin() - 1);
-      const uint64_t first_place = group * blocks_, places = std::min(blocks_, num_blocks() - first_place);
-      std::vector<uint64_t> blocks(places), ends(places);  // of the group
-      for (uint64_t k = 0, n = 0; k < places; ++k) {
-        blocks[k] = epoch.order(first_place + k);
-        ends[k] = n += size_of(blocks[k]);
-      }
+      const uint64_t group = place_of(run[i].index, 0, ends.size()) / lots_;
+      const uint64_t first = group * lots_, behind = std::min<uint64_t>(ends.size(), first + lots_);
+      const uint64_t begin = first == 0 ? 0 : ends[first - 1], end = ends[behind - 1];
       const Permutation within(Key::k1(seed_, kGroups, kSeed, group), epoch.epoch, end - begin);
-      for (; i < run.size() && run[i].index >= begin && run[i].index < end; ++i) {
-        const uint64_t n = within(run[i].index - begin);
-        const auto k = static_cast<size_t>(std::ranges::upper_bound(ends, n) - ends.begin());
-        run[i].index = first_[blocks[k]] + n - (k == 0 ? 0 : ends[k - 1]);
+      std::array<uint64_t, 256> some;
+      while (i < run.size() && run[i].index >= begin && run[i].index < end) {
+        size_t n = 0;
+        for (; n < some.size() && i + n < run.size() && run[i + n].index >= begin && run[i + n].index < end;
+             ++n)
+          some[n] = run[i + n].index - begin;
+        within.apply({some.data(), n});
+        for (size_t k = 0; k < n; ++k) {
+          const uint64_t index = begin + some[k], place = place_of(index, first, behind);
+          run[i++].index = begins_[epoch.lot[place]] + index - (place == 0 ? 0 : ends[place - 1]);
+        }
       }
     }
   }
 
   std::unique_ptr<Order> child_;
-  uint64_t seed_, blocks_, total_;
-  BlockOf block_of_;
-  mutable std::once_flag cut_;
-  mutable std::vector<uint64_t> first_;  // of each block, and the end; once they are cut
+  uint64_t seed_, lots_;
+  std::vector<uint64_t> begins_;  // of each lot, and the end
   mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const Epoch>> epochs_;  // guarded by mutex_
+  mutable std::vector<std::shared_ptr<const Epoch>> epochs_;  // asked for last at the end; guarded by mutex_
 };
 
 }  // namespace
 
 std::unique_ptr<Order> Order::shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
-                                             uint64_t total, BlockOf block_of) {
-  return std::make_unique<BlockShuffleOrder>(std::move(child), seed, blocks, total, std::move(block_of));
+                                             uint64_t total, const std::vector<SourcePtr>& sources,
+                                             uint64_t& kept_blocks) {
+  const bool is_each_alone =
+      std::ranges::all_of(sources, [](const SourcePtr& source) { return !source || is_file_each(*source); });
+  if (is_each_alone) return shuffle(std::move(child), seed, total);
+  Lots lots = cut(*child, total, sources);
+  blocks = std::min<uint64_t>(blocks, std::max<size_t>(1, lots.begins.size() - 1));  // no more are mixed
+  kept_blocks = std::max(kept_blocks, saturating_mul(2 * blocks, lots.most_blocks));
+  if (lots.begins.size() == total + 1) return shuffle(std::move(child), seed, total);
+  return std::make_unique<BlockShuffleOrder>(std::move(child), seed, blocks, std::move(lots.begins));
 }
 
 }  // namespace headrace

@@ -56,6 +56,7 @@ class Counters {
   Tally parts, busy_ns;
   Tally core_wait_ns;  // ready to run, without a core
   Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
+  Tally opened_again;  // blocks that were dropped for want of memory
 };
 
 // CPU time of the calling thread, ns.

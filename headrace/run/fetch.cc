@@ -11,10 +11,12 @@ namespace headrace {
 namespace {
 
 constexpr size_t kMostKept = 256;  // blocks, where many sources take turns: the last of each
+constexpr size_t kMostLookedThrough = 64, kMostKnown = 4096;
 constexpr uint64_t kLittle =
     256 << 10;                      // bytes: taken from the budget before it is known that they are there
 constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
 constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
+constexpr uint64_t kAskEach = 32;               // so many looks at what is in memory, whether it still is
 constexpr size_t kAhead = 8;                    // extents whose bytes the processor may fetch meanwhile
 constexpr size_t kAlign = 64;                   // where a read begins, as if it had a buffer of its own
 constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: cheaper to read than to leave out
@@ -60,14 +62,37 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
   return open_and_keep(source, block, counters, seen);
 }
 
+Fetcher::KeptAt Fetcher::where_kept(const Source& source, uint64_t block, bool mapped) {
+  if (keeps_ > kMostLookedThrough) {
+    const auto known = kept_at_.find({&source, block, mapped});
+    return known == kept_at_.end() ? kept_.end() : known->second;
+  }
+  return std::ranges::find_if(kept_, [&](const Kept& one) {
+    return one.source == &source && one.block == block && one.mapped.empty() != mapped;
+  });
+}
+
+void Fetcher::add_kept(Kept kept) {
+  const bool mapped = !kept.mapped.empty();
+  if (const KeptAt known = where_kept(*kept.source, kept.block, mapped); known != kept_.end())
+    drop_kept(known);
+  kept_.push_front(std::move(kept));
+  if (keeps_ > kMostLookedThrough)
+    kept_at_[{kept_.front().source, kept_.front().block, mapped}] = kept_.begin();
+}
+
+void Fetcher::drop_kept(KeptAt at) {
+  kept_at_.erase({at->source, at->block, !at->mapped.empty()});
+  kept_.erase(at);
+}
+
 BlockPtr Fetcher::find_kept(const Source& source, uint64_t block, std::vector<Mapped>* seen) {
-  for (auto it = kept_.begin(); it != kept_.end(); ++it)
-    if (it->source == &source && it->block == block && (seen || it->mapped.empty())) {
-      kept_.splice(kept_.begin(), kept_, it);
-      if (seen) seen->insert(seen->end(), it->mapped.begin(), it->mapped.end());
-      return kept_.front().value;
-    }
-  return nullptr;
+  KeptAt at = where_kept(source, block, false);
+  if (at == kept_.end() && seen) at = where_kept(source, block, true);
+  if (at == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, at);
+  if (seen) seen->insert(seen->end(), at->mapped.begin(), at->mapped.end());
+  return at->value;
 }
 
 Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Counters& counters,
@@ -80,16 +105,25 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   if (seen) mapped.assign(seen->begin() + static_cast<std::ptrdiff_t>(before), seen->end());
   const auto ledger = pool_->ledger();
   const size_t in_use = ledger.by_use[static_cast<size_t>(Use::encoded)];
-  if (in_use > ledger.budget / 2) forget();
   std::lock_guard lock(mutex_);
-  kept_.push_front({&source, block, *opened, std::move(mapped)});
-  if (kept_.size() > keeps_ || in_use > ledger.budget / 4) drop_one_kept();
+  if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
+  add_kept({&source, block, *opened, std::move(mapped)});
+  const bool goes_to_and_fro = keeps_ > kNeighbours;
+  const bool is_full = in_use > ledger.budget / (goes_to_and_fro ? 2 : 4);
+  if (is_full && goes_to_and_fro) {
+    if (dropped_.size() > kMostKnown) dropped_.clear();
+    dropped_.emplace(kept_.back().source, kept_.back().block);
+  }
+  if (kept_.size() > keeps_ || is_full) drop_one_kept();
   return opened;
 }
 
 void Fetcher::keep(size_t blocks) {
   std::lock_guard lock(mutex_);
   keeps_ = std::max(keeps_, blocks);
+  kept_at_.clear();
+  for (auto at = kept_.begin(); keeps_ > kMostLookedThrough && at != kept_.end(); ++at)
+    kept_at_[{at->source, at->block, !at->mapped.empty()}] = at;
 }
 
 // The oldest that is not the last of its source.
@@ -97,12 +131,9 @@ void Fetcher::drop_one_kept() {
   for (auto it = kept_.end(); it != kept_.begin();) {
     --it;
     const auto is_newer = [&](const Kept& one) { return one.source == it->source; };
-    if (std::any_of(kept_.begin(), it, is_newer)) {
-      kept_.erase(it);
-      return;
-    }
+    if (std::any_of(kept_.begin(), it, is_newer)) return drop_kept(it);
   }
-  if (kept_.size() > std::max(keeps_, kMostKept)) kept_.pop_back();
+  if (kept_.size() > std::max(keeps_, kMostKept)) drop_kept(std::prev(kept_.end()));
 }
 
 namespace {
@@ -156,7 +187,7 @@ class Fetcher::Copies {
     if (!map_->is_touched(extent.offset, extent.length)) {
       const uint64_t last = extent.offset + std::max<uint64_t>(extent.length, 1) - 1;
       if (!maps_.has_room() || !file_->is_cached(extent.offset) || !file_->is_cached(last)) return false;
-      maps_.grew(map_->touch(extent.offset, extent.length));
+      map_->touch(extent.offset, extent.length);
     }
     const auto bytes = map_->bytes(extent.offset, extent.length);
     std::memcpy(to, bytes.data(), bytes.size());
@@ -191,7 +222,8 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
     if (!opened || extent.file != ordinal) {
       HEADRACE_ASSIGN(opened, file(source, extent.file));
       ordinal = extent.file;
-      if (maps) out_of_maps.open(opened);
+      // Of many files most would be closed again before their map is of use.
+      if (maps && source.num_files() <= Maps::kMostFiles) out_of_maps.open(opened);
     }
     if (i + kAhead < stretches.size() && stretches[i + kAhead].extent.file == ordinal)
       out_of_maps.expect(stretches[i + kAhead].extent);
@@ -220,6 +252,7 @@ bool Fetcher::forget() {
   std::list<Kept> given_up;
   std::lock_guard lock(mutex_);
   given_up.swap(kept_);
+  kept_at_.clear();
   return !given_up.empty();
 }
 
@@ -322,10 +355,14 @@ Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Ext
   if (!map || !map->covers(extent.offset, extent.length)) return BufferPtr();
   const bool is_touched = map->is_touched(extent.offset, extent.length);
   // What is on disk is read: so the kernel sees in which order, and reads ahead.
-  if (!is_touched && !file->is_cached(extent.offset + extent.length / 2)) return BufferPtr();
+  const bool asks = !is_touched || looks_.fetch_add(1, std::memory_order_relaxed) % kAskEach == 0;
+  if (asks && !file->is_cached(extent.offset + extent.length / 2)) {
+    if (is_touched) map->drop_pages();  // the kernel wanted the memory
+    return BufferPtr();
+  }
   BufferPtr buffer = pool_->lend(map->bytes(extent.offset, extent.length), map, Use::encoded);
   if (!buffer) return over_budget(extent.length, *pool_, "sample");
-  if (!is_touched) maps_.grew(map->touch(extent.offset, extent.length));
+  if (!is_touched) map->touch(extent.offset, extent.length);
   seen.push_back({map, extent.offset, extent.length});
   return buffer;
 }

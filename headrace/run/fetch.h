@@ -3,12 +3,15 @@
 //
 // All methods may be called from several threads at once.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,9 +82,17 @@ class Fetcher {
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
+  using KeptAt = std::list<Kept>::iterator;
+  KeptAt where_kept(const Source& source, uint64_t block, bool mapped);
+  void add_kept(Kept kept);
+  void drop_kept(KeptAt at);
   std::list<Kept> kept_;  // newest first; guarded by mutex_
-  size_t keeps_ = 16;     // enough for neighbours in order, few enough for the budget; guarded by mutex_
-  // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
+  // Where they are, if they are many: else to look through them is quicker. Guarded by mutex_.
+  std::map<std::tuple<const Source*, uint64_t, bool>, KeptAt> kept_at_;
+  // Enough for neighbours in order, few enough for the budget.
+  static constexpr size_t kNeighbours = 16;
+  size_t keeps_ = kNeighbours;                            // blocks of one source; guarded by mutex_
+  std::set<std::pair<const Source*, uint64_t>> dropped_;  // for want of memory; guarded by mutex_
   std::vector<std::pair<const Source*, uint64_t>> opening_;
   std::condition_variable opened_;
   // What blocks hold that were made and for which the budget had no room: nobody makes them again to find
@@ -94,6 +105,7 @@ class Fetcher {
   };
   std::list<OpenedFile> files_;  // newest first; guarded by mutex_
   Maps maps_;
+  std::atomic<uint64_t> looks_ = 0;
 };
 
 }  // namespace headrace

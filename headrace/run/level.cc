@@ -60,14 +60,6 @@ void add_data_keys(const LeafPlan& leaf, std::string& key) {
   for (const auto& input : leaf.zipped) add(*input);
 }
 
-// The samples that are had together: those of a block, or of a file where each can be read alone.
-std::pair<bool, uint64_t> block_of(const Source& source, uint64_t index) {
-  if (source.resident()) return {false, 0};
-  Extent extent;
-  if (source.extents({&index, 1}, {&extent, 1}) && extent.length != kToEnd) return {true, extent.file};
-  return {false, source.place(index).block};
-}
-
 class LevelLowering {
  public:
   LevelLowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
@@ -135,15 +127,8 @@ class LevelLowering {
     if (shuffle.blocks == 0) return Order::shuffle(std::move(order), shuffle.seed, *node.total);
     std::vector<SourcePtr> sources;
     for (const LeafPlan& leaf : level_.leaves) sources.push_back(leaf.source);
-    level_.kept_blocks = std::max(level_.kept_blocks, saturating_mul(2, shuffle.blocks));
-    return Order::shuffle_blocks(
-        std::move(order), shuffle.seed, shuffle.blocks, *node.total,
-        [sources = std::move(sources)](const Position& at) -> std::array<uint64_t, 2> {
-          const Source* source = sources[at.leaf].get();
-          if (!source) return {at.leaf, at.index};  // a batch, or elements side by side
-          const auto [is_file, number] = block_of(*source, at.index);
-          return {uint64_t{at.leaf} << 1 | (is_file ? 1 : 0), number};
-        });
+    return Order::shuffle_blocks(std::move(order), shuffle.seed, shuffle.blocks, *node.total, sources,
+                                 level_.kept_blocks);
   }
   Made lower(const Node& node, const Repeat& repeat) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));

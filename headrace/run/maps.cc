@@ -9,9 +9,8 @@ namespace {
 // Bytes that came into memory until maps are given up. Pages of a file that is cached are nobody's memory
 // alone and go when others want it, but they count in what a process is seen to use: so a small share of the
 // budget.
-constexpr uint64_t kLeastSeen = uint64_t{32} << 20, kMostSeen = uint64_t{2} << 30, kShare = 8;
+constexpr uint64_t kLeast = uint64_t{32} << 20, kMost = uint64_t{2} << 30, kShare = 8;
 constexpr size_t kRounds = 4;  // of maps, after which what is still held is given back
-constexpr size_t kMostFiles = 64;
 
 }  // namespace
 
@@ -21,7 +20,7 @@ bool are_intact(std::span<const Mapped> all) {
   return ones.are_intact();
 }
 
-Maps::Maps(uint64_t budget) : most_seen_(std::clamp(budget / kShare, kLeastSeen, kMostSeen)) {}
+Maps::Maps(uint64_t budget) : most_in_memory_(std::clamp(budget / kShare, kLeast, kMost)) {}
 
 std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file) {
   Round given_up;
@@ -30,13 +29,13 @@ std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file) {
   {
     std::lock_guard lock(mutex_);
     auto at = std::ranges::find(round_, file, &One::file);
-    if (seen_ > most_seen_ || (at == round_.end() && round_.size() == kMostFiles)) {
+    if (in_memory() > most_in_memory_ || (at == round_.end() && round_.size() == kMostFiles)) {
       given_up.swap(round_);
       auto& old = old_.emplace_back();
       for (const One& one : given_up)
         if (one.map) old.push_back(one.map);
       if (old_.size() > kRounds) oldest = std::move(old_.front()), old_.pop_front();
-      seen_ = 0, at = round_.end();
+      at = round_.end();
     }
     if (at == round_.end()) at = round_.insert(at, {file, file->map()});
     map = at->map;
@@ -51,10 +50,25 @@ std::shared_ptr<const FileMap> Maps::beside(const std::shared_ptr<OpenFile>& fil
   std::lock_guard lock(mutex_);
   auto at = std::ranges::find(round_, file, &One::file);
   if (at == round_.end()) {
-    if (round_.size() == kMostFiles || !has_room()) return nullptr;
-    at = round_.insert(at, {file, file->map()});
+    // Of files that nobody has open any more.
+    if (round_.size() == kMostFiles)
+      std::erase_if(round_, [](const One& one) { return one.file.use_count() == 1; });
+    if (round_.size() == kMostFiles || in_memory() >= most_in_memory_) return nullptr;
+    at = round_.insert(round_.end(), {file, file->map()});
   }
   return at->map;
+}
+
+bool Maps::has_room() const {
+  std::lock_guard lock(mutex_);
+  return in_memory() + FileMap::kRegion <= most_in_memory_;
+}
+
+uint64_t Maps::in_memory() const {
+  uint64_t out = 0;
+  for (const One& one : round_)
+    if (one.map) out += one.map->in_memory();
+  return out;
 }
 
 }  // namespace headrace

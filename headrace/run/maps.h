@@ -5,7 +5,6 @@
 // given up for new ones; the old go with the last of their bytes. Files that are smaller keep theirs: from
 // the second epoch on nothing needs to be looked at again. All methods may be called from several threads.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -40,9 +39,9 @@ class Maps {
   // The same for small ones, which take the place that is left: null where none is for another file.
   std::shared_ptr<const FileMap> beside(const std::shared_ptr<OpenFile>& file);
   // Whether some more of a map may come into memory for small ones.
-  bool has_room() const { return seen_ + FileMap::kWindow <= most_seen_; }
-  // By so much did the memory grow that maps take.
-  void grew(uint64_t bytes) { seen_ += bytes; }
+  bool has_room() const;
+
+  static constexpr size_t kMostFiles = 64;
 
  private:
   struct One {
@@ -50,9 +49,9 @@ class Maps {
     std::shared_ptr<const FileMap> map;  // null: has none
   };
   using Round = std::vector<One>;  // maps that are given up together
-  const uint64_t most_seen_;
-  std::atomic<uint64_t> seen_ = 0;  // bytes of the round's maps that are in memory, about
-  std::mutex mutex_;
+  uint64_t in_memory() const;      // of the round's. REQUIRES: mutex_ is held
+  const uint64_t most_in_memory_;
+  mutable std::mutex mutex_;
   Round round_;                                                // this and what follows: guarded by mutex_
   std::deque<std::vector<std::weak_ptr<const FileMap>>> old_;  // of the rounds before
 };

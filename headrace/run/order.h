@@ -1,10 +1,8 @@
 // Order is arithmetic: which element of which leaf stands at a position, after shuffle, shard, repeat, take,
-// skip and concatenate. No data moves and no memory grows with the dataset. Immutable; all methods may be
-// called from several threads.
+// skip and concatenate. No data moves and no memory grows with the dataset, but with its blocks. Immutable;
+// all methods may be called from several threads.
 #pragma once
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -37,11 +35,12 @@ class Order {
 
   static std::unique_ptr<Order> leaf(uint32_t ordinal);
   static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
-  // The same of blocks, and within every `blocks` of them that come one after the other: block_shuffle.cc.
-  // `block_of` says in which one an element of a leaf lies.
-  using BlockOf = std::function<std::array<uint64_t, 2>(const Position&)>;
+  // The same of what lies together, and within every `blocks` of them that come one after the other:
+  // block_shuffle.cc. Looks at all `sources`, those of the leaves, and holds a number for each lot.
+  // `kept_blocks` becomes no less than are gone to and fro between.
   static std::unique_ptr<Order> shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
-                                               uint64_t total, BlockOf block_of);
+                                               uint64_t total, const std::vector<SourcePtr>& sources,
+                                               uint64_t& kept_blocks);
   static std::unique_ptr<Order> repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total);
   static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
   // Nothing but a place to stop at: fills in Position::mark.

@@ -109,13 +109,15 @@ std::string settings_text(const Value& r) {
 Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger) {
   std::vector<Sum> sums(operators.size());
-  uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0;
+  uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0,
+           opened_again = 0;
   for (const Counters* w : workers) {
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i].calls += w->ops[i].calls.get(), sums[i].timed_calls += w->ops[i].timed_calls.get();
       sums[i].timed_ns += w->ops[i].timed_ns.get(), sums[i].bytes += w->ops[i].bytes.get();
       w->ops[i].decoders.each([&](const char* name, uint64_t images) { sums[i].decoders[name] += images; });
     }
+    opened_again += w->opened_again.get();
     busy += w->busy_ns.get(), core_wait_ns += w->core_wait_ns.get(), io_reads += w->io_reads.get(),
         io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
     skipped += w->skipped.get(), replaced += w->replaced.get();
@@ -145,9 +147,15 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   const Model model = Model::of(lately, totals.cores, totals.tried);
   Limit limit = limit_of(lately, model, totals.cores);
   if (limit == Limit::functions && !totals.may_wait) limit = Limit::unknown;  // too short a run to say
+  const std::string again =
+      opened_again == 0
+          ? ""
+          : "; " + std::to_string(opened_again) +
+                " blocks were opened again for want of memory: shuffle wants fewer blocks= or a "
+                "larger memory_budget=";
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
                    : totals.elements == 0 ? "not known: the run has not delivered an element"
-                                          : limit_text(limit, lately, slowest));
+                                          : limit_text(limit, lately, slowest) + again);
   out.set("limited_by", limit_name(totals.elements == 0 ? Limit::unknown : limit));
   const double own = lately.seconds - lately.waited;
   if (own > 0 && lately.samples > 0)
@@ -165,6 +173,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("what_if", std::move(changes));
   out.set("operators", std::move(ops));
   Value io{Value::Object()};
+  if (opened_again > 0) io.set("opened_again", opened_again);
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);

@@ -30,7 +30,8 @@ class BytesColumn(Sequence[bytes]):
     def __getitem__(self, index: slice) -> list[bytes]: ...
     def views(self) -> list[memoryview]:
         """
-        Show each row without a copy, as a read-only `memoryview` that keeps the row's memory.
+        Show each row without a copy, as a read-only `memoryview` that keeps the row's memory. Of rows that lie in
+        the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut later.
         """
 
     def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]: ...

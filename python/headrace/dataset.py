@@ -242,13 +242,13 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             seed: Names the orders; the same seed gives the same ones.
             window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
             blocks: 0 permutes all elements; else the blocks of the data change places, then the elements of every so many blocks that
-                come one after the other. A block is what is read and unpacked as one: a row group of Parquet, a record batch of
-                Arrow, a chunk of HDF5 or Zarr; where samples can be read alone, a file. Each is then opened once an epoch. Twice
-                so many are kept in memory.
+                come one after the other. A block is what is unpacked as one: a row group of Parquet, a record batch of Arrow, a
+                compressed chunk of HDF5 or Zarr; where samples can be read alone, a file. Each is then opened once an epoch, if twice
+                so many fit half of the memory budget; the report says when they do not. The order depends on how the data lie.
 
         Raises:
             TypeError: a number without a name, as tf.data's buffer size: there is no buffer.
-            ValueError: window and blocks; blocks after what takes random access away.
+            ValueError: window and blocks; blocks after what moves or joins samples, or takes random access away.
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
         mixed = whole_number("shuffle", "blocks", blocks)

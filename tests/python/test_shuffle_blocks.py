@@ -99,9 +99,13 @@ def test_above_other_verbs(tmp_path: Path) -> None:
     assert _values(both.map(lambda s: {"x": s.x * 2}).shuffle(seed=5, blocks=2)) == [2 * x for x in order]
     skipped = shuffled_blocks(5, 0, [sizes[0] - 10, *sizes[1:]], 2)
     assert _values(ds.skip(10).shuffle(seed=5, blocks=2)) == [x + 10 for x in skipped]
-    # Batches, and elements side by side, do not lie together: all of them are permuted.
-    batches = [batch["x"][0] // 10 for batch in ds.batch(10).shuffle(seed=5, blocks=2).numpy()]
-    assert batches == [batch["x"][0] // 10 for batch in ds.batch(10).shuffle(seed=5).numpy()]
+    # A file that comes twice is two, and what a branch leaves out is in no block.
+    parts = ds.take(70).concatenate(ds.skip(130).map(lambda s: {"x": s.x + COUNT}))
+    cut = [64, 6, 64 * 3 - 130, *sizes[3:]]
+    values = [*range(70), *range(COUNT + 130, 2 * COUNT)]
+    assert _values(parts.shuffle(seed=5, blocks=2)) == [values[i] for i in shuffled_blocks(5, 0, cut, 2)]
+    twice = ds.shuffle(seed=5, blocks=2).repeat(2).map(lambda s: {"x": s.x})
+    assert _values(twice) == [x for epoch in range(2) for x in shuffled_blocks(5, epoch, sizes, 2)]
     assert _values(ds.take(0).shuffle(seed=1, blocks=3)) == []
     assert _values(ds.take(1).shuffle(seed=1, blocks=3)) == [0]
 
@@ -118,3 +122,43 @@ def test_plan_and_errors(tmp_path: Path) -> None:
         ds.shuffle(blocks=-1)
     with pytest.raises(ValueError, match=r"global shuffle wants random access"):
         ds.filter(lambda s: s.x > 3).shuffle(blocks=4)
+    with pytest.raises(ValueError, match=r"at most 2\^62"):
+        ds.shuffle(blocks=2**63)
+    moved = {
+        "repeat": ds.repeat(2),
+        "shuffle": ds.shuffle(seed=1),
+        "mix": hr.mix([ds, ds], weights=[1, 1]),
+        "batch": ds.batch(3),
+        "zip": hr.zip({"a": ds, "b": ds}),
+        "sort_by": ds.sort_by("x"),
+    }
+    for verb, child in moved.items():
+        with pytest.raises(ValueError, match=rf"lie in the data, and {verb} before it"):
+            child.shuffle(blocks=4)
+
+
+def test_the_order_does_not_depend_on_columns(tmp_path: Path) -> None:
+    """Row groups of many pages, which are opened some pages at a time."""
+    path, rows = tmp_path / "x.parquet", 20_000
+    generator = np.random.default_rng(1)
+    fields = {"big": generator.integers(0, 256, (rows, 200), dtype=np.uint8), "x": np.arange(rows)}
+    hr.from_arrays(fields).write(path, options={"rows_per_group": 8_000, "compression": "none"})
+    expected = shuffled_blocks(7, 0, [8_000, 8_000, 4_000], 2)
+    for columns in (["x"], ["big", "x"]):
+        loader = hr.read(path, columns=columns).shuffle(seed=7, blocks=2).batch(100).numpy()
+        assert [int(x) for batch in loader for x in batch["x"]] == expected
+        assert loader.report()["io"]["bytes"] < 1.2 * path.stat().st_size
+
+
+def test_many_epochs_and_many_blocks(tmp_path: Path) -> None:
+    path, rows = tmp_path / "x.parquet", 20_000
+    hr.from_arrays({"x": np.arange(rows)}).write(path, options={"rows_per_group": 10})
+    sizes = [10] * (rows // 10)
+    shuffled = hr.read(path).shuffle(seed=1, blocks=500)
+    loader = shuffled.batch(100).numpy()
+    assert [int(x) for batch in loader for x in batch["x"]] == shuffled_blocks(1, 0, sizes, 500)
+    assert loader.report()["io"]["bytes"] < 1.2 * path.stat().st_size
+    epochs = [shuffled.at_epoch(epoch) for epoch in range(12)]
+    expected = [shuffled_blocks(1, epoch, sizes, 500) for epoch in range(12)]
+    for i in (0, 9_999, rows - 1):
+        assert [int(ds[i]["x"]) for ds in epochs] == [order[i] for order in expected]

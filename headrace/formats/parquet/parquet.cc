@@ -27,6 +27,20 @@ class ParquetSource final : public Source {
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     return parquet::open_part(table_, block);
   }
+  // A row group, whichever columns are read: those of one order lie side by side.
+  Lot lot(uint64_t index) const override {
+    const size_t part = table_->part_of(table_->row_of(index));
+    const auto is_same = [&](const Part& other) {
+      return other.file == table_->parts[part].file && other.group == table_->parts[part].group;
+    };
+    size_t begin = part, end = part + 1;
+    while (begin > 0 && is_same(table_->parts[begin - 1])) --begin;
+    while (end < table_->parts.size() && is_same(table_->parts[end])) ++end;
+    const uint64_t end_row = table_->part_rows[end];
+    if (!table_->is_conditional) return {end_row, end - begin};
+    const auto behind = std::ranges::lower_bound(table_->chosen, end_row);
+    return {static_cast<uint64_t>(behind - table_->chosen.begin()), end - begin};
+  }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 

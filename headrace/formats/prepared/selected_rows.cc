@@ -62,6 +62,12 @@ class SelectedSource final : public Source {
     if (!rows_->read || !block) return block;
     return std::make_shared<ReadBlock>(std::move(block), rows_);
   }
+  Lot lot(uint64_t index) const override {
+    const auto range = static_cast<size_t>(std::ranges::upper_bound(first_, index) - first_.begin() - 1);
+    Lot out = source_->lot(row(index));
+    out.end = std::min(index + (out.end - row(index)), first_[range + 1]);
+    return out;
+  }
   uint64_t num_files() const override { return source_->num_files(); }
   std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
   std::string where(uint64_t index) const override { return source_->where(row(index)); }
