@@ -3,7 +3,7 @@
     python bench/pipelines/parquets.py [FOLDER] --peers PYTHON [--file images-snappy] [--rounds 7] [--json]
 
 Photographs of 110 kB with a label, as Hugging Face keeps them (row groups of 400), and rows of an integer, two floats, a short and a
-repeated text (row groups of 65,536), in order and through a window of a row group; photographs that headrace wrote also at random, which
+repeated text (row groups of 65,536), in order and permuted within row groups; photographs that headrace wrote also at random, which
 wants an index of pages. The files are made in FOLDER where they are missing. PYTHON is one that imports pyarrow. Figures are medians of rounds
 that alternate.
 """
@@ -77,7 +77,7 @@ def main() -> None:
         print(
             "CPU of a row, us; of pyarrow, how many times that of headrace in that order, with a 95 % interval\n"
         )
-        print("| file | headrace | pyarrow | window | pyarrow | at random |\n|---|---|---|---|---|---|")
+        print("| file | headrace | pyarrow | within groups | pyarrow | at random |\n|---|---|---|---|---|---|")
     for kind in FILES:
         path = arguments.folder / f"{kind}.parquet"
         if not path.exists():
@@ -94,7 +94,7 @@ def main() -> None:
         if kind == "images-headrace":
             names += ["headrace-random"]
         elif not kind.endswith("headrace"):
-            names += ["headrace-window", "pyarrow-window"]
+            names += ["headrace-groups", "pyarrow-groups"]
         times = race([entry(name) for name in names], arguments.rounds, SEGMENT[of])
         cpu = {name: statistics.median(t.cpu) * 1e6 for name, t in times.items()}
         found.append({"file": kind, "cpu_us": cpu})
@@ -107,8 +107,8 @@ def main() -> None:
         def cell(name: str, cpu: dict[str, float] = cpu) -> str:
             return f"{cpu[name]:.2f}" if name in cpu else "-"
 
-        cells = [kind, cell("headrace"), beside("pyarrow", "headrace"), cell("headrace-window"),
-                 beside("pyarrow-window", "headrace-window"), cell("headrace-random")]  # fmt: skip
+        cells = [kind, cell("headrace"), beside("pyarrow", "headrace"), cell("headrace-groups"),
+                 beside("pyarrow-groups", "headrace-groups"), cell("headrace-random")]  # fmt: skip
         print(f"| {' | '.join(cells)} |", flush=True)
     if arguments.json:
         print(json.dumps({"rounds": arguments.rounds, "files": found}))

@@ -32,10 +32,10 @@ PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "npy": dict.fromkeys(ORDERS, NUMPY),
     "npz": dict.fromkeys(ORDERS, ("load",)),
     "mds": dict.fromkeys(ORDERS, ("LocalDataset",)),
-    "litdata": {"sequential": ("iterator", "index"), "random": ("iterator", "iterator-window")},
+    "litdata": {"sequential": ("iterator", "index"), "random": ("iterator", "iterator-blocks")},
     "litdata-tree": {
         "sequential": ("iterator", "index", "iterator-views", "index-views"),
-        "random": ("iterator", "iterator-window", "iterator-views"),
+        "random": ("iterator", "iterator-blocks", "iterator-views"),
     },
     "array_record": {"sequential": ("read", "range"), "random": ("seek",)},
     "array_record-plain": {"sequential": ("read", "range"), "random": ("seek",)},
@@ -93,7 +93,7 @@ HEAD = """CPU of a record, us; of the peer, how many times ours it is, with a 95
 
 def ours_for(peer: str) -> str:
     form = peer.rpartition("-")[2]
-    return f"headrace-{form}" if form in ("views", "batch", "window") else "headrace"
+    return f"headrace-{form}" if form in ("views", "batch", "blocks") else "headrace"
 
 
 def compare(container: str, size: int, order: str, arguments: argparse.Namespace) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Readers of Parquet files, one a process: `READER FILE BATCH`. One thread decodes.
 
-Each gives batches of all columns, photographs as `bytes`; a window is as many rows as a row group has.
+Each gives batches of all columns, photographs as `bytes`; "groups": the rows of one row group after the other, permuted.
 """
 
 import sys
@@ -18,8 +18,8 @@ def headrace(order: str) -> Iterator[Any]:
     import headrace as hr  # noqa: PLC0415 - where it is installed
 
     ds = hr.read_parquet(file)
-    if order == "window":
-        ds = ds.shuffle(seed=1, window=400 if has_images else 65_536)
+    if order == "groups":
+        ds = ds.shuffle(seed=1, blocks=1)
     if order == "random":
         ds = ds.shuffle(seed=1)
     for one in ds.repeat().batch(batch, ragged=has_images).options(workers=1, io=1).numpy():
@@ -40,7 +40,7 @@ def pyarrow() -> Iterator[Any]:
             yield taken(pa.Table.from_batches([one])) if has_images else one
 
 
-def pyarrow_window() -> Iterator[Any]:
+def pyarrow_groups() -> Iterator[Any]:
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -58,10 +58,10 @@ def pyarrow_window() -> Iterator[Any]:
 
 READERS = {
     "headrace": lambda: headrace("sequential"),
-    "headrace-window": lambda: headrace("window"),
+    "headrace-groups": lambda: headrace("groups"),
     "headrace-random": lambda: headrace("random"),
     "pyarrow": pyarrow,
-    "pyarrow-window": pyarrow_window,
+    "pyarrow-groups": pyarrow_groups,
 }
 
 serve(READERS[reader](), batch)

@@ -20,7 +20,7 @@ reader, container, file, size_text, order, batch_text = sys.argv[1:]
 path, size, batch = Path(file), int(size_text), int(batch_text)
 count = RECORDS[size]
 is_random = order == "random"
-WINDOW = 1024  # LitData shuffles chunks, and in each groups of 256 and then those within
+BLOCKS = 4  # LitData shuffles chunks, and in each groups of 256 and then those within
 EPOCHS_AT_ONCE = 64  # FFCV's loader starts threads each time
 
 
@@ -59,7 +59,7 @@ def headrace(form: str) -> Iterator[int]:
     ds = hr.read(path)
     names = list(ds.schema) if isinstance(ds.schema, dict) else []  # none: samples are the records themselves
     if is_random:
-        ds = ds.shuffle(seed=1, window=WINDOW) if form == "window" else ds.shuffle(seed=1)
+        ds = ds.shuffle(seed=1, blocks=BLOCKS if form == "blocks" else 0)
     for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
         rows = element[names[0]] if names else element
         if form == "batch":
@@ -182,7 +182,7 @@ def beton(consumer: Callable[[Any], int]) -> Iterator[int]:
 READERS: dict[str, Callable[[], Iterator[int]]] = {
     "headrace": lambda: headrace("bytes"),
     "headrace-views": lambda: headrace("views"),
-    "headrace-window": lambda: headrace("window"),
+    "headrace-blocks": lambda: headrace("blocks"),
     "headrace-batch": lambda: headrace("batch"),
     "memcpy": memcpy,
     "mmap": lambda: mapped(consume_rows),
@@ -191,7 +191,7 @@ READERS: dict[str, Callable[[], Iterator[int]]] = {
     "load": loaded,
     "LocalDataset": mds,
     "iterator": lambda: litdata(is_indexed=False),
-    "iterator-window": lambda: litdata(is_indexed=False),
+    "iterator-blocks": lambda: litdata(is_indexed=False),
     "iterator-views": lambda: litdata(is_indexed=False, as_bytes=False),
     "index": lambda: litdata(is_indexed=True),
     "index-views": lambda: litdata(is_indexed=True, as_bytes=False),
