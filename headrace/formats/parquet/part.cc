@@ -35,22 +35,47 @@ class Rows final : public Block {
     if (!has_all(rows)) return false;
     const Values& values = columns_[static_cast<size_t>(field)];
     if (!values.is_plain()) return false;
-    const uint64_t size = values.column->row_bytes();
-    const std::byte* data = values.data->data() + values.first * size;
-    for (size_t i = 0; i < rows.size(); ++i)
-      if (size > 0) std::memcpy(out + i * size, data + rows[i] * size, size);
+    copy_rows(values, rows, out);
     return true;
   }
   bool append(std::span<const uint64_t> rows, int field, std::vector<Tensor>& out) const override {
     if (!has_all(rows)) return false;
     const Values& values = columns_[static_cast<size_t>(field)];
-    if (!values.null_rows.empty() || !values.null_items.empty() || !values.is_right()) return false;
+    if (!has_no_nulls(values)) return false;
     for (const uint64_t row : rows) (void)values.at(row, table_->nulls, out.emplace_back());
     return true;
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    if (!has_all(rows)) return 0;
+    for (size_t f = 0; f < to.size(); ++f)
+      if (to[f].values ? !columns_[f].is_plain() : !has_no_nulls(columns_[f])) return 0;
+    for (size_t f = 0; f < to.size(); ++f) {
+      if (to[f].values)
+        copy_rows(columns_[f], rows, to[f].values);
+      else
+        for (size_t i = 0; i < rows.size(); ++i)
+          (void)columns_[f].at(rows[i], table_->nulls, to[f].tensors[i]);
+    }
+    return rows.size();
   }
   size_t held_bytes() const override { return held_; }
 
  private:
+  // REQUIRES: is_plain().
+  static void copy_rows(const Values& values, std::span<const uint64_t> rows, std::byte* out) {
+    const uint64_t size = values.column->row_bytes();
+    if (size == 0) return;
+    const std::byte* data = values.data->data() + values.first * size;
+    for (size_t i = 0; i < rows.size();) {  // runs of neighbours
+      size_t end = i + 1;
+      while (end < rows.size() && rows[end] == rows[i] + (end - i)) ++end;
+      std::memcpy(out + i * size, data + rows[i] * size, (end - i) * size);
+      i = end;
+    }
+  }
+  static bool has_no_nulls(const Values& values) {
+    return values.null_rows.empty() && values.null_items.empty() && values.is_right();
+  }
   bool has_all(std::span<const uint64_t> rows) const {
     return damage_.ok() && std::ranges::all_of(rows, [&](uint64_t row) { return row < count_; });
   }
