@@ -108,9 +108,9 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   std::lock_guard lock(mutex_);
   if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
   add_kept({&source, block, *opened, std::move(mapped)});
-  const bool goes_to_and_fro = keeps_ > kNeighbours;
-  const bool is_full = in_use > ledger.budget / (goes_to_and_fro ? 2 : 4);
-  if (is_full && goes_to_and_fro) {
+  const bool jumps = keeps_ > kNeighbours;
+  const bool is_full = in_use > ledger.budget / (jumps ? 2 : 4);
+  if (is_full && jumps) {
     if (dropped_.size() > kMostKnown) dropped_.clear();
     dropped_.emplace(kept_.back().source, kept_.back().block);
   }

@@ -44,7 +44,7 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
 
-  // So many blocks are worth keeping, in a pipeline that goes to and fro between them.
+  // So many blocks are worth keeping, in a pipeline that jumps between them.
   void keep(size_t blocks);
 
   const std::shared_ptr<Store>& store() const { return store_; }

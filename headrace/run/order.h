@@ -37,7 +37,7 @@ class Order {
   static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
   // The same of what lies together, and within every `blocks` of them that come one after the other:
   // block_shuffle.cc. Looks at all `sources`, those of the leaves, and holds a number for each lot.
-  // `kept_blocks` becomes no less than are gone to and fro between.
+  // `kept_blocks` becomes no less than one jumps between.
   static std::unique_ptr<Order> shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
                                                uint64_t total, const std::vector<SourcePtr>& sources,
                                                uint64_t& kept_blocks);

@@ -106,8 +106,10 @@ void bind_bytes_column(nb::module_& m) {
   nb::class_<BytesColumn>(m, "BytesColumn", nb::type_slots(bytes_slots),
                           nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kBytesDoc)
       .def("views", views, nb::sig("def views(self) -> list[memoryview]"),
-           "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory. Of rows that lie in\n"
-           "the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut later.")
+           "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory. Of rows "
+           "that lie in\n"
+           "the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut "
+           "later.")
       .def("__reduce__", column_reduce,
            nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
   register_as_sequence(m.attr("BytesColumn"));
