@@ -77,7 +77,9 @@ def main() -> None:
         print(
             "CPU of a row, us; of pyarrow, how many times that of headrace in that order, with a 95 % interval\n"
         )
-        print("| file | headrace | pyarrow | within groups | pyarrow | at random |\n|---|---|---|---|---|---|")
+        print(
+            "| file | headrace | pyarrow | within groups | pyarrow | at random |\n|---|---|---|---|---|---|"
+        )
     for kind in FILES:
         path = arguments.folder / f"{kind}.parquet"
         if not path.exists():
