@@ -96,6 +96,8 @@ def build(hr, node: Node, read=None):
             return rows.map(_tokens, python=True)
         case Unbatch():
             return below.map(lambda s: _children(s, node.modulus), python=True).unbatch()
+        case Shuffle(window=0) if node.blocks:
+            return below.shuffle(seed=node.seed, blocks=node.blocks)
         case Shuffle(window=0):
             return below.shuffle(seed=node.seed)
         case Shuffle():

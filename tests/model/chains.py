@@ -34,6 +34,8 @@ from .nodes import (
     is_batched,
     is_indexed,
     length,
+    lots,
+    spine,
     varies,
 )
 
@@ -59,6 +61,8 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
         choices += ["repeat", "concatenate", "interleave", "mix", "mix", "choose"]
     if is_indexed(node):
         choices += ["shuffle", "shuffle"]
+        if lots(node) is not None and not any(isinstance(one, Shard) for one in spine(node)):
+            choices += ["shuffle_blocks"]
         if total and not varies(node):
             choices += ["sample", "sort_by"]
     if not is_batched(node):
@@ -109,6 +113,8 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
             return SortBy(node, tuple(rng.randint(0, 5) for _ in range(total)), rng.random() < 0.5)
         case "shuffle":
             return Shuffle(node, rng.randint(0, 99))
+        case "shuffle_blocks":
+            return Shuffle(node, rng.randint(0, 99), blocks=rng.randint(1, 3))
         case "window":
             return Shuffle(node, rng.randint(0, 99), rng.randint(1, 6))
         case "map":

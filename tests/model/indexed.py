@@ -26,8 +26,9 @@ from .nodes import (
     dealing,
     inputs,
     length,
+    lots,
 )
-from .order import permutation
+from .order import permutation, shuffled_blocks
 from .random import MASK32, MASK64, Key, SampleId
 from .sampling import draw, weighted_order
 
@@ -57,6 +58,19 @@ def apply_map(node: Map, element: Element) -> Element:
     return replace(element, value=(*element.value, Key(0, node.ordinal, element.key).bits(0)))
 
 
+def shuffled(node: Shuffle, epoch: int, position: int) -> int:
+    if node.blocks:
+        return blocks_of_epoch(node, epoch)[position]
+    return permutation(node.seed, epoch, length(node.input))(position)
+
+
+@lru_cache(maxsize=1024)
+def blocks_of_epoch(node: Shuffle, epoch: int) -> list[int]:
+    sizes = lots(node.input)
+    assert sizes is not None
+    return shuffled_blocks(node.seed, epoch, sizes, node.blocks)
+
+
 def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId | None = None):
     """The element at a global position. `key` draws in place of the element's own id: a replaced slot's."""
     match node:
@@ -68,7 +82,7 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
         case Shuffle():
             return at(
                 node.input,
-                permutation(node.seed, epoch, length(node.input))(position),
+                shuffled(node, epoch, position),
                 epoch,
                 occurrence,
                 key,

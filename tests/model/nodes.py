@@ -85,6 +85,7 @@ class Shuffle:
     input: "Node"
     seed: int
     window: int = 0  # 0: all of it, by permutation
+    blocks: int = 0  # other than 0: what lies together, then the elements of so many
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,29 @@ Node = (
 INPUTS = ("input", "other", "third")
 UNIONS = (Concatenate, Interleave, Zip, Mix, Choose)
 GATHERING = (Batch, Window, GroupBy, Pack)  # whose elements are tuples of samples
+
+
+def lots(node: "Node") -> list[int] | None:
+    """How many elements lie together, one lot after the other; None where verbs moved or joined them."""
+    match node:
+        case Read():
+            return [node.size] if node.size else []
+        case Map() | Shard():
+            return lots(node.input)
+        case OnError(policy="replace"):
+            return lots(node.input)
+        case Concatenate():
+            first, second = lots(node.input), lots(node.other)
+            return None if first is None or second is None else first + second
+        case Take() | Skip():
+            below = lots(node.input)
+            if below is None:
+                return None
+            begin, end = (0, node.count) if isinstance(node, Take) else (node.count, sum(below))
+            ends = [sum(below[: i + 1]) for i in range(len(below))]
+            cut = [min(e, end) - max(e - size, begin) for e, size in zip(ends, below, strict=True)]
+            return [size for size in cut if size > 0]
+    return None
 
 
 def is_border(node: Node) -> bool:
