@@ -250,7 +250,9 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
     const Value& line = *parsed;
     if (is_head) {
       const Value* identity = line.find("identity");
-      if (wanted_.identity.is_null() || !identity || !(*identity == wanted_.identity))
+      if (wanted_.identity.is_null())
+        discarded_ = "what is not in shards begins anew";
+      else if (!identity || !(*identity == wanted_.identity))
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
