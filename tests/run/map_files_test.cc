@@ -124,6 +124,57 @@ TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   EXPECT_GT(failed, 0);
 }
 
+// Records that are copied out of maps, by several threads at once; blocks that change places, too.
+class LoaderMapsOfLittle : public LoaderMaps {
+ protected:
+  LoaderMapsOfLittle() {
+    records_.clear();
+    for (size_t i = 0; i < 900; ++i)
+      records_.emplace_back(1 + i * 79 % 9'000, static_cast<char>('a' + i % 26));
+    write();
+  }
+  static LoaderOptions threads(bool maps) {
+    LoaderOptions o;
+    o.workers = 3, o.io = 3, o.ready = 4, o.memory_budget = size_t{64} << 20, o.map_files = maps;
+    return o;
+  }
+  static Dataset verbs(Dataset d) {
+    return d.concatenate(d).shuffle({.seed = 3, .blocks = 2}).repeat(3).batch(7);
+  }
+};
+
+TEST_F(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
+  const Outcome read = run(threads(false), verbs);
+  ASSERT_EQ(read.rows.size(), 6 * records_.size()) << read.failure;
+  for (int i = 0; i < 3; ++i) {
+    const Outcome copied = run(threads(true), verbs);
+    EXPECT_TRUE(copied.rows == read.rows) << copied.failure;
+    EXPECT_EQ(copied.mapped, 0u);
+  }
+  for (uint64_t seed = 0; seed < 5; ++seed) EXPECT_TRUE(run(options(seed, true), verbs).rows == read.rows);
+}
+
+TEST_F(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
+  const Outcome whole = run(threads(false), verbs);
+  int failed = 0;
+  for (unsigned i = 0; i < 20; ++i) {
+    std::thread other;
+    const Outcome seen = run(threads(true), verbs, [&] {
+      other = std::thread([&] {
+        ::usleep(i * 400);
+        EXPECT_EQ(::truncate(path().c_str(), static_cast<off_t>(i * 150'001 % 4'000'000)), 0);
+      });
+    });
+    other.join();
+    failed += !seen.failure.empty();
+    ASSERT_LE(seen.rows.size(), whole.rows.size());
+    EXPECT_TRUE(std::equal(seen.rows.begin(), seen.rows.end(), whole.rows.begin())) << i;
+    EXPECT_TRUE(!seen.failure.empty() || seen.rows.size() == whole.rows.size()) << i;
+    write();
+  }
+  EXPECT_GT(failed, 0);
+}
+
 TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {
   const auto pool = Pool::make(1000);
   const std::vector<std::byte> bytes(600);
