@@ -136,7 +136,7 @@ def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any], words: 
 def test_shuffle_takes_no_buffer_size() -> None:
     with pytest.raises(
         TypeError,
-        match=r"shuffle: wants seed, window by name, .*there is no buffer size: the shuffle is global",
+        match=r"shuffle: wants seed, window, blocks by name, .*there is no buffer size: the shuffle is global",
     ):
         RANGE.shuffle(1000)  # type: ignore[misc]
 
