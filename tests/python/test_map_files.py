@@ -164,9 +164,10 @@ def test_small_records_take_the_memory_that_is_left(tmp_path: Path) -> None:
     before, most, sums = resident(), 0, 0
     for batch in hr.read(path).shuffle(seed=1).batch(100).options(memory_budget="256MB", workers=1, io=1):
         most = max(most, resident())
+        assert _is_mapped(tmp_path)
         sums += sum(row[0] for row in batch["record"])
     assert sums == sum(i % 256 for i in range(30_000))
-    assert 20 < most - before < 50  # an eighth of the budget, of a file of 120 MB
+    assert most - before < 60  # an eighth of the budget, and what else came, of a file of 120 MB
 
 
 CUT_SMALL = """
