@@ -6,10 +6,10 @@
 //   of philox(key = seed, counter = (0xB10C, 0x5EED, g_lo, g_hi))
 // Where each lot has one sample, a permutation of all is what remains.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -55,12 +55,8 @@ Lots cut(const Order& order, uint64_t total, const std::vector<SourcePtr>& sourc
     };
     uint64_t count = std::min(lot.end - first.index, total - begin);
     if (!is_in(count)) {
-      uint64_t low = 1;
-      for (uint64_t high = count; high - low > 1;) {
-        const uint64_t middle = low + (high - low) / 2;
-        (is_in(middle) ? low : high) = middle;
-      }
-      count = low;
+      const auto counts = std::views::iota(uint64_t{1}, count);
+      count = static_cast<uint64_t>(std::ranges::partition_point(counts, is_in) - counts.begin());
     }
     begin += count;
   }
@@ -128,19 +124,15 @@ class BlockShuffleOrder final : public Order {
       const uint64_t group = place_of(run[i].index, 0, ends.size()) / lots_;
       const uint64_t first = group * lots_, behind = std::min<uint64_t>(ends.size(), first + lots_);
       const uint64_t begin = first == 0 ? 0 : ends[first - 1], end = ends[behind - 1];
-      const Permutation within(Key::k1(seed_, kGroups, kSeed, group), epoch.epoch, end - begin);
-      std::array<uint64_t, 256> some;
-      while (i < run.size() && run[i].index >= begin && run[i].index < end) {
-        size_t n = 0;
-        for (; n < some.size() && i + n < run.size() && run[i + n].index >= begin && run[i + n].index < end;
-             ++n)
-          some[n] = run[i + n].index - begin;
-        within.apply({some.data(), n});
-        for (size_t k = 0; k < n; ++k) {
-          const uint64_t index = begin + some[k], place = place_of(index, first, behind);
-          run[i++].index = begins_[epoch.lot[place]] + index - (place == 0 ? 0 : ends[place - 1]);
-        }
+      const auto is_in = [&](const Position& p) { return begin <= p.index && p.index < end; };
+      const auto rest = run.subspan(i);
+      const auto in = rest.first(static_cast<size_t>(std::ranges::find_if_not(rest, is_in) - rest.begin()));
+      permute_indices({Key::k1(seed_, kGroups, kSeed, group), epoch.epoch, end - begin}, begin, in);
+      for (Position& p : in) {
+        const uint64_t place = place_of(p.index, first, behind);
+        p.index += begins_[epoch.lot[place]] - (place == 0 ? 0 : ends[place - 1]);
       }
+      i += in.size();
     }
   }
 

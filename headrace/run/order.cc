@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "headrace/core/permutation.h"
-
 namespace headrace {
 namespace {
 
@@ -27,15 +25,8 @@ class ShuffleOrder final : public Order {
     for (size_t i = 0; i < positions.size();) {  // runs of one epoch share a permutation
       size_t end = i + 1;
       while (end < positions.size() && positions[end].epoch == positions[i].epoch) ++end;
-      const Permutation permute(seed_, positions[i].epoch, total_);
-      std::array<uint64_t, 256> block;
-      while (i < end) {
-        const size_t n = std::min(block.size(), end - i);
-        for (size_t k = 0; k < n; ++k) block[k] = positions[i + k].index;
-        permute.apply({block.data(), n});
-        for (size_t k = 0; k < n; ++k) positions[i + k].index = block[k];
-        i += n;
-      }
+      permute_indices(Permutation(seed_, positions[i].epoch, total_), 0, positions.subspan(i, end - i));
+      i = end;
     }
     child_->locate(positions);
   }
@@ -118,6 +109,16 @@ class ConcatenateOrder final : public Order {
 };
 
 }  // namespace
+
+void permute_indices(const Permutation& permute, uint64_t first, std::span<Position> positions) {
+  std::array<uint64_t, 256> some;
+  for (size_t i = 0; i < positions.size();) {
+    const size_t n = std::min(some.size(), positions.size() - i);
+    for (size_t k = 0; k < n; ++k) some[k] = positions[i + k].index - first;
+    permute.apply({some.data(), n});
+    for (size_t k = 0; k < n; ++k) positions[i++].index = first + some[k];
+  }
+}
 
 std::unique_ptr<Order> Order::leaf(uint32_t ordinal) { return std::make_unique<Leaf>(ordinal); }
 std::unique_ptr<Order> Order::shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "headrace/core/permutation.h"
 #include "headrace/graph/node.h"
 
 namespace headrace {
@@ -26,6 +27,9 @@ struct Position {
   bool valid = true;
   Mark* mark = nullptr;
 };
+
+// The indices, from `first` on, each at its place of the permutation.
+void permute_indices(const Permutation& permute, uint64_t first, std::span<Position> positions);
 
 // The index verbs of one level over its leaves.
 class Order {
