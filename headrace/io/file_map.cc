@@ -25,6 +25,10 @@ struct FileMap::Guard {
   std::atomic<uintptr_t> torn_begin{~uintptr_t{0}}, torn_end{0};  // around all pages that were replaced
   std::atomic<int> descriptor{-1};
 
+  bool holds(uintptr_t address) const {
+    const uintptr_t is = begin;
+    return is > kTaken && is <= address && address < end && begin == is;
+  }
   void tear(uintptr_t from, uintptr_t to) {
     for (uintptr_t is = torn_begin; from < is && !torn_begin.compare_exchange_weak(is, from);) continue;
     for (uintptr_t is = torn_end; to > is && !torn_end.compare_exchange_weak(is, to);) continue;
@@ -79,10 +83,7 @@ class Guards {
   static Guard* find(uintptr_t address) {
     const size_t used = used_;
     for (size_t i = 0; i < used; ++i) {
-      Guard& guard = all_[i];
-      const uintptr_t begin = guard.begin;
-      if (begin > Guard::kTaken && begin <= address && address < guard.end && guard.begin == begin)
-        return &guard;
+      if (all_[i].holds(address)) return &all_[i];
     }
     return nullptr;
   }
@@ -250,7 +251,7 @@ Status check_intact(std::span<const std::byte> bytes) {
 void IntactOnes::add(std::span<const std::byte> bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   const auto joins = [&](Stretch& s) {
-    const bool is_same = s.guard->begin <= begin && begin < s.guard->end;
+    const bool is_same = s.guard->holds(begin);
     if (is_same) s.begin = std::min(s.begin, begin), s.end = std::max(s.end, begin + bytes.size());
     return is_same;
   };

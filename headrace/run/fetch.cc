@@ -110,11 +110,7 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   add_kept({&source, block, *opened, std::move(mapped)});
   const bool jumps = keeps_ > kNeighbours;
   const bool is_full = in_use > ledger.budget / (jumps ? 2 : 4);
-  if (is_full && jumps) {
-    if (dropped_.size() > kMostKnown) dropped_.clear();
-    dropped_.emplace(kept_.back().source, kept_.back().block);
-  }
-  if (kept_.size() > keeps_ || is_full) drop_one_kept();
+  if (kept_.size() > keeps_ || is_full) drop_one_kept(is_full && jumps);
   return opened;
 }
 
@@ -126,12 +122,15 @@ void Fetcher::keep(size_t blocks) {
     kept_at_[{at->source, at->block, !at->mapped.empty()}] = at;
 }
 
-// The oldest that is not the last of its source.
-void Fetcher::drop_one_kept() {
+// The oldest that is not the last of its source. With `is_wanted`, somebody will miss it.
+void Fetcher::drop_one_kept(bool is_wanted) {
   for (auto it = kept_.end(); it != kept_.begin();) {
     --it;
     const auto is_newer = [&](const Kept& one) { return one.source == it->source; };
-    if (std::any_of(kept_.begin(), it, is_newer)) return drop_kept(it);
+    if (!std::any_of(kept_.begin(), it, is_newer)) continue;
+    if (dropped_.size() > kMostKnown) dropped_.clear();
+    if (is_wanted) dropped_.emplace(it->source, it->block);
+    return drop_kept(it);
   }
   if (kept_.size() > std::max(keeps_, kMostKept)) drop_kept(std::prev(kept_.end()));
 }
@@ -185,8 +184,9 @@ class Fetcher::Copies {
   bool copy(const Extent& extent, std::byte* to) {
     if (!map_ || extent.length > kMostCopied || !map_->covers(extent.offset, extent.length)) return false;
     if (!map_->is_touched(extent.offset, extent.length)) {
-      const uint64_t last = extent.offset + std::max<uint64_t>(extent.length, 1) - 1;
-      if (!maps_.has_room() || !file_->is_cached(extent.offset) || !file_->is_cached(last)) return false;
+      const uint64_t last = extent.offset + extent.length - 1;  // nothing is touched already
+      if (!maps_.has_room() || !file_->is_cached(extent.offset)) return false;
+      if (last / kPage != extent.offset / kPage && !file_->is_cached(last)) return false;
       map_->touch(extent.offset, extent.length);
     }
     const auto bytes = map_->bytes(extent.offset, extent.length);
@@ -198,6 +198,7 @@ class Fetcher::Copies {
 
  private:
   static constexpr uint64_t kMostCopied = 16 << 10;  // of more, the copy is what counts
+  static constexpr uint64_t kPage = 4096;            // or a part of one
 
   Maps& maps_;
   OpenFile* file_ = nullptr;

@@ -55,7 +55,7 @@ class Fetcher {
  private:
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
-  void drop_one_kept();  // REQUIRES: mutex_ is held
+  void drop_one_kept(bool is_wanted);  // REQUIRES: mutex_ is held
   class Charge;
   Result<BlockPtr> charged(const Source& source, uint64_t number, BlockPtr block, Charge charge);
   size_t refused_bytes(const Source& source, uint64_t block);
@@ -83,7 +83,8 @@ class Fetcher {
   std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
   using KeptAt = std::list<Kept>::iterator;
-  KeptAt where_kept(const Source& source, uint64_t block, bool mapped);
+  KeptAt where_kept(const Source& source, uint64_t block,
+                    bool mapped);  // REQUIRES of all three: mutex_ is held
   void add_kept(Kept kept);
   void drop_kept(KeptAt at);
   std::list<Kept> kept_;  // newest first; guarded by mutex_
@@ -93,6 +94,7 @@ class Fetcher {
   static constexpr size_t kNeighbours = 16;
   size_t keeps_ = kNeighbours;                            // blocks of one source; guarded by mutex_
   std::set<std::pair<const Source*, uint64_t>> dropped_;  // for want of memory; guarded by mutex_
+  // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
   std::vector<std::pair<const Source*, uint64_t>> opening_;
   std::condition_variable opened_;
   // What blocks hold that were made and for which the budget had no room: nobody makes them again to find
