@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "headrace/core/row_list.h"
+
 namespace headrace::cli {
 namespace {
 
@@ -13,6 +15,8 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 void add_tensor(XXH3_state_t& state, const Tensor& tensor) {
   if (tensor.is_ragged()) {
+    for (const Text& text : tensor.rows->texts()) XXH3_128bits_update(&state, text.data(), text.size());
+    if (!tensor.rows->texts().empty()) return;
     for (const Tensor& row : *tensor.rows) add_tensor(state, row);
     return;
   }

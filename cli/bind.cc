@@ -20,14 +20,14 @@ struct Columns {
 };
 
 Tensor lines_of(std::string_view text, DType dtype) {
-  auto rows = std::make_shared<std::vector<Tensor>>();
+  std::vector<Tensor> rows;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    rows->push_back(text_tensor(text.substr(0, end), dtype));
+    rows.push_back(text_tensor(text.substr(0, end), dtype));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  const auto count = static_cast<int64_t>(rows->size());
-  return Tensor{nullptr, 0, dtype, {count}, std::move(rows)};
+  const auto count = static_cast<int64_t>(rows.size());
+  return Tensor{nullptr, 0, dtype, {count}, std::make_shared<const RowList>(std::move(rows))};
 }
 
 using NamedColumns = std::vector<std::pair<std::string, Tensor>>;

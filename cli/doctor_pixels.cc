@@ -182,13 +182,14 @@ std::vector<Image> some_images(const SampleReader& reader, const Look& look, siz
 }
 
 Result<SourcePtr> source_of(std::span<const Image> images) {
-  auto rows = std::make_shared<std::vector<Tensor>>();
+  std::vector<Tensor> rows;
   for (const Image& image : images)
-    rows->push_back(
+    rows.push_back(
         make_tensor({DType::bytes, {static_cast<int64_t>(image.bytes.size())}, image.bytes.data()}));
-  const auto count = static_cast<int64_t>(rows->size());
-  return array_source(Schema::of({"image"}, {{DType::bytes, {kAny}}}),
-                      {Tensor{nullptr, 0, DType::bytes, {count}, std::move(rows)}});
+  const auto count = static_cast<int64_t>(rows.size());
+  return array_source(
+      Schema::of({"image"}, {{DType::bytes, {kAny}}}),
+      {Tensor{nullptr, 0, DType::bytes, {count}, std::make_shared<const RowList>(std::move(rows))}});
 }
 
 // What `headrace convert --max-side` makes of them.

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "headrace/core/row_list.h"
+
 namespace headrace {
 namespace {
 
@@ -20,7 +22,7 @@ std::vector<Tensor> some_fields() {
   ragged.dtype = DType::str;
   ragged.shape = {2};
   ragged.rows =
-      std::make_shared<const std::vector<Tensor>>(std::vector<Tensor>{text_tensor("one"), text_tensor("")});
+      std::make_shared<const RowList>(std::vector<Tensor>{text_tensor("one"), text_tensor("")});
   return {scalar(int64_t{7}), text_tensor("text", DType::bytes), ragged, scalar(0.5)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/row_list.h"
 
 namespace headrace {
 namespace {
@@ -72,7 +73,7 @@ class Unpacking {
     std::vector<Tensor> rows(count);
     for (Tensor& row : rows)
       if (!tensor(row, depth + 1)) return false;
-    out.rows = std::make_shared<const std::vector<Tensor>>(std::move(rows));
+    out.rows = std::make_shared<const RowList>(std::move(rows));
     return true;
   }
 

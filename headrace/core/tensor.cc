@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "headrace/core/row_list.h"
+
 namespace headrace {
 
 bool Shape::is_static() const {
@@ -53,10 +55,9 @@ bool TensorSpec::admits(const TensorSpec& actual) const {
 size_t Tensor::size_bytes() const {
   if (!is_ragged()) return view().size_bytes();
   size_t bytes = 0;
-  for (const Tensor& row : *rows) {
-    const bool is_run = !row.rows && row.shape.rank() == 1;  // texts, of which there may be many
-    bytes += is_run ? static_cast<size_t>(row.shape[0]) * size_of(row.dtype) : row.size_bytes();
-  }
+  for (const Text& text : rows->texts()) bytes += text.size();
+  if (!rows->texts().empty()) return bytes;
+  for (const Tensor& row : *rows) bytes += row.size_bytes();
   return bytes;
 }
 

@@ -77,6 +77,8 @@ struct MutView {
   operator View() const { return {dtype, shape, data}; }
 };
 
+class RowList;
+
 // Bytes with an owner. Copying shares them; they are not written again once a Tensor holds them.
 struct Tensor {
   BufferPtr buffer;
@@ -84,7 +86,7 @@ struct Tensor {
   DType dtype = DType::u8;
   Shape shape;
   // A ragged batch: one tensor per row, shapes differ; `shape` is then (rows) and `buffer` empty.
-  std::shared_ptr<const std::vector<Tensor>> rows;
+  std::shared_ptr<const RowList> rows;
 
   View view() const { return {dtype, shape, buffer ? buffer->data() + offset : nullptr}; }
   bool is_ragged() const { return rows != nullptr; }

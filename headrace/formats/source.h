@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "headrace/core/row_list.h"
 #include "headrace/core/sample.h"
 #include "headrace/core/status.h"
 #include "headrace/core/value.h"
@@ -61,11 +62,23 @@ template <class T> class Opening {
 };
 
 // Where a field of rows that are put together goes, a row behind the other: the bytes of a row's values,
-// whose dtype and shape the source's schema says; of a field whose rows differ, or that wants to be shared, a
-// tensor.
+// whose dtype and shape the source's schema says; texts, whose bytes are shared; of any other field whose
+// rows differ, or that wants to be shared, a tensor.
 struct FieldPlace {
+  const TensorSpec* spec = nullptr;
   std::byte* values = nullptr;
-  Tensor* tensors = nullptr;  // where `values` is null
+  TextRows* texts = nullptr;
+  Tensor* tensors = nullptr;  // where the others are null
+
+  // Row n, shared. REQUIRES: `values` is null.
+  void share(size_t n, Tensor&& row) const {
+    if (texts)
+      texts->set(n, row.buffer, row.view().bytes());
+    else
+      tensors[n] = std::move(row);
+  }
+  // Row n, copied or shared; false where it is not what the schema says.
+  bool put(size_t n, Tensor&& row) const;
 };
 
 // The unit that is fetched and opened once. Fields may share its bytes.
@@ -101,6 +114,9 @@ class Block {
 };
 using BlockPtr = std::shared_ptr<const Block>;
 
+// Block::put() by way of get(), for blocks that have no shorter one.
+size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<const FieldPlace> to);
+
 struct Place {
   uint64_t block = 0, row = 0;
 };
@@ -125,8 +141,8 @@ class Source {
     (void)indices, (void)out;
     return false;
   }
-  // A block whose row i is sample indices[i], and of whose `bytes` its extent begins at[i]. REQUIRES:
-  // extents() gave one to each of them.
+  // A block whose row i is sample indices[i], and of whose `bytes` its extent begins at[i]; it puts its rows.
+  // REQUIRES: extents() gave one to each of them.
   virtual BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const {
     (void)indices, (void)at, (void)bytes;
     return nullptr;

@@ -99,7 +99,7 @@ Result<Tensor> padded(std::span<const Tensor> rows, const TensorSpec& row, const
 
 }  // namespace
 
-Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype) {
+Tensor ragged_column(RowListPtr rows, DType dtype) {
   Tensor out;
   out.dtype = dtype;
   out.shape = {static_cast<int64_t>(rows->size())};
@@ -115,11 +115,14 @@ bool has_slots(const Batch& batch, const Schema& schema, size_t field) {
   return row.ok() && *row == spec;
 }
 
+bool are_texts(const TensorSpec& row) { return is_text(row.dtype) && row.shape.rank() == 1; }
+
 Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
                        Evaluator& evaluator, int64_t bound) {
   const TensorSpec& spec = schema.specs[field];
   if (batch.ragged || is_text(spec.dtype))
-    return ragged_column(std::make_shared<const std::vector<Tensor>>(rows.begin(), rows.end()), spec.dtype);
+    return ragged_column(std::make_shared<const RowList>(std::vector<Tensor>(rows.begin(), rows.end())),
+                         spec.dtype);
   if (!batch.padding) return stacked(rows, spec, schema.names[field], evaluator);
   HEADRACE_ASSIGN(const TensorSpec row, padded_spec(*batch.padding, schema, field, "padded_batch"));
   return padded(rows, row, batch.padding->fill[field], schema.names[field], evaluator, bound);

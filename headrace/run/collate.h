@@ -4,13 +4,14 @@
 #include <span>
 #include <vector>
 
+#include "headrace/core/row_list.h"
 #include "headrace/graph/node.h"
 #include "headrace/run/evaluate.h"
 
 namespace headrace {
 
 // Rows of any shapes, shared.
-Tensor ragged_column(std::shared_ptr<const std::vector<Tensor>> rows, DType dtype);
+Tensor ragged_column(RowListPtr rows, DType dtype);
 
 // A field's rows as one tensor, padded if the batch says so, or as a ragged one for text and ragged batches;
 // rows of unequal shape are an error that names both. `bound`: what dimensions that padding leaves open grow
@@ -19,5 +20,7 @@ Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const S
                        Evaluator& evaluator, int64_t bound = 0);
 // Whether rows of a field can be written to their place before the others are known.
 bool has_slots(const Batch& batch, const Schema& schema, size_t field);
+// Whether rows of a field that have no slots are texts, and not batches of them.
+bool are_texts(const TensorSpec& row);
 
 }  // namespace headrace

@@ -10,6 +10,9 @@ void hand_over(const Sample& sample, Pool& pool) {
     if (field.buffer) pool.hand_over(*field.buffer);
     if (!field.rows) continue;
     const Buffer* last = nullptr;  // rows often share one
+    for (const TextOwner& owner : field.rows->owners())
+      if (owner.buffer && owner.buffer.get() != last) pool.hand_over(*(last = owner.buffer.get()));
+    if (!field.rows->texts().empty()) continue;
     for (const Tensor& row : *field.rows)
       if (row.buffer && row.buffer.get() != last) pool.hand_over(*(last = row.buffer.get()));
   }

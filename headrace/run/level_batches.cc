@@ -42,7 +42,7 @@ std::optional<uint64_t> bytes_of(const LeafPlan& leaf) {
   for (size_t f = 0; f < schema.size(); ++f) {
     TensorSpec row = schema.specs[f];
     if (!has_slots(leaf.batch, schema, f)) {
-      row_bytes += sizeof(Tensor);
+      row_bytes += are_texts(row) ? sizeof(Text) : sizeof(Tensor);
       if (leaf.batch.ragged || is_text(row.dtype)) continue;
       if (!leaf.batch.padding) return std::nullopt;
       auto padded = padded_spec(*leaf.batch.padding, schema, f, "padded_batch");
@@ -192,7 +192,7 @@ Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Eva
     const DType dtype = schema.specs[f].dtype;
     std::vector<Tensor>& apart = making.apart[f];
     if (leaf.batch.ragged || is_text(dtype)) {
-      out.fields[f] = ragged_column(std::make_shared<const std::vector<Tensor>>(std::move(apart)), dtype);
+      out.fields[f] = ragged_column(std::make_shared<const RowList>(std::move(apart)), dtype);
       continue;
     }
     HEADRACE_ASSIGN(out.fields[f], collate(apart, leaf.batch, schema, f, evaluator));

@@ -158,8 +158,14 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
   for (size_t f = 0; f < schema.size(); ++f) {
     const TensorSpec& spec = schema.specs[f];
     if (!has_slots(leaf.batch, schema, f)) {
-      if (saturating_mul(ticket.num_rows, sizeof(Tensor)) > pool.ledger().budget) return false;
-      ticket.rows[f] = std::make_shared<std::vector<Tensor>>(ticket.num_rows);
+      LooseRows& rows = ticket.rows[f];
+      rows.are_texts = are_texts(spec);
+      const size_t row_bytes = rows.are_texts ? sizeof(Text) : sizeof(Tensor);
+      if (saturating_mul(ticket.num_rows, row_bytes) > pool.ledger().budget) return false;
+      if (rows.are_texts)
+        rows.texts.resize(ticket.num_rows);
+      else
+        rows.tensors.resize(ticket.num_rows);
       continue;
     }
     const TensorSpec column{spec.dtype, spec.shape.with_front(static_cast<int64_t>(ticket.num_rows))};
@@ -277,6 +283,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (calls_functions(level.leaves[0].programs, chain)) waited.emplace(evaluator, held != nullptr);
   std::vector<MutView> slots(ticket.slots.size());
   std::vector<Tensor> out(level.schema.size()), passing;
+  ticket.begin_rows(part);
   RowTimes& times = evaluator.row_times();
   times.begin(part.count);
   for (size_t i = 0; i < part.count; ++i) {
@@ -296,7 +303,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     Status status = run_row(row, evaluator, slots, out, who);
     if (ticket.batch && status.ok()) {
       for (size_t f = 0; f < slots.size(); ++f)
-        if (!slots[f].data) (*ticket.rows[f])[n] = std::move(out[f]);
+        if (!slots[f].data) ticket.set_row(part, f, n, std::move(out[f]));
     } else if (!ticket.batch && (status.ok() || keeps(status, 0))) {
       Sample sample{who.id, who.shown, std::move(out), nullptr};
       if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));
@@ -404,10 +411,10 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
     if (ticket.slots[f].data) continue;
     const TensorSpec& spec = schema.specs[f];
     if (leaf.batch.ragged || is_text(spec.dtype)) {
-      sample.fields[f] = ragged_column(ticket.rows[f], spec.dtype);
+      sample.fields[f] = ragged_column(ticket.row_list(f, spec.dtype), spec.dtype);
       continue;
     }
-    HEADRACE_ASSIGN(sample.fields[f], collate(*ticket.rows[f], leaf.batch, schema, f, evaluator));
+    HEADRACE_ASSIGN(sample.fields[f], collate(ticket.rows[f].tensors, leaf.batch, schema, f, evaluator));
   }
   const auto place = [&] { return where(leaf, ticket.batch_at); };
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
@@ -433,7 +440,7 @@ bool LevelBody::finish_at_once(Ticket& ticket) const {
                 nullptr};
   for (size_t f = 0; f < schema.size(); ++f)
     if (!ticket.slots[f].data)
-      sample.fields[f] = ragged_column(std::move(ticket.rows[f]), schema.specs[f].dtype);
+      sample.fields[f] = ragged_column(ticket.row_list(f, schema.specs[f].dtype), schema.specs[f].dtype);
   ticket.outputs.clear();
   ticket.outputs.push_back(std::move(sample));
   ticket.rows.clear(), ticket.columns.clear();

@@ -1,6 +1,7 @@
 // How the rows of a part get their blocks, and into the batch when that is all there is to do.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "headrace/core/element_cache.h"
 #include "headrace/io/file_map.h"
@@ -15,16 +16,45 @@ constexpr uint64_t kTogether = 64 << 10;     // bytes read for one block of smal
 constexpr size_t kMostTogether = 1024;       // of them
 constexpr size_t kLongCopy = 16 << 10;       // bytes, of which some lines more or less do not count
 
-// How many from the first on may be read together: small ones, up to so many bytes.
+// How many from the first on may be read together: small ones, up to so many bytes. Neighbours may lie in the
+// same bytes.
 size_t small_ones(std::span<const Extent> extents) {
   uint64_t bytes = 0;
   size_t n = 0;
   for (; n < std::min(extents.size(), kMostTogether); ++n) {
-    if (extents[n].length > kSmallSample || (n > 0 && bytes + extents[n].length > kTogether)) break;
-    bytes += extents[n].length;
+    const Extent& next = extents[n];
+    const bool is_same = n > 0 && next.file == extents[n - 1].file && next.offset == extents[n - 1].offset;
+    const uint64_t more = is_same ? 0 : next.length;
+    if (next.length > kSmallSample || (n > 0 && bytes + more > kTogether)) break;
+    bytes += more;
   }
   return n;
 }
+
+// Where the rows of a ticket's part go, from row `first` of the ticket on.
+class PlacesOfRows {
+ public:
+  PlacesOfRows(Ticket& ticket, Part& part, size_t first) : fields_(ticket.slots.size()) {
+    texts_.reserve(fields_.size());
+    const Schema& schema = ticket.batch->rows->schema;
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      fields_[f].spec = &schema.specs[f];
+      if (std::byte* const slots = ticket.slots[f].data)
+        fields_[f].values = slots + first * schema.specs[f].size_bytes();
+      else if (ticket.rows[f].are_texts)
+        fields_[f].texts = &texts_.emplace_back(ticket.texts_of(part, f, first));
+      else
+        fields_[f].tensors = ticket.rows[f].tensors.data() + first;
+    }
+  }
+  PlacesOfRows(const PlacesOfRows&) = delete;
+  PlacesOfRows& operator=(const PlacesOfRows&) = delete;
+  std::span<const FieldPlace> fields() const { return fields_; }
+
+ private:
+  std::vector<FieldPlace> fields_;
+  std::vector<TextRows> texts_;
+};
 
 bool is_kept(const LeafPlan& leaf, const Position& at) {
   return std::ranges::any_of(leaf.caches, [&](const LeafPlan::Cached& cache) {
@@ -74,6 +104,11 @@ std::string where(const Source& source, uint64_t index) {
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  ticket.begin_rows(part);
+  if (put_small(ticket, part, counters)) {
+    part.has_passed = true;
+    return {};
+  }
   std::vector<Mapped> seen;
   Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
   part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part);
@@ -133,8 +168,50 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
   return {};
 }
 
+// Small samples that nothing is done with, put into the batch where they were read: no block is kept for
+// each. False, and no row is in place: not this way.
+bool LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const {
+  if (!ticket.batch || !part.zipped.empty() || part.at.empty()) return false;
+  const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
+  std::vector<uint64_t> indices;
+  std::vector<Extent> extents;
+  for (size_t first = 0; first < part.count;) {
+    const LeafPlan& leaf = leaves[part.at[first].leaf];
+    indices.clear();
+    for (size_t i = first; i < part.count && part.at[i].leaf == part.at[first].leaf; ++i)
+      indices.push_back(part.at[i].index);
+    extents.resize(indices.size());
+    if (!puts(ticket, leaf) || !leaf.source->extents(indices, extents) || large_ones(extents) > 0 ||
+        !put_together(ticket, part, first, indices, extents, counters)) {
+      if (first > 0) ticket.take_back(part);
+      return false;
+    }
+    first += indices.size();
+  }
+  return true;
+}
+
+// Those of one leaf from row `first` on.
+bool LevelBody::put_together(Ticket& ticket, Part& part, size_t first, std::span<const uint64_t> indices,
+                             std::span<const Extent> extents, Counters& counters) const {
+  const Source& source = *ticket.batch->rows->leaves[part.at[first].leaf].source;
+  std::vector<uint64_t> rows;
+  for (size_t done = 0, n = 0; done < indices.size(); done += n) {
+    n = small_ones(extents.subspan(done));
+    if (n == 0) return false;
+    const auto block =
+        fetcher_->together(source, indices.subspan(done, n), extents.subspan(done, n), maps_, counters);
+    if (!block.ok()) return false;
+    rows.resize(n);
+    std::iota(rows.begin(), rows.end(), uint64_t{0});
+    const PlacesOfRows places(ticket, part, part.first + first + done);
+    if ((*block)->put(rows, places.fields()) != n) return false;
+  }
+  return true;
+}
+
 // False when a row cannot: run() then takes all of them.
-bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
+bool LevelBody::pass_all(Ticket& ticket, Part& part) const {
   std::vector<Tensor> fields;
   for (size_t i = 0; i < part.count;) {
     const size_t end = end_of_run(part, i);
@@ -152,25 +229,22 @@ bool LevelBody::pass_all(Ticket& ticket, const Part& part) const {
   return true;
 }
 
+// Whether rows of a leaf may be put as its source has them.
+bool LevelBody::puts(const Ticket& ticket, const LeafPlan& leaf) {
+  return passes(leaf) && leaf.source->schema().specs == ticket.batch->rows->schema.specs;
+}
+
 bool LevelBody::may_pass(const Ticket& ticket, const Part& part, size_t i) const {
   const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
   return passes(leaf) && !part.blocks.empty() && part.blocks[i];
 }
 
 // Rows of one block, as end_of_run() has them, all at once; how many of them, from the first on.
-size_t LevelBody::put(Ticket& ticket, const Part& part, size_t first, size_t end) const {
-  if (!may_pass(ticket, part, first)) return 0;
-  const Schema& schema = ticket.batch->rows->schema;
-  if (ticket.batch->rows->leaves[part.at[first].leaf].source->schema().specs != schema.specs) return 0;
-  std::vector<FieldPlace> to(ticket.slots.size());
-  for (size_t f = 0; f < to.size(); ++f) {
-    const size_t n = part.first + first;
-    if (std::byte* const slots = ticket.slots[f].data)
-      to[f].values = slots + n * schema.specs[f].size_bytes();
-    else
-      to[f].tensors = ticket.rows[f]->data() + n;
-  }
-  return part.blocks[first]->put(std::span(part.rows).subspan(first, end - first), to);
+size_t LevelBody::put(Ticket& ticket, Part& part, size_t first, size_t end) const {
+  if (!may_pass(ticket, part, first) || !puts(ticket, ticket.batch->rows->leaves[part.at[first].leaf]))
+    return 0;
+  return part.blocks[first]->put(std::span(part.rows).subspan(first, end - first),
+                                 PlacesOfRows(ticket, part, part.first + first).fields());
 }
 
 RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, size_t end,
@@ -220,14 +294,16 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
 
 // Rows of a batch that go through no program: fields pass as they are. False when one cannot, which the long
 // way then says in words. `fields` is memory to use again.
-bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Tensor>& fields) const {
+bool LevelBody::pass(Ticket& ticket, Part& part, size_t i, std::vector<Tensor>& fields) const {
   if (!may_pass(ticket, part, i)) return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;
   const size_t n = part.first + i;
   for (size_t f = 0; f < fields.size(); ++f) {
     const MutView& slot = ticket.slots[f];
     const TensorSpec& spec = ticket.batch->rows->schema.specs[f];
-    if (slot.data && (fields[f].dtype != spec.dtype || !(fields[f].shape == spec.shape))) return false;
+    if (slot.data ? fields[f].dtype != spec.dtype || !(fields[f].shape == spec.shape)
+                  : ticket.rows[f].are_texts && fields[f].is_ragged())
+      return false;
   }
   for (size_t f = 0; f < fields.size(); ++f) {
     if (!ticket.slots[f].data) {
@@ -236,7 +312,7 @@ bool LevelBody::pass(Ticket& ticket, const Part& part, size_t i, std::vector<Ten
         fields[f].offset = 0;
         if (!fields[f].buffer) return false;
       }
-      (*ticket.rows[f])[n] = std::move(fields[f]);
+      ticket.set_row(part, f, n, std::move(fields[f]));
       continue;
     }
     const View view = fields[f].view();

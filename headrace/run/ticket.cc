@@ -42,6 +42,25 @@ size_t Ticket::num_rows_made() const {
   return rows;
 }
 
+void Ticket::take_back(Part& part) {
+  const auto drop = [&](auto& all) {
+    if (all.empty()) return;
+    for (size_t n = part.first; n < part.first + part.count; ++n) all[n] = {};
+  };
+  for (LooseRows& all : rows) drop(all.texts), drop(all.tensors);
+  begin_rows(part);
+}
+
+RowListPtr Ticket::row_list(size_t field, DType dtype) {
+  LooseRows& all = rows[field];
+  if (all.made) return all.made;
+  if (!all.are_texts) return all.made = std::make_shared<const RowList>(std::move(all.tensors));
+  std::vector<TextOwner> owners;
+  for (Part& part : parts)
+    if (field < part.owners.size()) std::ranges::move(part.owners[field], std::back_inserter(owners));
+  return all.made = std::make_shared<const RowList>(dtype, std::move(all.texts), std::move(owners));
+}
+
 void Ticket::forget() {
   item.samples.clear(), item.ranges.clear(), item.turn = nullptr;
   slots.clear(), columns.clear(), rows.clear(), row_outputs.clear(), outputs.clear(), ends.clear();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "headrace/core/row_list.h"
 #include "headrace/core/sample.h"
 #include "headrace/formats/source.h"
 #include "headrace/run/level.h"
@@ -51,6 +52,7 @@ struct Part {
   std::vector<Status> failures;  // of fetching, one per row; empty when all went well
   bool has_passed = false;       // its rows are in place: there is nothing to run
   std::vector<Part> zipped;      // rows of a zip: for each of its inputs the same, row by row
+  std::vector<std::vector<TextOwner>> owners;  // per field of texts without a slot: what its rows lie in
 
   void forget_row(size_t i) {
     if (!blocks.empty()) blocks[i] = nullptr;
@@ -62,6 +64,14 @@ struct Part {
   }
 };
 
+// The rows of a field that have no slot, as they are made.
+struct LooseRows {
+  bool are_texts = false;
+  std::vector<Text> texts;
+  std::vector<Tensor> tensors;  // of any others
+  RowListPtr made;              // of all of them, at last
+};
+
 struct Ticket {
   uint64_t serial = 0;
   Item item;
@@ -71,10 +81,10 @@ struct Ticket {
   size_t parts_left = 0;
   std::vector<MutView> slots;   // per field of a row: the whole batch's memory, or no data when rows differ
   std::vector<Tensor> columns;  // owners of `slots`
-  std::vector<std::shared_ptr<std::vector<Tensor>>> rows;  // per field without a slot: its rows, or null
-  std::vector<std::vector<Sample>> row_outputs;            // what each row became, when rows are not a batch
-  const LeafPlan* batch = nullptr;                         // the batch that the rows make up, or null
-  Position batch_at;                                       // where it stands
+  std::vector<LooseRows> rows;  // per field: empty where it has a slot
+  std::vector<std::vector<Sample>> row_outputs;  // what each row became, when rows are not a batch
+  const LeafPlan* batch = nullptr;               // the batch that the rows make up, or null
+  Position batch_at;                             // where it stands
   std::vector<Sample> outputs;
   std::shared_ptr<const Rows> rows_made;  // or these instead
   std::vector<uint64_t> ends;  // per row before one that failed: outputs up to its own; empty for a batch
@@ -86,11 +96,22 @@ struct Ticket {
   bool done = false, dropped = false;
   bool many_batches = false;  // come of its one part
 
-  // Drop the rows of a part that were put in place; it starts again.
-  void take_back(const Part& part) {
-    for (const auto& all : rows)
-      for (size_t n = part.first; all && n < part.first + part.count; ++n) (*all)[n] = {};
+  // Rows of a part that begins. What texts lie in is the part's own until all are made.
+  void begin_rows(Part& part) { part.owners.assign(rows.size(), {}); }
+  TextRows texts_of(Part& part, size_t field, size_t first) {
+    return {rows[field].texts.data() + first, first, part.owners[field]};
   }
+  // Row n of a field without a slot. REQUIRES: a part's come in order.
+  void set_row(Part& part, size_t field, size_t n, Tensor row) {
+    if (rows[field].are_texts)
+      texts_of(part, field, n).set(0, row.buffer, row.view().bytes());
+    else
+      rows[field].tensors[n] = std::move(row);
+  }
+  // Drop the rows of a part that were put in place; it starts again.
+  void take_back(Part& part);
+  // All rows of a field, once the parts are done.
+  RowListPtr row_list(size_t field, DType dtype);
   // That a part held which has been run.
   size_t num_samples(const Part& part) const { return many_batches ? num_rows_made() : part.count; }
   size_t num_rows_made() const;

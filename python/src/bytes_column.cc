@@ -1,7 +1,11 @@
 #include "bytes_column.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "column.h"
 #include "errors.h"
+#include "headrace/core/row_list.h"
 #include "headrace/io/file_map.h"
 #include "headrace/run/maps.h"
 #include "tensors.h"
@@ -13,51 +17,46 @@ constexpr const char* kBytesDoc =
     "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
     "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
     "and\n"
-    "pickles as the list of its rows. Large rows may lie in the file itself (options(map_files=)): a copy of "
+    "pickles as the list of its rows; `values` and `row_splits` are all of them at once. Large rows may lie in the file itself (options(map_files=)): a copy of "
     "one\n"
     "whose file became shorter meanwhile raises OSError, a view shows zeros.";
 
 struct BytesColumn {
-  std::shared_ptr<const std::vector<Tensor>> rows;
+  RowListPtr rows;
 };
 
-const std::vector<Tensor>& bytes_rows(PyObject* self) {
-  static const std::vector<Tensor> empty;
+const RowList& bytes_rows(PyObject* self) {
+  static const RowList empty;
   const auto* column = column_behind<BytesColumn>(self);
   return column ? *column->rows : empty;
 }
 
-// What of a row may lie in a file.
-std::span<const std::byte> mappable(const Tensor& row) {
-  if (!row.buffer || static_cast<size_t>(row.shape[0]) < kMappable.least) return {};
-  return {row.buffer->data() + row.offset, static_cast<size_t>(row.shape[0])};
-}
+bool may_be_mapped(Text row) { return row.size() >= kMappable.least; }
 
 // That what was copied or is going to be seen is what the file had.
-void check_row(const Tensor& row) {
-  if (const auto bytes = mappable(row); !bytes.empty()) check(check_intact(bytes));
+void check_row(Text row) {
+  if (may_be_mapped(row)) check(check_intact(row));
 }
 
-void check_rows(const std::vector<Tensor>& rows) {
+void check_rows(const RowList& rows) {
   IntactOnes ones;
-  for (const Tensor& row : rows)
-    if (const auto bytes = mappable(row); !bytes.empty()) ones.add(bytes);
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (may_be_mapped(rows.bytes(i))) ones.add(rows.bytes(i));
   if (ones.are_intact()) return;
-  for (const Tensor& row : rows) check_row(row);  // which it is
+  for (size_t i = 0; i < rows.size(); ++i) check_row(rows.bytes(i));  // which it is
 }
 
 Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
 
 PyObject* bytes_item(PyObject* self, Py_ssize_t index) {
-  const std::vector<Tensor>& rows = bytes_rows(self);
+  const RowList& rows = bytes_rows(self);
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
     PyErr_SetString(PyExc_IndexError, "the batch has no such row");
     return nullptr;
   }
-  const Tensor& row = rows[static_cast<size_t>(index)];
-  const std::byte* data = row.buffer ? row.buffer->data() + row.offset : nullptr;
-  nb::object made = nb::steal(
-      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data), static_cast<Py_ssize_t>(row.shape[0])));
+  const Text row = rows.bytes(static_cast<size_t>(index));
+  nb::object made = nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
+                                                        static_cast<Py_ssize_t>(row.size())));
   try {
     if (made.is_valid()) check_row(row);
   } catch (nb::python_error& error) {
@@ -96,6 +95,46 @@ nb::list views(const BytesColumn& column) {
   return out;
 }
 
+// Rows that nobody cuts short meanwhile and that lie one after the other.
+bool lie_side_by_side(const RowList& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Text row = rows.bytes(i);
+    if (may_be_mapped(row) || (i > 0 && rows.bytes(i - 1).data() + rows.bytes(i - 1).size() != row.data()))
+      return false;
+  }
+  return !rows.empty();
+}
+
+nb::object values(const BytesColumn& column) {
+  const RowList& rows = *column.rows;
+  size_t size = 0;
+  for (size_t i = 0; i < rows.size(); ++i) size += rows.bytes(i).size();
+  const Shape shape{static_cast<int64_t>(size)};
+  if (lie_side_by_side(rows) && size > 0) {
+    const auto shared = std::make_shared<BorrowedBuffer>(Text(rows.bytes(0).data(), size), column.rows);
+    return to_python(Tensor{shared, 0, DType::u8, shape, nullptr});
+  }
+  MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(size, 1));
+  std::byte* to = buffer->mutable_data();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Text row = rows.bytes(i);
+    if (!row.empty()) std::memcpy(to, row.data(), row.size());
+    to += row.size();
+  }
+  check_rows(rows);
+  return to_python(Tensor{std::move(buffer), 0, DType::u8, shape, nullptr});
+}
+
+nb::object row_splits(const BytesColumn& column) {
+  const RowList& rows = *column.rows;
+  const auto count = static_cast<int64_t>(rows.size()) + 1;
+  MutableBufferPtr buffer = HeapBuffer::make(static_cast<size_t>(count) * sizeof(int64_t));
+  auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
+  *to = 0;
+  for (size_t i = 0; i < rows.size(); ++i, ++to) to[1] = *to + static_cast<int64_t>(rows.bytes(i).size());
+  return to_python(Tensor{std::move(buffer), 0, DType::i64, {count}, nullptr});
+}
+
 }  // namespace
 
 nb::object bytes_column(const Tensor& tensor) { return nb::cast(BytesColumn{tensor.rows}); }
@@ -110,6 +149,15 @@ void bind_bytes_column(nb::module_& m) {
            "that lie in\n"
            "the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut "
            "later.")
+      .def_prop_ro("values", values, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.uint8]"),
+                   "All rows in one array, one after the other: u8 (row_splits[-1]). Row i is\n"
+                   "values[row_splits[i]:row_splits[i + 1]].\n\n"
+                   "It shares the batch's memory, and is read-only, where the rows lie side by side there, else "
+                   "it is a copy.\n\n"
+                   "Raises:\n    OSError: a row lies in the file itself, which became shorter meanwhile.")
+      .def_prop_ro("row_splits", row_splits,
+                   nb::sig("def row_splits(self) -> numpy.typing.NDArray[numpy.int64]"),
+                   "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).")
       .def("__reduce__", column_reduce,
            nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
   register_as_sequence(m.attr("BytesColumn"));

@@ -194,10 +194,11 @@ Result<std::vector<Part>> read_leaves(const SharedMemory& memory, uint64_t count
 // A copy of the batch at `at`, which then stands behind its rows.
 Tensor take_rows(std::span<const Part> parts, size_t& at) {
   const Part& batch = parts[at++];
-  auto rows = std::make_shared<std::vector<Tensor>>();
+  std::vector<Tensor> rows;
   for (int64_t row = 0; row < batch.rows && at < parts.size(); ++row)
-    rows->push_back(parts[at].rows < 0 ? make_tensor(parts[at++].view) : take_rows(parts, at));
-  return {nullptr, 0, batch.view.dtype, {static_cast<int64_t>(rows->size())}, std::move(rows)};
+    rows.push_back(parts[at].rows < 0 ? make_tensor(parts[at++].view) : take_rows(parts, at));
+  const auto count = static_cast<int64_t>(rows.size());
+  return {nullptr, 0, batch.view.dtype, {count}, std::make_shared<const RowList>(std::move(rows))};
 }
 
 // The processes that answer a call now.

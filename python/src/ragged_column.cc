@@ -5,6 +5,7 @@
 
 #include "column.h"
 #include "headrace/core/buffer.h"
+#include "headrace/core/row_list.h"
 #include "tensors.h"
 
 namespace headrace::python {
@@ -22,11 +23,11 @@ struct RaggedColumn {
 
 const RaggedColumn& column_of(PyObject* self) {
   static const RaggedColumn empty{
-      {nullptr, 0, DType::u8, {0}, std::make_shared<const std::vector<Tensor>>()}};
+      {nullptr, 0, DType::u8, {0}, std::make_shared<const RowList>()}};
   const auto* column = column_behind<RaggedColumn>(self);
   return column ? *column : empty;
 }
-const std::vector<Tensor>& ragged_rows(PyObject* self) { return *column_of(self).rows.rows; }
+const std::vector<Tensor>& ragged_rows(PyObject* self) { return column_of(self).rows.rows->tensors(); }
 
 // What a function gives, or its error as Python's.
 template <class F> PyObject* guarded(F&& make) {
@@ -44,7 +45,7 @@ Py_ssize_t ragged_length(PyObject* self) { return static_cast<Py_ssize_t>(ragged
 
 PyObject* ragged_item(PyObject* self, Py_ssize_t index) {
   const RaggedColumn& column = column_of(self);
-  const std::vector<Tensor>& rows = *column.rows.rows;
+  const std::vector<Tensor>& rows = column.rows.rows->tensors();
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
     PyErr_SetString(PyExc_IndexError, "the batch has no such row");
     return nullptr;
@@ -83,7 +84,7 @@ bool lie_side_by_side(const std::vector<Tensor>& rows) {
 }
 
 nb::object values(const RaggedColumn& column) {
-  const std::vector<Tensor>& rows = *column.rows.rows;
+  const std::vector<Tensor>& rows = column.rows.rows->tensors();
   const Shape one = shape_of_a_value(rows);
   int64_t count = 0;
   for (const Tensor& row : rows) count += values_of(row);
@@ -104,7 +105,7 @@ nb::object values(const RaggedColumn& column) {
 }
 
 nb::object row_splits(const RaggedColumn& column) {
-  const std::vector<Tensor>& rows = *column.rows.rows;
+  const std::vector<Tensor>& rows = column.rows.rows->tensors();
   shape_of_a_value(rows);
   const auto count = static_cast<int64_t>(rows.size()) + 1;
   MutableBufferPtr buffer = HeapBuffer::make(static_cast<size_t>(count) * sizeof(int64_t));

@@ -9,6 +9,7 @@
 #include "bfloat16.h"
 #include "bytes_column.h"
 #include "errors.h"
+#include "headrace/core/row_list.h"
 #include "headrace/core/utf8.h"
 #include "module.h"
 #include "ragged_column.h"
@@ -135,21 +136,20 @@ nb::object text_to_python(DType type, std::string_view text) {
 
 // The same of the rows of a batch. Characters of western scripts, which Python keeps as a byte each, take it
 // less time to decode when they are such bytes already.
-nb::object texts_to_python(const std::vector<Tensor>& rows) {
+nb::object texts_to_python(const RowList& rows, DType dtype) {
   nb::object out = nb::steal(PyList_New(static_cast<Py_ssize_t>(rows.size())));
   if (!out.is_valid()) throw nb::python_error();
   constexpr size_t kShort = 64;  // bytes: not worth it
   std::string latin1;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const Tensor& row = rows[i];
-    const std::byte* const begin = row.buffer ? row.buffer->data() + row.offset : nullptr;
-    const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(row.shape[0]));
+    const Text bytes = rows.bytes(i);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::object made;
-    if (row.dtype == DType::str && text.size() >= kShort && utf8_to_latin1(text, latin1))
+    if (dtype == DType::str && text.size() >= kShort && utf8_to_latin1(text, latin1))
       made =
           nb::steal(PyUnicode_DecodeLatin1(latin1.data(), static_cast<Py_ssize_t>(latin1.size()), nullptr));
     else
-      made = text_to_python(row.dtype, text);
+      made = text_to_python(dtype, text);
     if (!made.is_valid()) throw nb::python_error();
     PyList_SetItem(out.ptr(), static_cast<Py_ssize_t>(i), made.release().ptr());
   }
@@ -188,12 +188,13 @@ SharedObject share(nb::object object) {
 
 nb::object to_python(Tensor&& tensor) {
   if (tensor.is_ragged()) {
-    const bool of_batches = !tensor.rows->empty() && tensor.rows->front().is_ragged();
+    const RowList& rows = *tensor.rows;
+    const bool of_batches = !rows.empty() && rows.texts().empty() && rows.front().is_ragged();
     if (tensor.dtype == DType::bytes && !of_batches) return bytes_column(tensor);
     if (!is_text(tensor.dtype) && !of_batches) return ragged_column(std::move(tensor));
-    if (!of_batches) return texts_to_python(*tensor.rows);
+    if (!of_batches) return texts_to_python(rows, tensor.dtype);
     nb::list out;
-    for (const Tensor& row : *tensor.rows) out.append(to_python(Tensor(row)));
+    for (const Tensor& row : rows) out.append(to_python(Tensor(row)));
     return out;
   }
   const View view = tensor.view();
@@ -280,8 +281,8 @@ Tensor to_tensor(nb::handle leaf) {
 }
 
 Tensor to_column(const nb::list& rows) {
-  auto tensors = std::make_shared<std::vector<Tensor>>();
-  tensors->reserve(rows.size());
+  std::vector<Tensor> tensors;
+  tensors.reserve(rows.size());
   size_t total = 0;
   for (nb::handle row : rows)
     if (is_text_object(row)) total += text_of(row).size();
@@ -290,19 +291,19 @@ Tensor to_column(const nb::list& rows) {
   size_t at = 0;
   for (nb::handle row : rows) {
     if (!is_text_object(row)) {
-      tensors->push_back(to_tensor(row));
+      tensors.push_back(to_tensor(row));
       continue;
     }
     const std::string_view text = text_of(row);
     if (!text.empty()) std::memcpy(texts->mutable_data() + at, text.data(), text.size());
     const DType type = nb::isinstance<nb::bytes>(row) ? DType::bytes : DType::str;
-    tensors->push_back({texts, at, type, {static_cast<int64_t>(text.size())}, nullptr});
+    tensors.push_back({texts, at, type, {static_cast<int64_t>(text.size())}, nullptr});
     at += text.size();
   }
   Tensor out;
   out.shape = {static_cast<int64_t>(rows.size())};
-  if (!tensors->empty()) out.dtype = tensors->front().dtype;
-  out.rows = std::move(tensors);
+  if (!tensors.empty()) out.dtype = tensors.front().dtype;
+  out.rows = std::make_shared<const RowList>(std::move(tensors));
   return out;
 }
 
@@ -314,16 +315,16 @@ Tensor to_ragged(nb::handle flat, nb::handle shapes) {
   const std::span<const int64_t> each(dims.view().as<int64_t>(), static_cast<size_t>(dims.shape.count()));
   if (std::ranges::any_of(each, [](int64_t dim) { return dim < 0; }))
     throw nb::value_error("wants no negative dimension");
-  auto rows = std::make_shared<std::vector<Tensor>>();
-  rows->reserve(static_cast<size_t>(dims.shape[0]));
+  std::vector<Tensor> rows;
+  rows.reserve(static_cast<size_t>(dims.shape[0]));
   size_t at = 0;
   for (size_t i = 0; i + rank <= each.size() && rank > 0; i += rank) {
-    rows->push_back({all.buffer, at, all.dtype, Shape(each.subspan(i, rank)), nullptr});
-    at += rows->back().view().size_bytes();
+    rows.push_back({all.buffer, at, all.dtype, Shape(each.subspan(i, rank)), nullptr});
+    at += rows.back().view().size_bytes();
   }
   Tensor out;
-  out.dtype = all.dtype, out.shape = {static_cast<int64_t>(rows->size())};
-  out.rows = std::move(rows);
+  out.dtype = all.dtype, out.shape = {static_cast<int64_t>(rows.size())};
+  out.rows = std::make_shared<const RowList>(std::move(rows));
   return out;
 }
 

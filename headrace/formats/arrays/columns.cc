@@ -164,7 +164,7 @@ Result<TensorSpec> common_spec(const std::vector<Tensor>& rows, const std::strin
 
 Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spec, uint64_t& size) {
   if (tensor.is_ragged()) {
-    HEADRACE_ASSIGN(spec, common_spec(*tensor.rows, name));
+    HEADRACE_ASSIGN(spec, common_spec(tensor.rows->tensors(), name));
     size = tensor.rows->size();
     return Column{std::move(tensor), spec.shape, 0};
   }

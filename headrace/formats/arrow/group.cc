@@ -95,6 +95,9 @@ class SingleRows final : public Block {
     if (row >= places_.size()) return no_row(places_.size(), row);
     return read(places_[row], fields).before("arrow: ");
   }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
 
  private:
   Status read(const Place& place, std::vector<Tensor>& fields) const {

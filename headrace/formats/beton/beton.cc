@@ -75,6 +75,9 @@ class BetonSamples final : public Block {
                      std::to_string(row));
     return read_whole(*table_, samples_[row], bytes_, at_[row], fields);
   }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
 
  private:
   std::shared_ptr<const BetonTable> table_;

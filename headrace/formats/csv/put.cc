@@ -140,7 +140,7 @@ class RowsToColumns {
     const bool takes_fallback = text.empty() && use.column->fallback;
     if (!use.is_text) return put_number(use, n, text, takes_fallback);
     if (!takes_fallback) return put_text(use, n, text, run_.buffer);
-    use.to.tensors[n] = use.column->fallback_value;
+    use.to.share(n, Tensor(use.column->fallback_value));
     return true;
   }
 
@@ -158,8 +158,7 @@ class RowsToColumns {
   bool put_text(const Use& use, size_t n, std::string_view text, const BufferPtr& buffer) const {
     const DType dtype = use.column->dtype;
     if (dtype == DType::str && !is_utf8_ && utf8_prefix(text) < text.size()) return false;
-    const auto offset = static_cast<size_t>(reinterpret_cast<const std::byte*>(text.data()) - buffer->data());
-    set_text(use.to.tensors[n], buffer, offset, dtype, text.size());
+    use.to.texts->set(n, buffer, std::as_bytes(std::span(text)));
     return true;
   }
 

@@ -271,6 +271,7 @@ bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPl
   found.assign(num_slots_, {});
   JsonReader reader(without_line_end(line));
   if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end()) return false;
+  Tensor made;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonSpan& value = found[slots_[i]];
     const TensorSpec& spec = columns_[i].spec;
@@ -279,15 +280,16 @@ bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPl
       if (!columns_[i].fallback) return false;
       const View view = columns_[i].fallback->view();
       if (!numbers)
-        to[i].tensors[n] = *columns_[i].fallback;
+        to[i].share(n, Tensor(*columns_[i].fallback));
       else if (view.shape == spec.shape)
         std::memcpy(numbers + n * view.size_bytes(), view.data, view.size_bytes());
       else
         return false;
     } else if (numbers) {
       if (!write_numbers(value, spec, numbers + n * spec.size_bytes()).ok()) return false;
-    } else if (!make_value(value, spec, place, to[i].tensors[n]).ok()) {
-      return false;
+    } else {
+      if (!make_value(value, spec, place, made).ok()) return false;
+      to[i].share(n, std::move(made));
     }
   }
   return true;

@@ -1,5 +1,6 @@
 // LMDB: see README.md beside this file.
 #include <algorithm>
+#include <optional>
 
 #include "headrace/formats/lmdb/index.h"
 #include "headrace/formats/lmdb/page.h"
@@ -72,6 +73,17 @@ class Values final : public Block {
     return file_.blocks[block_].is_big ? big(fields) : small(row, fields);
   }
 
+  bool are_bytes() const { return lmdb_->values == Lmdb::Values::bytes; }
+  Result<LmdbPage> parse() const { return LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf); }
+  // Key and value of a row, as they are. False: get() says why. REQUIRES: are_bytes(), and parse() gave `page`.
+  bool put(const LmdbPage& page, uint64_t row, size_t n, TextRows& keys, TextRows& values) const {
+    if (row >= file_.records_of(block_)) return false;
+    std::span<const std::byte> key, value;
+    if (!page.small_node(file_.blocks[block_].node + row, key, value)) return false;
+    keys.set(n, bytes_, key), values.set(n, bytes_, value);
+    return true;
+  }
+
  private:
   std::span<const std::byte> block_bytes() const {
     return bytes_->bytes().subspan(at_, file_.extents[block_].length);
@@ -86,7 +98,7 @@ class Values final : public Block {
   }
 
   Status small(uint64_t row, std::vector<Tensor>& fields) const {
-    HEADRACE_ASSIGN(const LmdbPage leaf, LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf));
+    HEADRACE_ASSIGN(const LmdbPage leaf, parse());
     HEADRACE_ASSIGN(const LmdbNode node, leaf.node(file_.blocks[block_].node + row));
     if (node.is_big) return corrupt("wants a value inside its page as when it was indexed, got another page");
     const auto shared = [&](std::span<const std::byte> part) {
@@ -116,6 +128,22 @@ class Pages final : public Block {
       return invalid("lmdb: wants a row below " + std::to_string(rows_.size()) + ", got " +
                      std::to_string(row));
     return values_[rows_[row].values].get(rows_[row].row, fields);
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    if (values_.empty() || !values_[0].are_bytes()) return put_each(*this, rows, to);
+    std::optional<LmdbPage> page;
+    size_t of = 0;  // of which of `values_`
+    for (size_t n = 0; n < rows.size(); ++n) {
+      if (rows[n] >= rows_.size()) return n;
+      const Row& row = rows_[rows[n]];
+      if (!page || row.values != of) {
+        auto parsed = values_[row.values].parse();
+        if (!parsed.ok()) return n;
+        page = *parsed, of = row.values;
+      }
+      if (!values_[of].put(*page, row.row, n, *to[0].texts, *to[1].texts)) return n;
+    }
+    return rows.size();
   }
 
  private:
@@ -161,26 +189,22 @@ class LmdbSource final : public Source {
   }
 
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    Neighbours near(*lmdb_);
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(lmdb_->first_record, indices[i]);
-      const LmdbFile& file = lmdb_->files[spot.file];
-      const RecordExtent& extent = file.extents[file.block_of(spot.i)];
-      out[i] = {spot.file, extent.offset, extent.length};
+      near.find(indices[i]);
+      const RecordExtent& extent = lmdb_->files[near.file].extents[near.block];
+      out[i] = {near.file, extent.offset, extent.length};
     }
     return true;
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     std::vector<Values> values;
     std::vector<Pages::Row> rows;
-    uint64_t last = 0;
+    rows.reserve(indices.size());
+    Neighbours near(*lmdb_);
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(lmdb_->first_record, indices[i]);
-      const LmdbFile& file = lmdb_->files[spot.file];
-      const uint64_t block = file.block_of(spot.i);
-      const uint64_t all = lmdb_->first_block[spot.file] + block;
-      if (values.empty() || all != last) values.emplace_back(lmdb_, spot.file, block, bytes, at[i]);
-      last = all;
-      rows.push_back({spot.i - file.blocks[block].first, values.size() - 1});
+      if (near.find(indices[i])) values.emplace_back(lmdb_, near.file, near.block, bytes, at[i]);
+      rows.push_back({indices[i] - near.first, values.size() - 1});
     }
     return std::make_shared<Pages>(std::move(values), std::move(rows));
   }
@@ -219,6 +243,24 @@ class LmdbSource final : public Source {
     const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
     return {file, i - first[file]};
   }
+
+  // Where records are, of which one often lies beside the one before.
+  struct Neighbours {
+    explicit Neighbours(const Lmdb& all) : lmdb(all) {}
+    // True where `index` is in another block than the last one.
+    bool find(uint64_t index) {
+      if (index >= first && index < end) return false;
+      const Spot spot = spot_of(lmdb.first_record, index);
+      file = spot.file, block = lmdb.files[file].block_of(spot.i);
+      first = index - spot.i + lmdb.files[file].blocks[block].first;
+      end = first + lmdb.files[file].records_of(block);
+      return true;
+    }
+    const Lmdb& lmdb;
+    size_t file = 0;
+    uint64_t block = 0;           // of the file
+    uint64_t first = 0, end = 0;  // its records
+  };
 
   std::shared_ptr<const Lmdb> lmdb_;
   Value description_;

@@ -98,6 +98,18 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
   return out;
 }
 
+bool LmdbPage::small_node(size_t i, std::span<const std::byte>& key,
+                          std::span<const std::byte>& value) const {
+  if (i >= nodes_) return false;
+  const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+  if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return false;
+  const auto node = bytes_.subspan(begin);
+  const size_t size = load<uint32_t>(node, 0), key_size = load<uint16_t>(node, 6);
+  if (load<uint16_t>(node, 4) != 0 || key_size + size > node.size() - kNodeHeader) return false;
+  key = node.subspan(kNodeHeader, key_size), value = node.subspan(kNodeHeader + key_size, size);
+  return true;
+}
+
 Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> bytes, uint64_t number,
                                                   uint64_t page_size) {
   if (bytes.size() < kLmdbPageHeader) return wants("a page of at least 16 bytes", bytes.size());

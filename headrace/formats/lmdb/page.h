@@ -43,6 +43,8 @@ class LmdbPage {
   size_t nodes() const { return nodes_; }
   Result<uint64_t> child(size_t i) const;  // of a branch
   Result<LmdbNode> node(size_t i) const;   // of a leaf
+  // Key and value of a leaf's node that holds both itself; false: node() has more to say.
+  bool small_node(size_t i, std::span<const std::byte>& key, std::span<const std::byte>& value) const;
 
  private:
   LmdbPage(std::span<const std::byte> bytes, size_t nodes) : bytes_(bytes), nodes_(nodes) {}

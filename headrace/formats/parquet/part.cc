@@ -52,6 +52,8 @@ class Rows final : public Block {
     for (size_t f = 0; f < to.size(); ++f) {
       if (to[f].values)
         copy_rows(columns_[f], rows, to[f].values);
+      else if (to[f].texts)
+        share_texts(columns_[f], rows, *to[f].texts);
       else
         for (size_t i = 0; i < rows.size(); ++i)
           (void)columns_[f].at(rows[i], table_->nulls, to[f].tensors[i]);
@@ -71,6 +73,14 @@ class Rows final : public Block {
       while (end < rows.size() && rows[end] == rows[i] + (end - i)) ++end;
       std::memcpy(out + i * size, data + rows[i] * size, (end - i) * size);
       i = end;
+    }
+  }
+  // REQUIRES: has_no_nulls().
+  static void share_texts(const Values& values, std::span<const uint64_t> rows, TextRows& out) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Piece& piece = values.pieces[values.first + rows[i]];
+      const BufferPtr& buffer = values.buffers[piece.buffer];
+      out.set(i, buffer, buffer->bytes().subspan(piece.offset, static_cast<size_t>(piece.length)));
     }
   }
   static bool has_no_nulls(const Values& values) {

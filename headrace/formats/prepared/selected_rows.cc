@@ -16,6 +16,9 @@ class ReadBlock final : public Block {
     HEADRACE_TRY(block_->get(row, from));
     return rows_->read(from, fields);
   }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
   size_t held_bytes() const override { return block_->held_bytes(); }
 
  private:

@@ -61,6 +61,16 @@ Status read(const Record& record, const Fields& what, std::vector<Tensor>& field
   return {};
 }
 
+// Bytes as they are; of records that are split it is read() that joins them.
+size_t put(const RecordRun& run, TextRows& out) {
+  for (size_t i = 0; i < run.records.size(); ++i) {
+    const auto data = recordio_data(run[i]);
+    if (!data.ok()) return i;
+    out.set(i, data->buffer, data->view().bytes());
+  }
+  return run.records.size();
+}
+
 // What is not said by options is said by the first records.
 Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex>& indexes) {
   Fields out;
@@ -106,6 +116,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.read = [what](const Record& record, std::vector<Tensor>& fields) {
       return read(record, what, fields);
     };
+    if (!what.has_header)
+      format.put = [](const RecordRun& run, std::span<const FieldPlace> to) { return put(run, *to[0].texts); };
     return record_files(std::move(format), request, std::move(indexes));
   };
   return from_records(std::move(out));

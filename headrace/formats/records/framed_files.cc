@@ -95,6 +95,9 @@ class FramesTogether final : public Block {
     const RecordExtent& record = unpacked.records[0];
     return framed_->format.read({unpacked.bytes, record.offset, record.length}, fields);
   }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
 
  private:
   std::shared_ptr<const Framed> framed_;

@@ -56,11 +56,10 @@ Status no_row(const Records& records, uint64_t count, uint64_t row) {
                  std::to_string(row));
 }
 
-// The rows of a block whose records are `all`.
+// The rows of a block whose records are `all`. REQUIRES: the format puts.
 size_t put_rows(const RecordFormat& format, const BufferPtr& bytes, uint64_t base,
                 std::span<const RecordExtent> all, std::span<const uint64_t> rows,
                 std::span<const FieldPlace> to) {
-  if (!format.put || rows.empty()) return 0;
   bool are_neighbours = true;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= all.size()) return 0;
@@ -86,6 +85,7 @@ class Run final : public Block {
     return records_->format.read({bytes_, record.offset - base_, record.length}, fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    if (!records_->format.put) return put_each(*this, rows, to);
     return put_rows(records_->format, bytes_, base_, run_, rows, to);
   }
   size_t held_bytes() const override { return held_; }
@@ -125,6 +125,7 @@ class Together final : public Block {
     return records_->format.read({bytes_, places_[row].offset, places_[row].length}, fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    if (!records_->format.put) return put_each(*this, rows, to);
     return put_rows(records_->format, bytes_, 0, places_, rows, to);
   }
 

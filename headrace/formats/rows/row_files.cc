@@ -183,6 +183,9 @@ class ScatteredRows final : public Block {
     }
     return {};
   }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
 
  private:
   std::shared_ptr<const Laid> laid_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/core/row_list.h"
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 
@@ -18,14 +19,24 @@ inline std::vector<std::vector<Tensor>> put_rows(const Block& block, const Schem
                                                  std::span<const uint64_t> rows, bool in_columns) {
   std::vector<MutableBufferPtr> columns(schema.size());
   std::vector<std::vector<Tensor>> tensors(schema.size(), std::vector<Tensor>(rows.size()));
+  std::vector<std::vector<Text>> texts(schema.size(), std::vector<Text>(rows.size()));
+  std::vector<std::vector<TextOwner>> owners(schema.size());
+  std::vector<TextRows> text_rows;
+  text_rows.reserve(schema.size());
   std::vector<FieldPlace> to(schema.size());
   for (size_t f = 0; f < schema.size(); ++f) {
-    to[f].tensors = tensors[f].data();
+    to[f].spec = &schema.specs[f];
+    if (is_text(schema.specs[f].dtype))
+      to[f].texts = &text_rows.emplace_back(texts[f].data(), 0, owners[f]);
+    else
+      to[f].tensors = tensors[f].data();
     if (!in_columns || !schema.specs[f].is_static()) continue;
     columns[f] = HeapBuffer::make(std::max<size_t>(1, rows.size() * schema.specs[f].size_bytes()));
-    to[f] = {columns[f]->mutable_data(), nullptr};
+    to[f].values = columns[f]->mutable_data();
   }
   std::vector<std::vector<Tensor>> out(block.put(rows, to));
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (to[f].texts) tensors[f] = RowList(schema.specs[f].dtype, std::move(texts[f]), std::move(owners[f])).tensors();
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t f = 0; f < schema.size(); ++f) {
       const TensorSpec& spec = schema.specs[f];

@@ -16,6 +16,15 @@ Status read(const Record& record, bool verify, std::vector<Tensor>& fields) {
   return {};
 }
 
+size_t put(const RecordRun& run, bool verify, TextRows& out) {
+  for (size_t i = 0; i < run.records.size(); ++i) {
+    const auto data = tfrecord_data(run[i].bytes(), verify);
+    if (!data.ok()) return i;
+    out.set(i, run.buffer, *data);
+  }
+  return run.records.size();
+}
+
 // A checksum of four bytes matches by chance once in 2^32.
 int recognise(const Probe& probe) {
   if (!probe.head) return 0;
@@ -45,6 +54,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
     format.read = [verify](const Record& record, std::vector<Tensor>& fields) {
       return read(record, verify, fields);
+    };
+    format.put = [verify](const RecordRun& run, std::span<const FieldPlace> to) {
+      return put(run, verify, *to[0].texts);
     };
     return record_files(std::move(format), request, std::move(indexes));
   };

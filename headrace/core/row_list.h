@@ -1,0 +1,79 @@
+// The rows of a ragged tensor. Tensors; or texts, which a batch has many of and which are 16 bytes each here,
+// until somebody wants tensors of them.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "headrace/core/tensor.h"
+
+namespace headrace {
+
+using Text = std::span<const std::byte>;
+
+// What the bytes of texts lie in, from row `first` on up to the next one's.
+struct TextOwner {
+  size_t first = 0;
+  BufferPtr buffer;
+};
+
+// Immutable once others see it; any thread.
+class RowList {
+ public:
+  explicit RowList(std::vector<Tensor> rows = {}) : tensors_(std::move(rows)), size_(tensors_.size()) {}
+  // `owners`: in order, the first from row 0 on. REQUIRES: is_text(dtype).
+  RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> owners)
+      : dtype_(dtype), texts_(std::move(texts)), owners_(std::move(owners)), size_(texts_.size()) {}
+  RowList(const RowList&) = delete;
+  RowList& operator=(const RowList&) = delete;
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  // The bytes of each row; of none where the rows are tensors.
+  std::span<const Text> texts() const { return texts_; }
+  std::span<const TextOwner> owners() const { return owners_; }  // of the texts
+  Text bytes(size_t i) const { return texts_.empty() ? tensors_[i].view().bytes() : texts_[i]; }
+
+  // Of texts made at the first call.
+  const std::vector<Tensor>& tensors() const {
+    if (!texts_.empty()) std::call_once(made_, [this] { make(); });
+    return tensors_;
+  }
+  const Tensor& operator[](size_t i) const { return tensors()[i]; }
+  const Tensor& front() const { return tensors().front(); }
+  auto begin() const { return tensors().begin(); }
+  auto end() const { return tensors().end(); }
+
+ private:
+  void make() const;
+
+  DType dtype_ = DType::bytes;
+  std::vector<Text> texts_;
+  std::vector<TextOwner> owners_;
+  mutable std::once_flag made_;
+  mutable std::vector<Tensor> tensors_;
+  size_t size_;
+};
+
+using RowListPtr = std::shared_ptr<const RowList>;
+
+// Where texts go, a row behind the other; row n of `to` is row first + n of the list it becomes.
+class TextRows {
+ public:
+  TextRows(Text* to, size_t first, std::vector<TextOwner>& owners)
+      : to_(to), first_(first), owners_(&owners) {}
+  // `bytes` lie in `buffer`. REQUIRES: rows come in order.
+  void set(size_t n, const BufferPtr& buffer, Text bytes) {
+    if (owners_->empty() || owners_->back().buffer != buffer) owners_->push_back({first_ + n, buffer});
+    to_[n] = bytes;
+  }
+
+ private:
+  Text* to_;
+  size_t first_;
+  std::vector<TextOwner>* owners_;
+};
+
+}  // namespace headrace
