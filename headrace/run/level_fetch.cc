@@ -104,6 +104,7 @@ std::string where(const Source& source, uint64_t index) {
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
+  if (part.at.empty()) locate(stretch_of(ticket), part);
   ticket.begin_rows(part);
   if (put_small(ticket, part, counters)) {
     part.has_passed = true;

@@ -95,14 +95,41 @@ class SingleRows final : public Block {
     if (row >= places_.size()) return no_row(places_.size(), row);
     return read(places_[row], fields).before("arrow: ");
   }
+  // Metadata of batches of one row are often the same, byte by byte, and then made sense of once.
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
-    return put_each(*this, rows, to);
+    std::optional<Batch> batch;
+    std::span<const std::byte> metadata;  // its own
+    size_t of = 0;                        // in which file
+    std::vector<Tensor> fields;
+    for (size_t n = 0; n < rows.size(); ++n) {
+      if (rows[n] >= places_.size()) return n;
+      const Place& place = places_[rows[n]];
+      const TableFile& file = table_->files[place.file];
+      const Bytes bytes = bytes_of(place);
+      if (!batch || of != place.file || !std::ranges::equal(metadata, head(bytes, metadata.size()))) {
+        auto parsed = batch_in(file, bytes);
+        if (!parsed.ok()) return n;
+        batch = *std::move(parsed), of = place.file;
+        metadata = head(bytes, metadata_length(bytes.span()));
+      }
+      const Bytes body{bytes.buffer, bytes.offset + metadata.size(), bytes.size - metadata.size()};
+      if (!read_single_row(*file.columns, *batch, body, fields) && !read(place, fields).ok()) return n;
+      for (size_t f = 0; f < to.size(); ++f)
+        if (!to[f].put(n, std::move(fields[f]))) return n;
+    }
+    return rows.size();
   }
 
  private:
+  static std::span<const std::byte> head(const Bytes& bytes, size_t size) {
+    return bytes.span().first(std::min(size, bytes.size));
+  }
+  Bytes bytes_of(const Place& place) const {
+    return {bytes_, place.at, table_->files[place.file].batches[place.batch].length};
+  }
   Status read(const Place& place, std::vector<Tensor>& fields) const {
     const TableFile& file = table_->files[place.file];
-    const Bytes bytes{bytes_, place.at, file.batches[place.batch].length};
+    const Bytes bytes = bytes_of(place);
     HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
     if (read_single_row(*file.columns, batch, body_in(bytes), fields)) return {};
     size_t held = 0;

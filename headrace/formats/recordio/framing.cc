@@ -82,7 +82,7 @@ Result<Tensor> recordio_data(const Record& record) {
   if (bytes.size() < kRecordioHeader)
     return corrupt("wants a record of at least 8 bytes, got " + std::to_string(bytes.size()));
   HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
-  if (part.kind != PartKind::whole || part.framed() != bytes.size()) return joined(bytes);
+  if (!part.is_all_of(bytes.size())) return joined(bytes);
   return Tensor{record.buffer,
                 record.offset + kRecordioHeader,
                 DType::bytes,

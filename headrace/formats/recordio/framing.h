@@ -25,6 +25,7 @@ struct RecordioPart {
   uint64_t framed() const { return kRecordioHeader + (length + 3) / 4 * 4; }
   bool begins() const { return kind == PartKind::whole || kind == PartKind::first; }
   bool ends() const { return kind == PartKind::whole || kind == PartKind::last; }
+  bool is_all_of(uint64_t record) const { return kind == PartKind::whole && framed() == record; }
 };
 
 // The part that begins with `header`, when `left` bytes are left from its first byte on.

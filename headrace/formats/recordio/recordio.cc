@@ -61,12 +61,17 @@ Status read(const Record& record, const Fields& what, std::vector<Tensor>& field
   return {};
 }
 
-// Bytes as they are; of records that are split it is read() that joins them.
+// Records without a header, as they are.
 size_t put(const RecordRun& run, TextRows& out) {
   for (size_t i = 0; i < run.records.size(); ++i) {
-    const auto data = recordio_data(run[i]);
-    if (!data.ok()) return i;
-    out.set(i, data->buffer, data->view().bytes());
+    const auto bytes = run[i].bytes();
+    if (const auto part = recordio_part(bytes, bytes.size()); part.ok() && part->is_all_of(bytes.size())) {
+      out.set(i, run.buffer, bytes.subspan(kRecordioHeader, part->length));
+      continue;
+    }
+    const auto joined = recordio_data(run[i]);
+    if (!joined.ok()) return i;
+    out.set(i, joined->buffer, joined->view().bytes());
   }
   return run.records.size();
 }
