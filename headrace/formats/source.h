@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -117,6 +118,18 @@ using BlockPtr = std::shared_ptr<const Block>;
 // Block::put() by way of get(), for blocks that have no shorter one.
 size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<const FieldPlace> to);
 
+// Small bytes of mapped files, shown for the time of a call. Another process can change them at any time:
+// whoever looks at them looks once at what decides where he looks next.
+class MappedBytes {
+ public:
+  virtual ~MappedBytes() = default;
+  // Those of an extent; none where they are to be read.
+  virtual std::span<const std::byte> at(const Extent& extent) = 0;
+  // A copy of some of them, which lies in buffer(); nothing where no memory is left.
+  virtual std::optional<Text> keep(Text bytes) = 0;
+  virtual const BufferPtr& buffer() const = 0;
+};
+
 struct Place {
   uint64_t block = 0, row = 0;
 };
@@ -146,6 +159,13 @@ class Source {
   virtual BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const {
     (void)indices, (void)at, (void)bytes;
     return nullptr;
+  }
+  // The same straight out of mapped files, where samples are much less than the extents they lie in: how many
+  // were put, from the first on; those behind are to be read. REQUIRES: as together().
+  virtual size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                            std::span<const FieldPlace> to) const {
+    (void)indices, (void)mapped, (void)to;
+    return 0;
   }
   // Those from `index` on that are unpacked as one; where samples can be read alone, those of one file. Found
   // by asking for their blocks and extents, unless the source knows better. REQUIRES: index < size(), and

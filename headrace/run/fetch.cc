@@ -180,18 +180,24 @@ class Fetcher::Copies {
     if (map_ && map_->covers(extent.offset, extent.length))
       __builtin_prefetch(map_->bytes(extent.offset, 1).data());
   }
-  // False where it is to be read.
-  bool copy(const Extent& extent, std::byte* to) {
-    if (!map_ || extent.length > kMostCopied || !map_->covers(extent.offset, extent.length)) return false;
+  // None where they are to be read.
+  std::span<const std::byte> look(const Extent& extent) {
+    if (!map_ || extent.length > kMostCopied || !map_->covers(extent.offset, extent.length)) return {};
     if (!map_->is_touched(extent.offset, extent.length)) {
       const uint64_t last = extent.offset + extent.length - 1;  // nothing is touched already
-      if (!maps_.has_room() || !file_->is_cached(extent.offset)) return false;
-      if (last / kPage != extent.offset / kPage && !file_->is_cached(last)) return false;
+      if (!maps_.has_room() || !file_->is_cached(extent.offset)) return {};
+      if (last / kPage != extent.offset / kPage && !file_->is_cached(last)) return {};
       map_->touch(extent.offset, extent.length);
     }
     const auto bytes = map_->bytes(extent.offset, extent.length);
-    std::memcpy(to, bytes.data(), bytes.size());
     ones_.add(bytes);
+    return bytes;
+  }
+  // False where it is to be read.
+  bool copy(const Extent& extent, std::byte* to) {
+    const auto bytes = look(extent);
+    if (bytes.empty()) return false;
+    std::memcpy(to, bytes.data(), bytes.size());
     return true;
   }
   bool are_intact() const { return ones_.are_intact(); }
@@ -240,6 +246,66 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
   counters.io_bytes.add(copied);
   counters.io_ns.add(now_ns() - begin);
   return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
+}
+
+// What of mapped files a batch keeps of its small samples.
+class Fetcher::MappedOnes final : public MappedBytes {
+ public:
+  MappedOnes(Fetcher& fetcher, const Source& source)
+      : fetcher_(fetcher), source_(source), copies_(fetcher.maps_) {}
+
+  std::span<const std::byte> at(const Extent& extent) override {
+    if (!opened_ || extent.file != ordinal_) {
+      auto opened = fetcher_.file(source_, extent.file);
+      if (!opened.ok()) return {};
+      copies_.open(*opened);
+      opened_ = *std::move(opened), ordinal_ = extent.file;
+    }
+    return copies_.look(extent);
+  }
+  std::optional<Text> keep(Text bytes) override {
+    if (!made_ || kPiece - used_ < bytes.size()) {
+      if (bytes.size() > kPiece || !take()) return std::nullopt;
+    }
+    std::byte* const to = made_->mutable_data() + used_;
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    used_ += bytes.size(), all_ += bytes.size();
+    return Text(to, bytes.size());
+  }
+  const BufferPtr& buffer() const override { return buffer_; }
+  bool are_intact() const { return copies_.are_intact(); }
+  size_t bytes() const { return all_; }
+
+ private:
+  static constexpr size_t kPiece = 16 << 10;  // bytes of memory taken at once
+  bool take() {
+    made_ = fetcher_.pool_->take(kPiece, Use::encoded);
+    buffer_ = made_, used_ = 0;
+    return made_ != nullptr;
+  }
+
+  Fetcher& fetcher_;
+  const Source& source_;
+  std::shared_ptr<OpenFile> opened_;
+  uint64_t ordinal_ = 0;
+  Copies copies_;
+  MutableBufferPtr made_;
+  BufferPtr buffer_;  // the same
+  size_t used_ = 0, all_ = 0;
+};
+
+std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const uint64_t> indices,
+                                          std::span<const FieldPlace> to, Counters& counters) {
+  if (source.num_files() > Maps::kMostFiles) return 0;
+  const uint64_t begin = now_ns();
+  MappedOnes mapped(*this, source);
+  const size_t put = source.put_mapped(indices, mapped, to);
+  if (!mapped.are_intact()) return std::nullopt;
+  if (put == 0) return 0;
+  counters.io_reads.add(put);
+  counters.io_bytes.add(mapped.bytes());
+  counters.io_ns.add(now_ns() - begin);
+  return put;
 }
 
 BufferPtr Fetcher::copy(std::span<const std::byte> bytes) {

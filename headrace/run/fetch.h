@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -44,6 +45,11 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
 
+  // Samples put where they go straight out of mapped files, where their source offers that: how many, from the
+  // first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
+  std::optional<size_t> put_mapped(const Source& source, std::span<const uint64_t> indices,
+                                   std::span<const FieldPlace> to, Counters& counters);
+
   // So many blocks are worth keeping, in a pipeline that jumps between them.
   void keep(size_t blocks);
 
@@ -68,6 +74,7 @@ class Fetcher {
   Result<BufferPtr> read(const Source& source, const Extent& extent, Counters& counters,
                          std::vector<Mapped>* seen);
   class Copies;
+  class MappedOnes;
   Result<BufferPtr> look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
                          std::vector<Mapped>& seen);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);

@@ -182,11 +182,11 @@ bool LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const 
     for (size_t i = first; i < part.count && part.at[i].leaf == part.at[first].leaf; ++i)
       indices.push_back(part.at[i].index);
     extents.resize(indices.size());
-    if (!puts(ticket, leaf) || !leaf.source->extents(indices, extents) || large_ones(extents) > 0 ||
-        !put_together(ticket, part, first, indices, extents, counters)) {
-      if (first > 0) ticket.take_back(part);
-      return false;
-    }
+    const bool may_be_put =
+        puts(ticket, leaf) && leaf.source->extents(indices, extents) && large_ones(extents) == 0;
+    const bool is_put = may_be_put && put_together(ticket, part, first, indices, extents, counters);
+    if (!is_put && (may_be_put || first > 0)) ticket.take_back(part);
+    if (!is_put) return false;
     first += indices.size();
   }
   return true;
@@ -198,6 +198,11 @@ bool LevelBody::put_together(Ticket& ticket, Part& part, size_t first, std::span
   const Source& source = *ticket.batch->rows->leaves[part.at[first].leaf].source;
   std::vector<uint64_t> rows;
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
+    const PlacesOfRows places(ticket, part, part.first + first + done);
+    const auto mapped =
+        maps_ ? fetcher_->put_mapped(source, indices.subspan(done), places.fields(), counters) : 0;
+    if (!mapped) return false;
+    if (n = *mapped; n > 0) continue;
     n = small_ones(extents.subspan(done));
     if (n == 0) return false;
     const auto block =
@@ -205,7 +210,6 @@ bool LevelBody::put_together(Ticket& ticket, Part& part, size_t first, std::span
     if (!block.ok()) return false;
     rows.resize(n);
     std::iota(rows.begin(), rows.end(), uint64_t{0});
-    const PlacesOfRows places(ticket, part, part.first + first + done);
     if ((*block)->put(rows, places.fields()) != n) return false;
   }
   return true;

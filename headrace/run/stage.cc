@@ -390,7 +390,12 @@ void Stage::settle_size(const Ticket& ticket) {
 size_t Stage::ring_of(size_t ring, size_t budget) const {
   if (!are_tiny()) return ring;
   const size_t fit = budget / kTinyShare / tiny_bytes_;
-  return std::max(ring, std::min(fit, kTinyRing));
+  return std::max(ring, std::min(fit, tiny_ring()));
+}
+
+size_t Stage::tiny_ring() const {
+  constexpr size_t kInCache = size_t{512} << 10, kLeast = 16;
+  return std::clamp(kInCache / tiny_bytes_, kLeast, kTinyRing);
 }
 
 size_t Stage::in_flight() const {
@@ -404,13 +409,15 @@ size_t Stage::num_done() const {
 
 // The last of them stands for those before it, mostly: counting costs more than tiny tickets do.
 bool Stage::has_plenty() const {
-  constexpr size_t kPlenty = kTinyRing / 2;
-  return are_tiny() && ring_.size() > kPlenty && ring_[kPlenty]->done;
+  if (!are_tiny()) return false;
+  const size_t plenty = tiny_ring() / 2;
+  return ring_.size() > plenty && ring_[plenty]->done;
 }
 
 bool Stage::has_some() const {
-  constexpr size_t kSome = kTinyRing / 4;
-  return are_tiny() ? ring_.size() > kSome && ring_[kSome]->done : has_output();
+  if (!are_tiny()) return has_output();
+  const size_t some = tiny_ring() / 4;
+  return ring_.size() > some && ring_[some]->done;
 }
 
 void Stage::settle_grain(const Work& work) {

@@ -1,5 +1,6 @@
 // LMDB: see README.md beside this file.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "headrace/formats/lmdb/index.h"
@@ -60,6 +61,13 @@ Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
   return {buffer, offset, DType::bytes, {static_cast<int64_t>(size)}, nullptr};
 }
 
+// A key and the value behind it, row n of a batch.
+void share(const BufferPtr& buffer, std::span<const std::byte> bytes, size_t key, size_t n,
+           std::span<const FieldPlace> to) {
+  to[0].texts->set(n, buffer, bytes.first(key));
+  to[1].texts->set(n, buffer, bytes.subspan(key));
+}
+
 class Values final : public Block {
  public:
   // `at`: where in `bytes` the block's extent begins.
@@ -76,12 +84,11 @@ class Values final : public Block {
   bool are_bytes() const { return lmdb_->values == Lmdb::Values::bytes; }
   Result<LmdbPage> parse() const { return LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf); }
   // Key and value of a row, as they are. False: get() says why. REQUIRES: are_bytes(), and parse() gave `page`.
-  bool put(const LmdbPage& page, uint64_t row, size_t n, TextRows& keys, TextRows& values) const {
+  bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
     if (row >= file_.records_of(block_)) return false;
-    std::span<const std::byte> key, value;
-    if (!page.small_node(file_.blocks[block_].node + row, key, value)) return false;
-    keys.set(n, bytes_, key), values.set(n, bytes_, value);
-    return true;
+    const auto node = page.small_node(file_.blocks[block_].node + row);
+    if (node) share(bytes_, node->bytes, node->key, n, to);
+    return node.has_value();
   }
 
  private:
@@ -141,7 +148,7 @@ class Pages final : public Block {
         if (!parsed.ok()) return n;
         page = *parsed, of = row.values;
       }
-      if (!values_[of].put(*page, row.row, n, *to[0].texts, *to[1].texts)) return n;
+      if (!values_[of].put(*page, row.row, n, to)) return n;
     }
     return rows.size();
   }
@@ -209,6 +216,27 @@ class LmdbSource final : public Source {
     return std::make_shared<Pages>(std::move(values), std::move(rows));
   }
 
+  // A page is looked at where it is, and of it the record copied.
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    if (lmdb_->values != Lmdb::Values::bytes) return 0;
+    Neighbours near(*lmdb_);
+    std::array<MappedNode, kNodesAtOnce> some;
+    for (size_t n = 0; n < indices.size();) {
+      const size_t found = find_mapped(indices.subspan(n), near, mapped, some);
+      size_t put = 0;
+      while (put < found && some[put].page) {
+        const auto node = some[put].page->small_node(some[put].node);
+        const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
+        if (!kept) break;
+        share(mapped.buffer(), *kept, node->key, n + put++, to);
+      }
+      n += put;
+      if (put == 0 || put < found) return n;
+    }
+    return indices.size();
+  }
+
   uint64_t num_files() const override { return lmdb_->files.size(); }
   std::string file(uint64_t ordinal) const override { return lmdb_->files[ordinal].file.path; }
   std::string where(uint64_t index) const override {
@@ -254,13 +282,54 @@ class LmdbSource final : public Source {
       file = spot.file, block = lmdb.files[file].block_of(spot.i);
       first = index - spot.i + lmdb.files[file].blocks[block].first;
       end = first + lmdb.files[file].records_of(block);
+      node = lmdb.files[file].blocks[block].node;
       return true;
     }
     const Lmdb& lmdb;
     size_t file = 0;
     uint64_t block = 0;           // of the file
     uint64_t first = 0, end = 0;  // its records
+    uint32_t node = 0;            // of the first
   };
+
+  // A node of a page that is mapped. The processor waits for each of the three places in memory that lead to a
+  // record, unless it is told of many records at once where they are.
+  static constexpr size_t kNodesAtOnce = 16;
+  struct MappedNode {
+    std::span<const std::byte> bytes;  // of the page
+    uint64_t number = 0;               // the page's
+    uint64_t node = 0;
+    std::optional<LmdbPage> page;  // nothing where it is none
+  };
+  size_t find_mapped(std::span<const uint64_t> indices, Neighbours& near, MappedBytes& mapped,
+                     std::array<MappedNode, kNodesAtOnce>& out) const {
+    size_t count = std::min(indices.size(), kNodesAtOnce);
+    for (size_t i = 0; i < count; ++i) {
+      MappedNode& here = out[i];
+      const bool is_new = near.find(indices[i]) || i == 0;
+      const LmdbFile& file = lmdb_->files[near.file];
+      const RecordExtent& extent = file.extents[near.block];
+      here.bytes = is_new ? mapped.at({near.file, extent.offset, extent.length}) : out[i - 1].bytes;
+      if (here.bytes.empty()) {
+        count = i;
+        break;
+      }
+      here.number = extent.offset / file.page_size, here.node = near.node + (indices[i] - near.first);
+      __builtin_prefetch(here.bytes.data());
+      __builtin_prefetch(here.bytes.data() + std::min(kLmdbPageHeader + 2 * here.node, here.bytes.size()));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      MappedNode& here = out[i];
+      here.page.reset();
+      if (i > 0 && here.bytes.data() == out[i - 1].bytes.data()) {
+        here.page = out[i - 1].page;
+      } else if (auto parsed = LmdbPage::parse(here.bytes, here.number, LmdbPage::Kind::leaf); parsed.ok()) {
+        here.page = *parsed;
+      }
+      if (here.page) here.page->expect(here.node);
+    }
+    return count;
+  }
 
   std::shared_ptr<const Lmdb> lmdb_;
   Value description_;

@@ -98,16 +98,20 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
   return out;
 }
 
-bool LmdbPage::small_node(size_t i, std::span<const std::byte>& key,
-                          std::span<const std::byte>& value) const {
-  if (i >= nodes_) return false;
+void LmdbPage::expect(size_t i) const {
+  if (i >= nodes_) return;
   const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
-  if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return false;
+  if (begin + kNodeHeader <= bytes_.size()) __builtin_prefetch(bytes_.data() + begin);
+}
+
+std::optional<LmdbPage::SmallNode> LmdbPage::small_node(size_t i) const {
+  if (i >= nodes_) return std::nullopt;
+  const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+  if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return std::nullopt;
   const auto node = bytes_.subspan(begin);
-  const size_t size = load<uint32_t>(node, 0), key_size = load<uint16_t>(node, 6);
-  if (load<uint16_t>(node, 4) != 0 || key_size + size > node.size() - kNodeHeader) return false;
-  key = node.subspan(kNodeHeader, key_size), value = node.subspan(kNodeHeader + key_size, size);
-  return true;
+  const size_t size = load<uint32_t>(node, 0), key = load<uint16_t>(node, 6);
+  if (load<uint16_t>(node, 4) != 0 || key + size > node.size() - kNodeHeader) return std::nullopt;
+  return SmallNode{node.subspan(kNodeHeader, key + size), key};
 }
 
 Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> bytes, uint64_t number,

@@ -5,6 +5,7 @@
 // 64-bit machine writes them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "headrace/core/status.h"
@@ -43,8 +44,14 @@ class LmdbPage {
   size_t nodes() const { return nodes_; }
   Result<uint64_t> child(size_t i) const;  // of a branch
   Result<LmdbNode> node(size_t i) const;   // of a leaf
-  // Key and value of a leaf's node that holds both itself; false: node() has more to say.
-  bool small_node(size_t i, std::span<const std::byte>& key, std::span<const std::byte>& value) const;
+  // A leaf's node that holds its value itself, key and value one behind the other; nothing: node() has more to
+  // say. It looks once at each byte.
+  struct SmallNode {
+    std::span<const std::byte> bytes;
+    size_t key = 0;  // bytes of it
+  };
+  std::optional<SmallNode> small_node(size_t i) const;
+  void expect(size_t i) const;  // that small_node(i) comes soon
 
  private:
   LmdbPage(std::span<const std::byte> bytes, size_t nodes) : bytes_(bytes), nodes_(nodes) {}
