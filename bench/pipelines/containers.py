@@ -1,11 +1,12 @@
 """CPU time of a record in containers of records, beside each format's own reader and a loop of pread over the same bytes.
 
-    python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--json]
+    python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--arrays] [--json]
 
 Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes,
 page cache. The files (3.1 GB)
 are made in FOLDER where they are missing, and read once; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
-as `bytes`; "views" and "tensor" are what a reader gives without making bytes. Figures are medians of rounds that alternate.
+as `bytes`; "views" and "tensor" are what a reader gives without making bytes. With --arrays a batch is handed over as one array of bytes and
+where in it each record begins. Figures are medians of rounds that alternate.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from contenders.record_data import CONTAINERS, LARGE, RECORDS, SMALL, path_of
 from race import HERE, Entry, Times, race, ratio
 
 OURS = ("headrace", "headrace-views")
+ARRAYS = ("headrace-array",)
 PEERS = {
     ("tfrecord", "sequential"): ("tfdata", "tfdata-tensor"),
     ("recordio", "sequential"): ("python",),
@@ -49,14 +51,18 @@ def compare(
         return {}
 
     def entry(reader: str) -> Entry:
-        python = arguments.peers if reader not in OURS else sys.executable
+        python = arguments.peers if reader not in (*OURS, *ARRAYS) else sys.executable
         batch = arguments.batch
         return Entry(reader, "records", (reader, container, str(path), str(size), order, str(batch)), python)
 
     peers = [p for p in PEERS.get((container, order), ()) if not (p in SLOW and size == SMALL)]
+    if arguments.arrays:
+        peers = [f"{p}-array" for p in peers if not p.endswith("-tensor")]
     batches = arguments.records[size] // (arguments.batch if container != "zarr" else FEWER * arguments.batch)
     ours = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and packed
-    plain = ["pread"] if container != "zarr" else []
+    plain = ["pread"] if container != "zarr" and not arguments.arrays else []
+    if arguments.arrays:
+        ours = ARRAYS
     return race([entry(r) for r in (*ours, *peers, *plain)], arguments.rounds, max(batches, 1))
 
 
@@ -67,15 +73,22 @@ def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
         return f"{statistics.median(times[reader].cpu) * 1e6:.2f}" if reader in times else "-"
 
     def beside(reader: str) -> str:
-        ratios = [ratio(times[reader].cpu, times[ours].cpu).median for ours in OURS if ours in times]
+        ratios = [
+            ratio(times[reader].cpu, times[ours].cpu).median for ours in (*OURS, *ARRAYS) if ours in times
+        ]
         return f"{reader} {cpu(reader)} ({', '.join(f'{r:.2f}' for r in ratios)})"
 
-    peers = [beside(reader) for reader in times if reader not in (*OURS, "pread")]
+    peers = [beside(reader) for reader in times if reader not in (*OURS, *ARRAYS, "pread")]
     what = f"{size // 1000} kB" if size >= 1000 else f"{size} B"
     plain = beside("pread")[6:] if "pread" in times else "-"
-    cells = [container, what, order, *(cpu(reader) for reader in OURS), "; ".join(peers), plain]
+    cells = [container, what, order, *(cpu(reader) for reader in (ARRAYS if ARRAYS[0] in times else OURS)), "; ".join(peers), plain]
     return f"| {' | '.join(cells)} |"
 
+
+HEAD_OF_ARRAYS = """CPU of a record, us, of batches as one array; in brackets how many times that of headrace it is
+
+| container | records | order | headrace | peers | pread |
+|---|---|---|---|---|---|"""
 
 HEAD = """CPU of a record, us; in brackets how many times that of headrace, as bytes and as views, it is
 
@@ -96,6 +109,7 @@ def main() -> None:
     parser.add_argument("--container", choices=CONTAINERS, action="append")
     parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")
     parser.add_argument("--order", choices=("sequential", "random"), action="append")
+    parser.add_argument("--arrays", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     arguments.records = {LARGE: 2_048, SMALL: 102_400}  # a round
@@ -112,8 +126,8 @@ def main() -> None:
     )
     found = []
     if not arguments.json:
-        print(HEAD, flush=True)
-    for container in arguments.container or CONTAINERS:
+        print(HEAD_OF_ARRAYS if arguments.arrays else HEAD, flush=True)
+    for container in arguments.container or [c for c in CONTAINERS if c != "zarr" or not arguments.arrays]:
         for size in arguments.size or RECORDS:
             for order in arguments.order or ("sequential", "random"):
                 times = compare(arguments.folder, container, size, order, arguments)

@@ -1,14 +1,15 @@
 """Readers of record containers, one a process: `READER CONTAINER FILE SIZE ORDER BATCH`.
 
 Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or, where a reader's name ends in
-"views" (or "tensor"), as whatever the reader gives without making bytes of it. ORDER is "sequential" or "random".
+"views" (or "tensor"), as whatever the reader gives without making bytes of it. One whose name ends in "array" hands over all records of a
+batch as one array of bytes and where in it each begins, the way training takes them. ORDER is "sequential" or "random".
 """
 
 import os
 import struct
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from .record_data import RECORDS, extents_of
 from .segment import serve
 
 reader, container, file, size_text, order, batch_text = sys.argv[1:]
+as_array = reader.endswith("-array")
 path, size, batch = Path(file), int(size_text), int(batch_text)
 count = RECORDS[size]
 FIELDS = {
@@ -41,6 +43,17 @@ def consume(records: Iterable[Any]) -> int:
     return total
 
 
+def consume_array(values: Any, row_splits: Any) -> int:
+    """Look at the same of every record."""
+    return int(row_splits[-1]) + int(values[row_splits[:-1]].sum(dtype=np.int64))
+
+
+def joined(records: list[Any]) -> int:
+    row_splits = np.zeros(len(records) + 1, np.int64)
+    np.cumsum([len(record) for record in records], out=row_splits[1:])
+    return consume_array(np.frombuffer(b"".join(records), np.uint8), row_splits)
+
+
 def indices() -> list[int]:
     draw = np.random.default_rng(1)
     return (draw.permutation(count) if order == "random" else np.arange(count)).tolist()
@@ -49,7 +62,7 @@ def indices() -> list[int]:
 def grouped(records: Iterator[Any]) -> Iterator[int]:
     """What has no batches of its own, in groups of as many."""
     while True:
-        yield consume(next(records) for _ in range(batch))
+        yield joined(list(islice(records, batch))) if as_array else consume(next(records) for _ in range(batch))
 
 
 def headrace(views: bool) -> Iterator[int]:
@@ -61,6 +74,9 @@ def headrace(views: bool) -> Iterator[int]:
     field = FIELDS[container]
     for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
         rows = element[field]
+        if as_array:
+            yield consume_array(rows.values, rows.row_splits)
+            continue
         yield consume(rows.views() if views and hasattr(rows, "views") else rows)
 
 
@@ -78,7 +94,7 @@ def tfdata(tensor: bool) -> Iterator[int]:
         for element in read:
             yield len(element)  # nobody looks into it
     for element in read.as_numpy_iterator():
-        yield consume(element)
+        yield joined(element.tolist()) if as_array else consume(element)
 
 
 def pread() -> Iterator[int]:
@@ -146,7 +162,18 @@ def pyarrow_records() -> Iterator[int]:
             labels.append(row.column(1)[0].as_py())
             yield row.column(0)[0].as_py()
 
-    return grouped(records())
+    def arrays() -> Iterator[int]:
+        group = []
+        for i in cycle(indices()):
+            row = table.get_batch(i)
+            labels.append(row.column(1)[0].as_py())
+            group.append(row.column(0))
+            if len(group) == batch:
+                _, row_splits, values = pa.concat_arrays(group).buffers()
+                yield consume_array(np.frombuffer(values, np.uint8), np.frombuffer(row_splits, np.int32))
+                group = []
+
+    return arrays() if as_array else grouped(records())
 
 
 def h5py_records(at_once: int) -> Iterator[int]:
@@ -227,4 +254,4 @@ READERS = {
     "webdataset": webdataset_records,
 }
 
-serve(READERS[reader](), batch)
+serve(READERS[reader.removesuffix("-array")](), batch)
