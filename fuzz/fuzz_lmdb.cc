@@ -3,9 +3,11 @@
 // is reached; the first byte chooses whether. Any bytes as the kept index of such a file.
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "headrace/formats/lmdb/index.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;
@@ -25,6 +27,27 @@ void mend(std::string& bytes) {
     put(meta + 16, uint32_t{0xbeefc0de}), put(meta + 20, uint32_t{1});
   }
   put(40, static_cast<uint32_t>(kPage));
+}
+
+// Records that lie in leaves, out of a map, of a file that may have changed since it was indexed.
+void put_all(MemoryStore& store, std::string bytes, uint8_t change) {
+  const auto source = open_source(store, "x", "lmdb");
+  if (!source.ok()) return;
+  std::vector<uint64_t> indices((*source)->size());
+  std::iota(indices.begin(), indices.end(), uint64_t{0});
+  std::vector<Extent> extents(indices.size());
+  (*source)->extents(indices, extents);
+  const bool changes = change >= 4;
+  for (size_t at = 2 * kPage; changes && at < bytes.size(); at += change) bytes[at] ^= static_cast<char>(at);
+  if (changes) store.add("x", std::move(bytes));
+  for (size_t first = 0; first < indices.size(); ++first) {
+    const auto rows = put_mapped_rows(store, **source, std::span(indices).subspan(first));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto fields = read_sample(**source, first + i, store);
+      if (!fields.ok() || !are_equal(*fields, rows[i])) std::abort();
+    }
+    first += rows.size();
+  }
 }
 
 void read_all(MemoryStore& store, const char* values) {
@@ -51,9 +74,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto index = unpack_lmdb(bytes, data[0] % 4); index && pack_lmdb(*index) != bytes) std::abort();
   if (data[0] % 2 == 1) mend(bytes);
   MemoryStore store;
-  store.add("x", std::move(bytes));
+  store.add("x", bytes);
   read_all(store, "bytes");
   read_all(store, "datum");
   read_all(store, "tensor_protos");
+  put_all(store, std::move(bytes), data[0]);
   return 0;
 }

@@ -203,7 +203,7 @@ class Fetcher::Copies {
   bool are_intact() const { return ones_.are_intact(); }
 
  private:
-  static constexpr uint64_t kMostCopied = 64 << 10;  // of more, the copy is what counts
+  static constexpr uint64_t kMostCopied = 128 << 10;  // of more, the copy is what counts
   static constexpr uint64_t kPage = 4096;            // or a part of one
 
   Maps& maps_;

@@ -114,10 +114,15 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
       std::iota(rows.begin(), rows.end(), uint64_t{0});
       if (backwards) std::ranges::reverse(rows);
       const auto put = put_rows(*block, (*source)->schema(), rows, in_columns);
+      EXPECT_EQ(put.size(), rows.size());
       for (size_t i = 0; i < put.size(); ++i)
         EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]]) << (*source)->where(taken[rows[i]]);
     }
   EXPECT_TRUE(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{taken.size()}, false).empty());
+  const auto mapped = put_mapped_rows(store_, **source, taken);
+  EXPECT_TRUE(mapped.empty() || mapped.size() == taken.size());
+  for (size_t i = 0; i < mapped.size(); ++i)
+    EXPECT_EQ(sample_text(mapped[i]), case_.samples[taken[i]]) << (*source)->where(taken[i]);
 }
 
 TEST_P(SourceConformance, RowsOfABlockThatArePutAreThoseOfSamples) {

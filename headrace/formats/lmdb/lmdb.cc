@@ -34,6 +34,9 @@ struct LmdbFile {
     }
     return low;
   }
+  Text key_of(uint64_t block) const {  // of a big value
+    return keys->bytes().subspan(blocks[block].key, blocks[block].key_size);
+  }
   uint64_t records_of(uint64_t block) const {
     return (block + 1 < blocks.size() ? blocks[block + 1].first : size) - blocks[block].first;
   }
@@ -82,8 +85,17 @@ class Values final : public Block {
   }
 
   bool are_bytes() const { return lmdb_->values == Lmdb::Values::bytes; }
+  bool is_big() const { return file_.blocks[block_].is_big; }
   Result<LmdbPage> parse() const { return LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf); }
-  // Key and value of a row, as they are. False: get() says why. REQUIRES: are_bytes(), and parse() gave `page`.
+  // Key and value, as they are. False: get() says why. REQUIRES: are_bytes().
+  bool put_big(size_t n, std::span<const FieldPlace> to) const {
+    const auto value = lmdb_big_value(block_bytes(), page(), file_.page_size);
+    if (!value.ok()) return false;
+    to[0].texts->set(n, file_.keys, file_.key_of(block_));
+    to[1].texts->set(n, bytes_, *value);
+    return true;
+  }
+  // The same of a row of a leaf, which parse() gave.
   bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
     if (row >= file_.records_of(block_)) return false;
     const auto node = page.small_node(file_.blocks[block_].node + row);
@@ -143,6 +155,10 @@ class Pages final : public Block {
     for (size_t n = 0; n < rows.size(); ++n) {
       if (rows[n] >= rows_.size()) return n;
       const Row& row = rows_[rows[n]];
+      if (values_[row.values].is_big()) {
+        if (!values_[row.values].put_big(n, to)) return n;
+        continue;
+      }
       if (!page || row.values != of) {
         auto parsed = values_[row.values].parse();
         if (!parsed.ok()) return n;
@@ -224,15 +240,9 @@ class LmdbSource final : public Source {
     std::array<MappedNode, kNodesAtOnce> some;
     for (size_t n = 0; n < indices.size();) {
       const size_t found = find_mapped(indices.subspan(n), near, mapped, some);
-      size_t put = 0;
-      while (put < found && some[put].page) {
-        const auto node = some[put].page->small_node(some[put].node);
-        const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
-        if (!kept) break;
-        share(mapped.buffer(), *kept, node->key, n + put++, to);
-      }
-      n += put;
-      if (put == 0 || put < found) return n;
+      for (size_t i = 0; i < found; ++i, ++n)
+        if (!put_node(some[i], mapped, n, to)) return n;
+      if (found == 0) return n;
     }
     return indices.size();
   }
@@ -292,14 +302,15 @@ class LmdbSource final : public Source {
     uint32_t node = 0;            // of the first
   };
 
-  // A node of a page that is mapped. The processor waits for each of the three places in memory that lead to a
-  // record, unless it is told of many records at once where they are.
+  // A node of a page that is mapped, or a big value. The processor waits for each of the three places in
+  // memory that lead to a record, unless it is told of many records at once where they are.
   static constexpr size_t kNodesAtOnce = 16;
   struct MappedNode {
-    std::span<const std::byte> bytes;  // of the page
-    uint64_t number = 0;               // the page's
-    uint64_t node = 0;
-    std::optional<LmdbPage> page;  // nothing where it is none
+    const LmdbFile* file = nullptr;
+    uint64_t block = 0, node = 0;
+    std::span<const std::byte> bytes;  // of the block
+    std::optional<LmdbPage> page;      // of a node; nothing where there is none
+    uint64_t number() const { return file->extents[block].offset / file->page_size; }
   };
   size_t find_mapped(std::span<const uint64_t> indices, Neighbours& near, MappedBytes& mapped,
                      std::array<MappedNode, kNodesAtOnce>& out) const {
@@ -307,28 +318,43 @@ class LmdbSource final : public Source {
     for (size_t i = 0; i < count; ++i) {
       MappedNode& here = out[i];
       const bool is_new = near.find(indices[i]) || i == 0;
-      const LmdbFile& file = lmdb_->files[near.file];
-      const RecordExtent& extent = file.extents[near.block];
+      here.file = &lmdb_->files[near.file];
+      here.block = near.block, here.node = near.node + (indices[i] - near.first);
+      const RecordExtent& extent = here.file->extents[near.block];
       here.bytes = is_new ? mapped.at({near.file, extent.offset, extent.length}) : out[i - 1].bytes;
       if (here.bytes.empty()) {
         count = i;
         break;
       }
-      here.number = extent.offset / file.page_size, here.node = near.node + (indices[i] - near.first);
       __builtin_prefetch(here.bytes.data());
       __builtin_prefetch(here.bytes.data() + std::min(kLmdbPageHeader + 2 * here.node, here.bytes.size()));
     }
     for (size_t i = 0; i < count; ++i) {
       MappedNode& here = out[i];
       here.page.reset();
-      if (i > 0 && here.bytes.data() == out[i - 1].bytes.data()) {
+      if (here.file->blocks[here.block].is_big) continue;
+      if (i > 0 && here.bytes.data() == out[i - 1].bytes.data())
         here.page = out[i - 1].page;
-      } else if (auto parsed = LmdbPage::parse(here.bytes, here.number, LmdbPage::Kind::leaf); parsed.ok()) {
+      else if (auto parsed = LmdbPage::parse(here.bytes, here.number(), LmdbPage::Kind::leaf); parsed.ok())
         here.page = *parsed;
-      }
       if (here.page) here.page->expect(here.node);
     }
     return count;
+  }
+  static bool put_node(const MappedNode& from, MappedBytes& mapped, size_t n,
+                       std::span<const FieldPlace> to) {
+    if (from.file->blocks[from.block].is_big) {
+      const auto value = lmdb_big_value(from.bytes, from.number(), from.file->page_size);
+      const auto kept = value.ok() ? mapped.keep(*value) : std::nullopt;
+      if (!kept) return false;
+      to[0].texts->set(n, from.file->keys, from.file->key_of(from.block));
+      to[1].texts->set(n, mapped.buffer(), *kept);
+      return true;
+    }
+    const auto node = from.page ? from.page->small_node(from.node) : std::nullopt;
+    const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
+    if (kept) share(mapped.buffer(), *kept, node->key, n, to);
+    return kept.has_value();
   }
 
   std::shared_ptr<const Lmdb> lmdb_;

@@ -1,7 +1,9 @@
 // What Block::put() gives, as samples, to be compared with those of get().
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,39 +15,81 @@
 
 namespace headrace {
 
-// The first of the rows, as many as were put. `in_columns`: values of one size go to memory of that size, as
-// in a batch; else all fields become tensors.
-inline std::vector<std::vector<Tensor>> put_rows(const Block& block, const Schema& schema,
-                                                 std::span<const uint64_t> rows, bool in_columns) {
+// What `put(places)` puts of at most `most` rows, the first of them, as samples. `in_columns`: values of one
+// size go to memory of that size, as in a batch; else they become tensors.
+template <class Put>
+std::vector<std::vector<Tensor>> rows_put(const Schema& schema, size_t most, bool in_columns,
+                                          const Put& put) {
   std::vector<MutableBufferPtr> columns(schema.size());
-  std::vector<std::vector<Tensor>> tensors(schema.size(), std::vector<Tensor>(rows.size()));
-  std::vector<std::vector<Text>> texts(schema.size(), std::vector<Text>(rows.size()));
+  std::vector<std::vector<Tensor>> tensors(schema.size(), std::vector<Tensor>(most));
+  std::vector<std::vector<Text>> texts(schema.size(), std::vector<Text>(most));
   std::vector<std::vector<TextOwner>> owners(schema.size());
   std::vector<TextRows> text_rows;
   text_rows.reserve(schema.size());
   std::vector<FieldPlace> to(schema.size());
   for (size_t f = 0; f < schema.size(); ++f) {
-    to[f].spec = &schema.specs[f];
-    if (is_text(schema.specs[f].dtype))
+    const TensorSpec& spec = schema.specs[f];
+    to[f].spec = &spec;
+    if (is_text(spec.dtype)) {
       to[f].texts = &text_rows.emplace_back(texts[f].data(), 0, owners[f]);
-    else
+    } else if (in_columns && spec.is_static()) {
+      columns[f] = HeapBuffer::make(std::max<size_t>(1, most * spec.size_bytes()));
+      to[f].values = columns[f]->mutable_data();
+    } else {
       to[f].tensors = tensors[f].data();
-    if (!in_columns || !schema.specs[f].is_static()) continue;
-    columns[f] = HeapBuffer::make(std::max<size_t>(1, rows.size() * schema.specs[f].size_bytes()));
-    to[f].values = columns[f]->mutable_data();
-  }
-  std::vector<std::vector<Tensor>> out(block.put(rows, to));
-  for (size_t f = 0; f < schema.size(); ++f)
-    if (to[f].texts) tensors[f] = RowList(schema.specs[f].dtype, std::move(texts[f]), std::move(owners[f])).tensors();
-  for (size_t i = 0; i < out.size(); ++i)
-    for (size_t f = 0; f < schema.size(); ++f) {
-      const TensorSpec& spec = schema.specs[f];
-      if (columns[f])
-        out[i].push_back({columns[f], i * spec.size_bytes(), spec.dtype, spec.shape, nullptr});
-      else
-        out[i].push_back(tensors[f][i]);
     }
+  }
+  std::vector<std::vector<Tensor>> out(put(std::span<const FieldPlace>(to)));
+  for (size_t f = 0; f < schema.size(); ++f) {
+    const TensorSpec& spec = schema.specs[f];
+    if (to[f].texts) tensors[f] = RowList(spec.dtype, std::move(texts[f]), std::move(owners[f])).tensors();
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i].push_back(columns[f] ? Tensor{columns[f], i * spec.size_bytes(), spec.dtype, spec.shape, nullptr}
+                                  : tensors[f][i]);
+  }
   return out;
+}
+
+inline std::vector<std::vector<Tensor>> put_rows(const Block& block, const Schema& schema,
+                                                 std::span<const uint64_t> rows, bool in_columns) {
+  return rows_put(schema, rows.size(), in_columns,
+                  [&](std::span<const FieldPlace> to) { return block.put(rows, to); });
+}
+
+// Files as if they were mapped: each extent in memory of its own, which ends where it does.
+class ReadAsMapped final : public MappedBytes {
+ public:
+  ReadAsMapped(Store& store, const Source& source) : store_(store), source_(source) {}
+  std::span<const std::byte> at(const Extent& extent) override {
+    const auto file = store_.open(source_.file(extent.file));
+    if (!file.ok()) return {};
+    const MutableBufferPtr bytes = HeapBuffer::make(extent.length);
+    if (!read_exactly(**file, extent.offset, {bytes->mutable_data(), extent.length}).ok()) return {};
+    shown_.push_back(bytes);
+    return bytes->bytes();
+  }
+  std::optional<Text> keep(Text bytes) override {
+    const MutableBufferPtr kept = HeapBuffer::make(bytes.size());
+    if (!bytes.empty()) std::memcpy(kept->mutable_data(), bytes.data(), bytes.size());
+    kept_ = kept;
+    return kept->bytes();
+  }
+  const BufferPtr& buffer() const override { return kept_; }
+
+ private:
+  Store& store_;
+  const Source& source_;
+  std::vector<BufferPtr> shown_;
+  BufferPtr kept_;
+};
+
+// REQUIRES: the source's extents() gives one to each.
+inline std::vector<std::vector<Tensor>> put_mapped_rows(Store& store, const Source& source,
+                                                        std::span<const uint64_t> indices) {
+  return rows_put(source.schema(), indices.size(), true, [&](std::span<const FieldPlace> to) {
+    ReadAsMapped mapped(store, source);
+    return source.put_mapped(indices, mapped, to);
+  });
 }
 
 // The first samples of a source that lie alone, in one buffer and one block, as small ones are read.
