@@ -81,7 +81,14 @@ def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
     peers = [beside(reader) for reader in times if reader not in (*OURS, *ARRAYS, "pread")]
     what = f"{size // 1000} kB" if size >= 1000 else f"{size} B"
     plain = beside("pread")[6:] if "pread" in times else "-"
-    cells = [container, what, order, *(cpu(reader) for reader in (ARRAYS if ARRAYS[0] in times else OURS)), "; ".join(peers), plain]
+    cells = [
+        container,
+        what,
+        order,
+        *(cpu(reader) for reader in (ARRAYS if ARRAYS[0] in times else OURS)),
+        "; ".join(peers),
+        plain,
+    ]
     return f"| {' | '.join(cells)} |"
 
 

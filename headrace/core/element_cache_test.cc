@@ -21,8 +21,7 @@ std::vector<Tensor> some_fields() {
   Tensor ragged;
   ragged.dtype = DType::str;
   ragged.shape = {2};
-  ragged.rows =
-      std::make_shared<const RowList>(std::vector<Tensor>{text_tensor("one"), text_tensor("")});
+  ragged.rows = std::make_shared<const RowList>(std::vector<Tensor>{text_tensor("one"), text_tensor("")});
   return {scalar(int64_t{7}), text_tensor("text", DType::bytes), ragged, scalar(0.5)};
 }
 

@@ -1,16 +1,34 @@
 #include "headrace/core/row_list.h"
 
+#include <mutex>
+
 namespace headrace {
 
-void RowList::make() const {
-  tensors_.reserve(texts_.size());
-  size_t owner = 0;
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    while (owner + 1 < owners_.size() && owners_[owner + 1].first <= i) ++owner;
-    const BufferPtr buffer = owners_.empty() ? nullptr : owners_[owner].buffer;
-    const size_t offset = buffer && texts_[i].data() ? static_cast<size_t>(texts_[i].data() - buffer->data()) : 0;
-    tensors_.push_back({buffer, offset, dtype_, {static_cast<int64_t>(texts_[i].size())}, nullptr});
-  }
+struct RowList::Made {
+  std::once_flag once;
+  std::vector<Tensor> tensors;
+};
+
+RowList::RowList(std::vector<Tensor> rows) : tensors_(std::move(rows)) {}
+
+RowList::RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> owners)
+    : dtype_(dtype), texts_(std::move(texts)), owners_(std::move(owners)), made_(std::make_unique<Made>()) {}
+
+RowList::~RowList() = default;
+
+const std::vector<Tensor>& RowList::of_texts() const {
+  std::call_once(made_->once, [this] {
+    made_->tensors.reserve(texts_.size());
+    auto owner = owners_.begin();
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      while (owner != owners_.end() && owner + 1 != owners_.end() && (owner + 1)->first <= i) ++owner;
+      const BufferPtr buffer = owner == owners_.end() ? nullptr : owner->buffer;
+      const bool has_bytes = buffer && texts_[i].data();
+      const size_t offset = has_bytes ? static_cast<size_t>(texts_[i].data() - buffer->data()) : 0;
+      made_->tensors.push_back({buffer, offset, dtype_, {static_cast<int64_t>(texts_[i].size())}, nullptr});
+    }
+  });
+  return made_->tensors;
 }
 
 }  // namespace headrace

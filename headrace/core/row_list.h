@@ -3,7 +3,6 @@
 #pragma once
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -19,42 +18,36 @@ struct TextOwner {
   BufferPtr buffer;
 };
 
-// Immutable once others see it; any thread.
+// Immutable; any thread.
 class RowList {
  public:
-  explicit RowList(std::vector<Tensor> rows = {}) : tensors_(std::move(rows)), size_(tensors_.size()) {}
+  explicit RowList(std::vector<Tensor> rows = {});
   // `owners`: in order, the first from row 0 on. REQUIRES: is_text(dtype).
-  RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> owners)
-      : dtype_(dtype), texts_(std::move(texts)), owners_(std::move(owners)), size_(texts_.size()) {}
-  RowList(const RowList&) = delete;
-  RowList& operator=(const RowList&) = delete;
+  RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> owners);
+  ~RowList();
 
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  size_t size() const { return texts_.empty() ? tensors_.size() : texts_.size(); }
+  bool empty() const { return size() == 0; }
   // The bytes of each row; of none where the rows are tensors.
   std::span<const Text> texts() const { return texts_; }
   std::span<const TextOwner> owners() const { return owners_; }  // of the texts
   Text bytes(size_t i) const { return texts_.empty() ? tensors_[i].view().bytes() : texts_[i]; }
 
-  // Of texts made at the first call.
-  const std::vector<Tensor>& tensors() const {
-    if (!texts_.empty()) std::call_once(made_, [this] { make(); });
-    return tensors_;
-  }
+  const std::vector<Tensor>& tensors() const { return texts_.empty() ? tensors_ : of_texts(); }
   const Tensor& operator[](size_t i) const { return tensors()[i]; }
   const Tensor& front() const { return tensors().front(); }
   auto begin() const { return tensors().begin(); }
   auto end() const { return tensors().end(); }
 
  private:
-  void make() const;
+  const std::vector<Tensor>& of_texts() const;  // made at the first call
 
   DType dtype_ = DType::bytes;
   std::vector<Text> texts_;
   std::vector<TextOwner> owners_;
-  mutable std::once_flag made_;
-  mutable std::vector<Tensor> tensors_;
-  size_t size_;
+  std::vector<Tensor> tensors_;
+  struct Made;
+  std::unique_ptr<Made> made_;  // of texts
 };
 
 using RowListPtr = std::shared_ptr<const RowList>;

@@ -10,7 +10,9 @@ namespace headrace {
 namespace {
 
 std::string_view text_of(Text bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-Text part(const BufferPtr& buffer, size_t offset, size_t size) { return buffer->bytes().subspan(offset, size); }
+Text part(const BufferPtr& buffer, size_t offset, size_t size) {
+  return buffer->bytes().subspan(offset, size);
+}
 
 TEST(RowList, TextsAreTensorsWhenSomebodyWantsThem) {
   const BufferPtr one = text_tensor("abcdef").buffer, other = text_tensor("xyz").buffer;

@@ -231,15 +231,13 @@ class LevelBody final : public Body {
                        std::vector<Mapped>* seen) const;
   RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
                          std::vector<Mapped>* seen) const;
-  bool may_pass(const Ticket& ticket, const Part& part, size_t i) const;
-  static bool puts(const Ticket& ticket, const LeafPlan& leaf);
   size_t put(Ticket& ticket, Part& part, size_t first, size_t end) const;
   bool put_small(Ticket& ticket, Part& part, Counters& counters) const;
   bool put_together(Ticket& ticket, Part& part, size_t first, std::span<const uint64_t> indices,
                     std::span<const Extent> extents, Counters& counters) const;
   bool pass(Ticket& ticket, Part& part, size_t i, std::vector<Tensor>& fields) const;
-  void allow_elements_together();
   bool pass_all(Ticket& ticket, Part& part) const;
+  void allow_elements_together();
   bool may_map(const Ticket& ticket, const Part& part) const;
 
   std::shared_ptr<const Level> level_;

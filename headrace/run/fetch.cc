@@ -204,7 +204,7 @@ class Fetcher::Copies {
 
  private:
   static constexpr uint64_t kMostCopied = 128 << 10;  // of more, the copy is what counts
-  static constexpr uint64_t kPage = 4096;            // or a part of one
+  static constexpr uint64_t kPage = 4096;             // or a part of one
 
   Maps& maps_;
   OpenFile* file_ = nullptr;

@@ -45,8 +45,8 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
 
-  // Samples put where they go straight out of mapped files, where their source offers that: how many, from the
-  // first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
+  // Samples put where they go straight out of mapped files, where their source offers that: how many, from
+  // the first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
   std::optional<size_t> put_mapped(const Source& source, std::span<const uint64_t> indices,
                                    std::span<const FieldPlace> to, Counters& counters);
 

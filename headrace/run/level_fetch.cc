@@ -62,13 +62,24 @@ bool is_kept(const LeafPlan& leaf, const Position& at) {
   });
 }
 
+bool is_small(const Extent& extent) { return extent.length <= kSmallSample; }
+
 size_t large_ones(std::span<const Extent> extents) {
-  const auto is_small = [](const Extent& extent) { return extent.length <= kSmallSample; };
   return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
 }
 
 // Rows are taken as the source gives them.
 bool passes(const LeafPlan& leaf) { return leaf.source && leaf.programs.empty() && leaf.caches.empty(); }
+
+bool may_pass(const Ticket& ticket, const Part& part, size_t i) {
+  const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
+  return passes(leaf) && !part.blocks.empty() && part.blocks[i];
+}
+
+// Whether rows of a leaf may be put as its source has them.
+bool puts(const Ticket& ticket, const LeafPlan& leaf) {
+  return passes(leaf) && leaf.source->schema().specs == ticket.batch->rows->schema.specs;
+}
 
 // Behind the rows from `first` on that lie in one block.
 size_t end_of_run(const Part& part, size_t first) {
@@ -179,11 +190,12 @@ bool LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const 
   for (size_t first = 0; first < part.count;) {
     const LeafPlan& leaf = leaves[part.at[first].leaf];
     indices.clear();
+    indices.reserve(part.count);
     for (size_t i = first; i < part.count && part.at[i].leaf == part.at[first].leaf; ++i)
       indices.push_back(part.at[i].index);
     extents.resize(indices.size());
-    const bool may_be_put =
-        puts(ticket, leaf) && leaf.source->extents(indices, extents) && large_ones(extents) == 0;
+    const bool may_be_put = puts(ticket, leaf) && leaf.source->extents(indices, extents) &&
+                            std::ranges::all_of(extents, is_small);
     const bool is_put = may_be_put && put_together(ticket, part, first, indices, extents, counters);
     if (!is_put && (may_be_put || first > 0)) ticket.take_back(part);
     if (!is_put) return false;
@@ -232,16 +244,6 @@ bool LevelBody::pass_all(Ticket& ticket, Part& part) const {
     }
   }
   return true;
-}
-
-// Whether rows of a leaf may be put as its source has them.
-bool LevelBody::puts(const Ticket& ticket, const LeafPlan& leaf) {
-  return passes(leaf) && leaf.source->schema().specs == ticket.batch->rows->schema.specs;
-}
-
-bool LevelBody::may_pass(const Ticket& ticket, const Part& part, size_t i) const {
-  const LeafPlan& leaf = ticket.batch->rows->leaves[part.at[i].leaf];
-  return passes(leaf) && !part.blocks.empty() && part.blocks[i];
 }
 
 // Rows of one block, as end_of_run() has them, all at once; how many of them, from the first on.

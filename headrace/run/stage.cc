@@ -408,17 +408,9 @@ size_t Stage::num_done() const {
 }
 
 // The last of them stands for those before it, mostly: counting costs more than tiny tickets do.
-bool Stage::has_plenty() const {
-  if (!are_tiny()) return false;
-  const size_t plenty = tiny_ring() / 2;
-  return ring_.size() > plenty && ring_[plenty]->done;
-}
+bool Stage::has_plenty() const { return are_tiny() && is_done(tiny_ring() / 2); }
 
-bool Stage::has_some() const {
-  if (!are_tiny()) return has_output();
-  const size_t some = tiny_ring() / 4;
-  return ring_.size() > some && ring_[some]->done;
-}
+bool Stage::has_some() const { return are_tiny() ? is_done(tiny_ring() / 4) : has_output(); }
 
 void Stage::settle_grain(const Work& work) {
   const size_t rows = std::max<size_t>(1, work.ticket->parts[work.part].count);

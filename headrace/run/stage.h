@@ -108,6 +108,7 @@ class Stage final : public Stream {
   void settle_size(const Ticket& ticket);
   static constexpr size_t kTinyRing = 128, kTinyInARow = 32;
   size_t tiny_ring() const;  // of as many as a cache of the processor holds
+  bool is_done(size_t place) const { return ring_.size() > place && ring_[place]->done; }
   bool are_tiny() const { return num_tiny_ >= kTinyInARow; }
   void settle_reads(const Work& work);
   void count_costs(const Work& work, const PartClock::Time& time, Evaluator& evaluator,

@@ -45,13 +45,13 @@ struct Item {
 struct Part {
   enum class State : uint8_t { io, ready, running, done };
   State state = State::ready;
-  size_t first = 0, count = 0;   // rows of the ticket
-  std::vector<Position> at;      // rows of a level, located by whoever needs them first
-  std::vector<BlockPtr> blocks;  // one per row, once fetched; empty for what needs no reading
-  std::vector<uint64_t> rows;    // where in its block each row is
-  std::vector<Status> failures;  // of fetching, one per row; empty when all went well
-  bool has_passed = false;       // its rows are in place: there is nothing to run
-  std::vector<Part> zipped;      // rows of a zip: for each of its inputs the same, row by row
+  size_t first = 0, count = 0;                 // rows of the ticket
+  std::vector<Position> at;                    // rows of a level, located by whoever needs them first
+  std::vector<BlockPtr> blocks;                // one per row, once fetched; empty for what needs no reading
+  std::vector<uint64_t> rows;                  // where in its block each row is
+  std::vector<Status> failures;                // of fetching, one per row; empty when all went well
+  bool has_passed = false;                     // its rows are in place: there is nothing to run
+  std::vector<Part> zipped;                    // rows of a zip: for each of its inputs the same, row by row
   std::vector<std::vector<TextOwner>> owners;  // per field of texts without a slot: what its rows lie in
 
   void forget_row(size_t i) {

@@ -7,7 +7,6 @@ from typing import Any, overload
 import numpy.typing
 from numpy.typing import NDArray
 
-
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
 
@@ -70,7 +69,9 @@ class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
             ValueError: rows differ along another axis than the first.
         """
 
-    def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
+    def __reduce__(
+        self,
+    ) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
 
 class Source:
     """Data with random access, as the engine sees it."""
@@ -92,9 +93,7 @@ def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
 
 def counter_source(start: int, step: int) -> Source: ...
-
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
-
 def list_files(pattern: str) -> list[str]:
     """The files that a pattern names, sorted."""
 
@@ -104,13 +103,17 @@ def array_source(names: Sequence[str], structure: str, columns: list, slot: str)
 def numbers_beside(source: Source, what: str) -> Source:
     """Numbers as the verbs want them that take keys, weights or choices."""
 
-def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
+def sequence_source(
+    names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object
+) -> Source:
     """Items that a function gives as lists of leaves."""
 
 class Generator:
     """Samples one after the other, as the engine sees them."""
 
-def generator(names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object) -> Generator:
+def generator(
+    names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object
+) -> Generator:
     """What start(epoch) gives passes of."""
 
 def format_table() -> list:
@@ -135,12 +138,33 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python or C function as an operator."""
 
-def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, pure: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
+def make_function(
+    slot: str,
+    label: str,
+    input: str,
+    output: str,
+    outputs: list,
+    random: bool,
+    pure: bool,
+    num_parallel: int,
+    function: object,
+    convert: object,
+    start: object | None,
+) -> Function:
     """
     An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as there are workers.
     """
 
-def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, random: bool, describe: object) -> None:
+def serve(
+    socket: int,
+    memory: int,
+    function: object,
+    convert: object,
+    input: str,
+    output: str,
+    random: bool,
+    describe: object,
+) -> None:
     """Answer calls of such a function until the socket ends."""
 
 def call_once(call: object, leaves: object, key: object) -> object:
@@ -157,19 +181,16 @@ class Tracer:
 
     @overload
     def __init__(self, node: Node, made_at: str) -> None: ...
-
     @overload
     def __init__(self, node: Node, made_at: str, state: list) -> None:
         """Values are the leaves of a state, then the fields."""
 
     def engine_field(self, name: str) -> int: ...
-
-    def add(self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]) -> list[int]: ...
-
+    def add(
+        self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]
+    ) -> list[int]: ...
     def add_function(self, function: Function, inputs: Sequence[int]) -> list[int]: ...
-
     def spec(self, value: int) -> tuple: ...
-
     def finish(self, names: Sequence[str], outputs: Sequence[int], structure: str) -> Program: ...
 
 class Node:
@@ -224,51 +245,57 @@ class Node:
         """What a state must agree with."""
 
 def read(source: Source, at: str) -> Node: ...
-
 def map(node: Node, program: Program, at: str) -> Node: ...
-
 def filter(node: Node, program: Program, at: str) -> Node: ...
-
 def unbatch(node: Node, at: str) -> Node: ...
-
 def shuffle(node: Node, seed: int, window: int, blocks: int, at: str) -> Node: ...
-
 def shard(node: Node, rank: int, world: int, even: str, steps: int | None, at: str) -> Node: ...
-
 def repeat(node: Node, times: int, at: str) -> Node: ...
-
 def take(node: Node, count: int, at: str) -> Node: ...
-
 def skip(node: Node, count: int, at: str) -> Node: ...
-
 def cache(node: Node, path: str, max_memory: int, version: str, at: str) -> Node: ...
-
 def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
-
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
-
-def padded_batch(node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str) -> Node: ...
-
+def padded_batch(
+    node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str
+) -> Node: ...
 def take_while(node: Node, program: Program, at: str) -> Node: ...
-
 def unique(node: Node, program: Program, at: str) -> Node: ...
-
 def scan(node: Node, program: Program, initial: list, names: Sequence[str], structure: str, at: str) -> Node:
     """`names` and `structure` are those of the new elements."""
 
-def group_by(node: Node, program: Program, by_length: bool, boundaries: Sequence[int], sizes: Sequence[int], token_budget: int, pad_to_boundary: bool, drop_last: bool, ragged: bool, shapes: object | None, fill: object | None, at: str) -> Node:
+def group_by(
+    node: Node,
+    program: Program,
+    by_length: bool,
+    boundaries: Sequence[int],
+    sizes: Sequence[int],
+    token_budget: int,
+    pad_to_boundary: bool,
+    drop_last: bool,
+    ragged: bool,
+    shapes: object | None,
+    fill: object | None,
+    at: str,
+) -> Node:
     """
     bucket_by_length and group_by_window; no padding without shapes and fill.
     """
 
-def pack(node: Node, strategy: str, fields: Sequence[int], lengths: Sequence[int], fill: list, bins: int, most: int, drop_last: bool, at: str) -> Node: ...
-
+def pack(
+    node: Node,
+    strategy: str,
+    fields: Sequence[int],
+    lengths: Sequence[int],
+    fill: list,
+    bins: int,
+    most: int,
+    drop_last: bool,
+    at: str,
+) -> Node: ...
 def interleave(inputs: Sequence[Node], cycle: int, block: int, at: str) -> Node: ...
-
 def from_generator(generator: Generator, at: str) -> Node: ...
-
 def on_error(node: Node, policy: str, at: str) -> Node: ...
-
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """Every field, and one that the engine knows: 'id' or 'valid'."""
 
@@ -281,24 +308,34 @@ def load_plan(json: str, sources: dict, generators: dict, function: object) -> t
 def dtype_name(name: str) -> str:
     """The engine's name of a dtype: "f64" of "float64"."""
 
-def make_c_function(slot: str, name: str, version: str, address: int, calls: str, inputs: list, outputs: list, random: bool, user: int, owner: object) -> Function:
+def make_c_function(
+    slot: str,
+    name: str,
+    version: str,
+    address: int,
+    calls: str,
+    inputs: list,
+    outputs: list,
+    random: bool,
+    user: int,
+    owner: object,
+) -> Function:
     """
     An operator from the address of a C function of numbers (calls="elements") or of arrays; owner lives as long as it.
     """
 
 def zip(inputs: Sequence[Node], structure: str, ids: int, at: str) -> Node: ...
-
-def mix(inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str) -> Node: ...
-
+def mix(
+    inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str
+) -> Node: ...
 def choose(inputs: Sequence[Node], stop: str, at: str) -> Node:
     """The last input holds the choices."""
 
-def window(node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
-
+def window(
+    node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str
+) -> Node: ...
 def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | None, at: str) -> Node: ...
-
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
-
 def report_page(report: object, timeline: Timeline | None, title: str) -> str:
     """A report as a page of HTML."""
 
@@ -324,7 +361,6 @@ class Loader:
     """Runs a plan on threads of its own."""
 
     def __init__(self, node: Node, options: dict) -> None: ...
-
     def begin(self) -> None:
         """Begin the next epoch, or continue a loaded state."""
 
@@ -371,7 +407,6 @@ class Elements:
     """One element by position, here and now."""
 
     def __init__(self, node: Node, seed: int, memory_budget: int) -> None: ...
-
     def at(self, position: int, epoch: int) -> list:
         """The leaves of an element."""
 
@@ -387,8 +422,9 @@ def writer_table() -> list:
 class Writer:
     """Writes one sample after the other."""
 
-    def __init__(self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict) -> None: ...
-
+    def __init__(
+        self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict
+    ) -> None: ...
     def add(self, leaves: list) -> None:
         """Write the leaves of a sample."""
 

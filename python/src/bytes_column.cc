@@ -17,7 +17,8 @@ constexpr const char* kBytesDoc =
     "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
     "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
     "and\n"
-    "pickles as the list of its rows; `values` and `row_splits` are all of them at once. Large rows may lie in the file itself (options(map_files=)): a copy of "
+    "pickles as the list of its rows; `values` and `row_splits` are all of them at once. Large rows may lie "
+    "in the file itself (options(map_files=)): a copy of "
     "one\n"
     "whose file became shorter meanwhile raises OSError, a view shows zeros.";
 
@@ -149,12 +150,13 @@ void bind_bytes_column(nb::module_& m) {
            "that lie in\n"
            "the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut "
            "later.")
-      .def_prop_ro("values", values, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.uint8]"),
-                   "All rows in one array, one after the other: u8 (row_splits[-1]). Row i is\n"
-                   "values[row_splits[i]:row_splits[i + 1]].\n\n"
-                   "It shares the batch's memory, and is read-only, where the rows lie side by side there, else "
-                   "it is a copy.\n\n"
-                   "Raises:\n    OSError: a row lies in the file itself, which became shorter meanwhile.")
+      .def_prop_ro(
+          "values", values, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.uint8]"),
+          "All rows in one array, one after the other: u8 (row_splits[-1]). Row i is\n"
+          "values[row_splits[i]:row_splits[i + 1]].\n\n"
+          "It shares the batch's memory, and is read-only, where the rows lie side by side there, else "
+          "it is a copy.\n\n"
+          "Raises:\n    OSError: a row lies in the file itself, which became shorter meanwhile.")
       .def_prop_ro("row_splits", row_splits,
                    nb::sig("def row_splits(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).")

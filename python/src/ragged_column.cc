@@ -22,8 +22,7 @@ struct RaggedColumn {
 };
 
 const RaggedColumn& column_of(PyObject* self) {
-  static const RaggedColumn empty{
-      {nullptr, 0, DType::u8, {0}, std::make_shared<const RowList>()}};
+  static const RaggedColumn empty{{nullptr, 0, DType::u8, {0}, std::make_shared<const RowList>()}};
   const auto* column = column_behind<RaggedColumn>(self);
   return column ? *column : empty;
 }

@@ -62,7 +62,9 @@ def indices() -> list[int]:
 def grouped(records: Iterator[Any]) -> Iterator[int]:
     """What has no batches of its own, in groups of as many."""
     while True:
-        yield joined(list(islice(records, batch))) if as_array else consume(next(records) for _ in range(batch))
+        yield (
+            joined(list(islice(records, batch))) if as_array else consume(next(records) for _ in range(batch))
+        )
 
 
 def headrace(views: bool) -> Iterator[int]:

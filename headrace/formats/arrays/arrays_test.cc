@@ -112,8 +112,7 @@ TEST(Arrays, TextIsOneTensorARow) {
   MemoryStore store;
   Tensor words;
   words.shape = {2};
-  words.rows =
-      std::make_shared<const RowList>(std::vector<Tensor>{text_tensor("ab"), text_tensor("c")});
+  words.rows = std::make_shared<const RowList>(std::vector<Tensor>{text_tensor("ab"), text_tensor("c")});
   const auto source = *array_source(Schema::of({"word"}, {}), {words});
   EXPECT_EQ(source->schema().text(), "word: str");
   EXPECT_EQ((*read_sample(*source, 1, store))[0].shape, Shape{1});

@@ -44,8 +44,8 @@ class LmdbPage {
   size_t nodes() const { return nodes_; }
   Result<uint64_t> child(size_t i) const;  // of a branch
   Result<LmdbNode> node(size_t i) const;   // of a leaf
-  // A leaf's node that holds its value itself, key and value one behind the other; nothing: node() has more to
-  // say. It looks once at each byte.
+  // A leaf's node that holds its value itself, key and value one behind the other; nothing: node() has more
+  // to say. It looks once at each byte.
   struct SmallNode {
     std::span<const std::byte> bytes;
     size_t key = 0;  // bytes of it

@@ -122,7 +122,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
       return read(record, what, fields);
     };
     if (!what.has_header)
-      format.put = [](const RecordRun& run, std::span<const FieldPlace> to) { return put(run, *to[0].texts); };
+      format.put = [](const RecordRun& run, std::span<const FieldPlace> to) {
+        return put(run, *to[0].texts);
+      };
     return record_files(std::move(format), request, std::move(indexes));
   };
   return from_records(std::move(out));

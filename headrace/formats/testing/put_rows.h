@@ -17,9 +17,8 @@ namespace headrace {
 
 // What `put(places)` puts of at most `most` rows, the first of them, as samples. `in_columns`: values of one
 // size go to memory of that size, as in a batch; else they become tensors.
-template <class Put>
-std::vector<std::vector<Tensor>> rows_put(const Schema& schema, size_t most, bool in_columns,
-                                          const Put& put) {
+template <class Put> std::vector<std::vector<Tensor>> rows_put(const Schema& schema, size_t most,
+                                                               bool in_columns, const Put& put) {
   std::vector<MutableBufferPtr> columns(schema.size());
   std::vector<std::vector<Tensor>> tensors(schema.size(), std::vector<Tensor>(most));
   std::vector<std::vector<Text>> texts(schema.size(), std::vector<Text>(most));
