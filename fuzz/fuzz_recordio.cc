@@ -4,6 +4,7 @@
 
 #include "headrace/formats/open.h"
 #include "headrace/formats/recordio/index.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;
@@ -22,6 +23,8 @@ void read_all(MemoryStore& store, bool header) {
     if (!fields.ok()) continue;
     for (const Tensor& field : *fields) (void)make_tensor(field.view());
   }
+  const auto [block, rows] = read_together(store, **source, 16);
+  if (block && !puts_what_it_gets(*block, (*source)->schema(), rows)) std::abort();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/formats/tfrecord/walk.h"
 #include "headrace/io/testing/memory_store.h"
 
@@ -20,5 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto fields = headrace::read_sample(**source, i, store);
     if (!fields.ok() && fields.status().text().find(" at byte ") == std::string_view::npos) std::abort();
   }
+  const auto [block, rows] = headrace::read_together(store, **source, 16);
+  if (block && !headrace::puts_what_it_gets(*block, (*source)->schema(), rows)) std::abort();
   return 0;
 }

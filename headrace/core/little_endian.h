@@ -19,4 +19,11 @@ template <class T> T load(std::span<const std::byte> bytes, size_t offset = 0) {
   return load<T>(bytes.data() + offset);
 }
 
+// The same of bytes that another process may change meanwhile: read once, whatever is done with the value.
+template <class T> T load_once(std::span<const std::byte> bytes, size_t offset = 0) {
+  T value = load<T>(bytes, offset);
+  asm volatile("" : "+r"(value));  // the compiler cannot know that it is what stands there
+  return value;
+}
+
 }  // namespace headrace

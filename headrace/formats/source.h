@@ -105,9 +105,9 @@ class Block {
     return false;
   }
   // All fields of several rows at once, where making samples of them first would cost more than what is in
-  // them: a place for each field of the schema. Answers how many of the rows were put, from the first on; the
-  // one behind them is to be had by get() alone, or its error told. Not of a block whose bytes may be those
-  // of a mapped file.
+  // them: a place for each field of the schema. Answers how many of the rows were put, from the first on, and
+  // leaves those behind the next one alone; that one is to be had by get() alone, or its error told.
+  // REQUIRES: the block's bytes are not those of a mapped file.
   virtual size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const {
     (void)rows, (void)to;
     return 0;
@@ -125,9 +125,12 @@ class MappedBytes {
   virtual ~MappedBytes() = default;
   // Those of an extent; none where they are to be read.
   virtual std::span<const std::byte> at(const Extent& extent) = 0;
-  // A copy of some of them, which lies in buffer(); nothing where no memory is left.
-  virtual std::optional<Text> keep(Text bytes) = 0;
-  virtual const BufferPtr& buffer() const = 0;
+  struct Kept {
+    const BufferPtr& buffer;
+    Text bytes;  // in it
+  };
+  // A copy of some of them; nothing where no memory is left.
+  virtual std::optional<Kept> keep(Text bytes) = 0;
 };
 
 struct Place {

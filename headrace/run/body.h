@@ -232,11 +232,12 @@ class LevelBody final : public Body {
   RowStatus fetch_blocks(const LeafPlan& leaf, Part& part, size_t first, size_t end, Counters& counters,
                          std::vector<Mapped>* seen) const;
   size_t put(Ticket& ticket, Part& part, size_t first, size_t end) const;
-  bool put_small(Ticket& ticket, Part& part, Counters& counters) const;
-  bool put_together(Ticket& ticket, Part& part, size_t first, std::span<const uint64_t> indices,
-                    std::span<const Extent> extents, Counters& counters) const;
+  enum class Small : uint8_t { are_put, are_none, was_refused };
+  Small put_small(Ticket& ticket, Part& part, Counters& counters) const;
+  Small put_together(Ticket& ticket, Part& part, size_t first, std::span<const uint64_t> indices,
+                     std::span<const Extent> extents, Counters& counters) const;
   bool pass(Ticket& ticket, Part& part, size_t i, std::vector<Tensor>& fields) const;
-  bool pass_all(Ticket& ticket, Part& part) const;
+  bool pass_all(Ticket& ticket, Part& part, bool may_put) const;
   void allow_elements_together();
   bool may_map(const Ticket& ticket, const Part& part) const;
 

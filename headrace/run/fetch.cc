@@ -184,9 +184,7 @@ class Fetcher::Copies {
   std::span<const std::byte> look(const Extent& extent) {
     if (!map_ || extent.length > kMostCopied || !map_->covers(extent.offset, extent.length)) return {};
     if (!map_->is_touched(extent.offset, extent.length)) {
-      const uint64_t last = extent.offset + extent.length - 1;  // nothing is touched already
-      if (!maps_.has_room() || !file_->is_cached(extent.offset)) return {};
-      if (last / kPage != extent.offset / kPage && !file_->is_cached(last)) return {};
+      if (!maps_.has_room() || !is_cached(extent)) return {};
       map_->touch(extent.offset, extent.length);
     }
     const auto bytes = map_->bytes(extent.offset, extent.length);
@@ -203,8 +201,18 @@ class Fetcher::Copies {
   bool are_intact() const { return ones_.are_intact(); }
 
  private:
-  static constexpr uint64_t kMostCopied = 128 << 10;  // of more, the copy is what counts
-  static constexpr uint64_t kPage = 4096;             // or a part of one
+  // Neighbours that are read together, with what lies between them.
+  static constexpr uint64_t kMostCopied = 128 << 10;
+  static constexpr uint64_t kPage = 4096;          // or a part of one
+  static constexpr uint64_t kAskEach = 4 * kPage;  // what is cached, mostly is with its neighbours
+
+  bool is_cached(const Extent& extent) const {
+    const uint64_t last = extent.offset + extent.length - 1;
+    for (uint64_t at = extent.offset; at < last; at += kAskEach)
+      if (!file_->is_cached(at)) return false;
+    return last / kPage == extent.offset / kPage || file_->is_cached(last);
+  }
+
 
   Maps& maps_;
   OpenFile* file_ = nullptr;
@@ -248,11 +256,14 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
   return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
 }
 
-// What of mapped files a batch keeps of its small samples.
+// What of mapped files a batch keeps of its small samples, of `most` bytes in all.
 class Fetcher::MappedOnes final : public MappedBytes {
  public:
-  MappedOnes(Fetcher& fetcher, const Source& source)
-      : fetcher_(fetcher), source_(source), copies_(fetcher.maps_) {}
+  MappedOnes(Fetcher& fetcher, const Source& source, uint64_t most)
+      : fetcher_(fetcher),
+        source_(source),
+        copies_(fetcher.maps_),
+        piece_(std::min<uint64_t>(kPiece, most)) {}
 
   std::span<const std::byte> at(const Extent& extent) override {
     if (!opened_ || extent.file != ordinal_) {
@@ -261,25 +272,25 @@ class Fetcher::MappedOnes final : public MappedBytes {
       copies_.open(*opened);
       opened_ = *std::move(opened), ordinal_ = extent.file;
     }
-    return copies_.look(extent);
+    const auto bytes = copies_.look(extent);
+    looks_ += !bytes.empty(), bytes_ += bytes.size();
+    return bytes;
   }
-  std::optional<Text> keep(Text bytes) override {
-    if (!made_ || kPiece - used_ < bytes.size()) {
-      if (bytes.size() > kPiece || !take()) return std::nullopt;
-    }
+  std::optional<Kept> keep(Text bytes) override {
+    if ((!made_ || piece_ - used_ < bytes.size()) && (bytes.size() > piece_ || !take())) return std::nullopt;
     std::byte* const to = made_->mutable_data() + used_;
     if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-    used_ += bytes.size(), all_ += bytes.size();
-    return Text(to, bytes.size());
+    used_ += bytes.size();
+    return Kept{buffer_, {to, bytes.size()}};
   }
-  const BufferPtr& buffer() const override { return buffer_; }
   bool are_intact() const { return copies_.are_intact(); }
-  size_t bytes() const { return all_; }
+  uint64_t looks() const { return looks_; }
+  uint64_t bytes() const { return bytes_; }  // that were looked at
 
  private:
-  static constexpr size_t kPiece = 16 << 10;  // bytes of memory taken at once
+  static constexpr uint64_t kPiece = 16 << 10;  // bytes of memory taken at once
   bool take() {
-    made_ = fetcher_.pool_->take(kPiece, Use::encoded);
+    made_ = fetcher_.pool_->take(piece_, Use::encoded);
     buffer_ = made_, used_ = 0;
     return made_ != nullptr;
   }
@@ -289,20 +300,25 @@ class Fetcher::MappedOnes final : public MappedBytes {
   std::shared_ptr<OpenFile> opened_;
   uint64_t ordinal_ = 0;
   Copies copies_;
+  const size_t piece_;
   MutableBufferPtr made_;
   BufferPtr buffer_;  // the same
-  size_t used_ = 0, all_ = 0;
+  size_t used_ = 0;
+  uint64_t looks_ = 0, bytes_ = 0;
 };
 
 std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const uint64_t> indices,
-                                          std::span<const FieldPlace> to, Counters& counters) {
+                                          std::span<const Extent> extents, std::span<const FieldPlace> to,
+                                          Counters& counters) {
   if (source.num_files() > Maps::kMostFiles) return 0;
   const uint64_t begin = now_ns();
-  MappedOnes mapped(*this, source);
+  uint64_t most = 0;
+  for (const Extent& extent : extents) most += extent.length;
+  MappedOnes mapped(*this, source, most);
   const size_t put = source.put_mapped(indices, mapped, to);
   if (!mapped.are_intact()) return std::nullopt;
   if (put == 0) return 0;
-  counters.io_reads.add(put);
+  counters.io_reads.add(mapped.looks());
   counters.io_bytes.add(mapped.bytes());
   counters.io_ns.add(now_ns() - begin);
   return put;

@@ -48,7 +48,8 @@ class Fetcher {
   // Samples put where they go straight out of mapped files, where their source offers that: how many, from
   // the first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
   std::optional<size_t> put_mapped(const Source& source, std::span<const uint64_t> indices,
-                                   std::span<const FieldPlace> to, Counters& counters);
+                                   std::span<const Extent> extents, std::span<const FieldPlace> to,
+                                   Counters& counters);
 
   // So many blocks are worth keeping, in a pipeline that jumps between them.
   void keep(size_t blocks);

@@ -42,7 +42,7 @@ std::optional<uint64_t> bytes_of(const LeafPlan& leaf) {
   for (size_t f = 0; f < schema.size(); ++f) {
     TensorSpec row = schema.specs[f];
     if (!has_slots(leaf.batch, schema, f)) {
-      row_bytes += are_texts(row) ? sizeof(Text) : sizeof(Tensor);
+      row_bytes += sizeof(Tensor);
       if (leaf.batch.ragged || is_text(row.dtype)) continue;
       if (!leaf.batch.padding) return std::nullopt;
       auto padded = padded_spec(*leaf.batch.padding, schema, f, "padded_batch");

@@ -117,18 +117,20 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   if (part.at.empty()) locate(stretch_of(ticket), part);
   ticket.begin_rows(part);
-  if (put_small(ticket, part, counters)) {
-    part.has_passed = true;
-    return {};
-  }
+  part.forget();
+  const Small small = put_small(ticket, part, counters);
+  part.has_passed = small == Small::are_put;
+  if (part.has_passed) return {};
   std::vector<Mapped> seen;
+  if (small == Small::was_refused) return fetch_part(level, part, counters, nullptr);  // run() says why
   Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
-  part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part);
+  part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part, seen.empty());
   if (seen.empty() || (part.has_passed && are_intact(seen))) return status;
   // A file changed, or something else is wrong: then all is read, and what is wrong is said as always.
   if (part.has_passed) ticket.take_back(part);
+  part.forget();
   HEADRACE_TRY(fetch_part(level, part, counters, nullptr));
-  part.has_passed = pass_all(ticket, part);
+  part.has_passed = pass_all(ticket, part, true);
   return {};
 }
 
@@ -143,18 +145,21 @@ bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
 
 Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
                              std::vector<Mapped>* seen) const {
-  part.blocks.assign(part.count, nullptr);
-  part.rows.assign(part.count, 0);
+  part.blocks.resize(part.count);
+  part.rows.resize(part.count);
   part.failures.assign(part.count, Status());
+  const auto is_there = [&](size_t i, const LeafPlan& leaf) {  // nothing needs to be read
+    return part.blocks[i] || is_kept(leaf, part.at[i]);
+  };
   for (size_t i = 0; i < part.count;) {  // runs of rows of one leaf
     const uint32_t ordinal = part.at[i].leaf;
     const LeafPlan& leaf = level.leaves[ordinal];
-    if (is_kept(leaf, part.at[i])) {  // nothing needs to be read
+    if (is_there(i, leaf)) {
       ++i;
       continue;
     }
     size_t end = i + 1;
-    while (end < part.count && part.at[end].leaf == ordinal && !is_kept(leaf, part.at[end])) ++end;
+    while (end < part.count && part.at[end].leaf == ordinal && !is_there(end, leaf)) ++end;
     if (leaf.source && !leaf.source->resident()) {
       RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters, seen);
       // Memory for the first rows only: run() reads the others, when those are done with.
@@ -181,9 +186,9 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
 }
 
 // Small samples that nothing is done with, put into the batch where they were read: no block is kept for
-// each. False, and no row is in place: not this way.
-bool LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const {
-  if (!ticket.batch || !part.zipped.empty() || part.at.empty()) return false;
+// each. Where that does not do, no row is in place, and the part has the blocks that were read.
+LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const {
+  if (!ticket.batch || !part.zipped.empty()) return Small::are_none;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
   std::vector<uint64_t> indices;
   std::vector<Extent> extents;
@@ -196,44 +201,52 @@ bool LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const 
     extents.resize(indices.size());
     const bool may_be_put = puts(ticket, leaf) && leaf.source->extents(indices, extents) &&
                             std::ranges::all_of(extents, is_small);
-    const bool is_put = may_be_put && put_together(ticket, part, first, indices, extents, counters);
-    if (!is_put && (may_be_put || first > 0)) ticket.take_back(part);
-    if (!is_put) return false;
+    const Small put =
+        may_be_put ? put_together(ticket, part, first, indices, extents, counters) : Small::are_none;
+    if (put != Small::are_put) {
+      if (may_be_put || first > 0) ticket.take_back(part);
+      return put;
+    }
     first += indices.size();
   }
-  return true;
+  return Small::are_put;
 }
 
 // Those of one leaf from row `first` on.
-bool LevelBody::put_together(Ticket& ticket, Part& part, size_t first, std::span<const uint64_t> indices,
-                             std::span<const Extent> extents, Counters& counters) const {
+LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t first,
+                                         std::span<const uint64_t> indices, std::span<const Extent> extents,
+                                         Counters& counters) const {
   const Source& source = *ticket.batch->rows->leaves[part.at[first].leaf].source;
   std::vector<uint64_t> rows;
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
     const PlacesOfRows places(ticket, part, part.first + first + done);
+    const auto rest = extents.subspan(done);
     const auto mapped =
-        maps_ ? fetcher_->put_mapped(source, indices.subspan(done), places.fields(), counters) : 0;
-    if (!mapped) return false;
+        maps_ ? fetcher_->put_mapped(source, indices.subspan(done), rest, places.fields(), counters) : 0;
+    if (!mapped) return Small::are_none;
     if (n = *mapped; n > 0) continue;
-    n = small_ones(extents.subspan(done));
-    if (n == 0) return false;
-    const auto block =
-        fetcher_->together(source, indices.subspan(done, n), extents.subspan(done, n), maps_, counters);
-    if (!block.ok()) return false;
+    n = small_ones(rest);
+    const auto block = fetcher_->together(source, indices.subspan(done, n), rest.first(n), maps_, counters);
+    if (!block.ok()) return Small::are_none;
     rows.resize(n);
     std::iota(rows.begin(), rows.end(), uint64_t{0});
-    if ((*block)->put(rows, places.fields()) != n) return false;
+    if ((*block)->put(rows, places.fields()) == n) continue;
+    part.blocks.resize(part.count);
+    part.rows.resize(part.count);
+    for (size_t k = 0; k < n; ++k) part.blocks[first + done + k] = *block, part.rows[first + done + k] = k;
+    return Small::was_refused;
   }
-  return true;
+  return Small::are_put;
 }
 
-// False when a row cannot: run() then takes all of them.
-bool LevelBody::pass_all(Ticket& ticket, Part& part) const {
+// False when a row cannot: run() then takes all of them. Not `may_put`: blocks may be of mapped files, and of
+// their rows each is looked at.
+bool LevelBody::pass_all(Ticket& ticket, Part& part, bool may_put) const {
   std::vector<Tensor> fields;
   for (size_t i = 0; i < part.count;) {
     const size_t end = end_of_run(part, i);
     // A block that puts no row, as those that never do, is not asked for each of the others.
-    for (bool puts = true; i < end;) {
+    for (bool puts = may_put; i < end;) {
       const size_t rows = puts ? put(ticket, part, i, end) : 0;
       puts = rows > 0, i += rows;
       if (i == end) break;

@@ -4,8 +4,10 @@
 from collections.abc import Sequence, Set
 from typing import Any, overload
 
+import numpy
 import numpy.typing
 from numpy.typing import NDArray
+
 
 class Memory:
     """Bytes of a tensor; NumPy arrays are made of it."""
@@ -17,9 +19,10 @@ class BytesColumn(Sequence[bytes]):
     """
     A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.
 
-    It shares the batch's memory, which stays as long as the column or a view does. It compares, prints and
-    pickles as the list of its rows. Large rows may lie in the file itself (options(map_files=)): a copy of one
-    whose file became shorter meanwhile raises OSError, a view shows zeros.
+    It shares the batch's memory, which stays as long as the column or a view does; `values` and
+    `row_splits` are all rows at once. It compares, prints and pickles as the list of its rows. Large rows
+    may lie in the file itself (options(map_files=)): a copy of one whose file became shorter meanwhile
+    raises OSError, a view shows zeros.
     """
 
     def __len__(self) -> int: ...
@@ -31,6 +34,24 @@ class BytesColumn(Sequence[bytes]):
         """
         Show each row without a copy, as a read-only `memoryview` that keeps the row's memory. Of rows that lie in
         the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut later.
+        """
+
+    @property
+    def values(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        All rows in one array, one after the other: u8 (row_splits[-1]). Row i is
+        values[row_splits[i]:row_splits[i + 1]].
+
+        It shares the batch's memory, and is read-only, where the rows lie side by side there, else it is a copy.
+
+        Raises:
+            OSError: a row lies in the file itself, which became shorter meanwhile.
+        """
+
+    @property
+    def row_splits(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Where in `values` each row begins, and where the last one ends: i64 (rows + 1).
         """
 
     def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]: ...
@@ -69,9 +90,7 @@ class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
             ValueError: rows differ along another axis than the first.
         """
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
+    def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
 
 class Source:
     """Data with random access, as the engine sees it."""
@@ -93,7 +112,9 @@ def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
 
 def counter_source(start: int, step: int) -> Source: ...
+
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
+
 def list_files(pattern: str) -> list[str]:
     """The files that a pattern names, sorted."""
 
@@ -103,17 +124,13 @@ def array_source(names: Sequence[str], structure: str, columns: list, slot: str)
 def numbers_beside(source: Source, what: str) -> Source:
     """Numbers as the verbs want them that take keys, weights or choices."""
 
-def sequence_source(
-    names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object
-) -> Source:
+def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
     """Items that a function gives as lists of leaves."""
 
 class Generator:
     """Samples one after the other, as the engine sees them."""
 
-def generator(
-    names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object
-) -> Generator:
+def generator(names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object) -> Generator:
     """What start(epoch) gives passes of."""
 
 def format_table() -> list:
@@ -138,33 +155,12 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python or C function as an operator."""
 
-def make_function(
-    slot: str,
-    label: str,
-    input: str,
-    output: str,
-    outputs: list,
-    random: bool,
-    pure: bool,
-    num_parallel: int,
-    function: object,
-    convert: object,
-    start: object | None,
-) -> Function:
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, pure: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
     """
     An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as there are workers.
     """
 
-def serve(
-    socket: int,
-    memory: int,
-    function: object,
-    convert: object,
-    input: str,
-    output: str,
-    random: bool,
-    describe: object,
-) -> None:
+def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, random: bool, describe: object) -> None:
     """Answer calls of such a function until the socket ends."""
 
 def call_once(call: object, leaves: object, key: object) -> object:
@@ -181,16 +177,19 @@ class Tracer:
 
     @overload
     def __init__(self, node: Node, made_at: str) -> None: ...
+
     @overload
     def __init__(self, node: Node, made_at: str, state: list) -> None:
         """Values are the leaves of a state, then the fields."""
 
     def engine_field(self, name: str) -> int: ...
-    def add(
-        self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]
-    ) -> list[int]: ...
+
+    def add(self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]) -> list[int]: ...
+
     def add_function(self, function: Function, inputs: Sequence[int]) -> list[int]: ...
+
     def spec(self, value: int) -> tuple: ...
+
     def finish(self, names: Sequence[str], outputs: Sequence[int], structure: str) -> Program: ...
 
 class Node:
@@ -245,57 +244,51 @@ class Node:
         """What a state must agree with."""
 
 def read(source: Source, at: str) -> Node: ...
+
 def map(node: Node, program: Program, at: str) -> Node: ...
+
 def filter(node: Node, program: Program, at: str) -> Node: ...
+
 def unbatch(node: Node, at: str) -> Node: ...
+
 def shuffle(node: Node, seed: int, window: int, blocks: int, at: str) -> Node: ...
+
 def shard(node: Node, rank: int, world: int, even: str, steps: int | None, at: str) -> Node: ...
+
 def repeat(node: Node, times: int, at: str) -> Node: ...
+
 def take(node: Node, count: int, at: str) -> Node: ...
+
 def skip(node: Node, count: int, at: str) -> Node: ...
+
 def cache(node: Node, path: str, max_memory: int, version: str, at: str) -> Node: ...
+
 def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
+
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
-def padded_batch(
-    node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str
-) -> Node: ...
+
+def padded_batch(node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str) -> Node: ...
+
 def take_while(node: Node, program: Program, at: str) -> Node: ...
+
 def unique(node: Node, program: Program, at: str) -> Node: ...
+
 def scan(node: Node, program: Program, initial: list, names: Sequence[str], structure: str, at: str) -> Node:
     """`names` and `structure` are those of the new elements."""
 
-def group_by(
-    node: Node,
-    program: Program,
-    by_length: bool,
-    boundaries: Sequence[int],
-    sizes: Sequence[int],
-    token_budget: int,
-    pad_to_boundary: bool,
-    drop_last: bool,
-    ragged: bool,
-    shapes: object | None,
-    fill: object | None,
-    at: str,
-) -> Node:
+def group_by(node: Node, program: Program, by_length: bool, boundaries: Sequence[int], sizes: Sequence[int], token_budget: int, pad_to_boundary: bool, drop_last: bool, ragged: bool, shapes: object | None, fill: object | None, at: str) -> Node:
     """
     bucket_by_length and group_by_window; no padding without shapes and fill.
     """
 
-def pack(
-    node: Node,
-    strategy: str,
-    fields: Sequence[int],
-    lengths: Sequence[int],
-    fill: list,
-    bins: int,
-    most: int,
-    drop_last: bool,
-    at: str,
-) -> Node: ...
+def pack(node: Node, strategy: str, fields: Sequence[int], lengths: Sequence[int], fill: list, bins: int, most: int, drop_last: bool, at: str) -> Node: ...
+
 def interleave(inputs: Sequence[Node], cycle: int, block: int, at: str) -> Node: ...
+
 def from_generator(generator: Generator, at: str) -> Node: ...
+
 def on_error(node: Node, policy: str, at: str) -> Node: ...
+
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """Every field, and one that the engine knows: 'id' or 'valid'."""
 
@@ -308,34 +301,24 @@ def load_plan(json: str, sources: dict, generators: dict, function: object) -> t
 def dtype_name(name: str) -> str:
     """The engine's name of a dtype: "f64" of "float64"."""
 
-def make_c_function(
-    slot: str,
-    name: str,
-    version: str,
-    address: int,
-    calls: str,
-    inputs: list,
-    outputs: list,
-    random: bool,
-    user: int,
-    owner: object,
-) -> Function:
+def make_c_function(slot: str, name: str, version: str, address: int, calls: str, inputs: list, outputs: list, random: bool, user: int, owner: object) -> Function:
     """
     An operator from the address of a C function of numbers (calls="elements") or of arrays; owner lives as long as it.
     """
 
 def zip(inputs: Sequence[Node], structure: str, ids: int, at: str) -> Node: ...
-def mix(
-    inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str
-) -> Node: ...
+
+def mix(inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str) -> Node: ...
+
 def choose(inputs: Sequence[Node], stop: str, at: str) -> Node:
     """The last input holds the choices."""
 
-def window(
-    node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str
-) -> Node: ...
+def window(node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
+
 def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | None, at: str) -> Node: ...
+
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
+
 def report_page(report: object, timeline: Timeline | None, title: str) -> str:
     """A report as a page of HTML."""
 
@@ -361,6 +344,7 @@ class Loader:
     """Runs a plan on threads of its own."""
 
     def __init__(self, node: Node, options: dict) -> None: ...
+
     def begin(self) -> None:
         """Begin the next epoch, or continue a loaded state."""
 
@@ -407,6 +391,7 @@ class Elements:
     """One element by position, here and now."""
 
     def __init__(self, node: Node, seed: int, memory_budget: int) -> None: ...
+
     def at(self, position: int, epoch: int) -> list:
         """The leaves of an element."""
 
@@ -422,9 +407,8 @@ def writer_table() -> list:
 class Writer:
     """Writes one sample after the other."""
 
-    def __init__(
-        self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict
-    ) -> None: ...
+    def __init__(self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict) -> None: ...
+
     def add(self, leaves: list) -> None:
         """Write the leaves of a sample."""
 

@@ -15,12 +15,10 @@ namespace {
 
 constexpr const char* kBytesDoc =
     "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
-    "It shares the batch's memory, which stays as long as the column or a view does. It compares, prints "
-    "and\n"
-    "pickles as the list of its rows; `values` and `row_splits` are all of them at once. Large rows may lie "
-    "in the file itself (options(map_files=)): a copy of "
-    "one\n"
-    "whose file became shorter meanwhile raises OSError, a view shows zeros.";
+    "It shares the batch's memory, which stays as long as the column or a view does; `values` and\n"
+    "`row_splits` are all rows at once. It compares, prints and pickles as the list of its rows. Large rows\n"
+    "may lie in the file itself (options(map_files=)): a copy of one whose file became shorter meanwhile\n"
+    "raises OSError, a view shows zeros.";
 
 struct BytesColumn {
   RowListPtr rows;

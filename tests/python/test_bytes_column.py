@@ -3,6 +3,8 @@
 import gc
 import pickle
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,33 @@ def test_views_are_no_copies_and_keep_the_memory(column: Any) -> None:
     del column, others
     gc.collect()
     assert [bytes(view) for view in views] == ROWS
+
+
+def test_all_rows_are_one_array_and_where_they_begin(column: Any) -> None:
+    values, row_splits = column.values, column.row_splits
+    assert values.dtype == np.uint8 and values.tobytes() == b"".join(ROWS)
+    assert row_splits.dtype == np.int64 and row_splits.tolist() == [0, *np.cumsum([len(row) for row in ROWS])]
+    assert [values[a:b].tobytes() for a, b in pairwise(row_splits)] == ROWS
+    del column
+    gc.collect()
+    assert values.tobytes() == b"".join(ROWS)
+
+
+def test_arrays_of_rows_without_bytes() -> None:
+    (batch,) = hr.from_arrays({"x": [b"", b""]}).batch(2)
+    assert batch["x"].values.shape == (0,) and batch["x"].row_splits.tolist() == [0, 0, 0]
+
+
+def test_a_row_that_lies_alone_is_shared_and_read_only(tmp_path: Path) -> None:
+    rows = [b"%03d" % i for i in range(50)]
+    (tmp_path / "x.bin").write_bytes(b"".join(rows))
+    for batch in hr.read_fixed(tmp_path / "x.bin", record_bytes=3).batch(1):
+        column = batch["record"]
+        assert column.values.tobytes() == rows.pop(0)
+        assert np.shares_memory(column.values, np.frombuffer(column.views()[0], np.uint8))
+        assert not column.values.flags.writeable
+    (batch,) = hr.read_fixed(tmp_path / "x.bin", record_bytes=3).batch(50)
+    assert batch["record"].values.tobytes() == (tmp_path / "x.bin").read_bytes()
 
 
 def test_it_is_a_column_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import io
+import os
 import random
 import subprocess
 import sys
@@ -81,6 +82,39 @@ def test_only_bytes_that_nobody_works_on(tmp_path: Path) -> None:
     ]
     mapped = _is_mapped(tmp_path)
     assert kept and not mapped
+
+
+def test_what_lies_beside_large_bytes_is_a_copy_in_any_format(tmp_path: Path) -> None:
+    path = tmp_path / "x.mds"
+    rows = {
+        "image": [bytes([i]) * 50_000 for i in range(8)],
+        "few": [b"few" * i for i in range(8)],
+        "text": ["t" * i for i in range(8)],
+        "numbers": np.arange(8 * 20_000, dtype=np.int64).reshape(8, -1),
+    }
+    hr.from_arrays(rows).write(path)
+    (batch,) = hr.read(path).batch(8, ragged=True)
+    assert _is_mapped(tmp_path)
+    for row in batch["numbers"]:
+        if row.flags.writeable:
+            row[:] = 0
+    for shard in path.glob("0*.mds"):
+        os.truncate(shard, 100)
+    assert list(batch["few"]) == rows["few"] and batch["text"] == rows["text"]
+    with pytest.raises(OSError):
+        list(batch["image"])
+
+
+def test_rows_of_a_file_that_was_cut_make_no_array(tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord"
+    hr.from_arrays({"record": [bytes([i]) * 100_000 for i in range(4)]}).write(path)
+    (batch,) = hr.read(path).batch(4)
+    assert _is_mapped(tmp_path)
+    assert batch["record"].values.size == 400_000
+    os.truncate(path, 150_000)
+    with pytest.raises(OSError, match="became shorter"):
+        _ = batch["record"].values
+    assert batch["record"].row_splits[-1] == 400_000
 
 
 def test_what_is_not_large_bytes_is_a_copy(tmp_path: Path) -> None:
@@ -174,8 +208,9 @@ CUT_SMALL = """
 import os, sys
 import headrace as hr
 path = sys.argv[1]
+field = sys.argv[2]
 loader = iter(hr.read(path).shuffle(seed=1).repeat(2).batch(50).options(workers=1, io=1, ready=1))
-right = lambda batch: all(len(set(row)) == 1 and len(row) == 100 for row in batch["record"])
+right = lambda batch: all(len(set(row)) == 1 and len(row) == 100 for row in batch[field])
 for _ in range(60):  # more than an epoch: all is in memory
     assert right(next(loader))
 assert path in open("/proc/self/maps").read()
@@ -189,14 +224,24 @@ except hr.CorruptSample as error:
 """
 
 
-def test_small_records_of_a_file_that_is_cut_are_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "small.tfrecord"
+@pytest.mark.parametrize(
+    ("name", "field", "wanted"), [("small.tfrecord", "record", 116), ("small.lmdb", "value", 4096)]
+)
+def test_small_records_of_a_file_that_is_cut_are_an_error(
+    tmp_path: Path, name: str, field: str, wanted: int
+) -> None:
+    path = tmp_path / name
     hr.from_arrays({"record": [bytes([i % 256]) * 100 for i in range(2_500)]}).write(path)
+    file = path / "data.mdb" if path.is_dir() else path
     done = subprocess.run(
-        [sys.executable, "-c", CUT_SMALL, path], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", CUT_SMALL, file, field],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "wanted 116 bytes at" in done.stdout and "sample " in done.stdout
+    assert f"wanted {wanted} bytes at" in done.stdout and "sample " in done.stdout
 
 
 CUT = """

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "headrace/formats/lmdb/testing.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
@@ -32,8 +33,9 @@ class LoaderMaps : public testing::Test {
       records_.emplace_back(10'000 + i * 7919 % 200'000, static_cast<char>('a' + i % 26));
     write();
   }
-  std::string path() const { return folder_ / "x.tfrecord"; }
-  void write() const { folder_.write("x.tfrecord", framed(records_)); }
+  virtual std::string path() const { return folder_ / "x.tfrecord"; }
+  virtual int field() const { return 0; }
+  virtual void write() const { folder_.write("x.tfrecord", framed(records_)); }
 
   Outcome run(
       LoaderOptions options, const std::function<Dataset(Dataset)>& verbs,
@@ -47,12 +49,12 @@ class LoaderMaps : public testing::Test {
     Sample sample;
     for (auto more = (*loader)->next(sample);; more = (*loader)->next(sample)) {
       if (!more.ok()) out.failure = more.status().text();
-      if (!more.ok() || !*more || !take(sample, out)) return out;
+      if (!more.ok() || !*more || !take(sample.fields[static_cast<size_t>(field())], out)) return out;
     }
   }
 
-  static bool take(const Sample& batch, Outcome& out) {
-    for (const Tensor& row : *batch.fields[0].rows) {
+  static bool take(const Tensor& column, Outcome& out) {
+    for (const Tensor& row : *column.rows) {
       const View view = row.view();
       out.mapped += is_mapped(view.data);
       std::string text(reinterpret_cast<const char*>(view.data), view.size_bytes());
@@ -125,13 +127,25 @@ TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
 }
 
 // Records that are copied out of maps, by several threads at once; blocks that change places, too.
-class LoaderMapsOfLittle : public LoaderMaps {
+// Of TFRecord and of LMDB.
+class LoaderMapsOfLittle : public LoaderMaps, public testing::WithParamInterface<bool> {
  protected:
   LoaderMapsOfLittle() {
     records_.clear();
     for (size_t i = 0; i < 900; ++i)
       records_.emplace_back(1 + i * 79 % 9'000, static_cast<char>('a' + i % 26));
     write();
+  }
+  std::string path() const override { return GetParam() ? folder_ / "x.mdb" : LoaderMaps::path(); }
+  int field() const override { return GetParam() ? 1 : 0; }
+  void write() const override {
+    LmdbMaker::Pairs pairs;
+    for (const std::string& record : records_)
+      pairs.emplace_back(std::to_string(1000 + pairs.size()), record);
+    if (GetParam())
+      folder_.write("x.mdb", LmdbMaker(4096).make(pairs));
+    else
+      LoaderMaps::write();
   }
   static LoaderOptions threads(bool maps) {
     LoaderOptions o;
@@ -143,7 +157,7 @@ class LoaderMapsOfLittle : public LoaderMaps {
   }
 };
 
-TEST_F(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
+TEST_P(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
   const Outcome read = run(threads(false), verbs);
   ASSERT_EQ(read.rows.size(), 6 * records_.size()) << read.failure;
   for (int i = 0; i < 3; ++i) {
@@ -154,7 +168,7 @@ TEST_F(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
   for (uint64_t seed = 0; seed < 5; ++seed) EXPECT_TRUE(run(options(seed, true), verbs).rows == read.rows);
 }
 
-TEST_F(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
+TEST_P(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   const Outcome whole = run(threads(false), verbs);
   int failed = 0;
   for (unsigned i = 0; i < 20; ++i) {
@@ -174,6 +188,9 @@ TEST_F(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   }
   EXPECT_GT(failed, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Formats, LoaderMapsOfLittle, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Lmdb" : "TfRecord"; });
 
 TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {
   const auto pool = Pool::make(1000);

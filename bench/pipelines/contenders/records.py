@@ -196,6 +196,16 @@ def h5py_records(at_once: int) -> Iterator[int]:
             for image in images[begin : begin + at_once]:
                 yield image.tobytes()
 
+    def arrays() -> Iterator[int]:
+        for begin in cycle(range(0, count, at_once)):
+            labels.extend(targets[begin : begin + at_once].tolist())
+            rows = images[begin : begin + at_once]
+            row_splits = np.zeros(len(rows) + 1, np.int64)
+            np.cumsum([len(row) for row in rows], out=row_splits[1:])
+            yield consume_array(np.concatenate(rows), row_splits)
+
+    if as_array and at_once > 1:
+        return arrays()
     return grouped(records() if at_once == 1 else slices())
 
 

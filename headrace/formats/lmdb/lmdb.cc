@@ -348,12 +348,12 @@ class LmdbSource final : public Source {
       const auto kept = value.ok() ? mapped.keep(*value) : std::nullopt;
       if (!kept) return false;
       to[0].texts->set(n, from.file->keys, from.file->key_of(from.block));
-      to[1].texts->set(n, mapped.buffer(), *kept);
+      to[1].texts->set(n, kept->buffer, kept->bytes);
       return true;
     }
     const auto node = from.page ? from.page->small_node(from.node) : std::nullopt;
     const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
-    if (kept) share(mapped.buffer(), *kept, node->key, n, to);
+    if (kept) share(kept->buffer, kept->bytes, node->key, n, to);
     return kept.has_value();
   }
 

@@ -56,7 +56,7 @@ Result<LmdbPage> LmdbPage::parse(std::span<const std::byte> bytes, uint64_t numb
   const uint16_t tree = flags & (kBranch | kLeaf | kOverflow | kMeta | kLeaf2);
   if (tree != (kind == Kind::branch ? kBranch : kLeaf))
     return wants(kind == Kind::branch ? "a branch page" : "a leaf page", flags);
-  const auto lower = load<uint16_t>(bytes, 12);
+  const auto lower = load_once<uint16_t>(bytes, 12);
   if (lower < kLmdbPageHeader || lower > bytes.size() || lower % 2 != 0)
     return wants("pointers to nodes that end inside the page", lower);
   return LmdbPage(bytes, (lower - kLmdbPageHeader) / 2);
@@ -100,16 +100,16 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
 
 void LmdbPage::expect(size_t i) const {
   if (i >= nodes_) return;
-  const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+  const auto begin = load_once<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
   if (begin + kNodeHeader <= bytes_.size()) __builtin_prefetch(bytes_.data() + begin);
 }
 
 std::optional<LmdbPage::SmallNode> LmdbPage::small_node(size_t i) const {
   if (i >= nodes_) return std::nullopt;
-  const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+  const auto begin = load_once<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
   if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return std::nullopt;
   const auto node = bytes_.subspan(begin);
-  const size_t size = load<uint32_t>(node, 0), key = load<uint16_t>(node, 6);
+  const size_t size = load_once<uint32_t>(node, 0), key = load_once<uint16_t>(node, 6);
   if (load<uint16_t>(node, 4) != 0 || key + size > node.size() - kNodeHeader) return std::nullopt;
   return SmallNode{node.subspan(kNodeHeader, key + size), key};
 }
@@ -120,7 +120,7 @@ Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> byt
   HEADRACE_TRY(check_number(bytes, number));
   if (const auto flags = load<uint16_t>(bytes, 10); (flags & kOverflow) == 0)
     return wants("an overflow page", flags);
-  if (const auto pages = load<uint32_t>(bytes, 12); pages * page_size < bytes.size())
+  if (const auto pages = load_once<uint32_t>(bytes, 12); pages * page_size < bytes.size())
     return wants(std::to_string(bytes.size() - kLmdbPageHeader) + " bytes in overflow pages", pages);
   return bytes.subspan(kLmdbPageHeader);
 }

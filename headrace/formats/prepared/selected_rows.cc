@@ -65,6 +65,10 @@ class SelectedSource final : public Source {
     if (!rows_->read || !block) return block;
     return std::make_shared<ReadBlock>(std::move(block), rows_);
   }
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    return rows_->read ? 0 : source_->put_mapped(rows(indices), mapped, to);
+  }
   Lot lot(uint64_t index) const override {
     const auto range = static_cast<size_t>(std::ranges::upper_bound(first_, index) - first_.begin() - 1);
     Lot out = source_->lot(row(index));

@@ -65,7 +65,9 @@ Status read(const Record& record, const Fields& what, std::vector<Tensor>& field
 size_t put(const RecordRun& run, TextRows& out) {
   for (size_t i = 0; i < run.records.size(); ++i) {
     const auto bytes = run[i].bytes();
-    if (const auto part = recordio_part(bytes, bytes.size()); part.ok() && part->is_all_of(bytes.size())) {
+    if (bytes.size() < kRecordioHeader) return i;
+    const auto part = recordio_part(bytes, bytes.size());
+    if (part.ok() && part->is_all_of(bytes.size())) {
       out.set(i, run.buffer, bytes.subspan(kRecordioHeader, part->length));
       continue;
     }

@@ -67,13 +67,12 @@ class ReadAsMapped final : public MappedBytes {
     shown_.push_back(bytes);
     return bytes->bytes();
   }
-  std::optional<Text> keep(Text bytes) override {
+  std::optional<Kept> keep(Text bytes) override {
     const MutableBufferPtr kept = HeapBuffer::make(bytes.size());
     if (!bytes.empty()) std::memcpy(kept->mutable_data(), bytes.data(), bytes.size());
     kept_ = kept;
-    return kept->bytes();
+    return Kept{kept_, kept->bytes()};
   }
-  const BufferPtr& buffer() const override { return kept_; }
 
  private:
   Store& store_;
