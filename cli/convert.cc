@@ -12,6 +12,7 @@
 #include "cli/input.h"
 #include "cli/terminal.h"
 #include "headrace/core/byte_size.h"
+#include "headrace/core/closest.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace::cli {
@@ -20,7 +21,7 @@ namespace {
 struct ConvertArguments {
   InputArguments input;
   std::string target, shard_size;
-  std::vector<std::string> options, where;
+  std::vector<std::string> options, where, fields;
   WriteOptions write;
   std::optional<uint64_t> shuffle;
   uint64_t take = 0, max_side = 0, quality = 0;
@@ -50,6 +51,27 @@ Condition parse_condition(const std::string& text) {
   refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
 }
 
+// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both.
+Result<Dataset> with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
+  const std::vector<std::string_view> names(schema.names.begin(), schema.names.end());
+  std::vector<std::pair<std::string, std::string>> chosen;
+  for (const std::string& text : fields) {
+    const size_t at = text.find('=');
+    const std::string name = text.substr(0, at), old = at == std::string::npos ? text : text.substr(at + 1);
+    if (name.empty() || schema.find(old) < 0)
+      return invalid("--fields: there is no field '" + old + "'" + did_you_mean(old, names) + " (" +
+                     schema.text() + ")");
+    if (std::ranges::any_of(chosen, [&](const auto& one) { return one.first == name; }))
+      return invalid("--fields: '" + name + "' twice");
+    chosen.emplace_back(name, old);
+  }
+  return data.map([&](const Fields& sample) {
+    Outputs out;
+    for (const auto& [name, old] : chosen) out.emplace_back(name, sample[old]);
+    return out;
+  });
+}
+
 Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& arguments, int image) {
   const Schema& schema = source->schema();
   Dataset out = from_source(source);
@@ -65,6 +87,9 @@ Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& argu
     out = out.filter([&](const Fields& sample) {
       return sample[condition.field].apply(condition.op, {{"value", condition.number}});
     });
+  }
+  if (!arguments.fields.empty()) {
+    HEADRACE_ASSIGN(out, with_fields(out, schema, arguments.fields));
   }
   HEADRACE_TRY(out.node().status());
   return out;
@@ -183,6 +208,12 @@ void add_changes(CLI::App& command, ConvertArguments& arguments) {
       .add_option("--where", arguments.where,
                   "Only samples whose field compares so, as label<10 or label==3; may be repeated")
       ->option_text("FIELD==NUMBER")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fields", arguments.fields,
+                  "These fields only, in this order, as jpg,cls; image=jpg,label=cls gives them other names")
+      ->option_text("NAME,…")
+      ->delimiter(',')
       ->allow_extra_args(false);
   add_count(command, "--max-side", arguments.max_side,
             "Shrink images whose longer side has more pixels; they are encoded again as JPEG, with loss",

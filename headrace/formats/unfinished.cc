@@ -203,6 +203,7 @@ Status UnfinishedDataset::enter() {
 
 Status UnfinishedDataset::make_partial() const {
   if (exists(partial_)) return {};
+  HEADRACE_TRY(make_folders_above(partial_));
   Status made = make_folder(partial_);
   return exists(partial_) ? Status() : made;  // another may have been quicker
 }

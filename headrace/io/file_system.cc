@@ -94,6 +94,14 @@ Status make_folder(const std::string& path) {
   return ::mkdir(path.c_str(), 0777) == 0 ? Status() : system_error("cannot create", path);
 }
 
+Status make_folders_above(const std::string& path) {
+  HEADRACE_TRY(check_path(path));
+  const std::filesystem::path above = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!above.empty()) std::filesystem::create_directories(above, error);
+  return error ? Status(Code::io, "cannot create '" + above.string() + "': " + error.message()) : Status();
+}
+
 Status remove_all(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);

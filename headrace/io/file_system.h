@@ -18,6 +18,7 @@ bool is_empty_folder(const std::string& path);
 Result<uint64_t> file_number(const std::string& path);  // inode: the same file under another name
 
 Status make_folder(const std::string& path);
+Status make_folders_above(const std::string& path);  // those that are missing
 // All of what lies there, when anything does; links are removed, never followed.
 Status remove_all(const std::string& path);
 Status remove_file(const std::string& path);        // a file or link, when there is one

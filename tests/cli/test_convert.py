@@ -197,6 +197,27 @@ def test_broken_images_are_left_out_and_listed(photos, tmp_path):
     assert "dog/03.jpg" in broken[0]["reason"]
 
 
+def test_fields_are_chosen_and_named(photos, tmp_path):
+    target = tmp_path / "folders" / "that are not there" / "x.tar"
+    convert(photos / "20", target, "--fields", "cls=label,jpg=image")
+    (tar,) = hr.read(target, fields=["cls", "jpg"]).batch(20)
+    (folder,) = hr.read(photos / "20").batch(20)
+    assert tar["cls"].tolist() == folder["label"].tolist() and tar["jpg"] == folder["image"]
+    convert(target, tmp_path / "x.lmdb", "--fields", "jpg,cls")
+    (lmdb,) = hr.read(tmp_path / "x.lmdb", values="datum").batch(20)
+    assert lmdb["image"] == folder["image"] and lmdb["label"].tolist() == folder["label"].tolist()
+    back = tmp_path / "back"
+    convert(target, back, "--format", "image_folder", "--fields", "image=jpg,label=cls")
+    assert sorted(b for s in hr.read(back) for b in [s["image"]]) == sorted(folder["image"])
+    for fields, told in {
+        "jgp": "there is no field 'jgp', did you mean 'jpg'? (__key__: str",
+        "a=jpg,a=cls": "'a' twice",
+        "=jpg": "there is no field",
+    }.items():
+        error = convert(target, tmp_path / "y.arrow", "--fields", fields, code=1)
+        assert told in str(error), error
+
+
 def test_wrong_arguments_are_told(photos, tmp_path):
     assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
     assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
