@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/core/row_list.h"
 
 using namespace headrace;
 
