@@ -171,7 +171,7 @@ asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorS
 # to ask for less, and then often need none.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
-TSAN_FILTER ?= Executor*:Loader*:Pool*:TuningOfThreads*:RecordIndexes*:DatasetWriter*:FileMaps.*
+TSAN_FILTER ?= Executor*:Loader*:*/Loader*:RowList*:Pool*:TuningOfThreads*:RecordIndexes*:DatasetWriter*:FileMaps.*
 .PHONY: tsan
 tsan:  ## the tests that run threads under ThreadSanitizer
 	@tools/install_system_packages.sh --dev
