@@ -248,8 +248,7 @@ class LevelBody final : public Body {
   std::unique_ptr<const Together> together_;  // for elements
   uint64_t block_ = 1;                        // elements of an item
   uint64_t most_block_ = 0;                   // while that changes; 0: it does not
-  bool makes_batches_ = false, maps_ = false;
-  bool many_batches_ = false;  // in a ticket
+  bool makes_batches_ = false, maps_ = false, many_batches_ = false;  // the last: in a ticket
 };
 
 class SampleBody final : public Body {

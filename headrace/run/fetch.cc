@@ -213,7 +213,6 @@ class Fetcher::Copies {
     return last / kPage == extent.offset / kPage || file_->is_cached(last);
   }
 
-
   Maps& maps_;
   OpenFile* file_ = nullptr;
   std::shared_ptr<const FileMap> map_;
