@@ -34,9 +34,7 @@ struct LmdbFile {
     }
     return low;
   }
-  Text key_of(uint64_t block) const {  // of a big value
-    return keys->bytes().subspan(blocks[block].key, blocks[block].key_size);
-  }
+  uint64_t page_of(uint64_t block) const { return extents[block].offset / page_size; }
   uint64_t records_of(uint64_t block) const {
     return (block + 1 < blocks.size() ? blocks[block + 1].first : size) - blocks[block].first;
   }
@@ -65,10 +63,16 @@ Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
 }
 
 // A key and the value behind it, row n of a batch.
-void share(const BufferPtr& buffer, std::span<const std::byte> bytes, size_t key, size_t n,
-           std::span<const FieldPlace> to) {
+void share(const BufferPtr& buffer, Text bytes, size_t key, size_t n, std::span<const FieldPlace> to) {
   to[0].texts->set(n, buffer, bytes.first(key));
   to[1].texts->set(n, buffer, bytes.subspan(key));
+}
+// The same of the big value of a block.
+void share_big(const LmdbFile& file, uint64_t block, const BufferPtr& buffer, Text value, size_t n,
+               std::span<const FieldPlace> to) {
+  to[0].texts->set(n, file.keys,
+                   file.keys->bytes().subspan(file.blocks[block].key, file.blocks[block].key_size));
+  to[1].texts->set(n, buffer, value);
 }
 
 class Values final : public Block {
@@ -90,10 +94,8 @@ class Values final : public Block {
   // Key and value, as they are. False: get() says why. REQUIRES: are_bytes().
   bool put_big(size_t n, std::span<const FieldPlace> to) const {
     const auto value = lmdb_big_value(block_bytes(), page(), file_.page_size);
-    if (!value.ok()) return false;
-    to[0].texts->set(n, file_.keys, file_.key_of(block_));
-    to[1].texts->set(n, bytes_, *value);
-    return true;
+    if (value.ok()) share_big(file_, block_, bytes_, *value, n, to);
+    return value.ok();
   }
   // The same of a row of a leaf, which parse() gave.
   bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
@@ -107,7 +109,7 @@ class Values final : public Block {
   std::span<const std::byte> block_bytes() const {
     return bytes_->bytes().subspan(at_, file_.extents[block_].length);
   }
-  uint64_t page() const { return file_.extents[block_].offset / file_.page_size; }
+  uint64_t page() const { return file_.page_of(block_); }
 
   Status big(std::vector<Tensor>& fields) const {
     HEADRACE_ASSIGN(const auto value, lmdb_big_value(block_bytes(), page(), file_.page_size));
@@ -310,7 +312,8 @@ class LmdbSource final : public Source {
     uint64_t block = 0, node = 0;
     std::span<const std::byte> bytes;  // of the block
     std::optional<LmdbPage> page;      // of a node; nothing where there is none
-    uint64_t number() const { return file->extents[block].offset / file->page_size; }
+    bool is_big() const { return file->blocks[block].is_big; }
+    uint64_t number() const { return file->page_of(block); }
   };
   size_t find_mapped(std::span<const uint64_t> indices, Neighbours& near, MappedBytes& mapped,
                      std::array<MappedNode, kNodesAtOnce>& out) const {
@@ -332,7 +335,7 @@ class LmdbSource final : public Source {
     for (size_t i = 0; i < count; ++i) {
       MappedNode& here = out[i];
       here.page.reset();
-      if (here.file->blocks[here.block].is_big) continue;
+      if (here.is_big()) continue;
       if (i > 0 && here.bytes.data() == out[i - 1].bytes.data())
         here.page = out[i - 1].page;
       else if (auto parsed = LmdbPage::parse(here.bytes, here.number(), LmdbPage::Kind::leaf); parsed.ok())
@@ -343,13 +346,11 @@ class LmdbSource final : public Source {
   }
   static bool put_node(const MappedNode& from, MappedBytes& mapped, size_t n,
                        std::span<const FieldPlace> to) {
-    if (from.file->blocks[from.block].is_big) {
+    if (from.is_big()) {
       const auto value = lmdb_big_value(from.bytes, from.number(), from.file->page_size);
       const auto kept = value.ok() ? mapped.keep(*value) : std::nullopt;
-      if (!kept) return false;
-      to[0].texts->set(n, from.file->keys, from.file->key_of(from.block));
-      to[1].texts->set(n, kept->buffer, kept->bytes);
-      return true;
+      if (kept) share_big(*from.file, from.block, kept->buffer, kept->bytes, n, to);
+      return kept.has_value();
     }
     const auto node = from.page ? from.page->small_node(from.node) : std::nullopt;
     const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
