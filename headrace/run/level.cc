@@ -247,8 +247,8 @@ Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
   level->total = *node.total;
   level->schema = node.schema;
   for (LeafPlan& leaf : level->leaves) find_straight(leaf);
-  level->reads =
-      std::ranges::any_of(level->leaves, [](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); });
+  level->reads = std::ranges::any_of(level->leaves, &LeafPlan::is_read);
+  level->all_read = std::ranges::all_of(level->leaves, &LeafPlan::is_read);
   return level;
 }
 

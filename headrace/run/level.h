@@ -50,8 +50,9 @@ struct LeafPlan {
   std::vector<Program> straight;
 
   const Schema& schema() const { return programs.empty() ? incoming : programs.back().schema; }
-  bool resident() const;   // nothing is read for its elements
-  bool is_plain() const {  // they are rows of a source in memory
+  bool resident() const;                                 // nothing is read for its elements
+  bool is_read() const { return !rows && !resident(); }  // for each, and it is no batch
+  bool is_plain() const {                                // they are rows of a source in memory
     return source && resident() && programs.empty() && caches.empty();
   }
   // Rows of the batch or window whose first one is `first`.
@@ -63,8 +64,8 @@ struct Level {
   std::vector<LeafPlan> leaves;
   uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
-  Schema schema;             // of its elements
-  bool reads = false;        // for some of its elements, other than batches
+  Schema schema;                         // of its elements
+  bool reads = false, all_read = false;  // for some of its elements, other than batches; for all
   uint64_t kept_blocks = 0;  // by who reads, so that none is opened twice: where a shuffle mixes some
 
   // Where a resumed epoch begins: `base` global positions of it are consumed already.

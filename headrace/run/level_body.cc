@@ -102,16 +102,14 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   const bool together = together_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
   if (!ticket.batch && together) grain = std::max<size_t>(1, ticket.num_rows);
   if (!ticket.batch) ticket.row_outputs.resize(together ? 0 : ticket.num_rows);
-  const auto is_read = [&](const LeafPlan& leaf) { return !leaf.rows && !leaf.resident(); };
-  const bool all_read = std::ranges::all_of(rows.level->leaves, is_read);
+  const auto is_read = [&](const Position& at) { return rows.level->leaves[at.leaf].is_read(); };
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     // Who fetches or runs it locates it, without the executor's mutex, unless it takes that to know whether
     // it reads.
-    if (rows.level->reads && !all_read) locate(rows, part);
-    const auto reads = [&](const Position& at) { return is_read(rows.level->leaves[at.leaf]); };
-    if (all_read || std::ranges::any_of(part.at, reads)) part.state = Part::State::io;
+    if (rows.level->reads && !rows.level->all_read) locate(rows, part);
+    if (rows.level->all_read || std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
     ticket.parts.push_back(std::move(part));
   }
   return true;

@@ -121,8 +121,8 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   const Small small = put_small(ticket, part, counters);
   part.has_passed = small == Small::are_put;
   if (part.has_passed) return {};
-  std::vector<Mapped> seen;
   if (small == Small::was_refused) return fetch_part(level, part, counters, nullptr);  // run() says why
+  std::vector<Mapped> seen;
   Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
   part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part, seen.empty());
   if (seen.empty() || (part.has_passed && are_intact(seen))) return status;
