@@ -31,7 +31,7 @@ class RowList {
   // The bytes of each row; of none where the rows are tensors.
   std::span<const Text> texts() const { return texts_; }
   std::span<const TextOwner> owners() const { return owners_; }  // of the texts
-  Text bytes(size_t i) const { return texts_.empty() ? tensors_[i].view().bytes() : texts_[i]; }
+  Text bytes(size_t i) const { return texts_.empty() ? bytes_of(tensors_[i]) : texts_[i]; }
 
   const std::vector<Tensor>& tensors() const { return texts_.empty() ? tensors_ : of_texts(); }
   const Tensor& operator[](size_t i) const { return tensors()[i]; }
@@ -40,6 +40,10 @@ class RowList {
   auto end() const { return tensors().end(); }
 
  private:
+  // A view would take a copy of the shape along.
+  static Text bytes_of(const Tensor& row) {
+    return {row.buffer ? row.buffer->data() + row.offset : nullptr, row.shape.size_bytes(row.dtype)};
+  }
   const std::vector<Tensor>& of_texts() const;  // made at the first call
 
   DType dtype_ = DType::bytes;

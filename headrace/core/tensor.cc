@@ -57,7 +57,10 @@ size_t Tensor::size_bytes() const {
   size_t bytes = 0;
   for (const Text& text : rows->texts()) bytes += text.size();
   if (!rows->texts().empty()) return bytes;
-  for (const Tensor& row : *rows) bytes += row.size_bytes();
+  for (const Tensor& row : *rows) {
+    const bool is_run = !row.rows && row.shape.rank() == 1;  // texts, of which there may be many
+    bytes += is_run ? static_cast<size_t>(row.shape[0]) * size_of(row.dtype) : row.size_bytes();
+  }
   return bytes;
 }
 
