@@ -203,12 +203,13 @@ class Fetcher::Copies {
  private:
   // Neighbours that are read together, with what lies between them.
   static constexpr uint64_t kMostCopied = 128 << 10;
-  static constexpr uint64_t kPage = 4096;          // or a part of one
-  static constexpr uint64_t kAskEach = 4 * kPage;  // what is cached, mostly is with its neighbours
+  static constexpr uint64_t kPage = 4096;  // or a part of one
+  static constexpr uint64_t kAskedFor =
+      4 * kPage;  // by one of them: what is cached, mostly is with its neighbours
 
   bool is_cached(const Extent& extent) const {
     const uint64_t last = extent.offset + extent.length - 1;
-    for (uint64_t at = extent.offset; at < last; at += kAskEach)
+    for (uint64_t at = extent.offset; at < last; at += kAskedFor)
       if (!file_->is_cached(at)) return false;
     return last / kPage == extent.offset / kPage || file_->is_cached(last);
   }
@@ -276,11 +277,11 @@ class Fetcher::MappedOnes final : public MappedBytes {
     return bytes;
   }
   std::optional<Kept> keep(Text bytes) override {
-    if ((!made_ || piece_ - used_ < bytes.size()) && (bytes.size() > piece_ || !take())) return std::nullopt;
-    std::byte* const to = made_->mutable_data() + used_;
-    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-    used_ += bytes.size();
-    return Kept{buffer_, {to, bytes.size()}};
+    if ((!buffer_ || bytes.size() > left_.size()) && (bytes.size() > piece_ || !take())) return std::nullopt;
+    const auto to = left_.first(bytes.size());
+    if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
+    left_ = left_.subspan(bytes.size());
+    return Kept{buffer_, to};
   }
   bool are_intact() const { return copies_.are_intact(); }
   uint64_t looks() const { return looks_; }
@@ -289,9 +290,10 @@ class Fetcher::MappedOnes final : public MappedBytes {
  private:
   static constexpr uint64_t kPiece = 16 << 10;  // bytes of memory taken at once
   bool take() {
-    made_ = fetcher_.pool_->take(piece_, Use::encoded);
-    buffer_ = made_, used_ = 0;
-    return made_ != nullptr;
+    const MutableBufferPtr made = fetcher_.pool_->take(piece_, Use::encoded);
+    if (made) left_ = {made->mutable_data(), piece_};
+    buffer_ = made;
+    return made != nullptr;
   }
 
   Fetcher& fetcher_;
@@ -300,9 +302,8 @@ class Fetcher::MappedOnes final : public MappedBytes {
   uint64_t ordinal_ = 0;
   Copies copies_;
   const size_t piece_;
-  MutableBufferPtr made_;
-  BufferPtr buffer_;  // the same
-  size_t used_ = 0;
+  BufferPtr buffer_;
+  std::span<std::byte> left_;  // of it
   uint64_t looks_ = 0, bytes_ = 0;
 };
 

@@ -91,8 +91,8 @@ class Fetcher {
   std::shared_ptr<const StopFlag> stop_;
   std::mutex mutex_;
   using KeptAt = std::list<Kept>::iterator;
-  KeptAt where_kept(const Source& source, uint64_t block,
-                    bool mapped);  // REQUIRES of all three: mutex_ is held
+  // REQUIRES of all three: mutex_ is held.
+  KeptAt where_kept(const Source& source, uint64_t block, bool mapped);
   void add_kept(Kept kept);
   void drop_kept(KeptAt at);
   std::list<Kept> kept_;  // newest first; guarded by mutex_
