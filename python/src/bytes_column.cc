@@ -5,7 +5,6 @@
 
 #include "column.h"
 #include "errors.h"
-#include "headrace/core/row_list.h"
 #include "headrace/io/file_map.h"
 #include "headrace/run/maps.h"
 #include "tensors.h"
@@ -113,25 +112,14 @@ nb::object values(const BytesColumn& column) {
     const auto shared = std::make_shared<BorrowedBuffer>(Text(rows.bytes(0).data(), size), column.rows);
     return to_python(Tensor{shared, 0, DType::u8, shape, nullptr});
   }
-  MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(size, 1));
-  std::byte* to = buffer->mutable_data();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Text row = rows.bytes(i);
-    if (!row.empty()) std::memcpy(to, row.data(), row.size());
-    to += row.size();
-  }
+  BufferPtr copied = joined(rows);
   check_rows(rows);
-  return to_python(Tensor{std::move(buffer), 0, DType::u8, shape, nullptr});
+  return to_python(Tensor{std::move(copied), 0, DType::u8, shape, nullptr});
 }
 
 nb::object row_splits(const BytesColumn& column) {
   const RowList& rows = *column.rows;
-  const auto count = static_cast<int64_t>(rows.size()) + 1;
-  MutableBufferPtr buffer = HeapBuffer::make(static_cast<size_t>(count) * sizeof(int64_t));
-  auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
-  *to = 0;
-  for (size_t i = 0; i < rows.size(); ++i, ++to) to[1] = *to + static_cast<int64_t>(rows.bytes(i).size());
-  return to_python(Tensor{std::move(buffer), 0, DType::i64, {count}, nullptr});
+  return row_splits_of(rows.size(), [&](size_t i) { return static_cast<int64_t>(rows.bytes(i).size()); });
 }
 
 }  // namespace

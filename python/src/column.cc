@@ -1,5 +1,8 @@
 #include "column.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace headrace::python {
 
 PyObject* column_subscript(PyObject* self, PyObject* key) {
@@ -24,6 +27,19 @@ nb::tuple column_reduce(nb::handle self) {
 
 void register_as_sequence(nb::handle type) {
   nb::module_::import_("collections.abc").attr("Sequence").attr("register")(type);
+}
+
+BufferPtr joined(const RowList& rows) {
+  size_t size = 0;
+  for (size_t i = 0; i < rows.size(); ++i) size += rows.bytes(i).size();
+  MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(size, 1));
+  std::byte* to = buffer->mutable_data();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Text row = rows.bytes(i);
+    if (!row.empty()) std::memcpy(to, row.data(), row.size());
+    to += row.size();
+  }
+  return buffer;
 }
 
 }  // namespace headrace::python

@@ -3,6 +3,9 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include "headrace/core/row_list.h"
+#include "tensors.h"
+
 namespace headrace::python {
 
 namespace nb = nanobind;
@@ -20,5 +23,16 @@ PyObject* column_represent(PyObject* self);
 nb::tuple column_reduce(nb::handle self);
 // isinstance(column, collections.abc.Sequence).
 void register_as_sequence(nb::handle type);
+
+// A copy of the bytes of all rows, one after the other.
+BufferPtr joined(const RowList& rows);
+// Where each row begins among the values of all, and where the last one ends: i64 (rows + 1).
+template <class Values> nb::object row_splits_of(size_t rows, const Values& values_of_row) {
+  const MutableBufferPtr buffer = HeapBuffer::make((rows + 1) * sizeof(int64_t));
+  auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
+  *to = 0;
+  for (size_t i = 0; i < rows; ++i) to[i + 1] = to[i] + values_of_row(i);
+  return to_python(Tensor{buffer, 0, DType::i64, {static_cast<int64_t>(rows) + 1}, nullptr});
+}
 
 }  // namespace headrace::python

@@ -92,26 +92,14 @@ nb::object values(const RaggedColumn& column) {
     out.buffer = rows[0].buffer, out.offset = rows[0].offset;
     return row_to_python(out, column.rows.rows, column.is_mine);
   }
-  MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(out.shape.size_bytes(out.dtype), 1));
-  std::byte* to = buffer->mutable_data();
-  for (const Tensor& row : rows) {
-    const View view = row.view();
-    if (view.size_bytes() > 0) std::memcpy(to, view.data, view.size_bytes());
-    to += view.size_bytes();
-  }
-  out.buffer = std::move(buffer);
+  out.buffer = joined(*column.rows.rows);
   return to_python(std::move(out));
 }
 
 nb::object row_splits(const RaggedColumn& column) {
   const std::vector<Tensor>& rows = column.rows.rows->tensors();
   shape_of_a_value(rows);
-  const auto count = static_cast<int64_t>(rows.size()) + 1;
-  MutableBufferPtr buffer = HeapBuffer::make(static_cast<size_t>(count) * sizeof(int64_t));
-  auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
-  *to = 0;
-  for (const Tensor& row : rows) to[1] = *to + values_of(row), ++to;
-  return to_python(Tensor{std::move(buffer), 0, DType::i64, {count}, nullptr});
+  return row_splits_of(rows.size(), [&](size_t i) { return values_of(rows[i]); });
 }
 
 }  // namespace
