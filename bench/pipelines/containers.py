@@ -24,6 +24,7 @@ from race import HERE, Entry, Times, race, ratio
 
 OURS = ("headrace", "headrace-views")
 ARRAYS = ("headrace-array",)
+ALL_OURS = (*OURS, *ARRAYS)
 PEERS = {
     ("tfrecord", "sequential"): ("tfdata", "tfdata-tensor"),
     ("recordio", "sequential"): ("python",),
@@ -51,7 +52,7 @@ def compare(
         return {}
 
     def entry(reader: str) -> Entry:
-        python = arguments.peers if reader not in (*OURS, *ARRAYS) else sys.executable
+        python = arguments.peers if reader not in ALL_OURS else sys.executable
         batch = arguments.batch
         return Entry(reader, "records", (reader, container, str(path), str(size), order, str(batch)), python)
 
@@ -59,10 +60,10 @@ def compare(
     if arguments.arrays:
         peers = [f"{p}-array" for p in peers if not p.endswith("-tensor")]
     batches = arguments.records[size] // (arguments.batch if container != "zarr" else FEWER * arguments.batch)
-    ours = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and packed
+    ours = (
+        ARRAYS if arguments.arrays else OURS if container != "zarr" else OURS[:1]
+    )  # rows of arrays, and packed
     plain = ["pread"] if container != "zarr" and not arguments.arrays else []
-    if arguments.arrays:
-        ours = ARRAYS
     return race([entry(r) for r in (*ours, *peers, *plain)], arguments.rounds, max(batches, 1))
 
 
@@ -73,12 +74,10 @@ def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
         return f"{statistics.median(times[reader].cpu) * 1e6:.2f}" if reader in times else "-"
 
     def beside(reader: str) -> str:
-        ratios = [
-            ratio(times[reader].cpu, times[ours].cpu).median for ours in (*OURS, *ARRAYS) if ours in times
-        ]
+        ratios = [ratio(times[reader].cpu, times[ours].cpu).median for ours in ALL_OURS if ours in times]
         return f"{reader} {cpu(reader)} ({', '.join(f'{r:.2f}' for r in ratios)})"
 
-    peers = [beside(reader) for reader in times if reader not in (*OURS, *ARRAYS, "pread")]
+    peers = [beside(reader) for reader in times if reader not in (*ALL_OURS, "pread")]
     what = f"{size // 1000} kB" if size >= 1000 else f"{size} B"
     plain = beside("pread")[6:] if "pread" in times else "-"
     cells = [

@@ -48,10 +48,14 @@ def consume_array(values: Any, row_splits: Any) -> int:
     return int(row_splits[-1]) + int(values[row_splits[:-1]].sum(dtype=np.int64))
 
 
-def joined(records: list[Any]) -> int:
+def splits_of(records: Any) -> Any:
     row_splits = np.zeros(len(records) + 1, np.int64)
     np.cumsum([len(record) for record in records], out=row_splits[1:])
-    return consume_array(np.frombuffer(b"".join(records), np.uint8), row_splits)
+    return row_splits
+
+
+def joined(records: list[Any]) -> int:
+    return consume_array(np.frombuffer(b"".join(records), np.uint8), splits_of(records))
 
 
 def indices() -> list[int]:
@@ -200,9 +204,7 @@ def h5py_records(at_once: int) -> Iterator[int]:
         for begin in cycle(range(0, count, at_once)):
             labels.extend(targets[begin : begin + at_once].tolist())
             rows = images[begin : begin + at_once]
-            row_splits = np.zeros(len(rows) + 1, np.int64)
-            np.cumsum([len(row) for row in rows], out=row_splits[1:])
-            yield consume_array(np.concatenate(rows), row_splits)
+            yield consume_array(np.concatenate(rows), splits_of(rows))
 
     if as_array and at_once > 1:
         return arrays()
