@@ -179,7 +179,7 @@ tsan:  ## the tests that run threads under ThreadSanitizer
 	cmake --build build/tsan -j $(JOBS)
 	@build/tsan/tests/headrace_tests --gtest_list_tests --gtest_filter='$(TSAN_FILTER)' | grep -q '^  ' \
 	  || { echo "tsan: no test matches $(TSAN_FILTER)"; exit 1; }
-	TSAN_OPTIONS=halt_on_error=1 $(FIXED_ADDRESSES) build/tsan/tests/headrace_tests --gtest_brief=1 \
+	TSAN_OPTIONS=halt_on_error=1:handle_abort=1 $(FIXED_ADDRESSES) build/tsan/tests/headrace_tests --gtest_brief=1 \
 	  --gtest_filter='$(TSAN_FILTER)'
 
 FUZZ_SECONDS ?= 5
