@@ -12,7 +12,11 @@
 
 namespace headrace {
 
-// A sample of them. A Column has a name and a spec, as a member or a function.
+// A sample of these fields. Texts of a list are two of them, all texts one after the other and the length of
+// each: "x/values" and "x/lengths" make up x, {"values": …, "lengths": …}.
+Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs);
+
+// A sample of such columns. A Column has a name and a spec, as a member or a function.
 template <class Column> Schema schema_of(const std::vector<Column>& columns) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -20,7 +24,7 @@ template <class Column> Schema schema_of(const std::vector<Column>& columns) {
     names.push_back(column.name);
     specs.push_back(std::invoke(&Column::spec, column));
   }
-  return Schema::of(std::move(names), std::move(specs));
+  return schema_of(std::move(names), std::move(specs));
 }
 
 // In one sentence, how `got` differs from the file `first`; empty when it does not. `noun`: what a member is

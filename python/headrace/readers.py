@@ -336,7 +336,8 @@ def read_arrow(
     """Read tables in Arrow IPC files or streams (also Feather V2): a field for each column, a sample for each row.
 
     Numbers are scalars, fixed-size lists of them arrays, other lists of them arrays whose length differs, text `str` and binary
-    `bytes`; members of structs are named by their path, `image/bytes`. Dates and times are i64 as they are stored.
+    `bytes`; members of structs are named by their path, `image/bytes`. A list of texts is `{"values": str, "lengths": i64 (n)}`, all of
+    them one after the other and the length of each in bytes. Dates and times are i64 as they are stored.
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
@@ -678,7 +679,7 @@ def read_huggingface(
         path: The folder with `state.json`, with `dataset_dict.json`, or with `dataset_info.json` and Arrow files.
         split: "train", or a part: "train[:10%]", "train[100:-50]", "train[:10%]+train[90%:]"; "[:10%]" of a folder with one split.
         columns: These columns, in this order; a struct's name stands for its members. All that can be read when not given;
-            `metadata["left_out_columns"]` lists others: lists of texts, of structs and of lists.
+            `metadata["left_out_columns"]` lists others: lists of structs, of lists …
         nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
 
     Raises:

@@ -45,6 +45,9 @@ def table(rows: int = ROWS) -> Any:
         "large_list": pa.array(lists, pa.large_list(pa.int64())),
         "bits": pa.array([[x > 0 for x in one] for one in lists], pa.list_(pa.bool_())),
         "boxes": pa.array(boxes, pa.list_(pa.list_(pa.float32(), 4))),
+        "texts": pa.array([texts[i : i + i % 4] for i in range(rows)]),
+        "large_texts": pa.array([[t.encode() for t in texts[: i % 3]] for i in range(rows)], pa.large_list(pa.large_binary())),
+        "within": pa.array([{"texts": texts[: i % 2]} for i in range(rows)]),
         "image": pa.array([{"bytes": t.encode(), "path": t, "size": {"h": i, "w": 2 * i}} for i, t in enumerate(texts)]),
         "category": pa.array([f"n{i % 7}" for i in range(rows)]).dictionary_encode(),
         "level": pa.array([i % 5 * 1.5 for i in range(rows)]).dictionary_encode(),
@@ -77,7 +80,36 @@ def leaves(name: str, array: Any) -> dict[str, list[Any]]:
             below = pc.struct_field(array, [i])
             out |= leaves(f"{name}/{child}", below)
         return out
+    if is_list_of_texts(array.type):
+        lists = array.to_pylist()
+        whole = [x if x is None or None in x else joined(x, array.type.value_type) for x in lists]
+        lengths = [x if x is None or None in x else [len(encoded(text)) for text in x] for x in lists]
+        return {f"{name}/values": whole, f"{name}/lengths": lengths}
     return {name: plain(array).to_pylist()}
+
+
+def is_list_of_texts(one: Any) -> bool:
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return (pa.types.is_list(one) or pa.types.is_large_list(one)) and any(
+        is_kind(one.value_type) for is_kind in kinds
+    )
+
+
+def encoded(text: Any) -> bytes:
+    return text.encode() if isinstance(text, str) else text  # type: ignore[no-any-return]
+
+
+def joined(texts: list[Any], one: Any) -> Any:
+    is_text = pa.types.is_string(one) or pa.types.is_large_string(one)
+    return "".join(texts) if is_text else b"".join(texts)
+
+
+def field_of(sample: dict[str, Any], name: str) -> Any:
+    """A leaf by its name; those of a list of texts lie in a dict."""
+    if name in sample:
+        return sample[name]
+    around, _, member = name.rpartition("/")
+    return sample[around][member]
 
 
 def rows_of(batches: list[Any]) -> dict[str, list[Any]]:
@@ -120,12 +152,61 @@ def test_every_type_reads_as_pyarrow_wrote_it(tmp_path: Path, codec: str | None,
     write(path, data, codec, rows)
     wanted = rows_of(data.to_batches())
     ds = hr.read(path)
-    assert len(ds) == ROWS and set(ds.schema) == set(wanted)
+    fields = {f"{name}/{x}" if isinstance(spec, dict) else name for name, spec in ds.schema.items()
+              for x in (spec if isinstance(spec, dict) else [""])}  # fmt: skip
+    assert len(ds) == ROWS and fields == set(wanted)
     for name, values in wanted.items():
         alone = hr.read(path, columns=[name])
         for i, value in enumerate(values):
-            assert same(ds[i][name], value), (name, i)
-            assert same(alone[i][name], value), (name, i)
+            assert same(field_of(ds[i], name), value), (name, i)
+            assert same(field_of(alone[i], name), value), (name, i)
+
+
+def spoiled(lists: Any) -> Any:
+    """Lists whose null texts have bytes."""
+    offsets = pa.array([0, 2, 3, 5], pa.int32()).buffers()[1]
+    valid = pa.py_buffer(bytes([0b101]))
+    texts = pa.StringArray.from_buffers(3, offsets, pa.py_buffer(b"abcde"), valid)
+    return pa.ListArray.from_arrays(lists, texts)
+
+
+@pytest.mark.parametrize("codec", [None, "zstd"])
+@pytest.mark.parametrize("rows", [1, 4, 9])
+def test_lists_of_texts_with_nulls(tmp_path: Path, codec: str | None, rows: int):
+    lists = [["a", None, "ää"], [], None, ["b"], [None], ["", "c"], [], ["d"] * 9, [None, None]]
+    data = pa.table({"x": pa.array(lists, pa.list_(pa.string()))})
+    write(tmp_path / "x.arrow", data, codec, rows)
+    strict, ds = hr.read(tmp_path / "x.arrow"), hr.read(tmp_path / "x.arrow", nulls="zero")
+    for i, one in enumerate(lists):
+        texts = [text or "" for text in one or []]
+        for columns in (["x"], ["x/values"], ["x/lengths"]):
+            alone = hr.read(tmp_path / "x.arrow", columns=columns)
+            if one is None or None in one:
+                with pytest.raises(hr.CorruptSample, match="wants (a value|texts only) in column 'x/"):
+                    alone[i]
+            else:
+                alone[i]
+        assert same(ds[i]["x"]["values"], "".join(texts)), i
+        assert ds[i]["x"]["lengths"].tolist() == [len(text.encode()) for text in texts], i
+    assert strict[3]["x"]["values"] == "b"
+    (batch,) = ds.batch(9, ragged=True)
+    assert [x.tolist() for x in batch["x"]["lengths"]] == [
+        [1, 0, 4],
+        [],
+        [],
+        [1],
+        [0],
+        [0, 1],
+        [],
+        [1] * 9,
+        [0, 0],
+    ]
+    write(tmp_path / "y.arrow", pa.table({"x": spoiled(pa.array([0, 1, 3], pa.int32()))}), None, 9)
+    with pytest.raises(
+        hr.CorruptSample,
+        match="wants texts in order in column 'x/values', and null ones without bytes; text 1",
+    ):
+        hr.read(tmp_path / "y.arrow", nulls="zero")[0]
 
 
 def test_rows_of_a_large_batch_are_read_in_parts(tmp_path: Path):
@@ -212,7 +293,7 @@ def test_real_and_hostile_files_give_pyarrows_rows_or_a_reason():
                 if row is None:
                     assert not is_there(value), (path, name, i)
                 else:
-                    assert same(row[name], value), (path, name, i, row[name], value)
+                    assert same(field_of(row, name), value), (path, name, i, field_of(row, name), value)
     assert read > 400 and refused > 100
 
 

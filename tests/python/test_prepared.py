@@ -301,7 +301,8 @@ HF_FEATURES = {
     "text": value("string"),
     "ids": {"feature": value("int32"), "_type": "List"},
     "boxes": {"feature": {"feature": value("float32"), "length": 4, "_type": "List"}, "_type": "Sequence"},
-    "texts": {"feature": value("string"), "_type": "List"},
+    "texts": {"feature": {"feature": value("string"), "_type": "List"}, "_type": "List"},
+    "words": {"feature": value("string"), "_type": "List"},
 }
 
 
@@ -310,7 +311,8 @@ def save(folder: Path, first: int, count: int, shards: int = 2) -> None:
     folder.mkdir(parents=True)
     rows = [
         {"pixels": b"p%d" % i, "label": i % 2, "text": f"t{i}", "ids": np.arange(i % 3, dtype=np.int32),
-         "boxes": np.full((i % 2, 4), i, np.float32)}
+         "boxes": np.full((i % 2, 4), i, np.float32),
+         "words": {"values": "äb" * (i % 3), "lengths": np.array([2, 1] * (i % 3), np.int64)}}
         for i in range(first, first + count)
     ]  # fmt: skip
     names = []
@@ -338,7 +340,8 @@ def saved(tmp_path: Path) -> Path:
 def test_saved_folders_are_read_by_split(saved: Path) -> None:
     train = hr.read(saved, split="train")
     assert len(train) == 11 and [s["text"] for s in train] == [f"t{i}" for i in range(11)]
-    assert list(train.schema) == ["pixels", "label", "text", "ids", "boxes"]
+    assert list(train.schema) == ["pixels", "label", "text", "ids", "boxes", "words"]
+    assert train[5]["words"]["values"] == "äbäb" and train[5]["words"]["lengths"].tolist() == [2, 1, 2, 1]
     assert train.metadata["classes"] == ["cat", "dog"] and train.metadata["left_out_columns"] == ["texts"]
     assert train[5]["pixels"] == b"p5" and train[5]["label"] == 1 and train[5]["ids"].tolist() == [0, 1]
     assert train[5]["boxes"].tolist() == [[5, 5, 5, 5]] and train[4]["boxes"].shape == (0, 4)

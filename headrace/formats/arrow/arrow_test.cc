@@ -107,6 +107,44 @@ TEST(Arrow, GatherEqualsGet) {
   EXPECT_FALSE((*block)->gather(beyond, 0, out));
 }
 
+std::vector<int64_t> numbers(const Tensor& tensor) {
+  const auto* first = tensor.view().as<int64_t>();
+  return {first, first + tensor.shape.count()};
+}
+
+std::string text(const Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.view().data), tensor.view().size_bytes()};
+}
+
+TEST(Arrow, TextsOfAListAreAllOfThemAndTheirLengths) {
+  MemoryStore store = store_of("x", small("texts.arrow"));
+  const auto strict = open_one(store, "x", columns({"captions", "tags"}));
+  ASSERT_TRUE(strict.ok()) << strict.status().text();
+  EXPECT_EQ((*strict)->schema().structure,
+            R"({"captions":{"values":0,"lengths":1},"tags":{"values":2,"lengths":3}})");
+  Value zeros = columns({"tags/lengths", "captions", "tags/values"});
+  zeros.set("nulls", "zero");
+  const auto source = open_one(store, "x", zeros);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_EQ((*source)->schema().structure,
+            R"({"tags/lengths":0,"captions":{"values":1,"lengths":2},"tags/values":3})");
+  const std::string captions[] = {"a caton a mät", "", "dogx", "yyyyyyyyy"}, tags[] = {"1", "", "23", ""};
+  const std::vector<int64_t> lengths[] = {{5, 9}, {}, {0, 3, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1}};
+  const std::vector<int64_t> of_tags[] = {{1}, {}, {0, 2}, {}};
+  for (size_t i = 0; i < 4; ++i) {
+    const auto fields = read_sample(**source, i, store);
+    ASSERT_TRUE(fields.ok()) << fields.status().text();
+    EXPECT_EQ(numbers((*fields)[0]), of_tags[i]);
+    EXPECT_EQ(text((*fields)[1]), captions[i]);
+    EXPECT_EQ(numbers((*fields)[2]), lengths[i]);
+    EXPECT_EQ(text((*fields)[3]), tags[i]);
+  }
+  EXPECT_TRUE(read_sample(**strict, 3, store).ok());
+  EXPECT_THAT(read_sample(**strict, 1, store).status().text(), HasSubstr("a value in column 'tags/values'"));
+  EXPECT_THAT(read_sample(**strict, 2, store).status().text(),
+              HasSubstr("wants texts only in column 'tags/values', got null"));
+}
+
 TEST(Arrow, TheIndexIsTheSameHoweverMuchOfTheTailIsAskedFor) {
   for (const char* name : {"table_plain.arrow", "rows.arrow", "nulls.arrows"}) {
     const std::string bytes = small(name);

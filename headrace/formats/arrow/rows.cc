@@ -64,6 +64,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   Values& values = values_.emplace_back();
   values.name = column.name, values.dtype = column.stored, values.item = column.item;
   values.items_each = column.items_each(), values.count = count_, values.offset_size = column.offset_size;
+  values.of_texts = column.text_size != 0;
   if (column.dictionary) {
     const auto it = dictionaries.find(*column.dictionary);
     if (it == dictionaries.end() || !it->second)
@@ -79,6 +80,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   if (!column.is_list()) {
     HEADRACE_ASSIGN(values_[i].first_item, product(first_, values.items_each, column.name));
     HEADRACE_ASSIGN(values_[i].num_items, product(count_, values.items_each, column.name));
+    HEADRACE_TRY(want_items_present(i));
     return want_items(i);
   }
   const auto size = static_cast<uint64_t>(column.offset_size);
@@ -107,22 +109,38 @@ Status RowsReader::want_present(size_t i) {
   return {};
 }
 
-// The values themselves, and which of them are null.
+Status RowsReader::want_items_present(size_t i) {
+  const Column& column = (*columns_)[i];
+  if (!column.items) return {};
+  HEADRACE_ASSIGN(const Node node, batch_->node(column.items->node));
+  if (node.nulls == 0) return {};
+  const uint64_t first = values_[i].first_item, count = values_[i].num_items;
+  values_[i].items_present.shift = first % 8;
+  return want(i, Part::items_present, column.items->validity, first_byte(first), bytes_of(first, count));
+}
+
+// The values themselves.
 Status RowsReader::want_items(size_t i) {
   const Column& column = (*columns_)[i];
   const uint64_t first = values_[i].first_item, count = values_[i].num_items, size = size_of(column.stored);
-  if (column.items) {
-    HEADRACE_ASSIGN(const Node node, batch_->node(column.items->node));
-    if (node.nulls != 0) {
-      values_[i].items_present.shift = first % 8;
-      HEADRACE_TRY(
-          want(i, Part::items_present, column.items->validity, first_byte(first), bytes_of(first, count)));
-    }
-  }
   if (column.bits) return want(i, Part::data, column.values, first_byte(first), bytes_of(first, count));
   HEADRACE_ASSIGN(const uint64_t begin, product(first, size, column.name));
   HEADRACE_ASSIGN(const uint64_t length, product(count, size, column.name));
   return want(i, Part::data, column.values, begin, length);
+}
+
+// Where they begin. Of no texts nothing needs to be stored, not even that.
+Status RowsReader::want_texts(size_t i) {
+  const Column& column = (*columns_)[i];
+  const auto size = static_cast<uint64_t>(column.text_size);
+  if (values_[i].num_items == 0) {
+    const MutableBufferPtr zero = HeapBuffer::make(size);
+    std::memset(zero->mutable_data(), 0, size);
+    return take_texts(i, {zero, 0, size});
+  }
+  HEADRACE_ASSIGN(const uint64_t begin, product(values_[i].first_item, size, column.name));
+  HEADRACE_ASSIGN(const uint64_t length, product(values_[i].num_items + 1, size, column.name));
+  return want(i, Part::texts, column.texts, begin, length);
 }
 
 Status RowsReader::want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length) {
@@ -140,18 +158,50 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
       case Part::present: values.present[presents[answered[i].column]++].bytes = std::move(bytes[i]); break;
       case Part::items_present: values.items_present.bytes = std::move(bytes[i]); break;
       case Part::offsets: values.offsets = std::move(bytes[i]); break;
+      case Part::texts: break;  // once it is known which are null
       case Part::data:
         values.data = std::move(bytes[i]);
         settle(answered[i].column);
         break;
     }
   }
-  for (const Wanted& was : answered) {
-    if (was.part != Part::offsets) continue;
-    HEADRACE_TRY(check_offsets(was.column));
-    HEADRACE_TRY(want_items(was.column));
+  for (size_t i = 0; i < answered.size(); ++i) {
+    const size_t column = answered[i].column;
+    if (answered[i].part == Part::texts) HEADRACE_TRY(take_texts(column, bytes[i]));
+    if (answered[i].part != Part::offsets) continue;
+    HEADRACE_TRY(check_offsets(column));
+    HEADRACE_TRY(want_items_present(column));
+    HEADRACE_TRY(values_[column].of_texts ? want_texts(column) : want_items(column));
   }
   return {};
+}
+
+// Where the texts of all rows begin becomes their lengths, or where the texts of each row do.
+Status RowsReader::take_texts(size_t i, const Bytes& texts) {
+  const Column& column = (*columns_)[i];
+  Values& values = values_[i];
+  const uint64_t count = values.num_items;
+  const MutableBufferPtr made = HeapBuffer::make((column.is_lengths ? count : count_ + 1) * sizeof(int64_t));
+  auto* const out = reinterpret_cast<uint64_t*>(made->mutable_data());
+  const auto begin = [&](uint64_t text) { return offset_in(texts, column.text_size, text); };
+  for (uint64_t text = 0; text < count; ++text) {
+    if (begin(text + 1) < begin(text) || (begin(text + 1) > begin(text) && !values.items_present[text]))
+      return corrupt("wants texts in order in column '" + column.name +
+                     "', and null ones without bytes; text " + std::to_string(values.first_item + text) +
+                     " goes from " + std::to_string(begin(text)) + " to " + std::to_string(begin(text + 1)));
+    if (column.is_lengths) out[text] = begin(text + 1) - begin(text);
+  }
+  values.held += made->size();
+  if (column.is_lengths) {
+    values.data = {made, 0, made->size()};
+    return {};
+  }
+  for (uint64_t row = 0; row <= count_; ++row) out[row] = begin(values.offset(row) - values.offset(0));
+  if (values.items_present.bytes.buffer)
+    values.lists = std::exchange(values.offsets, {}), values.list_size = values.offset_size;
+  values.offsets = {made, 0, made->size()}, values.offset_size = sizeof(uint64_t);
+  values.first_item = out[0], values.num_items = out[count_] - out[0];
+  return want_items(i);
 }
 
 // One pass: they never go back. Whether the last is inside the values is seen when these are cut.
@@ -189,7 +239,8 @@ Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, con
     }
     if (column.items) all.push_back(column.items->validity);
     if (column.is_list()) all.push_back(column.offsets);
-    all.push_back(column.values);
+    if (column.text_size != 0) all.push_back(column.texts);
+    if (!column.is_lengths) all.push_back(column.values);
   }
   std::vector<uint32_t> out;
   for (const BufferAt at : all) {

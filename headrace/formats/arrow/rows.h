@@ -18,7 +18,7 @@ struct Cut {
 // Rows [first, first + count). Give the bytes of what is `wanted` to `take`, until nothing is.
 class RowsReader {
  public:
-  enum class Part { present, items_present, offsets, data };
+  enum class Part { present, items_present, offsets, texts, data };
   struct Wanted {
     Cut cut;
     size_t column;
@@ -39,8 +39,11 @@ class RowsReader {
   Status begin(const Column& column, const Dictionaries& dictionaries);
   Status want_present(size_t column);
   Status want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length);
+  Status want_items_present(size_t column);
   Status want_items(size_t column);
+  Status want_texts(size_t column);
   Status check_offsets(size_t column);
+  Status take_texts(size_t column, const Bytes& texts);
   void settle(size_t column);
 
   const std::vector<Column>* columns_;

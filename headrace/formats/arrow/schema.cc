@@ -260,6 +260,24 @@ class Walk {
     return keep(std::move(column));
   }
 
+  // Whether they are one, of texts.
+  static bool are_texts(const std::vector<Column>& children) {
+    if (children.size() != 1) return false;
+    const Column& child = children[0];
+    return is_text(child.dtype) && child.is_list() && !child.dictionary && child.refused.empty() &&
+           child.rows.size() == 1;
+  }
+
+  Status list_of_texts(Column& column, const Column& text) {
+    column.text_size = text.offset_size, column.texts = text.offsets, column.values = text.values;
+    column.items = text.rows[0];
+    Column lengths = column;
+    column.name += "/values", column.dtype = column.stored = text.dtype;
+    lengths.name += "/lengths", lengths.dtype = lengths.stored = DType::i64, lengths.is_lengths = true;
+    HEADRACE_TRY(keep(std::move(column)));
+    return keep(std::move(lengths));
+  }
+
   // What the list `column` takes from its only child. False when it is more than numbers.
   static bool take_numbers(Column& column, const std::vector<Column>& children) {
     if (children.size() != 1) return false;
@@ -276,7 +294,8 @@ class Walk {
     column.offset_size = offset_size;
     column.offsets = after(begin(column, 2), 1);
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
-    if (!take_numbers(column, children)) column.refused = "lists of other things than numbers";
+    if (are_texts(children)) return list_of_texts(column, children[0]);
+    if (!take_numbers(column, children)) column.refused = "lists of other things than numbers and texts";
     return keep(std::move(column));
   }
 
@@ -315,7 +334,7 @@ class Walk {
     HEADRACE_TRY(inner.of_type(field, *type, kind, values, depth + 1));
     seen_ = inner.seen_;
     if (own.columns.size() != 1)
-      column.refused = "dictionaries of structs";
+      column.refused = "dictionaries of structs or of lists of texts";
     else if (!own.columns[0].refused.empty())
       column.refused = own.columns[0].refused;
     else

@@ -34,6 +34,11 @@ struct Column {
   Shape item;                // of a row, or of each item of a list
   int offset_size = 0;       // 0: a value a row; 4 or 8: runs between offsets
   BufferAt offsets, values;
+  // A list of texts is two columns: all of its texts one after the other, and how many bytes each has. Where
+  // they begin is said in 4 or 8 bytes; 0: it is no such list.
+  int text_size = 0;
+  BufferAt texts;
+  bool is_lengths = false;
 
   std::vector<NodeAt> rows;       // the structs around it, then its own: a null in any is a null here
   std::optional<NodeAt> items;    // of a list: its values

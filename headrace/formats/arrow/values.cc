@@ -32,7 +32,7 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
   MutableBufferPtr copy;
   for (uint64_t i = 0; i < count; ++i) {
     if (values.items_present[first + i]) continue;
-    if (nulls == Nulls::error) return null_value(values, "numbers only");
+    if (nulls == Nulls::error) return null_value(values, values.of_texts ? "texts only" : "numbers only");
     if (!copy) {
       copy = HeapBuffer::make(count * size);
       std::memcpy(copy->mutable_data(), out.buffer->data() + out.offset, count * size);
@@ -40,6 +40,14 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
     std::memset(copy->mutable_data() + i * size, 0, size);
   }
   if (copy) out.buffer = copy, out.offset = 0;
+  return {};
+}
+
+// Texts of a list that are null, which have no bytes: refused, or taken for empty ones.
+Status check_texts(const Values& values, uint64_t row, Nulls nulls) {
+  const auto list = [&](uint64_t i) { return offset_in(values.lists, values.list_size, i); };
+  for (uint64_t i = list(row) - list(0); nulls == Nulls::error && i < list(row + 1) - list(0); ++i)
+    if (!values.items_present[i]) return null_value(values, "texts only");
   return {};
 }
 
@@ -69,6 +77,7 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   const uint64_t first = offset_size == 0 ? row : offset(row) - base;
   const uint64_t length = offset_size == 0 ? 1 : offset(row + 1) - base - first;
   out = Tensor{data.buffer, data.offset + first * row_bytes(), dtype, shape_of(*this, length), nullptr};
+  if (lists.buffer) return check_texts(*this, row, nulls);
   if (items_present.bytes.buffer) HEADRACE_TRY(without_nulls(*this, first * items_each, nulls, out));
   if (!dictionary) return {};
   const uint64_t place = place_in_dictionary(out);

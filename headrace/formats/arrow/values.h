@@ -23,6 +23,12 @@ struct Bits {
   }
 };
 
+// Of several, each of 4 or 8 bytes.
+inline uint64_t offset_in(const Bytes& offsets, int size, uint64_t i) {
+  const std::byte* at = offsets.data() + i * static_cast<uint64_t>(size);
+  return size == 8 ? load<uint64_t>(at) : load<uint32_t>(at);
+}
+
 struct Values;
 using ValuesPtr = std::shared_ptr<const Values>;
 using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id that columns name
@@ -40,6 +46,11 @@ struct Values {
   Bytes offsets, data;
   std::vector<Bits> present;  // of rows: its own and those of the structs around it
   Bits items_present;
+  bool of_texts = false;  // texts of lists, or their lengths
+  // Which of the items that may be null are a row's, when `offsets` count bytes of texts: those between
+  // these.
+  Bytes lists;
+  int list_size = 0;
   ValuesPtr dictionary;  // these values are places in it
   size_t held = 0;       // memory made beside the buffers that were given
 
@@ -50,10 +61,7 @@ struct Values {
     return offset_size == 0 && present.empty() && !items_present.bytes.buffer && !dictionary;
   }
   size_t row_bytes() const { return items_each * size_of(dtype); }
-  uint64_t offset(uint64_t row) const {
-    const std::byte* at = offsets.data() + row * static_cast<uint64_t>(offset_size);
-    return offset_size == 8 ? load<uint64_t>(at) : load<uint32_t>(at);
-  }
+  uint64_t offset(uint64_t row) const { return offset_in(offsets, offset_size, row); }
 };
 
 }  // namespace headrace::arrow

@@ -4,6 +4,7 @@
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
 #include "headrace/formats/captions/lines.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/io/sorted_names.h"
@@ -81,10 +82,8 @@ class CaptionSource final : public Source {
   CaptionSource(std::shared_ptr<const CaptionSet> set, Value description)
       : set_(std::move(set)), description_(std::move(description)) {
     if (!set_->each_caption) {
-      // Texts of a list are two fields, as those of parse_example are.
-      schema_ = {{"image", "captions/values", "captions/lengths"},
-                 {{DType::bytes, {kAny}}, {DType::str, {kAny}}, {DType::i64, {kAny}}},
-                 R"({"image":0,"captions":{"values":1,"lengths":2}})"};
+      schema_ = schema_of({"image", "captions/values", "captions/lengths"},
+                          {{DType::bytes, {kAny}}, {DType::str, {kAny}}, {DType::i64, {kAny}}});
       return;
     }
     schema_ = Schema::of({"image", "caption"}, {{DType::bytes, {kAny}}, {DType::str, {kAny}}});

@@ -5,6 +5,7 @@
 
 #include "headrace/core/text.h"
 #include "headrace/formats/coco/object_masks.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/images/image_files.h"
 
 namespace headrace {
@@ -266,15 +267,9 @@ Schema Coco::schema() const {
     add("caption", DType::str, {kAny});
     return Schema::of(std::move(names), std::move(specs));
   }
-  // Texts of a list are two fields, as those of parse_example are.
-  Schema out = Schema::of(std::move(names), std::move(specs));
-  out.structure.pop_back();
-  const std::string at = std::to_string(out.names.size()), behind = std::to_string(out.names.size() + 1);
-  out.structure += ",\"captions\":{\"values\":" + at + ",\"lengths\":" + behind + "}}";
-  out.names.insert(out.names.end(), {"captions/values", "captions/lengths"});
-  out.specs.push_back({DType::str, {kAny}});
-  out.specs.push_back({DType::i64, {kAny}});
-  return out;
+  add("captions/values", DType::str, {kAny});
+  add("captions/lengths", DType::i64, {kAny});
+  return schema_of(std::move(names), std::move(specs));
 }
 
 std::unique_ptr<Opening<BlockPtr>> open_coco_image(std::shared_ptr<const Coco> coco, uint64_t image) {

@@ -31,6 +31,11 @@ std::string_view type_of(const Value& feature) {
 
 bool is_list(std::string_view type) { return type == "List" || type == "LargeList" || type == "Sequence"; }
 
+bool has_length(const Value& list) {
+  const Value* length = list.find("length");
+  return length && length->integer() && *length->integer() > 0;
+}
+
 class Parser {
  public:
   explicit Parser(HuggingFaceFeatures* out) : out_(out) {}
@@ -52,7 +57,12 @@ class Parser {
     if (type == "Value" || type == "ClassLabel") {
       if (type == "ClassLabel") take_names(name, feature);
       const Kind kind = type == "ClassLabel" ? Kind::number : kind_of_value(feature);
-      return kind == Kind::other || (kind == Kind::text && in_list) ? leave_out(name) : take(name, name);
+      if (kind == Kind::other) return leave_out(name);
+      if (kind == Kind::text && in_list) {  // two columns
+        HEADRACE_TRY(take(name + "/values", name + "/values"));
+        return take(name + "/lengths", name + "/lengths");
+      }
+      return take(name, name);
     }
     if ((type == "Image" || type == "Audio" || type == "Video") && !in_list)
       return take(name, name + "/bytes");
@@ -64,14 +74,14 @@ class Parser {
   Status list(const std::string& name, const Value& feature, std::string_view type, bool in_list) {
     const Value* items = feature.find("feature");
     if (!items || in_list) return leave_out(name);
+    if (has_length(feature) && kind_of_value(*items) == Kind::text) return leave_out(name);
     if (type_of(*items).empty()) {
       if (type != "Sequence" || !items->object()) return leave_out(name);
       return members(*items->object(), name + "/", true);
     }
     if (is_list(type_of(*items))) {
-      const Value *length = items->find("length"), *inner = items->find("feature");
-      const bool is_fixed = length && length->integer() && *length->integer() > 0;
-      if (!is_fixed || !inner) return leave_out(name);
+      const Value* inner = items->find("feature");
+      if (!has_length(*items) || !inner || kind_of_value(*inner) == Kind::text) return leave_out(name);
       return one(name, *inner, true);
     }
     return one(name, *items, true);
@@ -120,8 +130,9 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
     const bool is_left_out = std::ranges::any_of(
         left_out, [&](const std::string& one) { return one == name || one.starts_with(name + "/"); });
     if (is_left_out)
-      return Status(Code::unavailable, "cannot read column " + in_quotes(name) +
-                                           ", which holds lists of texts, of structs or of lists");
+      return Status(Code::unavailable,
+                    "cannot read column " + in_quotes(name) +
+                        ", which holds lists of structs, of lists or of what is no number and no text");
     std::string known;
     for (const HuggingFaceColumn& column : columns)
       known += (known.empty() ? "" : ", ") + in_quotes(column.name);

@@ -15,8 +15,8 @@ struct HuggingFaceColumn {
 };
 
 struct HuggingFaceFeatures {
-  std::vector<HuggingFaceColumn> columns;  // that can be read
-  std::vector<std::string> left_out;       // lists of texts, of structs and of lists
+  std::vector<HuggingFaceColumn> columns;                                     // that can be read
+  std::vector<std::string> left_out;                                          // lists of structs, of lists …
   std::vector<std::pair<std::string, std::vector<std::string>>> class_names;  // of ClassLabels, by field
 
   static Result<HuggingFaceFeatures> parse(const Value& features);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headrace/core/text.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/huggingface/features.h"
 #include "headrace/formats/images/image_files.h"
@@ -186,7 +187,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
       if (columns.size() == rows.schema.size()) {
         std::vector<std::string> fields;
         for (const HuggingFaceColumn& column : columns) fields.push_back(column.name);
-        rows.schema = Schema::of(std::move(fields), rows.schema.specs);
+        rows.schema = schema_of(std::move(fields), rows.schema.specs);
       }
       for (const SplitPart& part : parts) {
         HEADRACE_ASSIGN(const SplitRows range, rows_of(part, source->size(), SplitRules::huggingface));

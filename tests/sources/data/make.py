@@ -50,6 +50,16 @@ NULLS = pyarrow.table(
 with pyarrow.ipc.new_stream("nulls.arrows", NULLS.schema) as writer:
     writer.write_table(NULLS, max_chunksize=3)
 
+# Lists of texts, some of them null.
+TEXTS = pyarrow.table(
+    {
+        "captions": pyarrow.array([["a cat", "on a mät"], [], ["", "dog", "x"], ["y"] * 9]),
+        "tags": pyarrow.array([[b"1"], None, [None, b"23"], []], pyarrow.large_list(pyarrow.large_binary())),
+    }
+)
+with pyarrow.ipc.new_file("texts.arrow", TEXTS.schema) as writer:
+    writer.write_table(TEXTS, max_chunksize=3)
+
 # Row groups of four rows in pages of both versions; every page begins with its levels.
 for name, options in {
     "table_plain.parquet": {"compression": "none", "use_dictionary": False, "write_page_index": True},
