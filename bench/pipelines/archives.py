@@ -1,10 +1,10 @@
-"""Random reads of small files: an unzipped folder, zips and squashfs images through Headrace, beside Python's zipfile, open() and squashfuse.
+"""Random reads of small files: an unzipped folder, zips and squashfs images through Headrace, beside Python's zipfile, open(), squashfuse and a loop mount.
 
     python bench/pipelines/archives.py [FOLDER] [--files 100000] [--order random] [--json]
 
 100,000 files of 2 to 14 KB (8 on average) in 100 folders, half of their bytes noise, page cache, one thread that reads. They are made in FOLDER
-where they are missing (0.9 GB, and as much again for each archive). mksquashfs makes the images, and squashfuse, where FUSE is to be had, mounts
-them; what is not there is left out, and the run says so. Reads/s are of wall time, ratios within a round.
+where they are missing (0.9 GB, and as much again for each archive). mksquashfs makes the images; squashfuse, where FUSE is to be had, and the kernel,
+where one may mount (root), show them as folders; what is not there is left out, and the run says so. Reads/s are of wall time, ratios within a round.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy as np
 from race import Entry, Times, race, ratio
 
 PER_FOLDER = 1000
+MOUNTS = {"squashfuse": ["squashfuse"], "a loop mount": ["mount", "-t", "squashfs", "-o", "loop,ro"]}
 
 
 def make_files(folder: Path, count: int) -> None:
@@ -66,21 +67,24 @@ def make_image(folder: Path, path: Path, *options: str) -> bool:
 
 
 @contextlib.contextmanager
-def mounted(image: Path) -> Iterator[Path | str]:
-    """Where squashfuse shows the image, or why it does not."""
-    if not shutil.which("squashfuse"):
-        yield "squashfuse is not installed"
+def mounted(image: Path, *command: str) -> Iterator[Path | str]:
+    """Where the image is shown, or why it is not."""
+    if not shutil.which(command[0]):
+        yield f"{command[0]} is not installed"
         return
     with tempfile.TemporaryDirectory() as place:
-        done = subprocess.run(["squashfuse", image, place], capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, image, place], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            yield "squashfuse cannot mount: " + (done.stderr.strip().splitlines() or ["no reason given"])[0]
+            yield (
+                f"{command[0]} cannot mount: " + (done.stderr.strip().splitlines() or ["no reason given"])[0]
+            )
             return
         try:
             yield Path(place)
         finally:
-            unmount = shutil.which("fusermount3") or shutil.which("fusermount") or "umount"
-            subprocess.run([unmount, *(["-u"] if unmount != "umount" else []), place], check=False)
+            fuse = shutil.which("fusermount3") or shutil.which("fusermount")
+            by_fuse = command[0] != "mount" and fuse is not None
+            subprocess.run([fuse, "-u", place] if by_fuse else ["umount", place], check=False)
 
 
 def opened_in(path: Path) -> float:
@@ -142,13 +146,12 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         for packing, path in images.items():
             entries.append(entry(f"squashfs, {packing}: headrace", "headrace", path))
-            place = stack.enter_context(mounted(path))
-            if isinstance(place, Path):
-                entries.append(
-                    entry(f"squashfs, {packing}: squashfuse and open() of Python", "folder", place)
-                )
-            elif place not in notes:
-                notes.append(place)
+            for who, command in MOUNTS.items():
+                place = stack.enter_context(mounted(path, *command))
+                if isinstance(place, Path):
+                    entries.append(entry(f"squashfs, {packing}: {who} and open() of Python", "folder", place))
+                elif place not in notes:
+                    notes.append(place)
         begin = time.perf_counter()
         times = race(entries, arguments.rounds, arguments.reads // arguments.batch)
         took = time.perf_counter() - begin
