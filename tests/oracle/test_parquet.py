@@ -403,6 +403,24 @@ def test_lists_of_texts_are_one_text_and_its_lengths(tmp_path: Path) -> None:
             hr.read(path, where=[(name, "==", "x")])
 
 
+def test_names_of_lists_of_texts_are_any_and_each_once(tmp_path: Path) -> None:
+    """Also one that is empty, beside others; a name that is that of another column, too, is refused."""
+    path = tmp_path / "a.parquet"
+    texts, numbers = pa.array([["a", "bc"], ["d"]], pa.list_(pa.string())), pa.array([[1, 2, 3], [4]])
+    pq.write_table(pa.Table.from_arrays([numbers, texts, numbers], ["", "a", "b"]), path)
+    assert told(hr.read(path)[0]["a"]) == (b"abc", [1, 2])
+    pq.write_table(pa.Table.from_arrays([numbers, texts, numbers], ["a", "", "b"]), path)
+    for chosen in (None, ["a", "/lengths", "b"]):
+        sample = hr.read(path, columns=chosen)[0]
+        assert sample[""]["lengths"].tolist() == [1, 2] and sample["b"].tolist() == [1, 2, 3]
+    for names, columns in (
+        (["a", "a"], [texts, numbers]), (["a/values", "a"], [numbers, texts]), (["a", "a/lengths"], [texts, numbers])
+    ):  # fmt: skip
+        pq.write_table(pa.Table.from_arrays(columns, names), path)
+        with pytest.raises(ValueError, match=r"wants each column once, got 'a.*' twice"):
+            hr.read(path)
+
+
 def test_blocks_that_are_pages_have_their_lists_of_texts(tmp_path: Path) -> None:
     """Also where the texts have more than is read together, and in any order."""
     path = tmp_path / "a.parquet"

@@ -159,7 +159,7 @@ class OpenPart final : public Opening<BlockPtr> {
     const Column& column = (*file_.columns)[i];
     if (column.change != Change::to_length) return std::nullopt;
     const auto is_other = [&](size_t other) {
-      return other < file_.columns->size() && (*file_.columns)[other].list == column.list;
+      return other < file_.columns->size() && (*file_.columns)[other].leaf == column.leaf;
     };
     // They stand side by side.
     if (is_other(i + 1)) return i + 1;

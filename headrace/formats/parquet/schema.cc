@@ -306,7 +306,7 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
   };
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
-    const bool is_member = !column.list.empty();
+    const bool is_member = column.list.has_value();
     const auto [at, is_first] = keys.emplace(column.key(), is_member);
     if (!seen.insert(column.name).second || at->second != is_member)
       return invalid("wants each column once, got '" + column.name + "' twice");
@@ -348,13 +348,13 @@ Schema sample_of(const std::vector<Column>& chosen) {
   std::string nest;
   for (size_t i = 0; i < chosen.size(); ++i) {
     const Column& column = chosen[i];
-    const bool is_member = !column.list.empty();
+    const bool is_member = column.list.has_value();
     const bool begins = i == 0 || !is_member || chosen[i - 1].list != column.list;
     const bool ends = is_member && (i + 1 == chosen.size() || chosen[i + 1].list != column.list);
     if (i > 0) nest += ',';
     if (begins) nest += Value(column.key()).dump() + ':';
     if (is_member)
-      nest += (begins ? "{" : "") + Value(column.name.substr(column.list.size() + 1)).dump() + ':';
+      nest += (begins ? "{" : "") + Value(column.name.substr(column.list->size() + 1)).dump() + ':';
     nest += std::to_string(i);
     if (ends) nest += '}';
   }

@@ -140,7 +140,7 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
   std::vector<Column> out;
   for (const std::string& name : names) {
     const auto is_of_list = [&](const Column& column) {
-      return !column.list.empty() && (column.list == name || column.name == name);
+      return column.list && (*column.list == name || column.name == name);
     };
     if (std::ranges::any_of(all, is_of_list))
       return invalid("where wants a column of numbers or texts, '" + name + "' is of a list of texts");
