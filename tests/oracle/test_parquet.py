@@ -54,6 +54,13 @@ def table(nulls: int = 0) -> Any:
         "category": array((f"n{i}" for i in few), pa.string()).dictionary_encode(),
         "list": array(lists, pa.list_(pa.int32())),
         "list_of_few": array(([i % 3 for i in one] for one in lists), pa.large_list(pa.int64())),
+        "tags": array(([f"n{i}ä" * (i % 3) for i in one] for one in lists), pa.list_(pa.string())),
+        "blobs": array(([bytes([i % 256]) * 5 * (i % 4) for i in one] for one in lists),
+                       pa.large_list(pa.binary())),
+        "words": array(([f"n{i % 5}" for i in one] for one in lists), pa.list_(pa.string())),
+        "two_texts": array(([f"a{i}", "b" * (i % 9)] for i in range(ROWS)), pa.list_(pa.string(), 2)),
+        "holes": array(([None if i % 3 == 0 else f"h{i}" for i in one] if nulls else [] for one in lists),
+                       pa.list_(pa.string())),
         "bits": array(([x > 0 for x in one] for one in lists), pa.list_(pa.bool_())),
         "pair": array(random.integers(0, 9, (ROWS, 2)).tolist(), pa.list_(pa.int16(), 2)),
         "matrix": array(random.random((ROWS, 2, 3)).tolist(), pa.list_(pa.list_(pa.float64(), 3), 2)),
@@ -117,6 +124,30 @@ def same(got: Any, wanted: Any) -> bool:
     return bool(np.array_equal(got, wanted, equal_nan=isinstance(wanted, float)))
 
 
+def is_texts(kind: Any) -> bool:
+    """Whether these are lists of texts, each of which is two fields."""
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    if not lists:
+        return False
+    item = kind.value_type
+    item = item.value_type if pa.types.is_dictionary(item) else item
+    is_kind = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(is_one(item) for is_one in is_kind)
+
+
+def joined(row: Any) -> tuple[bytes, list[int]]:
+    """Return the texts of a list one after the other, and how many bytes each has; nulls are nothing."""
+    texts = [one.encode() if isinstance(one, str) else one or b"" for one in row or []]
+    return b"".join(texts), [len(one) for one in texts]
+
+
+def told(field: dict[str, Any]) -> tuple[bytes, list[int]]:
+    """Return the same of what a sample has."""
+    values = field["values"]
+    assert field["lengths"].dtype == np.int64
+    return values.encode() if isinstance(values, str) else values, field["lengths"].tolist()
+
+
 def check(path: Path) -> tuple[int, int]:
     """Compare each column of a file; how many were read, and how many refused by their name."""
     read = refused = 0
@@ -135,6 +166,11 @@ def check(path: Path) -> tuple[int, int]:
             refused += 1
             continue
         assert ds is not None
+        if is_texts(column.type):
+            got = [told(sample[name]) for sample in ds]
+            assert got == [joined(row) for row in column.to_pylist()], (path, name)
+            read += 1
+            continue
         key = chosen if chosen in ds.schema else next(iter(ds.schema))
         try:
             wanted = values_of(column)
@@ -151,7 +187,8 @@ def check(path: Path) -> tuple[int, int]:
 ENCODED = {"wide": "DELTA_BINARY_PACKED", "int32": "DELTA_BINARY_PACKED", "uint8": "DELTA_BINARY_PACKED",
            "text": "DELTA_BYTE_ARRAY", "binary": "DELTA_LENGTH_BYTE_ARRAY", "f32": "BYTE_STREAM_SPLIT",
            "f64": "BYTE_STREAM_SPLIT", "f16": "BYTE_STREAM_SPLIT", "fixed": "DELTA_BYTE_ARRAY", "bool": "RLE",
-           "int64": "BYTE_STREAM_SPLIT", "large": "BYTE_STREAM_SPLIT", "list.list.element": "DELTA_BINARY_PACKED"}  # fmt: skip
+           "int64": "BYTE_STREAM_SPLIT", "large": "BYTE_STREAM_SPLIT", "list.list.element": "DELTA_BINARY_PACKED",
+           "tags.list.element": "DELTA_BYTE_ARRAY", "blobs.list.element": "DELTA_LENGTH_BYTE_ARRAY"}  # fmt: skip
 WRITTEN: list[dict[str, Any]] = [
     {},
     {"compression": "none", "use_dictionary": False},
@@ -173,7 +210,7 @@ def test_every_type_reads_as_pyarrow_wrote_it(tmp_path: Path, options: dict[str,
     path = tmp_path / "a.parquet"
     pq.write_table(table(nulls), path, **options)
     read, refused = check(path)
-    assert (read, refused) == ((32, 0) if options.get("store_schema", True) else (30, 2))
+    assert (read, refused) == ((37, 0) if options.get("store_schema", True) else (35, 2))
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
@@ -215,7 +252,7 @@ def test_real_files_hold_what_pyarrow_reads() -> None:
         ):
             some = check(DATA / truth["path"])
             read, refused = read + some[0], refused + some[1]
-    assert read > 1100 and refused < 45
+    assert read > 1110 and refused < 36
 
 
 CONDITIONS: list[Any] = [
@@ -324,6 +361,103 @@ def test_structs_come_back_as_structs(tmp_path: Path) -> None:
     assert hr.read(tmp_path / "b.parquet").schema == hr.read(tmp_path / "a.parquet").schema
 
 
+def test_lists_of_texts_are_one_text_and_its_lengths(tmp_path: Path) -> None:
+    """As those of other formats: chosen by the name of the list or by that of a field, in batches, shuffled."""
+    path = tmp_path / "a.parquet"
+    rows = [[f"{i}ä" * (j % 3) for j in range(i % 5)] for i in range(400)]
+    one = pa.table({
+        "x": pa.array(range(400), pa.int64()),
+        "captions": pa.array(rows, pa.list_(pa.string())),
+        "meta": pa.array([{"tags": [f"t{i}".encode()] * (i % 3)} for i in range(400)],
+                         pa.struct([("tags", pa.list_(pa.binary()))])),
+    })  # fmt: skip
+    pq.write_table(one, path, row_group_size=90, data_page_size=200, write_batch_size=10)
+    ds = hr.read(path)
+    assert "left_out_columns" not in ds.metadata
+    assert ds.schema["captions"]["values"].dtype == "str" and ds.schema["captions"]["lengths"].shape == (
+        None,
+    )
+    assert ds.schema["meta/tags"]["values"].dtype == "bytes"
+    for i, sample in enumerate(ds):
+        assert told(sample["captions"]) == joined(rows[i])
+        assert told(sample["meta/tags"]) == (f"t{i}".encode() * (i % 3), [len(f"t{i}")] * (i % 3))
+    for sample in ds.shuffle(seed=3).take(50):
+        assert told(sample["captions"]) == joined(rows[int(sample["x"])])
+    for chosen in (["captions/lengths"], ["captions/values"], ["captions/lengths", "x", "captions/values"]):
+        for i, sample in enumerate(hr.read(path, columns=chosen)):
+            assert list(sample) == ["captions", "x"][: 1 + ("x" in chosen)]
+            wanted = dict(zip(("values", "lengths"), joined(rows[i]), strict=True))
+            got = sample["captions"]
+            assert set(got) == {name.split("/")[1] for name in chosen if name != "x"}
+            assert "values" not in got or got["values"].encode() == wanted["values"]
+            assert "lengths" not in got or got["lengths"].tolist() == wanted["lengths"]
+    batched = []
+    for batch in hr.read(path, columns=["captions"]).shuffle(seed=1, blocks=2).batch(64, ragged=True):
+        texts, lengths = batch["captions"]["values"], batch["captions"]["lengths"]
+        batched += [(str(one).encode(), each.tolist()) for one, each in zip(texts, lengths, strict=True)]
+    assert sorted(batched) == sorted(map(joined, rows))
+    kept = hr.read(path, where=[("x", ">=", 390)])
+    assert [told(sample["captions"]) for sample in kept] == [joined(row) for row in rows[390:]]
+    for name in ("captions", "captions/values", "captions/lengths"):
+        with pytest.raises(ValueError, match=f"where wants .*'{name}' is of a list of texts"):
+            hr.read(path, where=[(name, "==", "x")])
+
+
+def test_names_of_lists_of_texts_are_any_and_each_once(tmp_path: Path) -> None:
+    """Also one that is empty, beside others; a name that is that of another column, too, is refused."""
+    path = tmp_path / "a.parquet"
+    texts, numbers = pa.array([["a", "bc"], ["d"]], pa.list_(pa.string())), pa.array([[1, 2, 3], [4]])
+    pq.write_table(pa.Table.from_arrays([numbers, texts, numbers], ["", "a", "b"]), path)
+    assert told(hr.read(path)[0]["a"]) == (b"abc", [1, 2])
+    pq.write_table(pa.Table.from_arrays([numbers, texts, numbers], ["a", "", "b"]), path)
+    for chosen in (None, ["a", "/lengths", "b"]):
+        sample = hr.read(path, columns=chosen)[0]
+        assert sample[""]["lengths"].tolist() == [1, 2] and sample["b"].tolist() == [1, 2, 3]
+    for names, columns in (
+        (["a", "a"], [texts, numbers]), (["a/values", "a"], [numbers, texts]), (["a", "a/lengths"], [texts, numbers])
+    ):  # fmt: skip
+        pq.write_table(pa.Table.from_arrays(columns, names), path)
+        with pytest.raises(ValueError, match=r"wants each column once, got 'a.*' twice"):
+            hr.read(path)
+
+
+def test_blocks_that_are_pages_have_their_lists_of_texts(tmp_path: Path) -> None:
+    """Also where the texts have more than is read together, and in any order."""
+    path = tmp_path / "a.parquet"
+    rows = [[str(i % 10) * (700 * j) for j in range(1 + i % 4)] for i in range(3000)]
+    one = pa.table({"texts": pa.array(rows, pa.list_(pa.string())), "x": list(range(3000))})
+    pq.write_table(one, path, compression="none", use_dictionary=False, write_page_index=True,
+                   data_page_size=50_000, write_batch_size=9)  # fmt: skip
+    ds = hr.read(path)
+    for i in [0, 2999, 1500, 7, *range(0, 3000, 211)]:
+        assert told(ds[i]["texts"]) == joined(rows[i]) and int(ds[i]["x"]) == i
+    loader = ds.numpy()
+    assert sum(int(sample["texts"]["lengths"].sum()) for sample in loader) == sum(
+        map(len, map("".join, rows))
+    )
+    assert loader.report()["io"]["bytes"] < 1.2 * path.stat().st_size  # once for both fields
+
+
+def test_nulls_in_lists_of_texts_are_errors_or_nothing(tmp_path: Path) -> None:
+    """A list that is null is an empty one, and a text that is null an empty one, where they are no errors."""
+    path = tmp_path / "a.parquet"
+    rows = [["a", "bc"], None, ["d", None, "e"], [], ["f"]]
+    pq.write_table(pa.table({"a": pa.array(rows, pa.list_(pa.string()))}), path)
+    assert [told(sample["a"]) for sample in hr.read(path, nulls="zero")] == [
+        (b"abc", [1, 2]), (b"", []), (b"de", [1, 0, 1]), (b"", []), (b"f", [1])
+    ]  # fmt: skip
+    for member in ("values", "lengths"):
+        ds = hr.read(path, columns=[f"a/{member}"])
+        for row in (0, 3, 4):
+            got = ds[row]["a"][member]
+            texts, lengths = joined(rows[row])
+            assert got.encode() == texts if member == "values" else got.tolist() == lengths
+        for row, what in ((1, "a value"), (2, "texts only")):
+            message = f"wants {what} in column 'a/{member}', got null; nulls=\"zero\".*row {row} of"
+            with pytest.raises(hr.CorruptSample, match=message):
+                ds[row]
+
+
 def test_columns_that_are_not_served_are_left_out(tmp_path: Path) -> None:
     """And an error when they are asked for by name."""
     path = tmp_path / "a.parquet"
@@ -331,14 +465,16 @@ def test_columns_that_are_not_served_are_left_out(tmp_path: Path) -> None:
         "x": pa.array([1, 2]),
         "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
         "structs": pa.array([[{"a": 1}], []], pa.list_(pa.struct([("a", pa.int32())]))),
+        "texts": pa.array([[["a"]], []], pa.list_(pa.list_(pa.string()))),
         "none": pa.nulls(2),
     })  # fmt: skip
     pq.write_table(one, path)
     ds = hr.read(path)
     assert list(ds.schema) == ["x"] and [int(s["x"]) for s in ds] == [1, 2]
-    assert ds.metadata["left_out_columns"] == ["map", "structs", "none"]
+    assert ds.metadata["left_out_columns"] == ["map", "structs", "texts", "none"]
     assert "left_out_columns" not in hr.read(path, columns=["x"]).metadata
-    for name, why in (("map", "maps"), ("structs", "lists of structs"), ("none", "the null type")):
+    for name, why in (("map", "maps"), ("structs", "lists of structs"), ("texts", "lists of lists of texts"),
+                      ("none", "the null type")):  # fmt: skip
         with pytest.raises(NotImplementedError, match=rf"cannot serve column '{name}' \({why}\)"):
             hr.read(path, columns=[name])
     pq.write_table(one.select(["map"]), path)

@@ -1,5 +1,7 @@
 // Levels made into rows of lists: which values each has, and whether its lists are as long as the column's.
+// Texts of lists put together.
 #include <algorithm>
+#include <cstring>
 
 #include "headrace/core/saturate.h"
 #include "headrace/formats/parquet/chunk_reader.h"
@@ -90,6 +92,43 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
     out_.null_items.resize(slots_);
     for (const uint8_t present : present_) out_.null_items.push_back(!present);
   }
+  return {};
+}
+
+// The texts of each row one after the other, and their lengths. Pages are let go: what is left of a
+// dictionary of large texts that many items repeat may be more than its bytes, so it is bounded first.
+Status ChunkReader::join_texts() {
+  constexpr uint64_t kRatio = 1000, kFree = uint64_t{256} << 20;
+  uint64_t bytes = 0;
+  for (const Piece& piece : out_.pieces) bytes = saturating_add(bytes, piece.length);
+  const uint64_t limit = std::min(kMostMade, std::max(kFree, saturating_mul(kRatio, packed_)));
+  if (bytes > limit)
+    return {Code::exhausted, "wants texts of lists of at most " + std::to_string(limit) +
+                                 " bytes in a column of " + std::to_string(packed_) + ", got " +
+                                 std::to_string(bytes)};
+  const uint64_t beside = out_.pieces.size() * sizeof(int64_t) + out_.rows * sizeof(Piece);
+  HEADRACE_TRY(make_room(bytes + beside));
+  const MutableBufferPtr texts = HeapBuffer::make(bytes);
+  const MutableBufferPtr lengths = HeapBuffer::make(out_.pieces.size() * sizeof(int64_t));
+  std::vector<Piece> rows(out_.rows);
+  uint64_t at = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    rows[row].offset = at;
+    for (uint64_t item = out_.starts[row]; item < out_.starts[row + 1]; ++item) {
+      const Piece& piece = out_.pieces[item];
+      const int64_t length = piece.length;
+      std::memcpy(lengths->mutable_data() + item * sizeof length, &length, sizeof length);
+      if (length == 0) continue;
+      std::memcpy(texts->mutable_data() + at, out_.buffers[piece.buffer]->data() + piece.offset,
+                  piece.length);
+      at += piece.length;
+    }
+    rows[row].length = static_cast<uint32_t>(at - rows[row].offset);  // below kMostMade
+  }
+  out_.pieces = std::move(rows);
+  out_.buffers = {texts};
+  out_.data = lengths;
+  out_.held = bytes + beside + out_.starts.size() * sizeof(uint64_t);
   return {};
 }
 

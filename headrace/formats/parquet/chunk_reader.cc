@@ -304,7 +304,9 @@ Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, st
   return {};
 }
 
-Status ChunkReader::decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+// Numbers that are made of a text each: decimals, lengths.
+Status ChunkReader::from_texts(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
+  static_assert(sizeof(double) == sizeof(int64_t));
   HEADRACE_TRY(make_room(out.size() / sizeof(double) * sizeof(Piece)));
   std::vector<Piece> pieces(out.size() / sizeof(double));
   const Span whole = body.buffer->bytes().first(body.offset + body.size);
@@ -316,12 +318,19 @@ Status ChunkReader::decimals(Encoding encoding, const Bytes& body, std::span<std
   else if (encoding == Encoding::delta_bytes) {
     HEADRACE_ASSIGN(buffer, delta_texts(body.span(), 0, pieces));
   } else {
-    return corrupt(std::string("wants an encoding of decimals, got ") + encoding_name(encoding));
+    return corrupt(std::string("wants an encoding of texts, got ") + encoding_name(encoding));
   }
+  const bool is_length = column_.change == Change::to_length;
   for (size_t i = 0; i < pieces.size(); ++i) {
+    std::byte* at = out.data() + i * sizeof(double);
+    if (is_length) {
+      const int64_t length = pieces[i].length;
+      std::memcpy(at, &length, sizeof length);
+      continue;
+    }
     HEADRACE_ASSIGN(const double value,
                     read_decimal(buffer->bytes().subspan(pieces[i].offset, pieces[i].length), column_.scale));
-    std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+    std::memcpy(at, &value, sizeof value);
   }
   return {};
 }
@@ -341,7 +350,7 @@ Status ChunkReader::numbers(Encoding encoding, const Bytes& body, std::span<std:
         return {};
     }
   }
-  if (column_.physical == Physical::bytes) return decimals(encoding, body, out);
+  if (column_.physical == Physical::bytes) return from_texts(encoding, body, out);
   if (column_.change == Change::none) return stored_numbers(encoding, body, out);
   std::vector<std::byte> stored(out.size() / column_.value_size() * column_.stored_size());
   HEADRACE_TRY(stored_numbers(encoding, body, stored));
@@ -392,7 +401,7 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
   }
 }
 
-Result<Values> ChunkReader::finish(uint64_t rows) && {
+Result<Values> ChunkReader::finish(uint64_t rows) {
   const auto wrong = [&](Status status) {
     return std::move(status).before("column '" + column_.name + "': ");
   };
@@ -406,7 +415,10 @@ Result<Values> ChunkReader::finish(uint64_t rows) && {
     out_.starts = {};
   if (!out_.null_rows.empty()) out_.null_rows.resize(rows);
   if (!out_.null_items.empty()) out_.null_items.resize(slots_);
-  if (column_.is_text()) {
+  if (column_.is_text() && column_.is_list) {
+    Status status = join_texts();
+    if (!status.ok()) return wrong(std::move(status));
+  } else if (column_.is_text()) {
     out_.held += out_.pieces.size() * sizeof(Piece);
   } else {
     if (column_.change == Change::from_i96) out_.has_far_times = has_far_times(data_);

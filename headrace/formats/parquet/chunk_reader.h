@@ -15,8 +15,8 @@ class ChunkReader {
   // Errors say where the page is.
   Status read(const Bytes& pages, uint64_t position, uint64_t values = kToEnd);
   uint64_t made() const { return made_; }  // bytes that were taken so far, in sum
-  // REQUIRES: all pages were read, or an error is returned when there are not `rows` of them.
-  Result<Values> finish(uint64_t rows) &&;
+  // Once, after all pages; an error when there are not `rows` of them.
+  Result<Values> finish(uint64_t rows);
 
   static constexpr uint64_t kToEnd = ~uint64_t{0};
   static constexpr uint64_t kMostMade = uint64_t{2} << 30;
@@ -35,13 +35,14 @@ class ChunkReader {
   Status numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status stored_numbers(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status texts(Encoding encoding, const Bytes& body, bool is_made, std::span<Piece> out);
-  Status decimals(Encoding encoding, const Bytes& body, std::span<std::byte> out);
+  Status from_texts(Encoding encoding, const Bytes& body, std::span<std::byte> out);
   Status indices(const Bytes& body, size_t count);
   Status make_room(uint64_t bytes);
   Status check_room(uint64_t more) const;
   uint64_t value_bytes() const;
   Result<BufferPtr> delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out);
   uint64_t values_in(size_t list) const;
+  Status join_texts();
 
   const Column& column_;
   Codec codec_;

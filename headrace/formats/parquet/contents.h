@@ -25,7 +25,7 @@ struct Contents {
   std::optional<std::vector<uint32_t>> rows;  // those that a condition holds for, in order; none: all
 };
 
-inline constexpr char kIndexKind[] = "parquet 2";
+inline constexpr char kIndexKind[] = "parquet 3";
 // A row group of fewer bytes is read as a whole.
 inline constexpr uint64_t kWholeGroup = uint64_t{1} << 20;
 

@@ -210,7 +210,7 @@ class IndexSteps final : public Opening<FileIndex> {
       const auto read = [&]() -> Result<Values> {
         ChunkReader reader(column, chunk.codec, chunk.size);
         HEADRACE_TRY(reader.read({bytes[n], 0, bytes[n]->size()}, chunk.offset, chunk.values));
-        return std::move(reader).finish(group.rows);
+        return reader.finish(group.rows);
       };
       const Result<Values> values = read();
       if (!values.ok()) return values.status().before(in_group());

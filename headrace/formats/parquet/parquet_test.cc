@@ -279,6 +279,62 @@ std::string dictionary_page(const std::string& body, int32_t values) {
   return std::move(head).finish() + body;
 }
 
+// Of rows ["ab", "c"], [] and ["", "def"]: levels of repetition, of definition, texts.
+std::string page_of_lists() {
+  return page_of(raw("\2\0\0\0\x03\x12") + raw("\2\0\0\0\x03\x1b") + raw("\2\0\0\0ab\1\0\0\0c") +
+                     raw("\0\0\0\0\3\0\0\0def"),
+                 5);
+}
+
+std::vector<int64_t> lengths_in(const Tensor& tensor) {
+  const auto* first = tensor.view().as<int64_t>();
+  return {first, first + tensor.shape[0]};
+}
+
+TEST(ParquetFiles, TextsOfAListAreOneTextAndItsLengths) {
+  for (const auto& [columns, structure] : std::vector<std::pair<Value::List, std::string>>{
+           {Value::List{}, R"({"x":{"values":0,"lengths":1}})"},
+           {Value::List{"x/lengths", "x/values"}, R"({"x":{"lengths":0,"values":1}})"},
+           {Value::List{"x/lengths"}, R"({"x":{"lengths":0}})"},
+           {Value::List{"x/values"}, R"({"x":{"values":0}})"}}) {
+    MemoryStore store;
+    Value options{Value::Object()};
+    options.set("columns", columns);
+    const auto source = open_bytes(store, one_page(page_of_lists(), 3, 0, 2, kBytes), options);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    const Schema& schema = (*source)->schema();
+    EXPECT_EQ(schema.structure, structure);
+    const std::vector<std::string> texts{"abc", "", "def"};
+    const std::vector<std::vector<int64_t>> lengths{{2, 1}, {}, {0, 3}};
+    for (uint64_t row = 0; row < 3; ++row) {
+      const auto fields = read_sample(**source, row, store);
+      ASSERT_TRUE(fields.ok()) << fields.status().text();
+      if (const int at = schema.find("x/values"); at >= 0) {
+        const auto bytes = (*fields)[static_cast<size_t>(at)].view().bytes();
+        EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), texts[row]);
+      }
+      if (const int at = schema.find("x/lengths"); at >= 0) {
+        EXPECT_EQ(lengths_in((*fields)[static_cast<size_t>(at)]), lengths[row]);
+      }
+    }
+  }
+}
+
+// A mebibyte in a dictionary, and a list with as many items that are it: a tebibyte.
+TEST(ParquetFiles, TextsOfListsThatRepeatThemselvesAreRefusedBeforeMemoryIsTaken) {
+  constexpr uint32_t kItems = 1 << 20;
+  const std::string run = varint(uint64_t{kItems} << 1);
+  const auto levels = [](const std::string& bytes) {
+    const auto length = static_cast<uint32_t>(bytes.size());
+    return std::string(reinterpret_cast<const char*>(&length), 4) + bytes;
+  };
+  const std::string reps = levels(varint(2) + raw("\0") + varint(uint64_t{kItems - 1} << 1) + raw("\1"));
+  const std::string page = page_of(reps + levels(run + raw("\1")) + raw("\1") + run + raw("\0"), kItems, 8);
+  const std::string text = raw("\0\0\x10\0") + std::string(1 << 20, 'x');
+  EXPECT_THAT(error_of(one_page(dictionary_page(text, 1) + page, 1, 0, 2, kBytes)),
+              HasSubstr("wants texts of lists of at most "));
+}
+
 // One value 30 million times: a thousand values a byte are no bomb, more are.
 TEST(ParquetFiles, ManyEqualValuesAreReadWhereTheirNumberFitsTheirBytes) {
   const auto file = [](size_t dictionary, int32_t rows) {

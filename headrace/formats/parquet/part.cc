@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "headrace/core/saturate.h"
 #include "headrace/formats/parquet/chunk_reader.h"
@@ -130,17 +131,20 @@ class OpenPart final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return Step<BlockPtr>(ask());
-    std::vector<Values> columns;
+    std::vector<Values> columns(pieces_.size());
     uint64_t packed = 0;
     for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;
     uint64_t left = std::max(kFreeMade, saturating_mul(kMadeRatio, packed));
     Status status = check_values(left);
     if (!status.ok()) return Step<BlockPtr>(std::make_shared<Rows>(std::move(status).before("parquet: ")));
     for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (texts_of(i)) continue;
       auto values = read(i, bytes, left);
       if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().before("parquet: ")));
-      columns.push_back(*std::move(values));
+      columns[i] = *std::move(values);
     }
+    for (size_t i = 0; i < pieces_.size(); ++i)
+      if (const auto texts = texts_of(i)) columns[i] = columns[*texts].lengths((*file_.columns)[i]);
     return Step<BlockPtr>(std::make_shared<Rows>(table_, std::move(columns), part_.rows));
   }
 
@@ -150,10 +154,24 @@ class OpenPart final : public Opening<BlockPtr> {
     size_t read = 0, offset = 0;
   };
 
+  // Of a column of lengths: that of the texts, where it is chosen too. They are read once for both.
+  std::optional<size_t> texts_of(size_t i) const {
+    const Column& column = (*file_.columns)[i];
+    if (column.change != Change::to_length) return std::nullopt;
+    const auto is_other = [&](size_t other) {
+      return other < file_.columns->size() && (*file_.columns)[other].leaf == column.leaf;
+    };
+    // They stand side by side.
+    if (is_other(i + 1)) return i + 1;
+    if (i > 0 && is_other(i - 1)) return i - 1;
+    return std::nullopt;
+  }
+
   std::vector<Extent> ask() {
     std::vector<Extent> wanted;
-    for (const TableChunk& chunk : group_.chunks) {
-      pieces_.push_back(pieces_of(chunk, part_, group_.rows));
+    for (size_t i = 0; i < group_.chunks.size(); ++i) {
+      pieces_.push_back(pieces_of(group_.chunks[i], part_, group_.rows));
+      if (texts_of(i)) pieces_[i].before.length = pieces_[i].pages.length = 0;
       wanted.push_back(pieces_.back().before);
       wanted.push_back(pieces_.back().pages);
     }
@@ -207,8 +225,8 @@ class OpenPart final : public Opening<BlockPtr> {
       HEADRACE_TRY(reader.read(part_of(2 * i, pieces.before), pieces.before.offset));
     HEADRACE_TRY(reader.read(part_of(2 * i + 1, pieces.pages), pieces.pages.offset,
                              is_whole ? chunk.values : ChunkReader::kToEnd));
+    HEADRACE_ASSIGN(Values out, reader.finish(pieces.end_row - pieces.first_row));
     left -= std::min(left, reader.made());
-    HEADRACE_ASSIGN(Values out, std::move(reader).finish(pieces.end_row - pieces.first_row));
     out.first = part_.first - pieces.first_row;
     return out;
   }

@@ -1,5 +1,6 @@
 // The columns of a Parquet file as this reader serves them. Pure functions on the footer.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,16 +13,18 @@ namespace headrace::parquet {
 // How a value as it is stored becomes one as it is served.
 enum class Change : uint8_t {
   none,
-  narrow,    // 32 bits to 8 or 16
-  widen,     // 32 bits to 64
-  from_i96,  // a day and nanoseconds to nanoseconds since 1970
-  to_float,  // a decimal to the nearest f64
+  narrow,     // 32 bits to 8 or 16
+  widen,      // 32 bits to 64
+  from_i96,   // a day and nanoseconds to nanoseconds since 1970
+  to_float,   // a decimal to the nearest f64
+  to_length,  // a text to how many bytes it has
 };
 
 struct Column {
-  std::string name;         // "hw/height": members of structs by their path
-  std::string refused;      // why its values are not served; empty when they are
-  bool is_damaged = false;  // then `refused` is an error of the file and not of ours
+  std::string name;                 // "hw/height": members of structs by their path
+  std::optional<std::string> list;  // of "captions/values" and "captions/lengths", of one leaf: "captions"
+  std::string refused;              // why its values are not served; empty when they are
+  bool is_damaged = false;          // then `refused` is an error of the file and not of ours
 
   size_t leaf = 0;  // which of a row group's chunks
   Physical physical = Physical::boolean;
@@ -41,6 +44,8 @@ struct Column {
   uint8_t max_rep() const { return static_cast<uint8_t>(lists.size()); }
   uint64_t items_each() const { return static_cast<uint64_t>(item.count()); }
   bool is_text() const { return headrace::is_text(dtype); }
+  // What it stands under in a sample.
+  const std::string& key() const { return list ? *list : name; }
   uint64_t row_bytes() const { return items_each() * size_of(dtype); }  // of what is no list and no text
   // Bytes of a value, which is a row or an item of a list: as it is served (of text, of its place), and as it
   // is stored (0: lengths differ).
@@ -55,10 +60,13 @@ Result<std::vector<Column>> read_columns(const Footer& footer);
 
 // These columns, in this order; all that are served when `names` is empty, and then `left_out` becomes the
 // names of the others. The name of a struct stands for its members that are served. An error names a column
-// that is not there or not served.
+// that is not there or not served. The fields of a list of texts stand side by side.
 Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                            const std::vector<std::string>& names,
                                            std::vector<std::string>* left_out = nullptr);
+
+// A sample of chosen columns: the fields of a list of texts are in a dict of their own.
+Schema sample_of(const std::vector<Column>& chosen);
 
 // What the file says of itself: what our writer was told ({"classes": […]}), or the names of Hugging Face's
 // labels. An object, or null.

@@ -19,7 +19,9 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   row += first;
   const bool is_null = !null_rows.empty() && null_rows[row] != 0;
   if (is_null && nulls == Nulls::error && !column->null_is_empty) return null_value(*column, "a value");
+  const bool may_have_nulls = !null_items.empty() && !is_null && nulls == Nulls::error;
   if (column->is_text()) {
+    if (may_have_nulls) HEADRACE_TRY(without_nulls(starts[row], starts[row + 1] - starts[row]));
     const Piece& piece = pieces[row];  // an empty one where it is null
     out = Tensor{buffers[piece.buffer], piece.offset, column->dtype, Shape{piece.length}, nullptr};
     return {};
@@ -33,18 +35,26 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   out =
       Tensor{data, value * column->value_size(), column->dtype,
              column->is_list ? column->item.with_front(static_cast<int64_t>(count)) : column->item, nullptr};
-  if (!null_items.empty() && !is_null) HEADRACE_TRY(without_nulls(value, nulls, out));
+  if (may_have_nulls) HEADRACE_TRY(without_nulls(value, static_cast<uint64_t>(out.shape.count()) / width));
   return has_far_times ? without_far_times(value, out) : Status();
 }
 
-// Nulls are zeros in `data` already.
-Status Values::without_nulls(uint64_t first_value, Nulls nulls, const Tensor& out) const {
-  if (nulls == Nulls::zero) return {};
-  const uint64_t width = column->value_size() / size_of(column->dtype);
+Values Values::lengths(const Column& of) const {
+  Values out;
+  out.column = &of;
+  out.rows = rows, out.first = first;
+  out.data = data;
+  out.starts = starts;
+  out.null_rows = null_rows, out.null_items = null_items;
+  return out;
+}
+
+// Where nulls are no error, they are zeros or nothing already.
+Status Values::without_nulls(uint64_t first_value, uint64_t count) const {
   const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
-  const auto count = static_cast<ptrdiff_t>(static_cast<uint64_t>(out.shape.count()) / width);
-  if (std::find(begin, begin + count, 1) == begin + count) return {};
-  return null_value(*column, "numbers only");
+  const auto end = begin + static_cast<ptrdiff_t>(count);
+  if (std::find(begin, end, 1) == end) return {};
+  return null_value(*column, column->list ? "texts only" : "numbers only");
 }
 
 Status Values::without_far_times(uint64_t first_value, const Tensor& out) const {

@@ -17,7 +17,7 @@ struct Values {
   uint64_t rows = 0;
   uint64_t first = 0;         // that was asked for: those before came along
   BufferPtr data;             // numbers, those of nulls zero
-  std::vector<Piece> pieces;  // texts, in `buffers`
+  std::vector<Piece> pieces;  // texts, in `buffers`; of lists of them one a row, and their lengths in `data`
   std::vector<BufferPtr> buffers;
   // The first value of each row and the number of all: of lists of free length, and of others when some are
   // not as long as they should be.
@@ -29,6 +29,9 @@ struct Values {
 
   // Shares the bytes. `row` counts from `first`. REQUIRES: it is there.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
+  // How long the texts of each row's list are: the values of column `of`, which is of the same leaf. Shares
+  // the bytes.
+  Values lengths(const Column& of) const;
   // Whether the only errors that there may be are nulls.
   bool is_right() const { return wrong_rows.empty() && !has_far_times; }
   // Whether rows are copies of column->row_bytes() bytes one after the other.
@@ -37,7 +40,7 @@ struct Values {
   }
 
  private:
-  Status without_nulls(uint64_t first_value, Nulls nulls, const Tensor& out) const;
+  Status without_nulls(uint64_t first_value, uint64_t count) const;
   Status without_far_times(uint64_t first_value, const Tensor& out) const;
 };
 
