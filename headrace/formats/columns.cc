@@ -15,7 +15,8 @@ std::optional<std::string_view> list_at(const std::vector<std::string>& names,
                        names[i + 1].starts_with(name) && names[i + 1].ends_with(kLengths);
   const bool are_texts = is_text(specs[i].dtype) && specs[i].shape == Shape{kAny} &&
                          specs[i + 1] == TensorSpec{DType::i64, {kAny}};
-  return !name.empty() && are_one && are_texts ? std::optional(name) : std::nullopt;
+  if (!are_one || !are_texts || std::ranges::find(names, name) != names.end()) return std::nullopt;
+  return name;
 }
 
 }  // namespace

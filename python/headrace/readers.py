@@ -373,7 +373,7 @@ def read_parquet(
         nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
 
     Raises:
-        NotImplementedError: A chosen column has a type that is not read (maps, lists of structs, of texts or of lists), or is encrypted.
+        NotImplementedError: A chosen column has a type that is not read (maps, lists of structs or of lists), or is encrypted.
         ValueError: A column is not there, or a file's columns are not those of the first.
     """
     conditions = [list(condition) for condition in where] if where is not None else None

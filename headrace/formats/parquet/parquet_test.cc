@@ -294,9 +294,9 @@ std::vector<int64_t> lengths_in(const Tensor& tensor) {
 TEST(ParquetFiles, TextsOfAListAreOneTextAndItsLengths) {
   for (const auto& [columns, structure] : std::vector<std::pair<Value::List, std::string>>{
            {Value::List{}, R"({"x":{"values":0,"lengths":1}})"},
-           {Value::List{"x/lengths", "x/values"}, R"({"x":{"lengths":0,"values":1}})"},
-           {Value::List{"x/lengths"}, R"({"x":{"lengths":0}})"},
-           {Value::List{"x/values"}, R"({"x":{"values":0}})"}}) {
+           {Value::List{"x/lengths", "x/values"}, R"({"x/lengths":0,"x/values":1})"},
+           {Value::List{"x/lengths"}, R"({"x/lengths":0})"},
+           {Value::List{"x/values"}, R"({"x/values":0})"}}) {
     MemoryStore store;
     Value options{Value::Object()};
     options.set("columns", columns);

@@ -161,7 +161,7 @@ class OpenPart final : public Opening<BlockPtr> {
     const auto is_other = [&](size_t other) {
       return other < file_.columns->size() && (*file_.columns)[other].leaf == column.leaf;
     };
-    // They stand side by side.
+    // They stand side by side, or are each read.
     if (is_other(i + 1)) return i + 1;
     if (i > 0 && is_other(i - 1)) return i - 1;
     return std::nullopt;

@@ -1,10 +1,8 @@
 #include "headrace/formats/parquet/schema.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "headrace/formats/columns.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/hints.h"
 
@@ -299,21 +297,15 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
   const auto is_served = [](const Column& column) { return column.is_damaged || column.refused.empty(); };
   std::vector<Column> chosen;
   std::set<std::string> seen;
-  std::map<std::string, bool> keys;  // whether each is that of a list of texts
   const auto cannot_serve = [&](const Column& column) {
     return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
                                          "); choose others with columns=: " + known_names(columns));
   };
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
-    const bool is_member = column.list.has_value();
-    const auto [at, is_first] = keys.emplace(column.key(), is_member);
-    if (!seen.insert(column.name).second || at->second != is_member)
+    if (!seen.insert(column.name).second)
       return invalid("wants each column once, got '" + column.name + "' twice");
-    auto place = chosen.end();
-    if (is_member && !is_first && chosen.back().list != column.list)
-      place = std::ranges::find(chosen, column.list, &Column::list) + 1;
-    chosen.insert(place, column);
+    chosen.push_back(column);
     return {};
   };
   if (names.empty())
@@ -341,25 +333,6 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
   if (chosen.empty() && !columns.empty()) return cannot_serve(columns[0]);
   if (chosen.empty()) return corrupt("wants at least one column, got none");
   return chosen;
-}
-
-Schema sample_of(const std::vector<Column>& chosen) {
-  Schema out = schema_of(chosen);
-  std::string nest;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    const Column& column = chosen[i];
-    const bool is_member = column.list.has_value();
-    const bool begins = i == 0 || !is_member || chosen[i - 1].list != column.list;
-    const bool ends = is_member && (i + 1 == chosen.size() || chosen[i + 1].list != column.list);
-    if (i > 0) nest += ',';
-    if (begins) nest += Value(column.key()).dump() + ':';
-    if (is_member)
-      nest += (begins ? "{" : "") + Value(column.name.substr(column.list->size() + 1)).dump() + ':';
-    nest += std::to_string(i);
-    if (ends) nest += '}';
-  }
-  out.structure = '{' + nest + '}';
-  return out;
 }
 
 }  // namespace headrace::parquet

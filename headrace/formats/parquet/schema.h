@@ -44,8 +44,6 @@ struct Column {
   uint8_t max_rep() const { return static_cast<uint8_t>(lists.size()); }
   uint64_t items_each() const { return static_cast<uint64_t>(item.count()); }
   bool is_text() const { return headrace::is_text(dtype); }
-  // What it stands under in a sample.
-  const std::string& key() const { return list ? *list : name; }
   uint64_t row_bytes() const { return items_each() * size_of(dtype); }  // of what is no list and no text
   // Bytes of a value, which is a row or an item of a list: as it is served (of text, of its place), and as it
   // is stored (0: lengths differ).
@@ -60,13 +58,10 @@ Result<std::vector<Column>> read_columns(const Footer& footer);
 
 // These columns, in this order; all that are served when `names` is empty, and then `left_out` becomes the
 // names of the others. The name of a struct stands for its members that are served. An error names a column
-// that is not there or not served. The fields of a list of texts stand side by side.
+// that is not there or not served.
 Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                            const std::vector<std::string>& names,
                                            std::vector<std::string>* left_out = nullptr);
-
-// A sample of chosen columns: the fields of a list of texts are in a dict of their own.
-Schema sample_of(const std::vector<Column>& chosen);
 
 // What the file says of itself: what our writer was told ({"classes": […]}), or the names of Hugging Face's
 // labels. An object, or null.

@@ -151,7 +151,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector
     Status status = making.add(files[i], indexes[i]);
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = sample_of(*out.files[0].columns);
+  out.schema = schema_of(*out.files[0].columns);
   return out;
 }
 
