@@ -451,7 +451,7 @@ def test_nulls_in_lists_of_texts_are_errors_or_nothing(tmp_path: Path) -> None:
     for member in ("values", "lengths"):
         ds = hr.read(path, columns=[f"a/{member}"])
         for row in (0, 3, 4):
-            got = ds[row]["a"][member]
+            got = ds[row][f"a/{member}"]
             texts, lengths = joined(rows[row])
             assert got.encode() == texts if member == "values" else got.tolist() == lengths
         for row, what in ((1, "a value"), (2, "texts only")):
