@@ -95,8 +95,8 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
   return {};
 }
 
-// The texts of each row one after the other, and their lengths. Pages are let go: what is left of a
-// dictionary of large texts that many items repeat may be more than its bytes, so it is bounded first.
+// The texts of each row one after the other, and their lengths; pages are let go. Many items may be one large
+// text of a dictionary, so their sum is bounded before memory is taken.
 Status ChunkReader::join_texts() {
   constexpr uint64_t kRatio = 1000, kFree = uint64_t{256} << 20;
   uint64_t bytes = 0;
