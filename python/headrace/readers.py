@@ -341,7 +341,8 @@ def read_arrow(
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
-        columns: These columns, in this order; a struct's name stands for its members. All when not given.
+        columns: These columns, in this order; a struct's name stands for its members. All that are served when not given;
+            `metadata["left_out_columns"]` lists others.
         nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
 
     Raises:

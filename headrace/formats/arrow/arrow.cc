@@ -66,6 +66,8 @@ class ArrowSource final : public Source {
     for (const arrow::TableFile& file : table_->files) batches += file.batches.size();
     out.set("batches", batches);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
+    const std::vector<std::string>& columns = table_->left_out_columns;
+    if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
     if (const Value::Object* about = table_->about.object())
       for (const auto& [key, value] : *about)
         if (!out.find(key)) out.set(key, value);
@@ -122,7 +124,9 @@ const FormatRegistration registered({
     .name = "arrow",
     .doc = "Tables in Arrow IPC files and streams, and Feather V2: a field for each column.",
     .options = {{"columns", "Sequence[str] | None",
-                 "These columns, in this order; a struct's name stands for its members. All when not given.",
+                 "These columns, in this order; a struct's name stands for its members. All that are served "
+                 "when not "
+                 "given; `metadata[\"left_out_columns\"]` lists others.",
                  Value()},
                 {"nulls", "str",
                  "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "

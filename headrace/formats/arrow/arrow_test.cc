@@ -145,6 +145,47 @@ TEST(Arrow, TextsOfAListAreAllOfThemAndTheirLengths) {
               HasSubstr("wants texts only in column 'tags/values', got null"));
 }
 
+template <class T> std::string raw(std::initializer_list<T> numbers) {
+  return {reinterpret_cast<const char*>(numbers.begin()), numbers.size() * sizeof(T)};
+}
+
+// Where they stand first: offsets of lists lie before those of their texts.
+std::string with(std::string bytes, const std::string& was, const std::string& is) {
+  const size_t at = bytes.find(was);
+  EXPECT_NE(at, std::string::npos);
+  return bytes.replace(at, was.size(), is);
+}
+
+TEST(Arrow, ListsOfTextsThatCannotBeAreRefusedWhateverIsChosen) {
+  const std::string whole = small("texts.arrow");
+  const std::string of_tags = raw<uint64_t>({0, 1, 1, 3}), of_captions = raw<uint32_t>({0, 2, 2, 5}),
+                    texts = raw<uint32_t>({0, 5, 14, 14, 17, 18});
+  struct Case {
+    std::string bytes;
+    const char *columns, *wanted;
+  };
+  const Case cases[] = {
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, ~uint64_t{0}})), "tags/", "too many values"},
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, uint64_t{1} << 61})), "tags/", "too many values"},
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, 1 << 20})), "tags/", "of buffer"},
+      {with(whole, of_tags, raw<uint64_t>({0, 2, 1, 3})), "tags/", "wants offsets in order"},
+      {with(whole, of_captions, raw<uint32_t>({0, 2, 2, 1000})), "captions/", "of buffer"},
+      {with(whole, texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})), "captions/", "wants texts in order"},
+      {with(whole, texts, raw<uint32_t>({0, 5, 14, 14, 17, 1 << 30})), "captions/values", "of buffer"},
+  };
+  for (const Case& c : cases)
+    for (const char* member : {"values", "lengths"}) {
+      const std::string name = c.columns;
+      if (!name.ends_with('/') && !name.ends_with(member)) continue;
+      MemoryStore store = store_of("x", c.bytes);
+      Value options = columns({(name.ends_with('/') ? name + member : name).c_str()});
+      options.set("nulls", "zero");
+      const auto source = open_one(store, "x", options);
+      ASSERT_TRUE(source.ok()) << source.status().text();
+      EXPECT_THAT(read_sample(**source, 0, store).status().text(), HasSubstr(c.wanted)) << name << member;
+    }
+}
+
 TEST(Arrow, TheIndexIsTheSameHoweverMuchOfTheTailIsAskedFor) {
   for (const char* name : {"table_plain.arrow", "rows.arrow", "nulls.arrows"}) {
     const std::string bytes = small(name);

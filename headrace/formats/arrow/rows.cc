@@ -10,9 +10,11 @@ namespace {
 uint64_t first_byte(uint64_t bit) { return bit / 8; }
 uint64_t bytes_of(uint64_t bit, uint64_t count) { return count == 0 ? 0 : (bit + count + 7) / 8 - bit / 8; }
 
+// So few that a sum of some of them, in bits, is no overflow either.
 Result<uint64_t> product(uint64_t a, uint64_t b, std::string_view name) {
+  constexpr uint64_t kMost = uint64_t{1} << 60;
   uint64_t out = 0;
-  if (__builtin_mul_overflow(a, b, &out))
+  if (__builtin_mul_overflow(a, b, &out) || out > kMost)
     return corrupt("has too many values in column '" + std::string(name) + "'");
   return out;
 }
@@ -45,6 +47,22 @@ void align(Values& values) {
   values.held += made->size();
 }
 
+// Those of the texts of `from`; a null one has none, whatever lies there.
+void make_lengths(Values& out, const Values& from, const Bytes& texts, int text_size) {
+  const uint64_t count = from.num_items;
+  const MutableBufferPtr made = HeapBuffer::make(count * sizeof(int64_t));
+  auto* const lengths = reinterpret_cast<uint64_t*>(made->mutable_data());
+  for (uint64_t i = 0; i < count; ++i)
+    lengths[i] =
+        from.items_present[i] ? offset_in(texts, text_size, i + 1) - offset_in(texts, text_size, i) : 0;
+  if (&out != &from) {
+    out.offsets = from.offsets, out.present = from.present, out.items_present = from.items_present;
+    out.first_item = from.first_item, out.num_items = count;
+  }
+  out.data = {made, 0, made->size()};
+  out.held += made->size();
+}
+
 }  // namespace
 
 Result<RowsReader> RowsReader::make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
@@ -72,6 +90,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
                      "', the file has none");
     values.dictionary = it->second;
   }
+  if (is_made_beside(i)) return {};
   HEADRACE_TRY(want_present(i));
   if (count_ == 0) {  // a batch without rows may leave out its offsets
     values_[i].dtype = column.dtype;
@@ -87,6 +106,13 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   HEADRACE_ASSIGN(const uint64_t begin, product(first_, size, column.name));
   HEADRACE_ASSIGN(const uint64_t length, product(count_ + 1, size, column.name));
   return want(i, Part::offsets, column.offsets, begin, length);
+}
+
+// The lengths of texts that are a column, too: what says where these are is read once.
+bool RowsReader::is_made_beside(size_t i) const {
+  if (i == 0 || i >= columns_->size() || count_ == 0) return false;
+  const Column &column = (*columns_)[i], &texts = (*columns_)[i - 1];
+  return column.is_lengths && texts.text_size != 0 && !texts.is_lengths && texts.texts == column.texts;
 }
 
 Status RowsReader::want_present(size_t i) {
@@ -176,31 +202,34 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
   return {};
 }
 
-// Where the texts of all rows begin becomes their lengths, or where the texts of each row do.
+// Where the texts of all rows begin becomes their lengths, or where the texts of each row do, or both.
 Status RowsReader::take_texts(size_t i, const Bytes& texts) {
   const Column& column = (*columns_)[i];
   Values& values = values_[i];
-  const uint64_t count = values.num_items;
-  const MutableBufferPtr made = HeapBuffer::make((column.is_lengths ? count : count_ + 1) * sizeof(int64_t));
-  auto* const out = reinterpret_cast<uint64_t*>(made->mutable_data());
   const auto begin = [&](uint64_t text) { return offset_in(texts, column.text_size, text); };
-  for (uint64_t text = 0; text < count; ++text) {
-    if (begin(text + 1) < begin(text) || (begin(text + 1) > begin(text) && !values.items_present[text]))
-      return corrupt("wants texts in order in column '" + column.name +
-                     "', and null ones without bytes; text " + std::to_string(values.first_item + text) +
-                     " goes from " + std::to_string(begin(text)) + " to " + std::to_string(begin(text + 1)));
-    if (column.is_lengths) out[text] = begin(text + 1) - begin(text);
-  }
-  values.held += made->size();
+  if (texts.size != (values.num_items + 1) * static_cast<uint64_t>(column.text_size))
+    return internal_error("wants where texts begin, and the last one ends");
+  for (uint64_t text = 0; text < values.num_items; ++text)
+    if (begin(text + 1) < begin(text))
+      return corrupt("wants texts in order in column '" + column.name + "', number " +
+                     std::to_string(values.first_item + text) + " goes from " + std::to_string(begin(text)) +
+                     " to " + std::to_string(begin(text + 1)));
   if (column.is_lengths) {
-    values.data = {made, 0, made->size()};
+    make_lengths(values, values, texts, column.text_size);
     return {};
   }
-  for (uint64_t row = 0; row <= count_; ++row) out[row] = begin(values.offset(row) - values.offset(0));
-  if (values.items_present.bytes.buffer)
+  if (is_made_beside(i + 1)) make_lengths(values_[i + 1], values, texts, column.text_size);
+  const MutableBufferPtr made = HeapBuffer::make((count_ + 1) * sizeof(uint64_t));
+  auto* const rows = reinterpret_cast<uint64_t*>(made->mutable_data());
+  for (uint64_t row = 0; row <= count_; ++row) rows[row] = begin(values.offset(row) - values.offset(0));
+  values.held += made->size();
+  if (values.items_present.bytes.buffer) {
     values.lists = std::exchange(values.offsets, {}), values.list_size = values.offset_size;
+    values.texts = texts, values.text_size = column.text_size;
+  }
   values.offsets = {made, 0, made->size()}, values.offset_size = sizeof(uint64_t);
-  values.first_item = out[0], values.num_items = out[count_] - out[0];
+  HEADRACE_ASSIGN(values.first_item, product(rows[0], 1, column.name));
+  HEADRACE_ASSIGN(values.num_items, product(rows[count_] - rows[0], 1, column.name));
   return want_items(i);
 }
 

@@ -37,6 +37,7 @@ class RowsReader {
   RowsReader(const std::vector<Column>& columns, const Batch& batch, uint64_t first, uint64_t count)
       : columns_(&columns), batch_(&batch), first_(first), count_(count) {}
   Status begin(const Column& column, const Dictionaries& dictionaries);
+  bool is_made_beside(size_t column) const;
   Status want_present(size_t column);
   Status want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length);
   Status want_items_present(size_t column);

@@ -368,17 +368,23 @@ Value written_about(const FlatTable& schema) { return own_object(schema, kOfSche
 
 namespace {
 
+// Of those that are served.
 std::string known_names(const Layout& layout) {
   constexpr size_t kShown = 20;
   std::string out;
-  for (size_t i = 0; i < std::min(layout.columns.size(), kShown); ++i)
-    out += (i == 0 ? "" : ", ") + layout.columns[i].name.substr(0, 100);
-  return layout.columns.size() > kShown ? out + ", …" : out;
+  size_t shown = 0;
+  for (const Column& column : layout.columns) {
+    if (!column.refused.empty()) continue;
+    if (++shown > kShown) return out + ", …";
+    out += (out.empty() ? "" : ", ") + column.name.substr(0, 100);
+  }
+  return out.empty() ? "there is none" : out;
 }
 
 }  // namespace
 
-Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names) {
+Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out) {
   std::vector<Column> chosen;
   std::set<std::string> seen;
   const auto choose = [&](const Column& column) -> Status {
@@ -390,8 +396,15 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
     chosen.push_back(column);
     return {};
   };
+  const bool any_served =
+      std::ranges::any_of(layout.columns, [](const Column& column) { return column.refused.empty(); });
   if (names.empty())
-    for (const Column& column : layout.columns) HEADRACE_TRY(choose(column));
+    for (const Column& column : layout.columns) {
+      if (column.refused.empty() || !any_served)
+        HEADRACE_TRY(choose(column));
+      else if (left_out)
+        left_out->push_back(column.name);
+    }
   for (const std::string& name : names) {
     bool found = false;
     for (const Column& column : layout.columns) {

@@ -16,6 +16,7 @@ namespace headrace::arrow {
 // what lies behind them moves: by those of the first `views` such columns.
 struct BufferAt {
   uint32_t fixed = 0, views = 0;
+  bool operator==(const BufferAt&) const = default;
 };
 
 // A node of a record batch (rows and nulls) with the bitmap that says which are null.
@@ -65,8 +66,10 @@ Result<Layout> read_layout(const FlatTable& schema, int version);
 Value written_about(const FlatTable& schema);
 inline constexpr char kAboutKey[] = "headrace";
 
-// These columns, in this order; all of them when `names` is empty. The name of a struct stands for its
-// members. An error names a column that is not there or not served.
-Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names);
+// These columns, in this order; all that are served when `names` is empty, and then `left_out` becomes the
+// names of the others. The name of a struct stands for its members. An error names a column that is not there
+// or not served.
+Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out = nullptr);
 
 }  // namespace headrace::arrow

@@ -106,7 +106,7 @@ class Making {
     HEADRACE_ASSIGN(layout_, layout_of(schema, about));
     if (out_->files.empty()) {
       out_->about = std::move(about);
-      HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_));
+      HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_, &out_->left_out_columns));
       columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     } else {
       HEADRACE_ASSIGN(std::vector<Column> columns, columns_like(*layout_, *out_->files[0].columns, names_));

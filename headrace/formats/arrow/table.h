@@ -31,7 +31,8 @@ struct Table {
   Schema schema;
   uint64_t row_bytes = 0;  // of the chosen columns, when all have a fixed size
   Nulls nulls = Nulls::error;
-  Value about;  // written_about() the first file
+  Value about;                                // written_about() the first file
+  std::vector<std::string> left_out_columns;  // of the first file; empty when columns were chosen
 
   Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
   uint64_t first_row(const Group& group) const {

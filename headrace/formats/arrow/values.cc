@@ -43,11 +43,27 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
   return {};
 }
 
-// Texts of a list that are null, which have no bytes: refused, or taken for empty ones.
-Status check_texts(const Values& values, uint64_t row, Nulls nulls) {
-  const auto list = [&](uint64_t i) { return offset_in(values.lists, values.list_size, i); };
-  for (uint64_t i = list(row) - list(0); nulls == Nulls::error && i < list(row + 1) - list(0); ++i)
-    if (!values.items_present[i]) return null_value(values, "texts only");
+// Texts of a list that are null: refused, or left out, whatever lies in their place.
+Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tensor& out) {
+  const auto list = [&](uint64_t i) {
+    return offset_in(values.lists, values.list_size, i) - offset_in(values.lists, values.list_size, 0);
+  };
+  const auto begin = [&](uint64_t text) { return offset_in(values.texts, values.text_size, text); };
+  const uint64_t first = list(row), behind = list(row + 1);
+  uint64_t kept = 0;
+  for (uint64_t i = first; i < behind; ++i) {
+    if (!values.items_present[i] && nulls == Nulls::error) return null_value(values, "texts only");
+    kept += values.items_present[i] ? begin(i + 1) - begin(i) : 0;
+  }
+  if (kept == out.view().size_bytes()) return {};
+  const MutableBufferPtr copy = HeapBuffer::make(kept);
+  std::byte* to = copy->mutable_data();
+  for (uint64_t i = first; i < behind; ++i) {
+    const uint64_t length = values.items_present[i] ? begin(i + 1) - begin(i) : 0;
+    if (length > 0) std::memcpy(to, out.view().data + begin(i) - begin(first), length);
+    to += length;
+  }
+  out = {copy, 0, values.dtype, {static_cast<int64_t>(kept)}, nullptr};
   return {};
 }
 
@@ -77,7 +93,7 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   const uint64_t first = offset_size == 0 ? row : offset(row) - base;
   const uint64_t length = offset_size == 0 ? 1 : offset(row + 1) - base - first;
   out = Tensor{data.buffer, data.offset + first * row_bytes(), dtype, shape_of(*this, length), nullptr};
-  if (lists.buffer) return check_texts(*this, row, nulls);
+  if (lists.buffer) return without_null_texts(*this, row, nulls, out);
   if (items_present.bytes.buffer) HEADRACE_TRY(without_nulls(*this, first * items_each, nulls, out));
   if (!dictionary) return {};
   const uint64_t place = place_in_dictionary(out);

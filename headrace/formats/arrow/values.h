@@ -47,10 +47,9 @@ struct Values {
   std::vector<Bits> present;  // of rows: its own and those of the structs around it
   Bits items_present;
   bool of_texts = false;  // texts of lists, or their lengths
-  // Which of the items that may be null are a row's, when `offsets` count bytes of texts: those between
-  // these.
-  Bytes lists;
-  int list_size = 0;
+  // Of texts of lists of which some are null: which texts each row has, and where each text begins.
+  Bytes lists, texts;
+  int list_size = 0, text_size = 0;
   ValuesPtr dictionary;  // these values are places in it
   size_t held = 0;       // memory made beside the buffers that were given
 

@@ -60,6 +60,17 @@ TEXTS = pyarrow.table(
 with pyarrow.ipc.new_file("texts.arrow", TEXTS.schema) as writer:
     writer.write_table(TEXTS, max_chunksize=3)
 
+# Beside columns that are not served.
+MAPS = pyarrow.table(
+    {
+        "m": pyarrow.array([[("a", 1)], []], pyarrow.map_(pyarrow.string(), pyarrow.int32())),
+        "x": pyarrow.array([1, 2]),
+        "lists": pyarrow.array([[[1]], []]),
+    }
+)
+with pyarrow.ipc.new_file("maps.arrow", MAPS.schema) as writer:
+    writer.write_table(MAPS)
+
 # Row groups of four rows in pages of both versions; every page begins with its levels.
 for name, options in {
     "table_plain.parquet": {"compression": "none", "use_dictionary": False, "write_page_index": True},
