@@ -363,6 +363,29 @@ def test_saved_folders_are_read_by_split(saved: Path) -> None:
     ]  # fmt: skip
 
 
+def test_lists_of_texts_are_one_text_and_lengths(tmp_path: Path) -> None:
+    data = Path(__file__).parent.parent / "sources/data/texts.arrow"
+    (tmp_path / "x.arrow").write_bytes(data.read_bytes())
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "x.arrow"}]}))
+    texts = {"feature": value("string"), "_type": "List"}
+    features = {
+        "captions": texts,
+        "fixed": texts | {"length": 2},
+        "pairs": {"feature": {"a": value("string"), "b": value("int32")}, "length": 2, "_type": "Sequence"},
+        "deep": {"feature": {"a": {"b": value("string")}}, "_type": "Sequence"},
+        "lists": {
+            "feature": {"feature": {"a": value("string")}, "length": 2, "_type": "Sequence"},
+            "_type": "Sequence",
+        },
+    }
+    (tmp_path / "dataset_info.json").write_text(json.dumps({"features": features}))
+    ds = hr.read_huggingface(tmp_path, columns=["captions"])
+    assert ds[0]["captions"]["values"] == "a caton a mät" and ds[0]["captions"]["lengths"].tolist() == [5, 9]
+    for name in ("fixed", "pairs/a", "deep", "lists"):
+        with pytest.raises(NotImplementedError, match="cannot read column"):
+            hr.read_huggingface(tmp_path, columns=[name])
+
+
 def test_folders_of_the_cache_are_read(saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     folder.mkdir()

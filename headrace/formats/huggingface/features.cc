@@ -38,53 +38,55 @@ bool has_length(const Value& list) {
 
 class Parser {
  public:
+  enum class In { nothing, list, fixed_list };  // of a number of items that the type says
+
   explicit Parser(HuggingFaceFeatures* out) : out_(out) {}
 
-  Status members(const Value::Object& features, const std::string& before, bool in_list) {
-    for (const auto& [name, feature] : features) HEADRACE_TRY(one(before + name, feature, in_list));
+  Status members(const Value::Object& features, const std::string& before, In in) {
+    for (const auto& [name, feature] : features) HEADRACE_TRY(one(before + name, feature, in));
     return {};
   }
 
  private:
-  Status one(const std::string& name, const Value& feature, bool in_list) {
+  Status one(const std::string& name, const Value& feature, In in) {
     if (out_->columns.size() + out_->left_out.size() >= kMostFields)
       return {Code::exhausted, "wants at most " + std::to_string(kMostFields) + " fields"};
     const std::string_view type = type_of(feature);
     if (type.empty()) {
-      if (!feature.object()) return leave_out(name);
-      return members(*feature.object(), name + "/", in_list);
+      if (!feature.object() || in != In::nothing) return leave_out(name);
+      return members(*feature.object(), name + "/", in);
     }
     if (type == "Value" || type == "ClassLabel") {
       if (type == "ClassLabel") take_names(name, feature);
       const Kind kind = type == "ClassLabel" ? Kind::number : kind_of_value(feature);
-      if (kind == Kind::other) return leave_out(name);
-      if (kind == Kind::text && in_list) {  // two columns
+      if (kind == Kind::other || (kind == Kind::text && in == In::fixed_list)) return leave_out(name);
+      if (kind == Kind::text && in == In::list) {  // two columns
         HEADRACE_TRY(take(name + "/values", name + "/values"));
         return take(name + "/lengths", name + "/lengths");
       }
       return take(name, name);
     }
-    if ((type == "Image" || type == "Audio" || type == "Video") && !in_list)
+    if ((type == "Image" || type == "Audio" || type == "Video") && in == In::nothing)
       return take(name, name + "/bytes");
-    if (is_list(type)) return list(name, feature, type, in_list);
+    if (is_list(type) && in == In::nothing) return list(name, feature, type);
     return leave_out(name);
   }
 
   // A list of a struct is a struct of lists where the type is the older "Sequence".
-  Status list(const std::string& name, const Value& feature, std::string_view type, bool in_list) {
+  Status list(const std::string& name, const Value& feature, std::string_view type) {
     const Value* items = feature.find("feature");
-    if (!items || in_list) return leave_out(name);
-    if (has_length(feature) && kind_of_value(*items) == Kind::text) return leave_out(name);
+    if (!items) return leave_out(name);
+    const In in = has_length(feature) ? In::fixed_list : In::list;
     if (type_of(*items).empty()) {
       if (type != "Sequence" || !items->object()) return leave_out(name);
-      return members(*items->object(), name + "/", true);
+      return members(*items->object(), name + "/", in);
     }
     if (is_list(type_of(*items))) {
       const Value* inner = items->find("feature");
-      if (!has_length(*items) || !inner || kind_of_value(*inner) == Kind::text) return leave_out(name);
-      return one(name, *inner, true);
+      if (!has_length(*items) || !inner) return leave_out(name);
+      return one(name, *inner, In::fixed_list);
     }
-    return one(name, *items, true);
+    return one(name, *items, in);
   }
 
   Status take(const std::string& name, std::string column) {
@@ -111,7 +113,7 @@ class Parser {
 Result<HuggingFaceFeatures> HuggingFaceFeatures::parse(const Value& features) {
   if (!features.object()) return corrupt("wants an object 'features', got " + features.dump().substr(0, 40));
   HuggingFaceFeatures out;
-  HEADRACE_TRY(Parser(&out).members(*features.object(), "", false));
+  HEADRACE_TRY(Parser(&out).members(*features.object(), "", Parser::In::nothing));
   return out;
 }
 
@@ -132,7 +134,8 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
     if (is_left_out)
       return Status(Code::unavailable,
                     "cannot read column " + in_quotes(name) +
-                        ", which holds lists of structs, of lists or of what is no number and no text");
+                        ", which holds lists of structs, of lists or of a fixed number of texts, or what "
+                        "is no number and no text");
     std::string known;
     for (const HuggingFaceColumn& column : columns)
       known += (known.empty() ? "" : ", ") + in_quotes(column.name);
