@@ -49,7 +49,8 @@ class Walk {
 
   Result<const SchemaElement*> take(int depth) {
     if (next_ >= schema_.size()) return corrupt("wants as many columns as the schema's groups say, it ends");
-    if (depth > kMaxDepth || out_.size() >= kMaxColumns || next_ > kMaxElements || names_ > kMaxNames)
+    if (depth > kMaxDepth || out_.size() >= kMaxColumns + num_lists_ || next_ > kMaxElements ||
+        names_ > kMaxNames)
       return Status(Code::exhausted, "has more than " + std::to_string(kMaxColumns) + " columns or " +
                                          std::to_string(kMaxDepth) + " levels, or names of 16 MiB");
     const SchemaElement& out = schema_[next_++];
@@ -185,7 +186,7 @@ class Walk {
     Column lengths = column;
     column.name += "/values", lengths.name += "/lengths";
     lengths.dtype = DType::i64, lengths.change = Change::to_length;
-    names_ += column.name.size() + lengths.name.size();
+    ++num_lists_;
     out_.push_back(std::move(column));
     out_.push_back(std::move(lengths));
   }
@@ -258,7 +259,7 @@ class Walk {
 
   const std::vector<SchemaElement>& schema_;
   std::vector<Column>& out_;
-  size_t next_ = 1, leaf_ = 0, names_ = 0;
+  size_t next_ = 1, leaf_ = 0, names_ = 0, num_lists_ = 0;
 };
 
 std::string known_names(const std::vector<Column>& columns) {

@@ -46,6 +46,7 @@ Values Values::lengths(const Column& of) const {
   out.data = data;
   out.starts = starts;
   out.null_rows = null_rows, out.null_items = null_items;
+  out.held = starts.size() * sizeof(uint64_t) + null_rows.size() + null_items.size();
   return out;
 }
 

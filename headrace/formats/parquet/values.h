@@ -30,7 +30,7 @@ struct Values {
   // Shares the bytes. `row` counts from `first`. REQUIRES: it is there.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
   // How long the texts of each row's list are: the values of column `of`, which is of the same leaf. Shares
-  // the bytes.
+  // them.
   Values lengths(const Column& of) const;
   // Whether the only errors that there may be are nulls.
   bool is_right() const { return wrong_rows.empty() && !has_far_times; }

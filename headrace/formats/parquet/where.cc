@@ -139,12 +139,11 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
     if (std::ranges::find(names, condition.column) == names.end()) names.push_back(condition.column);
   std::vector<Column> out;
   for (const std::string& name : names) {
-    const auto is_of_list = [&](const Column& column) {
-      return column.list && (*column.list == name || column.name == name);
-    };
-    if (std::ranges::any_of(all, is_of_list))
-      return invalid("where wants a column of numbers or texts, '" + name + "' is of a list of texts");
     const auto it = std::ranges::find(all, name, &Column::name);
+    const bool is_of_list =
+        it != all.end() ? it->list.has_value() : std::ranges::find(all, name, &Column::list) != all.end();
+    if (is_of_list)
+      return invalid("where wants a column of numbers or texts, '" + name + "' is of a list of texts");
     if (it == all.end()) {
       HEADRACE_TRY(choose_columns(all, {name}).status());
       return invalid("where wants a column of numbers or texts, '" + name + "' is a struct");
