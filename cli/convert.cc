@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/encoded_again.h"
 #include "cli/input.h"
+#include "cli/left_out.h"
 #include "cli/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/closest.h"
@@ -51,19 +52,25 @@ Condition parse_condition(const std::string& text) {
   refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
 }
 
-// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both.
+// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both. A name
+// stands for all below it, too: "captions" for "captions/values" and "captions/lengths".
 Result<Dataset> with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
   const std::vector<std::string_view> names(schema.names.begin(), schema.names.end());
   std::vector<std::pair<std::string, std::string>> chosen;
   for (const std::string& text : fields) {
     const size_t at = text.find('=');
     const std::string name = text.substr(0, at), old = at == std::string::npos ? text : text.substr(at + 1);
-    if (name.empty() || schema.find(old) < 0)
-      return invalid("--fields: there is no field '" + old + "'" + did_you_mean(old, names) + " (" +
-                     schema.text() + ")");
-    if (std::ranges::any_of(chosen, [&](const auto& one) { return one.first == name; }))
-      return invalid("--fields: '" + name + "' twice");
-    chosen.emplace_back(name, old);
+    const size_t before = chosen.size();
+    for (const std::string& field : schema.names) {
+      if (name.empty() || (field != old && !field.starts_with(old + "/"))) continue;
+      const std::string called = name + field.substr(old.size());
+      if (std::ranges::any_of(chosen, [&](const auto& one) { return one.first == called; }))
+        return invalid("--fields: '" + called + "' twice");
+      chosen.emplace_back(called, field);
+    }
+    if (chosen.size() == before)
+      return invalid("--fields wants fields, or NEW=OLD: there is no field '" + old + "'" +
+                     did_you_mean(old, names) + " (" + schema.text() + ")");
   }
   return data.map([&](const Fields& sample) {
     Outputs out;
@@ -132,12 +139,14 @@ Result<IndexedPoints> index_of(const WriteReport& report, const std::string& tar
   return index(read(target, report.manifest.format), options);
 }
 
-Value json_of(const WriteReport& report, const std::string& target, double seconds) {
+Value json_of(const WriteReport& report, const std::string& target, double seconds, const Source& source) {
   Value out;
   out.set("path", target), out.set("format", report.manifest.format);
   out.set("samples", report.manifest.samples()), out.set("bytes", report.manifest.bytes());
   out.set("shards", report.manifest.shards.size()), out.set("reused_shards", report.reused_shards);
   out.set("broken", report.broken), out.set("seconds", seconds);
+  const Value metadata = source.metadata();
+  if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
   return out;
 }
 
@@ -146,7 +155,8 @@ std::string quarantine_of(const std::string& target) {
   return target + (std::filesystem::is_directory(target, error) ? "/" : ".") + "quarantine.json";
 }
 
-void print(const WriteReport& report, const ConvertArguments& arguments, double seconds) {
+void print(const WriteReport& report, const ConvertArguments& arguments, double seconds,
+           const std::string& left_out) {
   const auto bytes = static_cast<double>(report.manifest.bytes());
   fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
              plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
@@ -157,6 +167,7 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (report.broken > 0)
     fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
                quarantine_of(arguments.target));
+  if (!left_out.empty()) fmt::print("left out: {}\n", left_out);
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 
@@ -191,10 +202,10 @@ Result<int> convert(ConvertArguments arguments) {
   }
   const double seconds = seconds_since(begin);
   if (arguments.json) {
-    fmt::print("{}\n", json_of(*report, arguments.target, seconds).dump(1));
+    fmt::print("{}\n", json_of(*report, arguments.target, seconds, *source).dump(1));
     return kOk;
   }
-  print(*report, arguments, seconds);
+  print(*report, arguments, seconds, left_out_columns_text(*source));
   if (indexed.files > 0)
     fmt::print("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
                size_text(static_cast<double>(indexed.bytes)), indexed.path);

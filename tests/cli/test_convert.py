@@ -218,6 +218,37 @@ def test_fields_are_chosen_and_named(photos, tmp_path):
         assert told in str(error), error
 
 
+SMALL = Path(__file__).parent.parent / "sources/data"
+ZERO = ("--source-option", "nulls=zero")
+
+
+def test_a_name_stands_for_the_fields_below_it(tmp_path):
+    convert(SMALL / "texts.arrow", tmp_path / "x.parquet", "--fields", "texts=captions", *ZERO)
+    assert [s["texts"]["values"] for s in hr.read(tmp_path / "x.parquet")] == [
+        "a caton a mät",
+        "",
+        "dogx",
+        "y" * 9,
+    ]
+    error = convert(
+        SMALL / "texts.arrow", tmp_path / "y.arrow", "--fields", "a=captions,a/values=tags/values", code=1
+    )
+    assert "'a/values' twice" in str(error)
+
+
+def test_columns_that_are_not_read_are_told(tmp_path):
+    told = convert(SMALL / "maps.arrow", tmp_path / "x.arrow")
+    assert told["left_out_columns"] == ["m", "lists"]
+    command = [executable(), "convert", SMALL / "maps.arrow", tmp_path / "y.arrow"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "left out: columns m, lists, which are of types that are not read" in text
+    assert hr.read(SMALL / "maps.arrow").metadata["left_out_columns"] == ["m", "lists"]
+    with pytest.raises(
+        NotImplementedError, match=r"cannot serve column 'm' \(maps\); choose others with columns=: x$"
+    ):
+        hr.read(SMALL / "maps.arrow", columns=["m"])
+
+
 def test_wrong_arguments_are_told(photos, tmp_path):
     assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
     assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
