@@ -1,5 +1,6 @@
 #include "headrace/formats/columns.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace headrace {
@@ -8,11 +9,10 @@ namespace {
 // The x of the fields "x/values" and "x/lengths" at i and behind it, when they are texts and their lengths.
 std::optional<std::string_view> list_at(const std::vector<std::string>& names,
                                         const std::vector<TensorSpec>& specs, size_t i) {
-  constexpr std::string_view kValues = "/values", kLengths = "/lengths";
+  constexpr std::string_view kValues = "/values";
   if (i + 1 >= names.size() || !names[i].ends_with(kValues)) return std::nullopt;
   const std::string_view name = std::string_view(names[i]).substr(0, names[i].size() - kValues.size());
-  const bool are_one = names[i + 1].size() == name.size() + kLengths.size() &&
-                       names[i + 1].starts_with(name) && names[i + 1].ends_with(kLengths);
+  const bool are_one = names[i + 1] == std::string(name) + "/lengths";
   const bool are_texts = is_text(specs[i].dtype) && specs[i].shape == Shape{kAny} &&
                          specs[i + 1] == TensorSpec{DType::i64, {kAny}};
   if (!are_one || !are_texts || std::ranges::find(names, name) != names.end()) return std::nullopt;

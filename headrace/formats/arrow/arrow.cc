@@ -125,8 +125,7 @@ const FormatRegistration registered({
     .doc = "Tables in Arrow IPC files and streams, and Feather V2: a field for each column.",
     .options = {{"columns", "Sequence[str] | None",
                  "These columns, in this order; a struct's name stands for its members. All that are served "
-                 "when not "
-                 "given; `metadata[\"left_out_columns\"]` lists others.",
+                 "when not given; `metadata[\"left_out_columns\"]` lists others.",
                  Value()},
                 {"nulls", "str",
                  "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "

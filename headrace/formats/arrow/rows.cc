@@ -47,20 +47,15 @@ void align(Values& values) {
   values.held += made->size();
 }
 
-// Those of the texts of `from`; a null one has none, whatever lies there.
-void make_lengths(Values& out, const Values& from, const Bytes& texts, int text_size) {
-  const uint64_t count = from.num_items;
-  const MutableBufferPtr made = HeapBuffer::make(count * sizeof(int64_t));
+// Of the texts of `values`; a null one has none, whatever lies there.
+Bytes lengths_of(const Values& values, const Bytes& texts, int text_size) {
+  const MutableBufferPtr made = HeapBuffer::make(values.num_items * sizeof(int64_t));
   auto* const lengths = reinterpret_cast<uint64_t*>(made->mutable_data());
-  for (uint64_t i = 0; i < count; ++i)
-    lengths[i] =
-        from.items_present[i] ? offset_in(texts, text_size, i + 1) - offset_in(texts, text_size, i) : 0;
-  if (&out != &from) {
-    out.offsets = from.offsets, out.present = from.present, out.items_present = from.items_present;
-    out.first_item = from.first_item, out.num_items = count;
+  for (uint64_t i = 0; i < values.num_items; ++i) {
+    const uint64_t begin = offset_in(texts, text_size, i), end = offset_in(texts, text_size, i + 1);
+    lengths[i] = values.items_present[i] ? end - begin : 0;
   }
-  out.data = {made, 0, made->size()};
-  out.held += made->size();
+  return {made, 0, made->size()};
 }
 
 }  // namespace
@@ -214,11 +209,17 @@ Status RowsReader::take_texts(size_t i, const Bytes& texts) {
       return corrupt("wants texts in order in column '" + column.name + "', number " +
                      std::to_string(values.first_item + text) + " goes from " + std::to_string(begin(text)) +
                      " to " + std::to_string(begin(text + 1)));
-  if (column.is_lengths) {
-    make_lengths(values, values, texts, column.text_size);
-    return {};
+  const auto take_lengths = [&](Values& out) {
+    out.data = lengths_of(values, texts, column.text_size);
+    out.held += out.data.size;
+  };
+  if (column.is_lengths) return take_lengths(values), Status();
+  if (is_made_beside(i + 1)) {
+    Values& beside = values_[i + 1];
+    beside.present = values.present, beside.items_present = values.items_present;
+    beside.offsets = values.offsets;
+    take_lengths(beside);
   }
-  if (is_made_beside(i + 1)) make_lengths(values_[i + 1], values, texts, column.text_size);
   const MutableBufferPtr made = HeapBuffer::make((count_ + 1) * sizeof(uint64_t));
   auto* const rows = reinterpret_cast<uint64_t*>(made->mutable_data());
   for (uint64_t row = 0; row <= count_; ++row) rows[row] = begin(values.offset(row) - values.offset(0));
@@ -228,8 +229,7 @@ Status RowsReader::take_texts(size_t i, const Bytes& texts) {
     values.texts = texts, values.text_size = column.text_size;
   }
   values.offsets = {made, 0, made->size()}, values.offset_size = sizeof(uint64_t);
-  HEADRACE_ASSIGN(values.first_item, product(rows[0], 1, column.name));
-  HEADRACE_ASSIGN(values.num_items, product(rows[count_] - rows[0], 1, column.name));
+  values.first_item = rows[0], values.num_items = rows[count_] - rows[0];
   return want_items(i);
 }
 
