@@ -4,6 +4,7 @@
 
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/images/voc.h"
 
@@ -124,23 +125,22 @@ class VocSource final : public Source {
  public:
   VocSource(std::shared_ptr<const VocFiles> files, Value description)
       : files_(std::move(files)), description_(std::move(description)) {
-    schema_ = Schema::of({"image", "boxes", "labels"},
-                         {{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}});
-    schema_.structure.pop_back();
+    std::vector<std::string> names{"image", "boxes", "labels"};
+    std::vector<TensorSpec> specs{{DType::bytes, {kAny}}, {DType::f32, {kAny, 4}}, {DType::i64, {kAny}}};
+    const auto add = [&](const char* name, const TensorSpec& spec) {
+      names.emplace_back(name), specs.push_back(spec);
+    };
     if (files_->difficult) add("difficult", {DType::boolean, {kAny}});
     if (files_->truncated) add("truncated", {DType::boolean, {kAny}});
     if (files_->pose) {
-      // Texts of a list are two fields, as those of parse_example are.
-      schema_.structure += ",\"pose\":{\"values\":" + std::to_string(schema_.size()) +
-                           ",\"lengths\":" + std::to_string(schema_.size() + 1) + "}";
-      schema_.names.insert(schema_.names.end(), {"pose/values", "pose/lengths"});
-      schema_.specs.push_back({DType::str, {kAny}}), schema_.specs.push_back({DType::i64, {kAny}});
+      add("pose/values", {DType::str, {kAny}});
+      add("pose/lengths", {DType::i64, {kAny}});
     }
     if (files_->has_masks) {
       add("class_mask", {DType::bytes, {kAny}});
       add("object_mask", {DType::bytes, {kAny}});
     }
-    schema_.structure += '}';
+    schema_ = schema_of(std::move(names), std::move(specs));
   }
 
   const Schema& schema() const override { return schema_; }
@@ -176,11 +176,6 @@ class VocSource final : public Source {
   }
 
  private:
-  void add(const std::string& name, TensorSpec spec) {
-    schema_.structure += "," + Value(name).dump() + ":" + std::to_string(schema_.size());
-    schema_.names.push_back(name), schema_.specs.push_back(spec);
-  }
-
   std::shared_ptr<const VocFiles> files_;
   Value description_;
   Schema schema_;
