@@ -98,10 +98,9 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
 // The texts of each row one after the other, and their lengths; pages are let go. Many items may be one large
 // text of a dictionary, so their sum is bounded before memory is taken.
 Status ChunkReader::join_texts() {
-  constexpr uint64_t kRatio = 1000, kFree = uint64_t{256} << 20;
   uint64_t bytes = 0;
   for (const Piece& piece : out_.pieces) bytes = saturating_add(bytes, piece.length);
-  const uint64_t limit = std::min(kMostMade, std::max(kFree, saturating_mul(kRatio, packed_)));
+  const uint64_t limit = most_bytes(uint64_t{256} << 20);
   if (bytes > limit)
     return {Code::exhausted, "wants texts of lists of at most " + std::to_string(limit) +
                                  " bytes in a column of " + std::to_string(packed_) + ", got " +

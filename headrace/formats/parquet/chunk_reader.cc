@@ -112,14 +112,19 @@ Status ChunkReader::make_room(uint64_t bytes) {
                                "; columns= chooses fewer"};
 }
 
+// What the column's bytes may be made into: so many `free`, or a ratio of them, `each` times.
+uint64_t ChunkReader::most_bytes(uint64_t free, uint64_t each) const {
+  constexpr uint64_t kRatio = 1000;
+  return std::min(kMostMade, std::max(free, saturating_mul(saturating_mul(kRatio, packed_), each)));
+}
+
 // Before memory is taken for `more` values and what goes with them: runs of equal values are short whatever
 // their number, so what counts is how many values there are to a byte.
 Status ChunkReader::check_room(uint64_t more) const {
-  constexpr uint64_t kRatio = 1000, kFree = uint64_t{256} << 20, kLargest = 16;
+  constexpr uint64_t kFree = uint64_t{256} << 20, kLargest = 16;
   const uint64_t each = value_bytes();
   const uint64_t bytes = saturating_mul(saturating_add(slots_, more), each);
-  const uint64_t limit = std::min(
-      kMostMade, std::max(kFree, saturating_mul(saturating_mul(kRatio, packed_), std::min(each, kLargest))));
+  const uint64_t limit = most_bytes(kFree, std::min(each, kLargest));
   if (bytes > limit)
     return {Code::exhausted, "wants values of at most " + std::to_string(limit) + " bytes in a column of " +
                                  std::to_string(packed_) + ", got " + std::to_string(bytes)};
@@ -134,8 +139,7 @@ uint64_t ChunkReader::value_bytes() const {
 // What texts that repeat the one before are made into is no more than a ratio of the column's bytes, all
 // pages together.
 Result<BufferPtr> ChunkReader::delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out) {
-  constexpr uint64_t kRatio = 1000, kFree = uint64_t{64} << 20;
-  const uint64_t limit = std::min(kMostMade, std::max(kFree, saturating_mul(kRatio, packed_)));
+  const uint64_t limit = most_bytes(uint64_t{64} << 20);
   HEADRACE_TRY(make_room(out.size() * 2 * sizeof(int32_t)));  // their lengths
   const uint64_t left = std::min(limit - texts_made_, most_ - made_);
   HEADRACE_ASSIGN(BufferPtr made, read_delta_texts(bytes, buffer, left, out));

@@ -39,6 +39,7 @@ class ChunkReader {
   Status indices(const Bytes& body, size_t count);
   Status make_room(uint64_t bytes);
   Status check_room(uint64_t more) const;
+  uint64_t most_bytes(uint64_t free, uint64_t each = 1) const;
   uint64_t value_bytes() const;
   Result<BufferPtr> delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out);
   uint64_t values_in(size_t list) const;

@@ -166,23 +166,17 @@ class Walk {
       column.length = static_cast<uint32_t>(element.length);
     }
     decide(element, column);
-    if (column.refused.empty() && column.is_list && column.is_text()) {
+    if (column.is_of_texts() && column.max_rep() > 1) column.refused = "lists of lists of texts";
+    if (column.is_of_texts())
       add_texts(std::move(column));
-    } else {
+    else
       out_.push_back(std::move(column));
-    }
     return {};
   }
 
   // Texts of a list are two fields, as those of parse_example are: all of a row as one text, and how long
   // each of them is.
   void add_texts(Column column) {
-    if (column.max_rep() > 1) {
-      column.refused = "lists of lists of texts";
-      out_.push_back(std::move(column));
-      return;
-    }
-    column.list = column.name;
     Column lengths = column;
     column.name += "/values", lengths.name += "/lengths";
     lengths.dtype = DType::i64, lengths.change = Change::to_length;
@@ -259,7 +253,8 @@ class Walk {
 
   const std::vector<SchemaElement>& schema_;
   std::vector<Column>& out_;
-  size_t next_ = 1, leaf_ = 0, names_ = 0, num_lists_ = 0;
+  size_t next_ = 1, leaf_ = 0, names_ = 0;
+  size_t num_lists_ = 0;  // of texts, each of which is a column more
 };
 
 std::string known_names(const std::vector<Column>& columns) {

@@ -1,6 +1,5 @@
 // The columns of a Parquet file as this reader serves them. Pure functions on the footer.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +20,9 @@ enum class Change : uint8_t {
 };
 
 struct Column {
-  std::string name;                 // "hw/height": members of structs by their path
-  std::optional<std::string> list;  // of "captions/values" and "captions/lengths", of one leaf: "captions"
-  std::string refused;              // why its values are not served; empty when they are
-  bool is_damaged = false;          // then `refused` is an error of the file and not of ours
+  std::string name;         // "hw/height": members of structs by their path
+  std::string refused;      // why its values are not served; empty when they are
+  bool is_damaged = false;  // then `refused` is an error of the file and not of ours
 
   size_t leaf = 0;  // which of a row group's chunks
   Physical physical = Physical::boolean;
@@ -44,6 +42,10 @@ struct Column {
   uint8_t max_rep() const { return static_cast<uint8_t>(lists.size()); }
   uint64_t items_each() const { return static_cast<uint64_t>(item.count()); }
   bool is_text() const { return headrace::is_text(dtype); }
+  // Texts of a list, "captions/values", or their lengths, "captions/lengths": two columns of one leaf.
+  bool is_of_texts() const {
+    return refused.empty() && is_list && (is_text() || change == Change::to_length);
+  }
   uint64_t row_bytes() const { return items_each() * size_of(dtype); }  // of what is no list and no text
   // Bytes of a value, which is a row or an item of a list: as it is served (of text, of its place), and as it
   // is stored (0: lengths differ).

@@ -55,7 +55,7 @@ Status Values::without_nulls(uint64_t first_value, uint64_t count) const {
   const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
   const auto end = begin + static_cast<ptrdiff_t>(count);
   if (std::find(begin, end, 1) == end) return {};
-  return null_value(*column, column->list ? "texts only" : "numbers only");
+  return null_value(*column, column->is_of_texts() ? "texts only" : "numbers only");
 }
 
 Status Values::without_far_times(uint64_t first_value, const Tensor& out) const {

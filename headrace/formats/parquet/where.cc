@@ -140,9 +140,8 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
   std::vector<Column> out;
   for (const std::string& name : names) {
     const auto it = std::ranges::find(all, name, &Column::name);
-    const bool is_of_list =
-        it != all.end() ? it->list.has_value() : std::ranges::find(all, name, &Column::list) != all.end();
-    if (is_of_list)
+    const auto texts = it != all.end() ? it : std::ranges::find(all, name + "/values", &Column::name);
+    if (texts != all.end() && texts->is_of_texts())
       return invalid("where wants a column of numbers or texts, '" + name + "' is of a list of texts");
     if (it == all.end()) {
       HEADRACE_TRY(choose_columns(all, {name}).status());
