@@ -60,9 +60,8 @@ def compare(
     if arguments.arrays:
         peers = [f"{p}-array" for p in peers if not p.endswith("-tensor")]
     batches = arguments.records[size] // (arguments.batch if container != "zarr" else FEWER * arguments.batch)
-    ours = (
-        ARRAYS if arguments.arrays else OURS if container != "zarr" else OURS[:1]
-    )  # rows of arrays, and packed
+    by_row = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and packed
+    ours = ARRAYS if arguments.arrays else by_row
     plain = ["pread"] if container != "zarr" and not arguments.arrays else []
     return race([entry(r) for r in (*ours, *peers, *plain)], arguments.rounds, max(batches, 1))
 
