@@ -186,14 +186,16 @@ Status ScratchFile::read(uint64_t offset, std::span<std::byte> out) const {
 }
 
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make(const std::string& path, uint64_t bytes) {
+  std::unique_ptr<ScratchFolder> out(new ScratchFolder);  // before there is a folder to be left behind
   for (const std::string& folder : folders_with_room(disk_of(path), bytes)) {
-    std::string name = folder + "/doctor.XXXXXX";
-    if (::mkdtemp(name.data())) return std::unique_ptr<ScratchFolder>(new ScratchFolder(name));
+    out->path_ = folder + "/doctor.XXXXXX";
+    if (::mkdtemp(out->path_.data())) return out;
   }
+  out->path_.clear();
   return no_room();
 }
 
-ScratchFolder::ScratchFolder(std::string path) : path_(std::move(path)) {
+ScratchFolder::ScratchFolder() {
   struct sigaction put_off{};
   put_off.sa_handler = [](int signal) { interruption = signal; };
   for (size_t i = 0; i < kInterruptions.size(); ++i) {

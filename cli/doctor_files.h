@@ -86,7 +86,7 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::string path);
+  ScratchFolder();
   std::string path_;
 };
 
