@@ -1,5 +1,6 @@
 #include "headrace/core/row_list.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace headrace {
@@ -15,6 +16,21 @@ RowList::RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> ow
     : dtype_(dtype), texts_(std::move(texts)), owners_(std::move(owners)), made_(std::make_unique<Made>()) {}
 
 RowList::~RowList() = default;
+
+std::shared_ptr<const RowList> RowList::slice(size_t first, size_t count) const {
+  const auto some = [&](const auto& all) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  if (texts_.empty()) return std::make_shared<const RowList>(some(tensors_));
+  const auto row_of = [](const TextOwner& owner) { return owner.first; };
+  auto owner = std::ranges::upper_bound(owners_, first, {}, row_of);
+  if (owner != owners_.begin()) --owner;
+  std::vector<TextOwner> owners;
+  for (; owner != owners_.end() && owner->first < first + count; ++owner)
+    owners.push_back({std::max(owner->first, first) - first, owner->buffer});
+  return std::make_shared<const RowList>(dtype_, some(texts_), std::move(owners));
+}
 
 const std::vector<Tensor>& RowList::of_texts() const {
   std::call_once(made_->once, [this] {

@@ -33,6 +33,9 @@ class RowList {
   std::span<const TextOwner> owners() const { return owners_; }  // of the texts
   Text bytes(size_t i) const { return texts_.empty() ? bytes_of(tensors_[i]) : texts_[i]; }
 
+  // Rows first, first + 1 … of these, in the same memory. REQUIRES: there are so many.
+  std::shared_ptr<const RowList> slice(size_t first, size_t count) const;
+
   const std::vector<Tensor>& tensors() const { return texts_.empty() ? tensors_ : of_texts(); }
   const Tensor& operator[](size_t i) const { return tensors()[i]; }
   const Tensor& front() const { return tensors().front(); }

@@ -1,11 +1,9 @@
 #include "headrace/run/body.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <numeric>
 
-#include "headrace/core/stop_flag.h"
 #include "headrace/run/hold.h"
 
 namespace headrace {
@@ -194,67 +192,6 @@ std::optional<SampleRef> SampleBody::sample_of(const Ticket& ticket, const Part&
 bool SampleBody::finish_at_once(Ticket& ticket) const {
   join_outputs(ticket);
   return true;
-}
-
-Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
-  ticket.num_rows = 1;
-  ticket.row_outputs.resize(1);
-  ticket.parts.push_back({.count = 1});
-  return true;
-}
-
-RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
-  ticket.row_outputs[0].clear();
-  bool in_slots = true;
-  for (size_t f = 0; f < row_schema_.size(); ++f) in_slots = in_slots && has_slots(batch_, row_schema_, f);
-  if (!in_slots) ticket.item.part();
-  auto batch = ticket.item.ranges.empty() ? of_samples(ticket.item, evaluator)
-                                          : of_ranges(ticket.item.ranges, evaluator);
-  if (!batch.ok()) return {batch.status(), 0};
-  const auto where = [] { return "a batch"; };
-  if (auto done = unbatch_together(*batch, ticket, evaluator, where)) return {*std::move(done), 0};
-  return {follow(*std::move(batch), 0, evaluator, where, ticket.row_outputs[0]), 0};
-}
-
-bool GroupBody::finish_at_once(Ticket& ticket) const {
-  join_outputs(ticket);
-  return true;
-}
-
-Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) const {
-  Sample out{item.samples[0].id, item.samples[0].shown_id, {}, nullptr};
-  for (const Sample& sample : item.samples)
-    if (sample.failure) return *sample.failure;
-  std::vector<Tensor> rows;
-  for (size_t f = 0; f < row_schema_.size(); ++f) {
-    rows.clear();
-    for (const Sample& sample : item.samples) rows.push_back(sample.fields[f]);
-    HEADRACE_ASSIGN(Tensor column,
-                    collate(rows, batch_, row_schema_, f, evaluator, static_cast<int64_t>(item.first)));
-    out.fields.push_back(std::move(column));
-  }
-  return out;
-}
-
-Result<Sample> GroupBody::of_ranges(std::span<const RowRange> ranges, Evaluator& evaluator) const {
-  const SampleName& name = (*ranges[0].rows->names)[ranges[0].first];
-  Sample out{name.id, name.shown_id, {}, nullptr};
-  size_t count = 0;
-  for (const RowRange& range : ranges) count += range.count;
-  for (size_t f = 0; f < row_schema_.size(); ++f) {
-    const TensorSpec& row = row_schema_.specs[f];
-    const size_t stride = row.size_bytes();
-    HEADRACE_ASSIGN(
-        Tensor column,
-        evaluator.allocate({row.dtype, row.shape.with_front(static_cast<int64_t>(count))}, Use::slot));
-    std::byte* to = const_cast<Buffer*>(column.buffer.get())->mutable_data();
-    for (const RowRange& range : ranges) {
-      std::memcpy(to, range.rows->columns[f].view().data + range.first * stride, range.count * stride);
-      to += range.count * stride;
-    }
-    out.fields.push_back(std::move(column));
-  }
-  return out;
 }
 
 }  // namespace headrace

@@ -2,10 +2,11 @@
 // together.
 //
 // LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of
-// the stage before; GroupBody makes batches of them. Each may carry a chain of links (map, filter, unbatch)
-// for what it made. Immutable once a run has begun; `fetch` and `run` are called from many threads, for
-// different parts.
+// the stage before; GroupBody (group_body.h) makes batches of them, PackBody (pack_body.h) packs them. Each
+// may carry a chain of links (map, filter, unbatch) for what it made. Immutable once a run has begun but for
+// how much goes into an item; `fetch` and `run` are called from many threads, for different parts.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,8 @@ class Body {
   // A row took so long: items yet to come are as long as is worth a ticket. In order only, where a state does
   // not depend on it.
   virtual void settle_items(uint64_t row_ns) { (void)row_ns; }
+  // The memory did not suffice for an item of so many: from now on they are half of that, at most.
+  virtual void take_fewer(uint64_t than) { (void)than; }
   virtual uint64_t most_rows_of_item() const { return 1; }  // where items are settled
 
   std::vector<Link> chain;
@@ -110,6 +113,7 @@ class LevelBody final : public Body {
   // Elements of an item, where it is not a batch.
   void set_block(uint64_t block) { block_ = block; }
   void settle_items(uint64_t row_ns) override;
+  void take_fewer(uint64_t than) override;
   uint64_t most_rows_of_item() const override { return most_block_; }
   const uint64_t& block() const { return block_; }
   // Large bytes that nothing is done with may be those of mapped files. Before the first ticket; REQUIRES:
@@ -180,6 +184,14 @@ class LevelBody final : public Body {
   std::optional<RowStatus> run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   void allow_many_batches();
+  void allow_many_reads();
+  void settle_reads(uint64_t row_ns);
+  void admit_many(Ticket& ticket) const;
+  Status fetch_many(Ticket& ticket, Part& part, Counters& counters) const;
+  Result<bool> read_some(std::span<const BatchOfMany> batches, size_t num_rows, Ticket& out,
+                         Counters& counters) const;
+  void cut(Ticket& one, std::span<const BatchOfMany> batches, Ticket& out) const;
+  void note_bytes(const Ticket& ticket, const Part& part) const;
   RowStatus run_batches(Ticket& ticket, Evaluator& evaluator) const;
   RowStatus run_each_batch(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const;
   // False, or a failure: not this way.
@@ -223,6 +235,7 @@ class LevelBody final : public Body {
                  std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const;
   Result<BlockPtr> block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                             uint64_t* in_block) const;
+  Status fetch_and_pass(Ticket& ticket, Part& part, Counters& counters) const;
   // All of a part; with `seen`, as Fetcher::block().
   Status fetch_part(const Level& level, Part& part, Counters& counters, std::vector<Mapped>* seen) const;
   // Rows [first, end) of a part, all of `leaf`: small ones together, others block by block. Only `exhausted`
@@ -244,11 +257,14 @@ class LevelBody final : public Body {
   std::shared_ptr<const Level> level_;
   Level::Start outer_, rows_;
   std::shared_ptr<Fetcher> fetcher_;
-  std::vector<BlockPtr> resident_;            // by ordinal of the leaf; null for what is read
-  std::unique_ptr<const Together> together_;  // for elements
-  uint64_t block_ = 1;                        // elements of an item
-  uint64_t most_block_ = 0;                   // while that changes; 0: it does not
-  bool makes_batches_ = false, maps_ = false, many_batches_ = false;  // the last: in a ticket
+  std::vector<BlockPtr> resident_;               // by ordinal of the leaf; null for what is read
+  std::unique_ptr<const Together> together_;     // for elements
+  uint64_t block_ = 1;                           // elements of an item
+  uint64_t most_block_ = 0;                      // while that changes; 0: it does not
+  uint64_t most_reads_ = 0;                      // the same of batches whose rows are read
+  mutable std::atomic<uint64_t> row_bytes_ = 0;  // of these: the largest mean of a part
+  bool makes_batches_ = false, maps_ = false;
+  bool many_batches_ = false, many_reads_ = false;  // in a ticket
 };
 
 class SampleBody final : public Body {
@@ -257,34 +273,6 @@ class SampleBody final : public Body {
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
   bool finish_at_once(Ticket& ticket) const override;
-};
-
-class GroupBody final : public Body {
- public:
-  GroupBody(Batch batch, Schema row_schema) : batch_(std::move(batch)), row_schema_(std::move(row_schema)) {}
-  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
-  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
-  bool finish_at_once(Ticket& ticket) const override;
-
- private:
-  Result<Sample> of_samples(const Item& item, Evaluator& evaluator) const;
-  Result<Sample> of_ranges(std::span<const RowRange> ranges, Evaluator& evaluator) const;
-
-  Batch batch_;
-  Schema row_schema_;
-};
-
-// Sequences of a row side by side.
-class PackBody final : public Body {
- public:
-  explicit PackBody(Pack pack) : pack_(std::move(pack)) {}
-  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
-  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
-
- private:
-  Status pack_field(std::span<const Sample> pieces, size_t field, Sample& out, Evaluator& evaluator) const;
-
-  Pack pack_;
 };
 
 // Who the element at a position is; of a zip, who that of its naming input is.

@@ -34,6 +34,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
     stages_[i]->set_number(static_cast<uint8_t>(std::min<size_t>(i, 255)),
                            level || (are_samples && takes_one));
     are_samples = are_samples && (level ? !level->makes_batches() : takes_one);
+    if (!flexible) stages_[i]->body().take_fewer(0);  // no more is made ahead than was asked for
   }
   std::vector<Stage*> feeding;
   for (Stage* stage : stages_) {
@@ -160,7 +161,7 @@ bool Executor::take_any(Duty duty, Work& work) {
     ++running_;
     return true;
   }
-  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) {
+  if (duty == Duty::io && reads_enough()) {
     ++times_starved_;
     return false;
   }
@@ -172,10 +173,15 @@ bool Executor::take_any(Duty duty, Work& work) {
   return false;
 }
 
-bool Executor::read_ahead_enough() const {
+// Ahead of what runs, that is: for the oldest ticket nothing is enough, for those behind it may run in vain.
+bool Executor::reads_enough() const {
+  if (running_ == 0) return false;
   const auto ledger = pool_->ledger();
-  return ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2 ||
-         ledger.in_use + headroom_.bytes() / 2 > ledger.budget;
+  const bool is_enough = ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2 ||
+                         ledger.in_use + headroom_.bytes() / 2 > ledger.budget;
+  return is_enough && std::ranges::none_of(stages_, [&](Stage* stage) {
+           return may_work(*stage) && stage->reads_for_front();
+         });
 }
 
 // While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
@@ -188,7 +194,7 @@ bool Executor::is_turn_of(Duty duty) const {
 bool Executor::has_work(Duty duty) const {
   if (!broken_.ok()) return false;
   if (hungry_ && !hungry_->ticket->dropped && may_work(*hungry_->stage)) return is_turn_of(duty);
-  if (duty == Duty::io && running_ > 0 && read_ahead_enough()) return false;
+  if (duty == Duty::io && reads_enough()) return false;
   return std::any_of(stages_.begin(), stages_.end(),
                      [&](Stage* stage) { return may_work(*stage) && stage->has_runnable(duty == Duty::io); });
 }
@@ -253,6 +259,10 @@ void Executor::finish_locked(Work& work) {
 
 void Executor::settle(Work& work) {
   const bool no_memory = work.result.status.code() == Code::exhausted;
+  if (no_memory && !work.ticket->dropped && work.stage->split(work.ticket)) {
+    work.ticket.reset();
+    return pump();
+  }
   if (no_memory && !work.ticket->dropped && answer_hunger(work)) return;
   if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
   work.stage->finish(work);

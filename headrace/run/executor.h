@@ -85,7 +85,7 @@ class Executor {
   bool may_work(const Stage& stage) const;
   bool drop_all_not_waited_for();
   bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
-  bool read_ahead_enough() const;
+  bool reads_enough() const;
   Stage::Admitted admit(Stage& stage);
 
   mutable std::mutex mutex_;

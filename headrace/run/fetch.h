@@ -55,6 +55,7 @@ class Fetcher {
   void keep(size_t blocks);
 
   const std::shared_ptr<Store>& store() const { return store_; }
+  Pool& pool() const { return *pool_; }
   size_t budget() const { return pool_->ledger().budget; }
   // A copy within the budget; null when it has no room now.
   BufferPtr copy(std::span<const std::byte> bytes);

@@ -1,5 +1,5 @@
 // How much goes into a ticket. Small batches of rows that lie in memory: many, for a ticket costs more than
-// such a batch; elements: as many as are worth one.
+// such a batch (of rows that are read: level_many_reads.cc); elements: as many as are worth one.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -77,6 +77,7 @@ void LevelBody::allow_many_batches() {
 void LevelBody::allow_together() {
   Body::allow_together();
   allow_many_batches();
+  allow_many_reads();
   allow_elements_together();
   const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
     return !leaf.programs.empty() || !leaf.caches.empty();
@@ -87,6 +88,7 @@ void LevelBody::allow_together() {
 
 // What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
 void LevelBody::settle_items(uint64_t row_ns) {
+  if (many_reads_) return settle_reads(row_ns);
   constexpr uint64_t kItemNs = 1'000'000;
   if (most_block_ > 0) block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
 }
@@ -263,6 +265,7 @@ RowStatus LevelBody::run_batches(Ticket& ticket, Evaluator& evaluator) const {
   const Item& item = ticket.item;
   std::vector<Position> at(item.count);
   level_->locate(item.first, item.epoch, item.occurrence, outer_, at, item.step);
+  if (!ticket.batches.empty()) return run_each_batch(ticket, at, evaluator);
   const auto made = chain.empty() ? make_batches(ticket, at, evaluator) : make_rows(ticket, at, evaluator);
   if (made.ok() && *made) return {};
   ticket.outputs.clear(), ticket.ends.clear();

@@ -81,6 +81,10 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     ticket.parts.push_back({.count = ticket.num_rows});
     return true;
   }
+  if (many_reads_ && ticket.item.count > 1) {
+    admit_many(ticket);
+    return true;
+  }
   if (makes_batches_) {
     Position& at = ticket.batch_at;
     level_->locate(ticket.item.first, ticket.item.epoch, ticket.item.occurrence, outer_, {&at, 1});
@@ -266,7 +270,7 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
   evaluator.row_times().begin(0);
-  if (many_batches_) return run_batches(ticket, evaluator);
+  if (many_batches_ || !ticket.batches.empty()) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
   if (part.at.empty()) locate(rows, part);
@@ -427,7 +431,8 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
 // What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
 // rows.
 bool LevelBody::finish_at_once(Ticket& ticket) const {
-  if (ticket.rows_made || (many_batches_ && !ticket.outputs.empty())) return true;
+  if (ticket.rows_made || ((many_batches_ || !ticket.batches.empty()) && !ticket.outputs.empty()))
+    return true;
   if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;

@@ -113,6 +113,13 @@ std::string where(const Source& source, uint64_t index) {
 }
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
+  if (!ticket.batches.empty()) return fetch_many(ticket, part, counters);
+  HEADRACE_TRY(fetch_and_pass(ticket, part, counters));
+  if (many_reads_ && part.has_passed) note_bytes(ticket, part);
+  return {};
+}
+
+Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Counters& counters) const {
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
   const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
   if (part.at.empty()) locate(stretch_of(ticket), part);

@@ -41,8 +41,9 @@ class RepeatOrder final : public Order {
   RepeatOrder(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total)
       : child_(std::move(child)), times_(times), total_(child_total) {}
   void locate(std::span<Position> positions) const override {
+    uint64_t pass = 0;
     for (Position& p : positions) {
-      const uint64_t pass = p.index / total_;
+      if (p.index - pass * total_ >= total_) pass = p.index / total_;  // neighbours are of one, mostly
       p.index -= pass * total_;
       p.epoch = epoch_of_pass(p.epoch, times_, pass);
     }

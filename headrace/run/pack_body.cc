@@ -1,8 +1,8 @@
+#include "headrace/run/pack_body.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-
-#include "headrace/run/body.h"
 
 namespace headrace {
 

@@ -13,6 +13,8 @@
 #include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
+#include "headrace/run/group_body.h"
+#include "headrace/run/pack_body.h"
 #include "headrace/run/points.h"
 #include "headrace/run/scan.h"
 

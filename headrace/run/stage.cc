@@ -228,6 +228,10 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
     // bodies take none.
     CursorReader before(ticket->before);
     feeder_->restore(before);
+    if (!ticket->batches.empty()) {
+      body_->take_fewer(ticket->item.count);
+      return admit(ring, pool, headroom);
+    }
     if (!split.ok()) failure_ = split.status();
     return split.ok() ? Admitted::no_memory : Admitted::yes;
   }
@@ -417,7 +421,8 @@ void Stage::settle_grain(const Work& work) {
   const uint64_t row_ns = (work.busy_ns + work.waited_ns) / rows + 1;
   const size_t want = std::clamp<size_t>(kPartNs / row_ns, 1, kMaxGrain);
   grain_ = want > grain_ * 2 ? grain_ * 2 : want < grain_ ? std::max<size_t>(1, (grain_ + want) / 2) : grain_;
-  if (ordered_) body_->settle_items(row_ns);
+  const uint64_t reading_ns = work.io ? work.reading_ns / rows + 1 : 0;
+  if (ordered_) body_->settle_items(std::max(row_ns, reading_ns));
 }
 
 // No fewer rows than one read brings: to cut that would make it several. Rows that were there already came
@@ -437,59 +442,6 @@ void Stage::settle_reads(const Work& work) {
   const double by_time = static_cast<double>(kReadingNs) * lately_.rows / (lately_.reading_ns + 1);
   const auto want = static_cast<size_t>(std::clamp(std::max(by_read, by_time), 1.0, double{kMaxGrain}));
   most_rows_ = std::min(want, 2 * most_rows_);
-}
-
-void Stage::give_back(const Work& work) {
-  const TicketPtr& ticket = work.ticket;
-  if (ticket->dropped) return;
-  if (work.part != Work::kFinish && !work.io) ticket->parts[work.part].state = Part::State::ready;
-  (work.io ? io_ : ready_).emplace(ticket->serial, work.part);
-}
-
-size_t Stage::drop_fetched() {
-  std::vector<PartKey> fetched;  // oldest first
-  for (const PartKey& key : ready_) {
-    const TicketPtr ticket = find(key.first);
-    if (key.second != Work::kFinish && !ticket->parts[key.second].blocks.empty()) fetched.push_back(key);
-  }
-  fetched.erase(fetched.begin(), fetched.begin() + static_cast<std::ptrdiff_t>(fetched.size() / 2));
-  for (const PartKey& key : fetched) {
-    const TicketPtr ticket = find(key.first);
-    Part& part = ticket->parts[key.second];
-    part.forget();
-    ticket->take_back(part);
-    part.state = Part::State::io;
-    ready_.erase(key), io_.insert(key);
-  }
-  return fetched.size();
-}
-
-bool Stage::drop_younger(const Ticket* keep) {
-  if (!body_->takes_positions()) return false;
-  const auto holds_memory = [](const Ticket& t) {
-    const bool slots = std::any_of(t.slots.begin(), t.slots.end(), [](const MutView& s) { return s.data; });
-    return t.done || slots || t.parts_left < t.parts.size();
-  };
-  const auto untouched = [](const Ticket& t) { return t.emitted == t.item.handed_out; };
-  const auto younger = [&](const Ticket& t) { return !keep || t.serial > keep->serial; };
-  bool worth_it = false;
-  for (auto it = ring_.rbegin(); it != ring_.rend() && it->get() != keep && untouched(**it); ++it)
-    worth_it = worth_it || (younger(**it) && holds_memory(**it));
-  bool gave_some = false;
-  while (worth_it && !(keep && gave_some) && !ring_.empty() && ring_.back().get() != keep &&
-         younger(*ring_.back()) && untouched(*ring_.back())) {
-    const TicketPtr ticket = ring_.back();
-    gave_some = holds_memory(*ticket);
-    ring_.pop_back();
-    ticket->dropped = true;
-    for (auto* runnable : {&io_, &ready_})
-      runnable->erase(runnable->lower_bound({ticket->serial, 0}), runnable->end());
-    CursorReader before(ticket->before);
-    feeder_->restore(before);
-    --admitted_;
-    ended_ = false;
-  }
-  return worth_it;
 }
 
 }  // namespace headrace

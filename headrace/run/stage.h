@@ -69,6 +69,9 @@ class Stage final : public Stream {
   // Give up the youngest ticket after `keep` that holds memory, to be admitted again later; without one to
   // keep, all. False when none holds memory or can be undone.
   bool drop_younger(const Ticket* keep);
+  // A ticket of many batches found no memory: it and the younger ones go back, to come as tickets of fewer.
+  // False where it is not of many.
+  bool split(const TicketPtr& ticket);
   // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
   // cost more than the work, and all of them together take little of the budget.
   size_t ring_of(size_t ring, size_t budget) const;
@@ -77,6 +80,7 @@ class Stage final : public Stream {
   bool has_some() const;
 
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }
+  bool reads_for_front() const { return !io_.empty() && io_.begin()->first == front()->serial; }
   bool has_ready(uint64_t serial) const {
     return !ready_.empty() && ready_.begin()->first <= serial;
   }  // up to it
@@ -96,6 +100,7 @@ class Stage final : public Stream {
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
   const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
   void drop_used_up();
+  void drop_youngest();
   bool has_place(size_t ring) const;
   bool leaves(size_t headroom, const Pool& pool) const;
   std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;

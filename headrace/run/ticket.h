@@ -72,6 +72,11 @@ struct LooseRows {
   RowListPtr made;              // of all of them, at last
 };
 
+struct BatchOfMany {
+  Position at;
+  size_t num_rows = 0;
+};
+
 struct Ticket {
   uint64_t serial = 0;
   Item item;
@@ -85,6 +90,7 @@ struct Ticket {
   std::vector<std::vector<Sample>> row_outputs;  // what each row became, when rows are not a batch
   const LeafPlan* batch = nullptr;               // the batch that the rows make up, or null
   Position batch_at;                             // where it stands
+  std::vector<BatchOfMany> batches;              // or these instead, whose rows are read as if of one
   std::vector<Sample> outputs;
   std::shared_ptr<const Rows> rows_made;  // or these instead
   std::vector<uint64_t> ends;  // per row before one that failed: outputs up to its own; empty for a batch

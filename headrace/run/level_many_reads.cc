@@ -1,0 +1,158 @@
+// Small batches of rows that are read: several in a ticket, read as one and then cut. A ticket costs some
+// microseconds whatever it holds, as much as a hundred records of 100 bytes do.
+#include <algorithm>
+
+#include "headrace/core/saturate.h"
+#include "headrace/run/body.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kTicketNs = 500'000;  // work worth a ticket; readers still share what takes longer
+constexpr uint64_t kMostBatches = 64, kMostRows = 16384;  // of it
+constexpr size_t kRowsAtOnce = 1024;                      // whose bookkeeping stays in the caches
+constexpr size_t kShareOfBudget = 64;
+constexpr size_t kAlign = 64;  // where memory of the pool begins, and so each batch
+
+// Nothing is done with the row of any, and none is tried in the place of another.
+bool only_pass(const Level& rows) {
+  return rows.all_read && std::ranges::all_of(rows.leaves, [](const LeafPlan& leaf) {
+           return leaf.source && leaf.programs.empty() && leaf.caches.empty() && leaf.replaces.empty();
+         });
+}
+
+// A column is one for all batches, of which each has its part; other fields are lists of rows.
+bool can_be_cut(const LeafPlan& leaf) {
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    if (has_slots(leaf.batch, schema, f)) {
+      if (saturating_mul(schema.specs[f].size_bytes(), leaf.batch.size) % kAlign != 0) return false;
+    } else if (!leaf.batch.ragged && !is_text(schema.specs[f].dtype)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void LevelBody::allow_many_reads() {
+  if (many_batches_ || !chain.empty() || level_->leaves.size() != 1) return;
+  const LeafPlan& leaf = level_->leaves[0];
+  if (!leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || !leaf.replaces.empty() ||
+      !only_pass(*leaf.rows) || !can_be_cut(leaf))
+    return;
+  most_reads_ = std::min(kMostBatches, kMostRows / leaf.batch.size);
+  many_reads_ = most_reads_ > 1;
+}
+
+void LevelBody::settle_reads(uint64_t row_ns) {
+  const LeafPlan& leaf = level_->leaves[0];
+  constexpr uint64_t kBookkeeping = sizeof(Position) + sizeof(Extent) + sizeof(Text);  // of a row
+  const uint64_t row_bytes = row_bytes_.load(std::memory_order_relaxed) + kBookkeeping;
+  const uint64_t by_time = kTicketNs / saturating_mul(row_ns, leaf.batch.size),
+                 by_memory = fetcher_->budget() / kShareOfBudget / saturating_mul(row_bytes, leaf.batch.size);
+  const uint64_t want =
+      std::clamp<uint64_t>(std::min(by_time, by_memory), 1, std::max<uint64_t>(1, most_reads_));
+  block_ = want > block_ ? std::min(want, 2 * block_) : std::max<uint64_t>(1, (block_ + want) / 2);
+}
+
+void LevelBody::take_fewer(uint64_t than) {
+  if (!many_reads_) return;
+  most_reads_ = std::min(most_reads_, than / 2);
+  block_ = std::max<uint64_t>(1, most_reads_);
+}
+
+void LevelBody::admit_many(Ticket& ticket) const {
+  const Item& item = ticket.item;
+  std::vector<Position> at(item.count);
+  level_->locate(item.first, item.epoch, item.occurrence, outer_, at, item.step);
+  const LeafPlan& leaf = level_->leaves[0];
+  ticket.num_rows = 0;
+  for (const Position& batch : at) {
+    const size_t rows = leaf.rows_from(first_row(*level_, leaf, batch), leaf.rows->size(batch.epoch, rows_));
+    ticket.batches.push_back({batch, rows});
+    ticket.num_rows += rows;
+  }
+  ticket.parts.push_back({.state = Part::State::io, .count = ticket.num_rows});
+}
+
+// Not passed where a row cannot: run() then makes each batch by itself.
+Status LevelBody::fetch_many(Ticket& ticket, Part& part, Counters& counters) const {
+  part.has_passed = false;
+  ticket.outputs.clear(), ticket.ends.clear();
+  const std::span<const BatchOfMany> all = ticket.batches;
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    size_t rows = 0;
+    do rows += all[end++].num_rows;
+    while (end < all.size() && rows + all[end].num_rows <= kRowsAtOnce);
+    HEADRACE_ASSIGN(const bool passed, read_some(all.subspan(begin, end - begin), rows, ticket, counters));
+    if (passed) continue;
+    ticket.outputs.clear(), ticket.ends.clear();
+    return {};
+  }
+  part.has_passed = true;
+  return {};
+}
+
+// As if they were one batch, which then is cut. False where a row cannot pass.
+Result<bool> LevelBody::read_some(std::span<const BatchOfMany> batches, size_t num_rows, Ticket& out,
+                                  Counters& counters) const {
+  Ticket one;
+  one.batch = &level_->leaves[0], one.num_rows = num_rows;
+  if (!admit_batch(one, fetcher_->pool())) return over_budget(0, fetcher_->pool(), "batches");
+  Part& part = one.parts.emplace_back();
+  part.count = num_rows;
+  part.at.reserve(num_rows);
+  Part rows;
+  for (const BatchOfMany& batch : batches) {
+    rows.count = batch.num_rows;
+    locate(rows_of(*one.batch, batch.at), rows);
+    part.at.insert(part.at.end(), rows.at.begin(), rows.at.end());
+  }
+  HEADRACE_TRY(fetch_and_pass(one, part, counters));
+  if (part.has_passed) cut(one, batches, out);
+  return part.has_passed;
+}
+
+void LevelBody::cut(Ticket& one, std::span<const BatchOfMany> batches, Ticket& out) const {
+  note_bytes(one, one.parts[0]);
+  const LeafPlan& leaf = *one.batch;
+  const Schema& schema = leaf.rows->schema;
+  size_t first = 0;
+  for (const BatchOfMany& batch : batches) {
+    const Identity who = identity_of(leaf, batch.at);
+    Sample& made = out.outputs.emplace_back(Sample{who.id, who.shown, {}, nullptr});
+    for (size_t f = 0; f < schema.size(); ++f) {
+      const TensorSpec& row = schema.specs[f];
+      if (!one.slots[f].data) {
+        const RowListPtr rows = one.row_list(f, row.dtype);
+        const bool is_all = batches.size() == 1;
+        made.fields.push_back(ragged_column(is_all ? rows : rows->slice(first, batch.num_rows), row.dtype));
+        continue;
+      }
+      Tensor& column = made.fields.emplace_back(one.columns[f]);
+      column.offset += first * row.size_bytes();
+      column.shape = row.shape.with_front(static_cast<int64_t>(batch.num_rows));
+    }
+    out.ends.push_back(out.outputs.size());
+    first += batch.num_rows;
+  }
+}
+
+void LevelBody::note_bytes(const Ticket& ticket, const Part& part) const {
+  const Schema& schema = ticket.batch->rows->schema;
+  uint64_t bytes = 0;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    const LooseRows& rows = ticket.rows[f];
+    if (ticket.slots[f].data) bytes += schema.specs[f].size_bytes() * part.count;
+    for (size_t n = part.first; n < part.first + part.count && !ticket.slots[f].data; ++n)
+      bytes += rows.are_texts ? rows.texts[n].size() : sizeof(Tensor) + rows.tensors[n].size_bytes();
+  }
+  const uint64_t mean = bytes / std::max<size_t>(1, part.count);
+  uint64_t most = row_bytes_.load(std::memory_order_relaxed);
+  while (mean > most && !row_bytes_.compare_exchange_weak(most, mean, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,22 @@
+// Sequences of a row side by side.
+#pragma once
+#include <span>
+#include <utility>
+
+#include "headrace/run/body.h"
+
+namespace headrace {
+
+class PackBody final : public Body {
+ public:
+  explicit PackBody(Pack pack) : pack_(std::move(pack)) {}
+  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
+  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
+
+ private:
+  Status pack_field(std::span<const Sample> pieces, size_t field, Sample& out, Evaluator& evaluator) const;
+
+  Pack pack_;
+};
+
+}  // namespace headrace
