@@ -37,6 +37,9 @@ class ArrowSource final : public Source {
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     return arrow::single_rows(table_, indices, at, std::move(bytes));
   }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    return std::make_shared<ArrowSource>(format_, arrow::with_columns(table_, fields), Value(), Value());
+  }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 
@@ -44,10 +47,10 @@ class ArrowSource final : public Source {
     const auto after = std::ranges::upper_bound(table_->first, index);
     const auto at = static_cast<size_t>(after - table_->first.begin() - 1);
     const arrow::TableFile& file = table_->files[at];
-    const uint64_t row = index - table_->first[at], batch = file.contents.batch_of(row);
-    return file.file.path + ", row " + std::to_string(row - file.contents.rows_before(batch)) +
+    const uint64_t row = index - table_->first[at], batch = file.contents->batch_of(row);
+    return file.file.path + ", row " + std::to_string(row - file.contents->rows_before(batch)) +
            " of record batch " + std::to_string(batch) + " at byte " +
-           std::to_string(file.batches[batch].offset);
+           std::to_string((*file.batches)[batch].offset);
   }
   Value describe() const override { return description_; }
 
@@ -55,7 +58,7 @@ class ArrowSource final : public Source {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
-      files.push_back(file.file), rows.push_back(file.contents.num_rows);
+      files.push_back(file.file), rows.push_back(file.contents->num_rows);
     return files_fingerprint(format_ + " " + schema().text(), files, rows);
   }
 
@@ -63,7 +66,7 @@ class ArrowSource final : public Source {
     Value out{Value::Object()};
     out.set("files", table_->files.size());
     uint64_t batches = 0;
-    for (const arrow::TableFile& file : table_->files) batches += file.batches.size();
+    for (const arrow::TableFile& file : table_->files) batches += file.batches->size();
     out.set("batches", batches);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
     const std::vector<std::string>& columns = table_->left_out_columns;

@@ -95,8 +95,9 @@ class Making {
     contents.schema.clear();
     contents.dictionaries.clear();
     out_->first.push_back(out_->first.back() + contents.num_rows);
-    out_->files.push_back(
-        {file, std::move(index.records), std::move(contents), layout_, columns_, std::move(dictionaries)});
+    out_->files.push_back({file, std::make_shared<const std::vector<RecordExtent>>(std::move(index.records)),
+                           std::make_shared<const Contents>(std::move(contents)), layout_, columns_,
+                           std::move(dictionaries)});
     return {};
   }
 
@@ -149,6 +150,21 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   }
   out.schema = schema_of(*out.files[0].columns);
   out.row_bytes = fixed_row_bytes(out.schema);
+  return out;
+}
+
+Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields) {
+  Table out;
+  out.files = whole->files, out.first = whole->first, out.nulls = whole->nulls;
+  std::shared_ptr<const std::vector<Column>> from, columns;  // files mostly share theirs
+  for (TableFile& file : out.files) {
+    if (file.columns != from)
+      from = file.columns, columns = std::make_shared<const std::vector<Column>>(chosen(*from, fields));
+    file.columns = columns;
+  }
+  out.schema = chosen(whole->schema, fields);
+  out.row_bytes = fixed_row_bytes(out.schema);
+  out.whole = std::move(whole);
   return out;
 }
 

@@ -37,9 +37,12 @@ class ParquetSource final : public Source {
     while (begin > 0 && is_same(table_->parts[begin - 1])) --begin;
     while (end < table_->parts.size() && is_same(table_->parts[end])) ++end;
     const uint64_t end_row = table_->part_rows[end];
-    if (!table_->is_conditional) return {end_row, end - begin};
-    const auto behind = std::ranges::lower_bound(table_->chosen, end_row);
-    return {static_cast<uint64_t>(behind - table_->chosen.begin()), end - begin};
+    if (!table_->chosen) return {end_row, end - begin};
+    const auto behind = std::ranges::lower_bound(*table_->chosen, end_row);
+    return {static_cast<uint64_t>(behind - table_->chosen->begin()), end - begin};
+  }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    return std::make_shared<ParquetSource>(parquet::with_columns(*table_, fields), Value(), Value(), "");
   }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }

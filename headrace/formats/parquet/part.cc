@@ -130,7 +130,7 @@ class OpenPart final : public Opening<BlockPtr> {
         group_(file_.groups[part_.group]) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    if (bytes.empty()) return Step<BlockPtr>(ask());
+    if (bytes.empty() && !group_.chunks.empty()) return Step<BlockPtr>(ask());
     std::vector<Values> columns(pieces_.size());
     uint64_t packed = 0;
     for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;
