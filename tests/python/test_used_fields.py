@@ -101,6 +101,14 @@ def test_a_null_that_is_looked_at_is_an_error_of_its_sample(path: Path, name: st
         list(SEEN[name](hr.read(path)))
 
 
+def test_nulls_by_column_are_those_of_the_columns_that_are_left(path: Path) -> None:
+    ds = hr.read(path, nulls={"n": "zero", "kind": "error"})
+    assert told(ds.map(lambda s: {"v": s.n})) == [1, 0, 3, 0]
+    assert told(ds.map(lambda s: {"whole": s.whole, "v": s.n})) == [1, 0, 3, 0]
+    with pytest.raises(hr.CorruptSample, match="in column 'kind', got null"):
+        list(ds.map(lambda s: {"n": s.n, "kind": s.kind}))
+
+
 @pytest.mark.parametrize("options", [{}, {"blocks": 1}, {"blocks": 2}])
 def test_order_and_identity_are_those_of_the_whole(path: Path, options: dict[str, int]) -> None:
     all_of_it = hr.read(path, nulls="zero").shuffle(seed=3, **options)

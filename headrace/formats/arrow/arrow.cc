@@ -1,5 +1,6 @@
 // Arrow IPC files and streams, Feather V2: see README.md beside this file.
 #include <algorithm>
+#include <functional>
 
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/arrow/message.h"
@@ -59,7 +60,11 @@ class ArrowSource final : public Source {
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.contents->num_rows);
-    return files_fingerprint(format_ + " " + schema().text(), files, rows);
+    // Zeros for all columns were never part of it, and states of before are still taken.
+    const std::vector<Nulls>& nulls = table_->nulls;
+    const bool differ = std::ranges::adjacent_find(nulls, std::not_equal_to()) != nulls.end();
+    return files_fingerprint(format_ + " " + schema().text() + (differ ? text_of(nulls, schema()) : ""),
+                             files, rows);
   }
 
   Value metadata() const override {
@@ -101,16 +106,9 @@ int recognise(const Probe& probe) {
   return message.ok() && message->kind == arrow::Message::schema ? 90 : 0;
 }
 
-Result<arrow::Nulls> nulls_of(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
-  if (text == "error") return arrow::Nulls::error;
-  if (text == "zero") return arrow::Nulls::zero;
-  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
-}
-
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
-  HEADRACE_ASSIGN(const arrow::Nulls nulls, nulls_of(request));
+  HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   RecordOpening out;
   out.kind = arrow::kIndexKind;
   out.files = request.path().files;
@@ -130,10 +128,7 @@ const FormatRegistration registered({
                  "These columns, in this order; a struct's name stands for its members. All that are served "
                  "when not given; `metadata[\"left_out_columns\"]` lists others.",
                  Value()},
-                {"nulls", "str",
-                 "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
-                 "is free.",
-                 "error"}},
+                nulls_option()},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

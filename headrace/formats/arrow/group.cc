@@ -22,9 +22,10 @@ uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch
   return std::clamp<uint64_t>(kPart / each, 1, rows);
 }
 
-Status get_row(const std::vector<Values>& columns, uint64_t row, Nulls nulls, std::vector<Tensor>& fields) {
+Status get_row(const std::vector<Values>& columns, uint64_t row, const std::vector<Nulls>& nulls,
+               std::vector<Tensor>& fields) {
   fields.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) HEADRACE_TRY(columns[i].at(row, nulls, fields[i]));
+  for (size_t i = 0; i < columns.size(); ++i) HEADRACE_TRY(columns[i].at(row, nulls[i], fields[i]));
   return {};
 }
 

@@ -139,23 +139,23 @@ uint64_t fixed_row_bytes(const Schema& schema) {
 }  // namespace
 
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, Nulls nulls) {
+                         const std::vector<std::string>& columns, const NullRules& nulls) {
   Table out;
   out.first = {0};
-  out.nulls = nulls;
   Making making(&out, columns);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]));
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
   out.schema = schema_of(*out.files[0].columns);
+  HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
   out.row_bytes = fixed_row_bytes(out.schema);
   return out;
 }
 
 Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields) {
   Table out;
-  out.files = whole->files, out.first = whole->first, out.nulls = whole->nulls;
+  out.files = whole->files, out.first = whole->first, out.nulls = chosen(whole->nulls, fields);
   std::shared_ptr<const std::vector<Column>> from, columns;  // files mostly share theirs
   for (TableFile& file : out.files) {
     if (file.columns != from)

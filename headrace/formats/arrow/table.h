@@ -6,6 +6,7 @@
 
 #include "headrace/formats/arrow/index.h"
 #include "headrace/formats/arrow/rows.h"
+#include "headrace/formats/nulls.h"
 
 namespace headrace::arrow {
 
@@ -29,8 +30,8 @@ struct Table {
   std::vector<TableFile> files;
   std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
   Schema schema;
-  uint64_t row_bytes = 0;  // of the chosen columns, when all have a fixed size
-  Nulls nulls = Nulls::error;
+  uint64_t row_bytes = 0;                     // of the chosen columns, when all have a fixed size
+  std::vector<Nulls> nulls;                   // of each column
   Value about;                                // written_about() the first file
   std::vector<std::string> left_out_columns;  // of the first file; empty when columns were chosen
   std::shared_ptr<const Table> whole;         // whose dictionaries these are, where it has fewer columns
@@ -44,7 +45,7 @@ struct Table {
 
 // The files' schemas read, the columns chosen, the dictionaries unpacked. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, Nulls nulls);
+                         const std::vector<std::string>& columns, const NullRules& nulls);
 
 // The same rows with these of its columns alone.
 Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields);

@@ -58,10 +58,9 @@ class ParquetSource final : public Source {
   std::string fingerprint() const override {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
-    const bool zeros = table_->nulls == parquet::Nulls::zero;
     for (const parquet::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("parquet " + schema().text() + where_ + (zeros ? " nulls=zero" : ""), files,
+    return files_fingerprint("parquet " + schema().text() + where_ + text_of(table_->nulls, schema()), files,
                              rows);
   }
 
@@ -92,13 +91,6 @@ int recognise(const Probe& probe) {
   return head.starts_with("PAR1") || head.starts_with("PARE") ? 95 : 0;  // the latter for its message
 }
 
-Result<parquet::Nulls> parquet_nulls(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
-  if (text == "error") return parquet::Nulls::error;
-  if (text == "zero") return parquet::Nulls::zero;
-  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
-}
-
 // What the name of an index says of the columns whose pages it has.
 std::string of_columns(const std::vector<std::string>& columns) {
   if (columns.empty()) return {};
@@ -107,7 +99,7 @@ std::string of_columns(const std::vector<std::string>& columns) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
-  HEADRACE_ASSIGN(const parquet::Nulls nulls, parquet_nulls(request));
+  HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   const Value* given = request.options.find("where");
   HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
   RecordOpening out;
@@ -137,10 +129,7 @@ const FormatRegistration registered({
           "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "
           "<=, >, >= and in. Row groups whose statistics say no are not read.",
           Value()},
-         {"nulls", "str",
-          "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
-          "is free.",
-          "error"}},
+         nulls_option()},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -149,21 +149,22 @@ size_t Table::part_of(uint64_t row) const {
 }
 
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, Nulls nulls) {
+                         const std::vector<std::string>& columns, const NullRules& nulls) {
   Table out;
-  out.nulls = nulls;
   Making making(&out, columns);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
   making.finish();
+  HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
   return out;
 }
 
 Table with_columns(const Table& whole, std::span<const int> fields) {
   Table out;
-  out.chosen = whole.chosen, out.nulls = whole.nulls, out.schema = chosen(whole.schema, fields);
+  out.chosen = whole.chosen, out.nulls = chosen(whole.nulls, fields),
+  out.schema = chosen(whole.schema, fields);
   std::shared_ptr<const std::vector<Column>> from, columns;  // files mostly share theirs
   for (const TableFile& file : whole.files) {
     if (file.columns != from)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/formats/format.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/parquet/contents.h"
 #include "headrace/formats/parquet/schema.h"
 #include "headrace/formats/parquet/values.h"
@@ -42,7 +43,7 @@ struct Table {
   std::vector<uint64_t> part_rows = {0};                // before each part; the number of all at its end
   std::shared_ptr<const std::vector<uint64_t>> chosen;  // with a condition: the row that each sample is
   Schema schema;
-  Nulls nulls = Nulls::error;
+  std::vector<Nulls> nulls;                   // of each column
   Value about;                                // about_file() of the first
   std::vector<std::string> left_out_columns;  // of the first, where all were asked for
 
@@ -53,7 +54,7 @@ struct Table {
 
 // The files' footers read and the columns chosen. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, Nulls nulls);
+                         const std::vector<std::string>& columns, const NullRules& nulls);
 
 // The same rows with these of its columns alone, cut as suits these.
 Table with_columns(const Table& whole, std::span<const int> fields);
