@@ -115,6 +115,13 @@ def test_nulls_of_a_name_are_those_of_all_below_it():
     ]
 
 
+def test_where_of_a_format_that_has_none_is_filter():
+    with pytest.raises(
+        ValueError, match=r"it has columns, nulls; filter\(\.\.\.\) of what is read keeps samples"
+    ):
+        hr.read(SMALL / "texts.arrow", where=[("n", ">", 1)])
+
+
 def test_feather_v1_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "old.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
     with pytest.raises(NotImplementedError, match=r"got Feather V1; pyarrow\.feather\.write_feather"):
