@@ -9,6 +9,7 @@
 #include <exception>
 #include <vector>
 
+#include "cli/as_typed.h"
 #include "cli/commands.h"
 #include "headrace/core/closest.h"
 #include "headrace/core/value.h"
@@ -68,6 +69,10 @@ std::string unknown_subcommand(const CLI::App& program, int argc, char** argv) {
   return "there is no subcommand '" + std::string(wrong) + "'" + did_you_mean(wrong, names);
 }
 
+std::string typed(std::string_view text, const CLI::App& program) {
+  return as_typed(text, program.got_subcommand("convert"));
+}
+
 void add_exit_codes(CLI::App& command) {
   const std::string footer = command.get_footer();
   command.footer(footer + (footer.empty() ? "" : "\n\n") + kExitCodes);
@@ -101,7 +106,7 @@ int run_program(int argc, char** argv) {
         return complain("the output cannot be written: " + std::string(std::strerror(errno)),
                         code_name(Code::io), kProblem, json);
       if (code.ok()) return *code;
-      return complain(code.status().text(), code_name(code.status().code()), kProblem, json);
+      return complain(typed(code.status().text(), program), code_name(code.status().code()), kProblem, json);
     }
   } catch (const CLI::Success& success) {  // --help, --version
     return program.exit(success);
@@ -111,7 +116,7 @@ int run_program(int argc, char** argv) {
       return complain(wrong + " (see `headrace --help`)", "usage", kUsage, json);
     const std::string help =
         chosen.empty() ? "headrace --help" : "headrace " + chosen[0]->get_name() + " --help";
-    return complain(std::string(error.what()) + " (see `" + help + "`)", "usage", kUsage, json);
+    return complain(typed(error.what(), program) + " (see `" + help + "`)", "usage", kUsage, json);
   }
   fmt::print("{}", program.help());
   return kUsage;

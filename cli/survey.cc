@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cli/as_typed.h"
 #include "cli/labels.h"
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
@@ -71,7 +72,7 @@ Survey survey(const SampleReader& reader, uint64_t count, size_t workers) {
     if (Status status = look(reader, index, mutex, out); !status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), std::string(status.text())});
+      out.broken.push_back({index, std::move(file), as_typed(status.text())});
     }
     ++done;
     if (worker == 0) progress.show(done);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "cli/as_typed.h"
 #include "cli/broken.h"
 #include "cli/commands.h"
 #include "cli/left_out.h"
@@ -44,7 +45,7 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
     if (!status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      broken.push_back({index, std::move(file), std::string(status.text()), status.code()});
+      broken.push_back({index, std::move(file), as_typed(status.text()), status.code()});
     }
     ++done;
     if (worker == 0) progress.show(done);

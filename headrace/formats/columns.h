@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,19 @@ template <class Column> Schema schema_of(const std::vector<Column>& columns) {
     specs.push_back(std::invoke(&Column::spec, column));
   }
   return schema_of(std::move(names), std::move(specs));
+}
+
+// These of them, in this order.
+template <class T> std::vector<T> chosen(const std::vector<T>& all, std::span<const int> fields) {
+  std::vector<T> out;
+  out.reserve(fields.size());
+  for (const int field : fields) out.push_back(all[static_cast<size_t>(field)]);
+  return out;
+}
+
+// A flat dict of them, under the names they have.
+inline Schema chosen(const Schema& all, std::span<const int> fields) {
+  return Schema::of(chosen(all.names, fields), chosen(all.specs, fields));
 }
 
 // In one sentence, how `got` differs from the file `first`; empty when it does not. `noun`: what a member is

@@ -258,7 +258,9 @@ Status check_options(const FormatInfo& info, const Value& options) {
     if (std::any_of(info.options.begin(), info.options.end(), named)) continue;
     std::string known;
     for (const OptionInfo& option : info.options) known += (known.empty() ? "" : ", ") + option.name;
-    return invalid("has no option '" + key + "'" + (known.empty() ? ", it has none" : "; it has " + known));
+    const bool chooses = key == "where";  // as other formats have it
+    return invalid("has no option '" + key + "'" + (known.empty() ? ", it has none" : "; it has " + known) +
+                   (chooses ? "; filter(...) of what is read keeps samples by any condition" : ""));
   }
   return {};
 }

@@ -4,6 +4,49 @@
 #include <optional>
 
 namespace headrace {
+namespace {
+
+// Fields of `part`, everything else of `whole`.
+class NarrowedSource final : public Source {
+ public:
+  NarrowedSource(SourcePtr whole, SourcePtr part) : whole_(std::move(whole)), part_(std::move(part)) {}
+
+  const Schema& schema() const override { return part_->schema(); }
+  uint64_t size() const override { return whole_->size(); }
+  Place place(uint64_t index) const override { return part_->place(index); }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override { return part_->open(block); }
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    return part_->extents(indices, out);
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    return part_->together(std::move(indices), std::move(at), std::move(bytes));
+  }
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    return part_->put_mapped(indices, mapped, to);
+  }
+  // An order of lots is that of the whole, so they end where its do.
+  Lot lot(uint64_t index) const override {
+    Lot out{whole_->lot(index).end, 0};
+    for (uint64_t i = index; i < out.end;) {
+      const Lot within = part_->lot(i);
+      out.blocks += within.blocks, i = within.end;
+    }
+    return out;
+  }
+  uint64_t num_files() const override { return whole_->num_files(); }
+  std::string file(uint64_t ordinal) const override { return whole_->file(ordinal); }
+  std::string where(uint64_t index) const override { return whole_->where(index); }
+  Value describe() const override { return whole_->describe(); }
+  std::string fingerprint() const override { return whole_->fingerprint(); }
+  Value metadata() const override { return whole_->metadata(); }
+  bool resident() const override { return part_->resident(); }
+
+ private:
+  SourcePtr whole_, part_;
+};
+
+}  // namespace
 
 bool FieldPlace::put(size_t n, Tensor&& row) const {
   if (!values) {
@@ -26,6 +69,11 @@ size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<co
       if (!to[f].put(n, std::move(fields[f]))) return n;
   }
   return rows.size();
+}
+
+SourcePtr narrowed(const SourcePtr& whole, std::span<const int> fields) {
+  SourcePtr part = whole->with_fields(fields);
+  return part ? std::make_shared<NarrowedSource>(whole, std::move(part)) : nullptr;
 }
 
 Lot Source::lot(uint64_t index) const {

@@ -142,6 +142,9 @@ struct Lot {
   uint64_t end = 0, blocks = 1;
 };
 
+class Source;
+using SourcePtr = std::shared_ptr<const Source>;
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -189,10 +192,19 @@ class Source {
   // What a user may ask about the whole of it, an object: {"classes": ["cat", "dog"]}. Not part of plans or
   // fingerprints.
   virtual Value metadata() const { return Value(Value::Object()); }
+  // The same samples with these of their fields alone, in this order: other columns are neither read nor made
+  // sense of. Blocks may be others; what is said of the data (size(), where(), fingerprint() …) is not asked.
+  // Null: this source never offers it. REQUIRES: fields that it has, each once.
+  virtual SourcePtr with_fields(std::span<const int> fields) const {
+    (void)fields;
+    return nullptr;
+  }
   // A source whose only block needs no bytes: arrays, ranges. The engine opens it once and keeps it, and does
   // not ask place(): sample i is row i.
   virtual bool resident() const { return false; }
 };
-using SourcePtr = std::shared_ptr<const Source>;
+
+// Its with_fields() under its own name: place, identity and lots are those of `whole`. Null: it has none.
+SourcePtr narrowed(const SourcePtr& whole, std::span<const int> fields);
 
 }  // namespace headrace

@@ -287,7 +287,8 @@ Value identity(const Node& node) {
 }
 
 void append_data(const Node& node, std::string& out) {
-  if (const auto* read = node.as<Read>()) out += read->source->fingerprint() + "\n";
+  if (const auto* read = node.as<Read>())
+    out += read->source->fingerprint() + (read->is_narrowed ? " of " + node.schema.text() : "") + "\n";
   if (const auto* generate = node.as<Generate>()) out += generate->generator->fingerprint() + "\n";
   for (const NodePtr& in : node.inputs) append_data(*in, out);
 }

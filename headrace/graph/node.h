@@ -27,6 +27,7 @@ enum class OnErrorPolicy : uint8_t { raise, skip, replace };
 struct Read {
   SourcePtr source;
   uint32_t ordinal = 0;
+  bool is_narrowed = false;  // `source` gives only what is looked at (used_fields.h)
 };
 struct Generate {
   GeneratorPtr generator;

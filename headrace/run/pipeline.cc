@@ -9,6 +9,7 @@
 #include "headrace/graph/parts.h"
 #include "headrace/graph/place_on_error.h"
 #include "headrace/graph/planar.h"
+#include "headrace/graph/used_fields.h"
 #include "headrace/graph/walk.h"
 #include "headrace/run/cache_key.h"
 #include "headrace/run/deal.h"
@@ -407,7 +408,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
                        uint64_t read_block, CachePlacer* caches) {
   Pipeline out;
   HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
-  const NodePtr placed = with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed);
+  const NodePtr placed =
+      with_used_fields(with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed));
   NodePtr planar = with_planar_chains(placed, out.parts);
   if (caches) planar = caches->place(planar);
   out.plan = rewrite(planar, rewrites_off, &out.applied);

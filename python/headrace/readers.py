@@ -16,6 +16,7 @@ from .sources import read
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
+Nulls = Literal["error", "zero"]
 Compression = Literal["none", "gzip", "zlib", "zstd"]
 
 
@@ -331,7 +332,7 @@ def read_arrow(
     path: Paths,
     *,
     columns: Sequence[str] | None = None,
-    nulls: Literal["error", "zero"] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files or streams (also Feather V2): a field for each column, a sample for each row.
 
@@ -343,7 +344,8 @@ def read_arrow(
         path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
         columns: These columns, in this order; a struct's name stands for its members. All that are served when not given;
             `metadata["left_out_columns"]` lists others.
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
+            columns alone: `{"caption": "zero"}`.
 
     Raises:
         NotImplementedError: A chosen column has a type that is not read (maps, unions, decimals, lists of lists), or a file is Feather V1.
@@ -357,7 +359,7 @@ def read_parquet(
     *,
     columns: Sequence[str] | None = None,
     where: Sequence[tuple[str, str, Any]] | None = None,
-    nulls: Literal["error", "zero"] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: a field for each column, a sample for each row.
 
@@ -371,7 +373,8 @@ def read_parquet(
             `metadata["left_out_columns"]` lists others.
         where: Only rows for which all of these hold, each (column, operator, value): `[("label", "<", 10)]`. Operators are ==, !=, <, <=, >, >=
             and in; a null holds for none. Those columns are read once, where statistics do not tell; the length is exact.
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
+            columns alone: `{"caption": "zero"}`.
 
     Raises:
         NotImplementedError: A chosen column has a type that is not read (maps, lists of structs or of lists), or is encrypted.
@@ -669,7 +672,7 @@ def read_huggingface(
     *,
     split: str | None = None,
     columns: Sequence[str] | None = None,
-    nulls: Literal["error", "zero"] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
 ) -> Dataset:
     """Read a folder of Hugging Face's datasets, without it: what `save_to_disk()` wrote, or `load_dataset()` keeps in its cache.
 
@@ -681,7 +684,8 @@ def read_huggingface(
         split: "train", or a part: "train[:10%]", "train[100:-50]", "train[:10%]+train[90%:]"; "[:10%]" of a folder with one split.
         columns: These columns, in this order; a struct's name stands for its members. All that can be read when not given;
             `metadata["left_out_columns"]` lists others: lists of structs, of lists …
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
+            columns alone: `{"caption": "zero"}`.
 
     Raises:
         ValueError: There are several splits to choose from, or none of that name.

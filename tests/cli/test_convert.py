@@ -236,6 +236,21 @@ def test_a_name_stands_for_the_fields_below_it(tmp_path):
     assert "'a/values' twice" in str(error)
 
 
+def test_nulls_of_fields_that_are_not_written_do_not_matter(tmp_path):
+    source = SMALL / "nulls.parquet"
+    convert(source, tmp_path / "a.arrow", "--fields", "whole")
+    assert [int(s["whole"]) for s in hr.read(tmp_path / "a.arrow")] == [7, 8, 9, 10]
+    by_column = ("--source-option", 'nulls={"n": "zero"}')
+    convert(source, tmp_path / "b.arrow", "--fields", "n,whole", *by_column)
+    assert [int(s["n"]) for s in hr.read(tmp_path / "b.arrow")] == [1, 0, 3, 0]
+    told = str(convert(source, tmp_path / "c.arrow", code=1))
+    assert "got null; --source-option nulls=zero reads zeros" in told, told
+    told = subprocess.run(
+        [executable(), "verify", source], check=False, capture_output=True, text=True
+    ).stdout
+    assert "got null; --option nulls=zero reads zeros" in told and 'nulls="' not in told
+
+
 def test_columns_that_are_not_read_are_told(tmp_path):
     told = convert(SMALL / "maps.arrow", tmp_path / "x.arrow")
     assert told["left_out_columns"] == ["m", "lists"]

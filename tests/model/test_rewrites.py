@@ -248,3 +248,40 @@ def test_rewrites_preserve_bytes_in_random_pipelines() -> None:
             applied_in[name] += f"after {name}" in text
     assert applied_in.pop(FUSION) > GRAPHS / 50, "hardly tried: files, a resize, and at once a normalize"
     assert min(applied_in.values()) > GRAPHS / 10, f"hardly tried: {applied_in}"
+
+
+class Columns(Draft):
+    """The same pipeline over rows in memory and over those of a file, of which it then reads some columns."""
+
+    def __init__(self, rng: random.Random, source: Any):
+        self.source = source
+        super().__init__(rng)
+
+    def files(self) -> Any:
+        return self.arrays()
+
+    def arrays(self) -> Any:
+        return self.source
+
+
+def chosen_columns(seed: int, source: Any) -> Any:
+    draft = Columns(random.Random(seed), source)
+    for _ in range(draft.rng.randint(1, 6)):
+        draft.add_verb()
+    kept = draft.rng.sample(["image", "x", "y"], draft.rng.randint(1, 2))
+    return draft.data.map(lambda s: {name: s[name] for name in kept})
+
+
+def test_columns_that_are_not_read_change_no_byte_in_random_pipelines(tmp_path: Path) -> None:
+    columns = {"image": IMAGES, "x": np.arange(9, dtype=np.int64), "y": np.arange(9) / 3, "z": np.ones(9)}
+    memory, narrowed = hr.from_arrays(columns), 0
+    paths = [tmp_path / "rows.parquet", tmp_path / "rows.arrow"]
+    for path in paths:
+        memory.write(path)
+    for seed in range(GRAPHS // 4):
+        want = delivered(chosen_columns(seed, memory).options(seed=seed, rewrites=False))
+        for path, rewrites in zip(paths, [True, seed % 2 == 0], strict=True):
+            data = chosen_columns(seed, hr.read(path)).options(seed=seed, rewrites=rewrites)
+            assert delivered(data) == want, (seed, path.name, data.explain())
+            narrowed += "z: f64" not in data.explain().split("as it runs")[-1]
+    assert narrowed > GRAPHS / 4, f"hardly tried: {narrowed}"

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -72,8 +73,53 @@ def test_nulls_are_refused_by_name_or_read_as_zeros():
     assert [x["list"].tolist() for x in rows] == [[1.0, 0.0], [], [], [2.0]]
     assert [x["flags"].tolist() for x in rows] == [[True, False], [False, True], [False, False], [True, True]]
     assert [x["kind"] for x in rows] == ["x", "", "y", "x"]
-    with pytest.raises(ValueError, match='nulls wants "error" or "zero", got "none"'):
+    with pytest.raises(
+        ValueError, match='nulls wants "error" or "zero", or a dict of these by column, got "none"'
+    ):
         hr.read(SMALL / "nulls.arrows", nulls="none")
+
+
+@pytest.mark.parametrize("name", ["nulls.arrows", "nulls.parquet"])
+def test_nulls_of_some_columns_are_zeros(name):
+    ds = hr.read(SMALL / name, nulls=MappingProxyType({"n": "zero", "text": "zero", "list": "error"}))
+    some = list(ds.map(lambda s: {"n": s.n, "text": s.text}))
+    assert [(int(s["n"]), s["text"]) for s in some] == [(1, "a"), (0, "bc"), (3, ""), (0, "")]
+    with pytest.raises(hr.CorruptSample, match="in column 'list', got null"):
+        ds[0]
+    assert (
+        ds.fingerprint()
+        != hr.read(SMALL / name).fingerprint()
+        != hr.read(SMALL / name, nulls={"n": "zero"}).fingerprint()
+    )
+    assert hr.read(SMALL / name, nulls={"n": "error"}).fingerprint() == hr.read(SMALL / name).fingerprint()
+    for wrong in ({"n": "none"}, {"n": None}, 7):
+        with pytest.raises(
+            ValueError, match='nulls wants "error" or "zero", or a dict of these by column, got'
+        ):
+            hr.read(SMALL / name, nulls=wrong)
+    with pytest.raises(
+        ValueError, match=r"nulls wants names of columns \(n, text, list, flags, kind, whole\), got 'x'"
+    ):
+        hr.read(SMALL / name, nulls={"n": "zero", "x": "zero"})
+    with pytest.raises(ValueError, match=r"\(whole\), got 'n'"):
+        hr.read(SMALL / name, nulls={"n": "zero"}, columns=["whole"])
+
+
+def test_nulls_of_a_name_are_those_of_all_below_it():
+    ds = hr.read(SMALL / "texts.arrow", nulls={"captions": "zero"})
+    assert [s["c"] for s in ds.map(lambda s: {"c": s.captions["values"]})] == [
+        "a caton a mät",
+        "",
+        "dogx",
+        "y" * 9,
+    ]
+
+
+def test_where_of_a_format_that_has_none_is_filter():
+    with pytest.raises(
+        ValueError, match=r"it has columns, nulls; filter\(\.\.\.\) of what is read keeps samples"
+    ):
+        hr.read(SMALL / "texts.arrow", where=[("n", ">", 1)])
 
 
 def test_feather_v1_is_refused_with_a_way_out(tmp_path):

@@ -208,11 +208,16 @@ Result<SourcePtr> open_source_case(const SourceCase& source_case, Store& store) 
   return drive(*opening, [&](uint64_t ordinal) { return source_case.path(ordinal); }, store);
 }
 
-Result<std::string> read_sample_text(const Source& source, uint64_t index, Store& store) {
+Result<std::vector<Tensor>> read_fields(const Source& source, uint64_t index, Store& store) {
   const Place place = source.place(index);
   HEADRACE_ASSIGN(const BlockPtr block, drive(*source.open(place.block), path_of(source), store));
   std::vector<Tensor> fields;
   HEADRACE_TRY(block->get(place.row, fields));
+  return fields;
+}
+
+Result<std::string> read_sample_text(const Source& source, uint64_t index, Store& store) {
+  HEADRACE_ASSIGN(const std::vector<Tensor> fields, read_fields(source, index, store));
   return sample_text(fields);
 }
 

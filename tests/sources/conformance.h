@@ -60,6 +60,7 @@ std::function<Result<SourceOpeningPtr>(std::vector<SourceFile> files)> by_regist
 Result<std::vector<SourceFile>> sized(Store& store, const SourceCase& source_case);
 PathOf path_of(const Source& source);
 Result<SourcePtr> open_source_case(const SourceCase& source_case, Store& store);
+Result<std::vector<Tensor>> read_fields(const Source& source, uint64_t index, Store& store);
 Result<std::string> read_sample_text(const Source& source, uint64_t index, Store& store);
 
 // A store that holds the case's files.

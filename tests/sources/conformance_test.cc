@@ -158,6 +158,32 @@ TEST_P(SourceConformance, FieldsAreAsTheSchemaSays) {
   }
 }
 
+// None of them, each alone, and all backwards.
+TEST_P(SourceConformance, FieldsThatAreChosenAreThoseOfTheWhole) {
+  const auto source = open_source_case(case_, store_);
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const Schema& schema = (*source)->schema();
+  std::vector<std::vector<int>> choices{{}, {}};
+  for (int f = 0; f < static_cast<int>(schema.size()); ++f)
+    choices[1].insert(choices[1].begin(), f), choices.push_back({f});
+  for (const std::vector<int>& fields : choices) {
+    const SourcePtr some = narrowed(*source, fields);
+    if (!some) GTEST_SKIP() << "it offers none";
+    ASSERT_EQ(some->schema().size(), fields.size());
+    EXPECT_EQ(some->size(), (*source)->size());
+    EXPECT_EQ(some->fingerprint(), (*source)->fingerprint());
+    for (uint64_t i = 0; i < some->size(); ++i) {
+      const auto all = read_fields(**source, i, store_), got = read_fields(*some, i, store_);
+      ASSERT_TRUE(all.ok() && got.ok()) << some->where(i);
+      EXPECT_EQ(some->where(i), (*source)->where(i));
+      EXPECT_EQ(some->lot(i).end, (*source)->lot(i).end);
+      std::vector<Tensor> wanted;
+      for (const int field : fields) wanted.push_back((*all)[static_cast<size_t>(field)]);
+      EXPECT_EQ(sample_text(*got), sample_text(wanted)) << some->where(i);
+    }
+  }
+}
+
 TEST_P(SourceConformance, FourThreadsInAnyOrderReadTheSame) {
   const auto source = open_source_case(case_, store_);
   ASSERT_TRUE(source.ok()) << source.status().text();

@@ -1,5 +1,6 @@
 // Arrow IPC files and streams, Feather V2: see README.md beside this file.
 #include <algorithm>
+#include <functional>
 
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/arrow/message.h"
@@ -37,6 +38,9 @@ class ArrowSource final : public Source {
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     return arrow::single_rows(table_, indices, at, std::move(bytes));
   }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    return std::make_shared<ArrowSource>(format_, arrow::with_columns(table_, fields), Value(), Value());
+  }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 
@@ -44,10 +48,10 @@ class ArrowSource final : public Source {
     const auto after = std::ranges::upper_bound(table_->first, index);
     const auto at = static_cast<size_t>(after - table_->first.begin() - 1);
     const arrow::TableFile& file = table_->files[at];
-    const uint64_t row = index - table_->first[at], batch = file.contents.batch_of(row);
-    return file.file.path + ", row " + std::to_string(row - file.contents.rows_before(batch)) +
+    const uint64_t row = index - table_->first[at], batch = file.contents->batch_of(row);
+    return file.file.path + ", row " + std::to_string(row - file.contents->rows_before(batch)) +
            " of record batch " + std::to_string(batch) + " at byte " +
-           std::to_string(file.batches[batch].offset);
+           std::to_string((*file.batches)[batch].offset);
   }
   Value describe() const override { return description_; }
 
@@ -55,15 +59,19 @@ class ArrowSource final : public Source {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
-      files.push_back(file.file), rows.push_back(file.contents.num_rows);
-    return files_fingerprint(format_ + " " + schema().text(), files, rows);
+      files.push_back(file.file), rows.push_back(file.contents->num_rows);
+    // Zeros for all columns were never part of it, and states of before are still taken.
+    const std::vector<Nulls>& nulls = table_->nulls;
+    const bool differ = std::ranges::adjacent_find(nulls, std::not_equal_to()) != nulls.end();
+    return files_fingerprint(format_ + " " + schema().text() + (differ ? text_of(nulls, schema()) : ""),
+                             files, rows);
   }
 
   Value metadata() const override {
     Value out{Value::Object()};
     out.set("files", table_->files.size());
     uint64_t batches = 0;
-    for (const arrow::TableFile& file : table_->files) batches += file.batches.size();
+    for (const arrow::TableFile& file : table_->files) batches += file.batches->size();
     out.set("batches", batches);
     if (!left_out_.is_null()) out.set("left_out", left_out_);
     const std::vector<std::string>& columns = table_->left_out_columns;
@@ -98,16 +106,9 @@ int recognise(const Probe& probe) {
   return message.ok() && message->kind == arrow::Message::schema ? 90 : 0;
 }
 
-Result<arrow::Nulls> nulls_of(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
-  if (text == "error") return arrow::Nulls::error;
-  if (text == "zero") return arrow::Nulls::zero;
-  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
-}
-
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
-  HEADRACE_ASSIGN(const arrow::Nulls nulls, nulls_of(request));
+  HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   RecordOpening out;
   out.kind = arrow::kIndexKind;
   out.files = request.path().files;
@@ -127,10 +128,7 @@ const FormatRegistration registered({
                  "These columns, in this order; a struct's name stands for its members. All that are served "
                  "when not given; `metadata[\"left_out_columns\"]` lists others.",
                  Value()},
-                {"nulls", "str",
-                 "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
-                 "is free.",
-                 "error"}},
+                nulls_option()},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

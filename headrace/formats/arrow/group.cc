@@ -16,15 +16,16 @@ constexpr uint64_t kFirstRead = 4096;   // usually all of a batch's metadata
 
 // Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
 uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
-  const uint64_t length = file.batches[batch].length;
-  if (file.contents.is_compressed || length <= kWhole) return rows;
+  const uint64_t length = (*file.batches)[batch].length;
+  if (file.contents->is_compressed || length <= kWhole) return rows;
   const uint64_t each = table.row_bytes != 0 ? table.row_bytes : std::max<uint64_t>(length / rows, 1);
   return std::clamp<uint64_t>(kPart / each, 1, rows);
 }
 
-Status get_row(const std::vector<Values>& columns, uint64_t row, Nulls nulls, std::vector<Tensor>& fields) {
+Status get_row(const std::vector<Values>& columns, uint64_t row, const std::vector<Nulls>& nulls,
+               std::vector<Tensor>& fields) {
   fields.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) HEADRACE_TRY(columns[i].at(row, nulls, fields[i]));
+  for (size_t i = 0; i < columns.size(); ++i) HEADRACE_TRY(columns[i].at(row, nulls[i], fields[i]));
   return {};
 }
 
@@ -125,7 +126,7 @@ class SingleRows final : public Block {
     return bytes.span().first(std::min(size, bytes.size));
   }
   Bytes bytes_of(const Place& place) const {
-    return {bytes_, place.at, table_->files[place.file].batches[place.batch].length};
+    return {bytes_, place.at, (*table_->files[place.file].batches)[place.batch].length};
   }
   Status read(const Place& place, std::vector<Tensor>& fields) const {
     const TableFile& file = table_->files[place.file];
@@ -164,8 +165,8 @@ class OpenGroup final : public Opening<BlockPtr> {
       : table_(std::move(table)),
         group_(group),
         file_(table_->files[group.file]),
-        begin_(file_.batches[group.batch].offset),
-        length_(file_.batches[group.batch].length) {}
+        begin_((*file_.batches)[group.batch].offset),
+        length_((*file_.batches)[group.batch].length) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     auto step = next(bytes);
@@ -194,7 +195,8 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
   Result<Step<BlockPtr>> start() {
-    const Contents& contents = file_.contents;
+    if (file_.columns->empty()) return made({}, 0);
+    const Contents& contents = *file_.contents;
     const uint64_t rows = contents.rows_before(group_.batch + 1) - contents.rows_before(group_.batch);
     if (rows == 1 && !contents.is_compressed && may_be_single_row(*file_.columns))
       return ask(Stage::single, begin_, length_);
@@ -310,9 +312,9 @@ Group Table::group_of(uint64_t row) const {
   const auto after = std::ranges::upper_bound(first, row);
   const auto at = static_cast<size_t>(after - first.begin() - 1);
   const TableFile& file = files[at];
-  const uint64_t in_file = row - first[at], batch = file.contents.batch_of(in_file);
-  const uint64_t begin = file.contents.rows_before(batch);
-  const uint64_t rows = file.contents.rows_before(batch + 1) - begin;
+  const uint64_t in_file = row - first[at], batch = file.contents->batch_of(in_file);
+  const uint64_t begin = file.contents->rows_before(batch);
+  const uint64_t rows = file.contents->rows_before(batch + 1) - begin;
   const uint64_t together = rows_together(*this, file, batch, rows);
   const uint64_t part = (in_file - begin) / together * together;
   return {at, batch, part, std::min(together, rows - part)};
@@ -321,9 +323,9 @@ Group Table::group_of(uint64_t row) const {
 Extent extent_of(const Table& table, uint64_t row) {
   const Group group = table.group_of(row);
   const TableFile& file = table.files[group.file];
-  const Contents& contents = file.contents;
+  const Contents& contents = *file.contents;
   const bool is_single = contents.rows_before(group.batch + 1) - contents.rows_before(group.batch) == 1;
-  const RecordExtent& batch = file.batches[group.batch];
+  const RecordExtent& batch = (*file.batches)[group.batch];
   return {group.file, batch.offset, is_single && !contents.is_compressed ? batch.length : kToEnd};
 }
 

@@ -95,8 +95,9 @@ class Making {
     contents.schema.clear();
     contents.dictionaries.clear();
     out_->first.push_back(out_->first.back() + contents.num_rows);
-    out_->files.push_back(
-        {file, std::move(index.records), std::move(contents), layout_, columns_, std::move(dictionaries)});
+    out_->files.push_back({file, std::make_shared<const std::vector<RecordExtent>>(std::move(index.records)),
+                           std::make_shared<const Contents>(std::move(contents)), layout_, columns_,
+                           std::move(dictionaries)});
     return {};
   }
 
@@ -138,17 +139,32 @@ uint64_t fixed_row_bytes(const Schema& schema) {
 }  // namespace
 
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, Nulls nulls) {
+                         const std::vector<std::string>& columns, const NullRules& nulls) {
   Table out;
   out.first = {0};
-  out.nulls = nulls;
   Making making(&out, columns);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]));
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
   out.schema = schema_of(*out.files[0].columns);
+  HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
   out.row_bytes = fixed_row_bytes(out.schema);
+  return out;
+}
+
+Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields) {
+  Table out;
+  out.files = whole->files, out.first = whole->first, out.nulls = chosen(whole->nulls, fields);
+  std::shared_ptr<const std::vector<Column>> from, columns;  // files mostly share theirs
+  for (TableFile& file : out.files) {
+    if (file.columns != from)
+      from = file.columns, columns = std::make_shared<const std::vector<Column>>(chosen(*from, fields));
+    file.columns = columns;
+  }
+  out.schema = chosen(whole->schema, fields);
+  out.row_bytes = fixed_row_bytes(out.schema);
+  out.whole = std::move(whole);
   return out;
 }
 

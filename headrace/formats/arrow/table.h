@@ -6,13 +6,14 @@
 
 #include "headrace/formats/arrow/index.h"
 #include "headrace/formats/arrow/rows.h"
+#include "headrace/formats/nulls.h"
 
 namespace headrace::arrow {
 
 struct TableFile {
   SourceFile file;
-  std::vector<RecordExtent> batches;
-  Contents contents;  // without schema and dictionaries
+  std::shared_ptr<const std::vector<RecordExtent>> batches;
+  std::shared_ptr<const Contents> contents;  // without schema and dictionaries
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const std::vector<Column>> columns;
   Dictionaries dictionaries;
@@ -29,21 +30,25 @@ struct Table {
   std::vector<TableFile> files;
   std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
   Schema schema;
-  uint64_t row_bytes = 0;  // of the chosen columns, when all have a fixed size
-  Nulls nulls = Nulls::error;
+  uint64_t row_bytes = 0;                     // of the chosen columns, when all have a fixed size
+  std::vector<Nulls> nulls;                   // of each column
   Value about;                                // written_about() the first file
   std::vector<std::string> left_out_columns;  // of the first file; empty when columns were chosen
+  std::shared_ptr<const Table> whole;         // whose dictionaries these are, where it has fewer columns
 
   Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
   uint64_t first_row(const Group& group) const {
     const TableFile& file = files[group.file];
-    return first[group.file] + file.contents.rows_before(group.batch) + group.first;
+    return first[group.file] + file.contents->rows_before(group.batch) + group.first;
   }
 };
 
 // The files' schemas read, the columns chosen, the dictionaries unpacked. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, Nulls nulls);
+                         const std::vector<std::string>& columns, const NullRules& nulls);
+
+// The same rows with these of its columns alone.
+Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields);
 
 // The rows as samples. `format`: whose source it is.
 SourcePtr table_source(std::string format, const OpenRequest& request, Table table);

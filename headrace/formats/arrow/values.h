@@ -7,10 +7,9 @@
 
 #include "headrace/core/tensor.h"
 #include "headrace/formats/arrow/compression.h"
+#include "headrace/formats/nulls.h"
 
 namespace headrace::arrow {
-
-enum class Nulls { error, zero };
 
 // Some bits of a bitmap; all are set when there is none.
 struct Bits {

@@ -6,6 +6,7 @@
 #include "headrace/formats/format.h"
 #include "headrace/formats/huggingface/features.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/prepared/selected_rows.h"
 #include "headrace/io/sorted_names.h"
 
@@ -234,10 +235,7 @@ const FormatRegistration registered({
                  Value()},
                 {"columns", "Sequence[str] | None",
                  "These columns, in this order; all that can be read when not given.", Value()},
-                {"nulls", "str",
-                 "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
-                 "is free.",
-                 "error"}},
+                nulls_option()},
     .recognise = recognise,
     .open = open,
 });

@@ -72,8 +72,7 @@ Result<SourcePtr> finish_rows(const OpenRequest& request, const Litdata& all, st
     if (contents[i].form != ChunkForm::arrow) return other_form(all, i);
     indexes[i].extra = std::move(contents[i].rest);
   }
-  HEADRACE_ASSIGN(arrow::Table table,
-                  arrow::make_table(all.files, std::move(indexes), {}, arrow::Nulls::error));
+  HEADRACE_ASSIGN(arrow::Table table, arrow::make_table(all.files, std::move(indexes), {}, NullRules()));
   for (size_t i = 0; i < all.files.size(); ++i)
     if (const uint64_t rows = table.first[i + 1] - table.first[i]; rows != all.index.chunks[i].second)
       return corrupt("'" + all.files[i].path + "': wants " + std::to_string(all.index.chunks[i].second) +

@@ -37,9 +37,12 @@ class ParquetSource final : public Source {
     while (begin > 0 && is_same(table_->parts[begin - 1])) --begin;
     while (end < table_->parts.size() && is_same(table_->parts[end])) ++end;
     const uint64_t end_row = table_->part_rows[end];
-    if (!table_->is_conditional) return {end_row, end - begin};
-    const auto behind = std::ranges::lower_bound(table_->chosen, end_row);
-    return {static_cast<uint64_t>(behind - table_->chosen.begin()), end - begin};
+    if (!table_->chosen) return {end_row, end - begin};
+    const auto behind = std::ranges::lower_bound(*table_->chosen, end_row);
+    return {static_cast<uint64_t>(behind - table_->chosen->begin()), end - begin};
+  }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    return std::make_shared<ParquetSource>(parquet::with_columns(*table_, fields), Value(), Value(), "");
   }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
@@ -55,10 +58,9 @@ class ParquetSource final : public Source {
   std::string fingerprint() const override {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
-    const bool zeros = table_->nulls == parquet::Nulls::zero;
     for (const parquet::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("parquet " + schema().text() + where_ + (zeros ? " nulls=zero" : ""), files,
+    return files_fingerprint("parquet " + schema().text() + where_ + text_of(table_->nulls, schema()), files,
                              rows);
   }
 
@@ -89,13 +91,6 @@ int recognise(const Probe& probe) {
   return head.starts_with("PAR1") || head.starts_with("PARE") ? 95 : 0;  // the latter for its message
 }
 
-Result<parquet::Nulls> parquet_nulls(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::string text, request.text("nulls", "error"));
-  if (text == "error") return parquet::Nulls::error;
-  if (text == "zero") return parquet::Nulls::zero;
-  return invalid("nulls wants \"error\" or \"zero\", got \"" + text + "\"");
-}
-
 // What the name of an index says of the columns whose pages it has.
 std::string of_columns(const std::vector<std::string>& columns) {
   if (columns.empty()) return {};
@@ -104,7 +99,7 @@ std::string of_columns(const std::vector<std::string>& columns) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
-  HEADRACE_ASSIGN(const parquet::Nulls nulls, parquet_nulls(request));
+  HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   const Value* given = request.options.find("where");
   HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
   RecordOpening out;
@@ -134,10 +129,7 @@ const FormatRegistration registered({
           "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "
           "<=, >, >= and in. Row groups whose statistics say no are not read.",
           Value()},
-         {"nulls", "str",
-          "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length "
-          "is free.",
-          "error"}},
+         nulls_option()},
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -29,7 +29,7 @@ class Rows final : public Block {
       return invalid("parquet: wants a row below " + std::to_string(count_) + ", got " + std::to_string(row));
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i)
-      HEADRACE_TRY(columns_[i].at(row, table_->nulls, fields[i]).before("parquet: "));
+      HEADRACE_TRY(columns_[i].at(row, table_->nulls[i], fields[i]).before("parquet: "));
     return {};
   }
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
@@ -43,7 +43,8 @@ class Rows final : public Block {
     if (!has_all(rows)) return false;
     const Values& values = columns_[static_cast<size_t>(field)];
     if (!has_no_nulls(values)) return false;
-    for (const uint64_t row : rows) (void)values.at(row, table_->nulls, out.emplace_back());
+    for (const uint64_t row : rows)
+      (void)values.at(row, table_->nulls[static_cast<size_t>(field)], out.emplace_back());
     return true;
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
@@ -57,7 +58,7 @@ class Rows final : public Block {
         share_texts(columns_[f], rows, *to[f].texts);
       else
         for (size_t i = 0; i < rows.size(); ++i)
-          (void)columns_[f].at(rows[i], table_->nulls, to[f].tensors[i]);
+          (void)columns_[f].at(rows[i], table_->nulls[f], to[f].tensors[i]);
     }
     return rows.size();
   }
@@ -130,7 +131,7 @@ class OpenPart final : public Opening<BlockPtr> {
         group_(file_.groups[part_.group]) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    if (bytes.empty()) return Step<BlockPtr>(ask());
+    if (bytes.empty() && !group_.chunks.empty()) return Step<BlockPtr>(ask());
     std::vector<Values> columns(pieces_.size());
     uint64_t packed = 0;
     for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;

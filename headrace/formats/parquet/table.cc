@@ -11,6 +11,39 @@ namespace {
 // read again for each of them.
 constexpr uint64_t kPartBytes = 256 << 10, kMostAgain = 256 << 10, kMostValuesAgain = 1 << 16;
 
+// The column whose pages say where; null when the row group stays together.
+const TableChunk* may_be_cut(const TableGroup& group) {
+  uint64_t bytes = 0;
+  for (const TableChunk& chunk : group.chunks) bytes += chunk.size;
+  const auto largest = std::ranges::max_element(group.chunks, {}, &TableChunk::size);
+  if (bytes <= kWholeGroup || largest->pages.empty()) return nullptr;
+  const bool is_cheap = std::ranges::all_of(group.chunks, [](const TableChunk& chunk) {
+    return !chunk.pages.empty() || (chunk.size <= kMostAgain && chunk.values <= kMostValuesAgain);
+  });
+  return is_cheap ? &*largest : nullptr;
+}
+
+// Of the file that `table` gets next: cuts a row group where the pages of its largest column begin.
+void add_parts(Table& table, TableGroup& group, size_t g) {
+  if (group.rows == 0) return;
+  const auto file = static_cast<uint32_t>(table.files.size());
+  const auto add = [&](uint64_t first, uint64_t end) {
+    table.parts.push_back({file, static_cast<uint32_t>(g), first, end - first});
+    table.part_rows.push_back(table.part_rows.back() + (end - first));
+  };
+  const TableChunk* largest = may_be_cut(group);
+  if (!largest) {
+    for (TableChunk& chunk : group.chunks) chunk.pages.clear();
+    return add(0, group.rows);
+  }
+  uint64_t first = 0, bytes = 0;
+  for (const PagePlace& page : largest->pages) {
+    if (bytes >= kPartBytes) add(first, page.first_row), first = page.first_row, bytes = 0;
+    bytes += page.size;
+  }
+  add(first, group.rows);
+}
+
 class Making {
  public:
   Making(Table* out, const std::vector<std::string>& names) : out_(out), names_(names) {}
@@ -29,20 +62,25 @@ class Making {
       HEADRACE_ASSIGN(TableGroup group, group_of(footer.groups[g], g, contents, file.size));
       group.first = rows;
       rows += group.rows;
-      add_parts(group, g);
+      add_parts(*out_, group, g);
       made.groups.push_back(std::move(group));
     }
     made.rows = rows;
     if (contents.rows) {
-      out_->is_conditional = true;
+      is_conditional_ = true;
       made.rows = contents.rows->size();
       for (const uint32_t row : *contents.rows) {
         if (row >= rows) return corrupt("wants the index that was kept, got rows beyond the file's");
-        out_->chosen.push_back(before + row);
+        chosen_.push_back(before + row);
       }
     }
     out_->files.push_back(std::move(made));
     return {};
+  }
+
+  void finish() {
+    if (is_conditional_) out_->chosen = std::make_shared<const std::vector<uint64_t>>(std::move(chosen_));
+    out_->schema = schema_of(*out_->files[0].columns);
   }
 
  private:
@@ -97,42 +135,11 @@ class Making {
     return true;
   }
 
-  // Cuts a row group where the pages of its largest column begin.
-  void add_parts(TableGroup& group, size_t g) {
-    if (group.rows == 0) return;
-    const auto file = static_cast<uint32_t>(out_->files.size());
-    const auto add = [&](uint64_t first, uint64_t end) {
-      out_->parts.push_back({file, static_cast<uint32_t>(g), first, end - first});
-      out_->part_rows.push_back(out_->part_rows.back() + (end - first));
-    };
-    const TableChunk* largest = may_be_cut(group);
-    if (!largest) {
-      for (TableChunk& chunk : group.chunks) chunk.pages.clear();
-      return add(0, group.rows);
-    }
-    uint64_t first = 0, bytes = 0;
-    for (const PagePlace& page : largest->pages) {
-      if (bytes >= kPartBytes) add(first, page.first_row), first = page.first_row, bytes = 0;
-      bytes += page.size;
-    }
-    add(first, group.rows);
-  }
-
-  // The column whose pages say where; null when the row group stays together.
-  static const TableChunk* may_be_cut(const TableGroup& group) {
-    uint64_t bytes = 0;
-    for (const TableChunk& chunk : group.chunks) bytes += chunk.size;
-    const auto largest = std::ranges::max_element(group.chunks, {}, &TableChunk::size);
-    if (bytes <= kWholeGroup || largest->pages.empty()) return nullptr;
-    const bool is_cheap = std::ranges::all_of(group.chunks, [](const TableChunk& chunk) {
-      return !chunk.pages.empty() || (chunk.size <= kMostAgain && chunk.values <= kMostValuesAgain);
-    });
-    return is_cheap ? &*largest : nullptr;
-  }
-
   Table* out_;
   const std::vector<std::string>& names_;
   std::shared_ptr<const std::vector<Column>> columns_;
+  std::vector<uint64_t> chosen_;
+  bool is_conditional_ = false;
 };
 
 }  // namespace
@@ -142,16 +149,35 @@ size_t Table::part_of(uint64_t row) const {
 }
 
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, Nulls nulls) {
+                         const std::vector<std::string>& columns, const NullRules& nulls) {
   Table out;
-  out.part_rows = {0};
-  out.nulls = nulls;
   Making making(&out, columns);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = schema_of(*out.files[0].columns);
+  making.finish();
+  HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
+  return out;
+}
+
+Table with_columns(const Table& whole, std::span<const int> fields) {
+  Table out;
+  out.chosen = whole.chosen, out.nulls = chosen(whole.nulls, fields),
+  out.schema = chosen(whole.schema, fields);
+  std::shared_ptr<const std::vector<Column>> from, columns;  // files mostly share theirs
+  for (const TableFile& file : whole.files) {
+    if (file.columns != from)
+      from = file.columns, columns = std::make_shared<const std::vector<Column>>(chosen(*from, fields));
+    TableFile made{file.file, {}, columns, file.rows};
+    for (size_t g = 0; g < file.groups.size(); ++g) {
+      const TableGroup& group = file.groups[g];
+      TableGroup& some = made.groups.emplace_back(group.first, group.rows);
+      if (group.rows > 0) some.chunks = chosen(group.chunks, fields);
+      add_parts(out, some, g);
+    }
+    out.files.push_back(std::move(made));
+  }
   return out;
 }
 

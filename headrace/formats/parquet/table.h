@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/formats/format.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/parquet/contents.h"
 #include "headrace/formats/parquet/schema.h"
 #include "headrace/formats/parquet/values.h"
@@ -39,22 +40,24 @@ struct Part {
 struct Table {
   std::vector<TableFile> files;
   std::vector<Part> parts;
-  std::vector<uint64_t> part_rows;  // before each part; the number of all at its end
-  std::vector<uint64_t> chosen;     // with a condition: the row that each sample is
-  bool is_conditional = false;
+  std::vector<uint64_t> part_rows = {0};                // before each part; the number of all at its end
+  std::shared_ptr<const std::vector<uint64_t>> chosen;  // with a condition: the row that each sample is
   Schema schema;
-  Nulls nulls = Nulls::error;
+  std::vector<Nulls> nulls;                   // of each column
   Value about;                                // about_file() of the first
   std::vector<std::string> left_out_columns;  // of the first, where all were asked for
 
-  uint64_t size() const { return is_conditional ? chosen.size() : part_rows.back(); }
-  uint64_t row_of(uint64_t sample) const { return is_conditional ? chosen[sample] : sample; }
+  uint64_t size() const { return chosen ? chosen->size() : part_rows.back(); }
+  uint64_t row_of(uint64_t sample) const { return chosen ? (*chosen)[sample] : sample; }
   size_t part_of(uint64_t row) const;  // REQUIRES: row < part_rows.back()
 };
 
 // The files' footers read and the columns chosen. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, Nulls nulls);
+                         const std::vector<std::string>& columns, const NullRules& nulls);
+
+// The same rows with these of its columns alone, cut as suits these.
+Table with_columns(const Table& whole, std::span<const int> fields);
 
 std::unique_ptr<Opening<BlockPtr>> open_part(std::shared_ptr<const Table> table, size_t part);
 

@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "headrace/core/tensor.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/schema.h"
 
 namespace headrace::parquet {
-
-enum class Nulls { error, zero };
 
 // Filled by a ChunkReader; not changed after.
 struct Values {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/formats/columns.h"
+
 namespace headrace {
 namespace {
 
@@ -74,6 +76,13 @@ class SelectedSource final : public Source {
     Lot out = source_->lot(row(index));
     out.end = std::min(index + (out.end - row(index)), first_[range + 1]);
     return out;
+  }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    SourcePtr part = rows_->read ? nullptr : source_->with_fields(fields);
+    if (!part) return nullptr;
+    SelectedRows rows = *rows_;
+    rows.schema = chosen(rows_->schema, fields);
+    return std::make_shared<SelectedSource>(std::move(part), std::move(rows));
   }
   uint64_t num_files() const override { return source_->num_files(); }
   std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
