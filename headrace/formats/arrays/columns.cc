@@ -184,7 +184,7 @@ Result<SourcePtr> unbound(const Value& options) {
   return invalid("the plan does not hold the data in slot '" + slot + "'; bind it when you open the plan");
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_columns({
     .name = "arrays",
     .doc = "Columns in memory: row i of every array is sample i.",
     .options = {{"slot", "str", "The name under which a saved plan wants the data bound.", Value()},

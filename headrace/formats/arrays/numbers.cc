@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kNames[] = {"keys", "weights", "choices"};
 
-struct Column {
+struct Numbers {
   DType dtype;
   uint64_t size;
   const Block& block;
@@ -53,7 +53,7 @@ template <class T> std::vector<double> ranks(const std::vector<T>& values) {
   return out;
 }
 
-Result<std::vector<double>> text_ranks(const Column& column) {
+Result<std::vector<double>> text_ranks(const Numbers& column) {
   std::vector<std::string> texts;
   std::vector<Tensor> fields;
   for (uint64_t row = 0; row < column.size; ++row) {
@@ -65,7 +65,7 @@ Result<std::vector<double>> text_ranks(const Column& column) {
 }
 
 // Keys are compared and not counted with: what f64 does not hold becomes ranks.
-Result<std::vector<double>> sort_keys(const Column& column) {
+Result<std::vector<double>> sort_keys(const Numbers& column) {
   constexpr int64_t kMost = int64_t{1} << 53;
   if (is_text(column.dtype)) return text_ranks(column);
   if (column.dtype == DType::u64) {
@@ -104,7 +104,7 @@ Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given) {
     return invalid("wants " + std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
                    (are_choices ? "whole number" : "number") + " each, got " + schema.text());
   HEADRACE_ASSIGN(Step<BlockPtr> step, given->open(0)->advance({}));
-  const Column column{spec.dtype, given->size(), *std::get<BlockPtr>(step)};
+  const Numbers column{spec.dtype, given->size(), *std::get<BlockPtr>(step)};
   if (are_choices) {
     HEADRACE_ASSIGN(const std::vector<int64_t> choices, column.as<int64_t>());
     return column_source(*given, DType::i64, choices);

@@ -42,7 +42,7 @@ struct RandomNumbers {
   }
 };
 
-Result<SourcePtr> make(const Value& options) {
+Result<SourcePtr> make_random(const Value& options) {
   HEADRACE_ASSIGN(const int64_t seed, options.get_integer("seed"));
   Shape shape;
   if (const Value* dims = options.find("shape"); dims && dims->list()) {
@@ -57,13 +57,13 @@ Result<SourcePtr> make(const Value& options) {
                        size && size->integer() ? static_cast<uint64_t>(*size->integer()) : kEndless);
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_random({
     .name = "random",
     .doc = "Random integers of 32 bits as i64, the same for the same seed.",
     .options = {{"seed", "int", "Names the numbers.", 0},
                 {"shape", "list", "Of a sample.", Value::List{}},
                 {"size", "int", "How many samples; without end when not given.", Value()}},
-    .make = make,
+    .make = make_random,
 });
 
 }  // namespace

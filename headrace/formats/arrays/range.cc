@@ -32,20 +32,20 @@ struct Progression {
 };
 using RangeSource = ComputedSource<Progression>;
 
-Result<SourcePtr> make(const Value& options) {
+Result<SourcePtr> make_range(const Value& options) {
   HEADRACE_ASSIGN(const int64_t start, options.get_integer("start"));
   HEADRACE_ASSIGN(const int64_t stop, options.get_integer("stop"));
   HEADRACE_ASSIGN(const int64_t step, options.get_integer("step"));
   return range_source(start, stop, step);
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_range({
     .name = "range",
     .doc = "The integers of a range, one a sample.",
     .options = {{"start", "int", "The first value.", 0},
                 {"stop", "int", "The value to stop before.", Value()},
                 {"step", "int", "From one value to the next; may be negative.", 1}},
-    .make = make,
+    .make = make_range,
 });
 
 Result<SourcePtr> make_counter(const Value& options) {

@@ -174,7 +174,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return out;
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "arrow",
     .doc = "Arrow IPC files (Feather V2) and streams: a column for each field.",
     .ending = ".arrow",

@@ -145,7 +145,7 @@ std::vector<OptionInfo> options() {
   return out;
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "csv",
     .doc = "CSV (RFC 4180): a row a sample, a column a field, their names in the first row.",
     .ending = ".csv",

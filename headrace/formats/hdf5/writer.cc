@@ -259,7 +259,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<Hdf5Writer>(std::move(columns), about_of(request), std::move(file), schema);
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "hdf5",
     .doc = "HDF5 files: a dataset for each field; bytes as runs of uint8, text as UTF-8 of free length.",
     .ending = ".h5",

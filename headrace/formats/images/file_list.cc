@@ -113,7 +113,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
                     [request](const BufferPtr& bytes) { return source_from(bytes, request); });
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_file_list({
     .name = "file_list",
     .doc = "A text file with a line \"path\" or \"path label\" for each image.",
     .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.",

@@ -68,7 +68,7 @@ std::string_view skip_blanks(std::string_view text) {
 }
 
 // {"….jpg": 3 — enough of the first member to know.
-int recognise(const Probe& probe) {
+int recognise_map(const Probe& probe) {
   std::string_view text = skip_blanks(probe.text());
   if (probe.listing || !text.starts_with('{')) return 0;
   text = skip_blanks(text.substr(1));
@@ -81,7 +81,7 @@ int recognise(const Probe& probe) {
   return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) ? 70 : 0;
 }
 
-Result<SourceOpening> open(const OpenRequest& request) {
+Result<SourceOpening> open_map(const OpenRequest& request) {
   if (request.path().listing) return invalid("wants a JSON file, got a folder");
   return parse_file(request.path().path, [request](const BufferPtr& bytes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(JsonMap map,
@@ -94,14 +94,14 @@ Result<SourceOpening> open(const OpenRequest& request) {
   });
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_json_map({
     .name = "json_map",
     .doc = "A JSON object from image path to label.",
     .options = {{"root", "str | None", "Folder the paths are relative to; the map's own when not given.",
                  Value()},
                 key_option()},
-    .recognise = recognise,
-    .open = open,
+    .recognise = recognise_map,
+    .open = open_map,
 });
 
 }  // namespace

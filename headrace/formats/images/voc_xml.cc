@@ -242,7 +242,7 @@ class OpenVoc final : public Opening<SourcePtr> {
   std::set<std::string> found_;
 };
 
-int recognise(const Probe& probe) {
+int recognise_voc(const Probe& probe) {
   if (!probe.listing) return 0;
   const VocPairs found = pair_voc(probe.listing->files, probe.listing->files, false);
   const auto of_voc = [&](const VocPair& pair) {
@@ -323,7 +323,7 @@ void take_pairs(const VocPairs& found, const Listing& images, const Listing& xml
   out.problems = images.problems;
 }
 
-Result<SourceOpening> open(const OpenRequest& request) {
+Result<SourceOpening> open_voc(const OpenRequest& request) {
   const bool two_roots = request.probes.size() > 1;
   const Probe& images = request.probes[two_roots ? 1 : 0];
   const Probe& xmls = request.probes[two_roots ? 2 : 0];
@@ -352,7 +352,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   return SourceOpening{std::move(steps), std::move(paths)};
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_voc_xml({
     .name = "voc_xml",
     .doc = "Images with PASCAL VOC or ImageNet boxes, an XML file each.",
     .options =
@@ -374,9 +374,9 @@ const FormatRegistration registered({
          {"masks", "bool",
           "Also give `class_mask` and `object_mask`, PNG files as bytes; images without them are left out.",
           false}},
-    .recognise = recognise,
+    .recognise = recognise_voc,
     .places = places,
-    .open = open,
+    .open = open_voc,
 });
 
 }  // namespace

@@ -113,7 +113,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<JsonlWriter>(request.schema, std::move(file));
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "jsonl",
     .doc = "JSON lines, an object a sample.",
     .ending = ".jsonl",

@@ -254,7 +254,7 @@ bool is_folder(const GivenOptions& given) {
   return !folder.ok() || *folder;
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "lmdb",
     .doc = "LMDB databases: bytes, or images and labels as Caffe's Datum, under a key or their number.",
     .ending = ".lmdb",

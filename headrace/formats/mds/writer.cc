@@ -168,7 +168,7 @@ Result<std::string> index_text(const Manifest& manifest) {
   return Value(Value::Object{{"shards", std::move(shards)}, {"version", 2}}).dump() + "\n";
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "mds",
     .doc = "MosaicML Streaming's shards (MDS), plain, and their index.json: any fields but bool and bf16.",
     .ending = ".mds",

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kFirstRead = 1024;                  // bytes: a member's head, and that of its array
+constexpr uint64_t kFirstOfMember = 1024;                  // bytes: a member's head, and that of its array
 constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;  // bytes of all chosen arrays of a file
 constexpr std::string_view kEnding = ".npy";
 
@@ -115,7 +115,7 @@ class FindNpz final : public Opening<FoundArrays> {
   Result<Step<FoundArrays>> ask_heads() {
     stage_ = Stage::heads;
     for (Chosen& one : chosen_)
-      one.begin = one.member.local, one.length = std::min(kFirstRead, directory_.offset - one.member.local);
+      one.begin = one.member.local, one.length = std::min(kFirstOfMember, directory_.offset - one.member.local);
     return wanted();
   }
 
@@ -136,7 +136,7 @@ class FindNpz final : public Opening<FoundArrays> {
       if (member.is_stored() && head < bytes->size())
         return take_stored(one, bytes->bytes().subspan(head, std::min(bytes->size() - head, member.size)));
       one.begin = one.data,
-      one.length = member.is_stored() ? std::min(kFirstRead, member.size) : member.packed;
+      one.length = member.is_stored() ? std::min(kFirstOfMember, member.size) : member.packed;
       if (one.length == 0) return corrupt("wants an .npy file, got no bytes");
       return {};
     }
@@ -195,7 +195,7 @@ class FindNpz final : public Opening<FoundArrays> {
 
 // A zip whose first member is an array. Where it holds anything else, too, and is not named as NumPy names
 // it, it is a folder of files.
-int recognise(const Probe& probe) {
+int recognise_npz(const Probe& probe) {
   const std::string_view text = probe.text();
   if (probe.inside && !probe.path.ends_with(".npz")) {
     const Names& names = probe.inside->files;
@@ -208,7 +208,7 @@ int recognise(const Probe& probe) {
   return text.substr(zips::kLocalHead, name).ends_with(kEnding) ? 95 : 0;
 }
 
-Result<SourceOpening> open(const OpenRequest& request) {
+Result<SourceOpening> open_npz(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> fields, request.texts("fields"));
   const std::vector<SourceFile>& files = request.path().files;
   if (files.empty()) return invalid("wants files, got none");
@@ -217,13 +217,13 @@ Result<SourceOpening> open(const OpenRequest& request) {
   return open_row_files("npz", request, files, std::move(walks));
 }
 
-const FormatRegistration registered({
+const FormatRegistration registered_npz({
     .name = "npz",
     .doc = "NumPy's .npz files: a field for each array, a sample for each slice along their first axis; one "
            "file or many.",
     .options = {{"fields", "Sequence[str] | None", "These arrays, in this order; all when not given."}},
-    .recognise = recognise,
-    .open = open,
+    .recognise = recognise_npz,
+    .open = open_npz,
     .takes_files = true,
 });
 

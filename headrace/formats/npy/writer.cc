@@ -81,7 +81,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<NpyWriter>(field, row, std::move(file));
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "npy",
     .doc = "NumPy's .npy files: one field of one shape, its values along a new first axis.",
     .ending = ".npy",

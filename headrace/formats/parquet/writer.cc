@@ -250,7 +250,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return out;
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "parquet",
     .doc = "Parquet files: a column for each field.",
     .ending = ".parquet",

@@ -229,7 +229,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<RecordioWriter>(request.schema, roles, std::move(records), std::move(idx));
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "recordio",
     .doc = "MXNet's records (.rec) with their .idx: a bytes field, and with it a label or labels and an id.",
     .ending = ".rec",

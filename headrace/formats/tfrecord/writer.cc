@@ -101,7 +101,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
                                           std::move(file), std::move(deflater));
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "tfrecord",
     .doc = "TFRecord files, a tf.train.Example a sample; a field `record` of bytes alone, as it is.",
     .ending = ".tfrecord",

@@ -234,7 +234,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
                                             TarWriter(std::move(file), std::move(deflater)));
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "webdataset",
     .doc = "WebDataset's tars: a member each field, `image` as jpg, `label` as cls, arrays as npy.",
     .ending = ".tar",

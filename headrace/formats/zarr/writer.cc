@@ -150,7 +150,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return out;
 }
 
-const WriterRegistration registered({
+const WriterRegistration registered_writer({
     .name = "zarr",
     .doc = "Zarr stores of version 3: an array in shards for each field; bytes and text of free length.",
     .ending = ".zarr",
