@@ -92,6 +92,7 @@ def test_nulls_of_some_columns_are_zeros(name):
         != hr.read(SMALL / name, nulls={"n": "zero"}).fingerprint()
     )
     assert hr.read(SMALL / name, nulls={"n": "error"}).fingerprint() == hr.read(SMALL / name).fingerprint()
+    assert hr.read(SMALL / name, nulls="zero").fingerprint() != hr.read(SMALL / name).fingerprint()
     for wrong in ({"n": "none"}, {"n": None}, 7):
         with pytest.raises(
             ValueError, match='nulls wants "error" or "zero", or a dict of these by column, got'

@@ -1,6 +1,5 @@
 // Arrow IPC files and streams, Feather V2: see README.md beside this file.
 #include <algorithm>
-#include <functional>
 
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/arrow/message.h"
@@ -60,11 +59,7 @@ class ArrowSource final : public Source {
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.contents->num_rows);
-    // Zeros for all columns were never part of it, and states of before are still taken.
-    const std::vector<Nulls>& nulls = table_->nulls;
-    const bool differ = std::ranges::adjacent_find(nulls, std::not_equal_to()) != nulls.end();
-    return files_fingerprint(format_ + " " + schema().text() + (differ ? text_of(nulls, schema()) : ""),
-                             files, rows);
+    return files_fingerprint(format_ + " " + schema().text() + text_of(table_->nulls, schema()), files, rows);
   }
 
   Value metadata() const override {

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kFirstOfMember = 1024;                  // bytes: a member's head, and that of its array
+constexpr uint64_t kFirstOfMember = 1024;              // bytes: a member's head, and that of its array
 constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;  // bytes of all chosen arrays of a file
 constexpr std::string_view kEnding = ".npy";
 
@@ -115,7 +115,8 @@ class FindNpz final : public Opening<FoundArrays> {
   Result<Step<FoundArrays>> ask_heads() {
     stage_ = Stage::heads;
     for (Chosen& one : chosen_)
-      one.begin = one.member.local, one.length = std::min(kFirstOfMember, directory_.offset - one.member.local);
+      one.begin = one.member.local,
+      one.length = std::min(kFirstOfMember, directory_.offset - one.member.local);
     return wanted();
   }
 
