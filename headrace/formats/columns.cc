@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "headrace/core/text.h"
+#include "headrace/core/value.h"
+
 namespace headrace {
 namespace {
 
 // The x of the fields "x/values" and "x/lengths" at i and behind it, when they are texts and their lengths.
-std::optional<std::string_view> list_at(const std::vector<std::string>& names,
-                                        const std::vector<TensorSpec>& specs, size_t i) {
+std::optional<std::string_view> texts_at(const std::vector<std::string>& names,
+                                         const std::vector<TensorSpec>& specs, size_t i) {
   constexpr std::string_view kValues = "/values";
   if (i + 1 >= names.size() || !names[i].ends_with(kValues)) return std::nullopt;
   const std::string_view name = std::string_view(names[i]).substr(0, names[i].size() - kValues.size());
@@ -19,18 +22,53 @@ std::optional<std::string_view> list_at(const std::vector<std::string>& names,
   return name;
 }
 
+// Whether a text that begins there begins within a character.
+bool is_within_character(std::byte first) { return (first & std::byte{0xC0}) == std::byte{0x80}; }
+
 }  // namespace
+
+Status FieldColumn::check(const std::vector<Tensor>& fields) const {
+  if (!is_texts) return {};
+  const View value = this->value(fields);
+  const uint64_t size = value.size_bytes();
+  uint64_t at = 0;
+  const auto wrong = [&](const std::string& wanted, const std::string& got) {
+    return invalid("field " + in_quotes(name) + ": wants lengths that " + wanted + ", got " + got);
+  };
+  const std::string add_up = "add up to the " + std::to_string(size) + " bytes of its texts";
+  for (int64_t i = 0; i < num_texts(fields); ++i) {
+    const int64_t length = this->length(fields, i);
+    if (length < 0 || static_cast<uint64_t>(length) > size - at)
+      return wrong(add_up, std::to_string(length) + " behind " + std::to_string(at));
+    if (value.dtype == DType::str && length > 0 && is_within_character(value.data[at]))
+      return wrong("end between characters", "one that ends within one, at byte " + std::to_string(at));
+    at += static_cast<uint64_t>(length);
+  }
+  return at == size ? Status() : wrong(add_up, std::to_string(at));
+}
+
+std::vector<FieldColumn> columns_of(const std::vector<std::string>& names,
+                                    const std::vector<TensorSpec>& specs) {
+  std::vector<FieldColumn> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (const auto texts = texts_at(names, specs, i)) {
+      out.push_back({std::string(*texts), specs[i], i, true});
+      ++i;
+    } else {
+      out.push_back({names[i], specs[i], i});
+    }
+  }
+  return out;
+}
 
 Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs) {
   Value::Object structure;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto at = [&](size_t field) { return Value(static_cast<int64_t>(field)); };
-    if (const auto list = list_at(names, specs, i)) {
-      structure.emplace_back(std::string(*list), Value::Object{{"values", at(i)}, {"lengths", at(i + 1)}});
-      ++i;
-    } else {
-      structure.emplace_back(names[i], at(i));
-    }
+  for (FieldColumn& column : columns_of(names, specs)) {
+    const auto at = [](size_t field) { return Value(static_cast<int64_t>(field)); };
+    const auto first = at(column.field);
+    structure.emplace_back(
+        std::move(column.name),
+        column.is_texts ? Value(Value::Object{{"values", first}, {"lengths", at(column.field + 1)}}) : first);
   }
   return {std::move(names), std::move(specs), Value(std::move(structure)).dump()};
 }

@@ -1,7 +1,8 @@
-// What files of columns have in common: of several that are one, each has the columns of the first. Pure; any
-// thread.
+// What files of columns have in common: which fields are one column, texts of a list among them; of several
+// files that are one, each has the columns of the first. Pure; any thread.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -9,12 +10,47 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/core/little_endian.h"
 #include "headrace/core/sample.h"
+#include "headrace/core/status.h"
 
 namespace headrace {
 
-// A sample of these fields. Texts of a list are two of them, all texts one after the other and the length of
-// each: "x/values" and "x/lengths" make up x, {"values": …, "lengths": …}.
+// A field, or the two that are texts of a list: "x/values", all of them one after the other, and "x/lengths",
+// how many bytes each has, make up x wherever they stand side by side.
+struct FieldColumn {
+  std::string name;  // "x"
+  TensorSpec spec;   // of the field, or of all its texts
+  size_t field = 0;  // the first of them
+  bool is_texts = false;
+
+  View value(const std::vector<Tensor>& fields) const { return fields[field].view(); }
+  int64_t num_texts(const std::vector<Tensor>& fields) const { return fields[field + 1].view().shape[0]; }
+  int64_t length(const std::vector<Tensor>& fields, int64_t text) const {
+    return load_once<int64_t>(fields[field + 1].view().bytes(), static_cast<size_t>(text) * sizeof(int64_t));
+  }
+  // That the lengths of texts add up to all of them and cut them between characters; an error names the
+  // column.
+  Status check(const std::vector<Tensor>& fields) const;
+};
+
+std::vector<FieldColumn> columns_of(const std::vector<std::string>& names,
+                                    const std::vector<TensorSpec>& specs);
+
+// Each text of a list. REQUIRES: column.check(fields). Nothing behind them is looked at, also where another
+// process has changed the lengths since.
+template <class Take>
+void for_each_text(const FieldColumn& column, const std::vector<Tensor>& fields, const Take& take) {
+  const View value = column.value(fields);
+  std::string_view left(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  for (int64_t i = 0; i < column.num_texts(fields); ++i) {
+    const std::string_view text = left.substr(0, static_cast<size_t>(column.length(fields, i)));
+    take(text);
+    left.remove_prefix(text.size());
+  }
+}
+
+// A sample of these fields, where texts of a list are x, {"values": …, "lengths": …}.
 Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs);
 
 // A sample of such columns. A Column has a name and a spec, as a member or a function.

@@ -230,6 +230,10 @@ def test_a_name_stands_for_the_fields_below_it(tmp_path):
         "dogx",
         "y" * 9,
     ]
+    pq = pytest.importorskip("pyarrow.parquet")
+    assert pq.read_table(tmp_path / "x.parquet").column("texts").to_pylist() == [
+        ["a cat", "on a mät"], [], ["", "dog", "x"], ["y"] * 9
+    ]  # fmt: skip
     error = convert(
         SMALL / "texts.arrow", tmp_path / "y.arrow", "--fields", "a=captions,a/values=tags/values", code=1
     )

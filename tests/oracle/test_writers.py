@@ -137,6 +137,69 @@ def test_tensors_of_arrow_go_both_ways(tmp_path: Path, dtype: str) -> None:
     assert all(np.array_equal(s["x"], array) for s, array in zip(back, arrays, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.arrow", {}),
+        ("a.arrow", {"rows_per_batch": 7, "compression": "lz4", "large_offsets": True}),
+        ("a.arrows", {"compression": "zstd"}),
+        ("a.parquet", {}),
+        ("a.parquet", {"rows_per_group": 7, "compression": "zstd"}),
+    ],
+)
+def test_pyarrow_reads_lists_of_texts(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
+    """Of none, of empty ones, of bytes, in a struct; and it is the same field when we read it again."""
+    pa = pytest.importorskip("pyarrow")
+    texts = [["ä" * (j % 3) + str(i) for j in range(i % 4)] + [""] * (i % 3) for i in range(ROWS)]
+    data = [[b"\xff\0" * (j % 3) for j in range(i * 7 % 5)] for i in range(ROWS)]
+
+    def of(items: list[Any], joined: Any) -> dict[str, Any]:
+        lengths = [len(item.encode() if isinstance(item, str) else item) for item in items]
+        return {"values": joined.join(items), "lengths": np.array(lengths, np.int64)}
+
+    samples = [
+        {"captions": of(one, ""), "n": i, "meta": {"tags": of(two, b""), "m": i}}
+        for i, (one, two) in enumerate(zip(texts, data, strict=True))
+    ]
+    path = tmp_path / name
+    hr.from_list(samples).write(path, options=options, verify=True)
+    if name.endswith(".parquet"):
+        read = pytest.importorskip("pyarrow.parquet").read_table(path)
+        assert read.column("meta").to_pylist() == [{"tags": two, "m": i} for i, two in enumerate(data)]
+    else:
+        ipc = pytest.importorskip("pyarrow.ipc")
+        with path.open("rb") as file:
+            read = (ipc.open_stream if name.endswith(".arrows") else ipc.open_file)(file).read_all()
+        large = bool(options.get("large_offsets"))
+        wanted = pa.large_list(pa.large_string()) if large else pa.list_(pa.string())
+        assert read.schema.field("captions").type == wanted
+        assert read.column("meta/tags").to_pylist() == data
+    read.validate(full=True)
+    assert read.column("captions").to_pylist() == texts and read.column("n").to_pylist() == list(range(ROWS))
+    assert list(read.schema.names)[:2] == ["captions", "n"]
+    back = hr.read(path)
+    assert list(back.schema)[:2] == ["captions", "n"]
+    for sample, got in zip(samples, back, strict=True):
+        tags = got["meta"]["tags"] if "meta" in got else got["meta/tags"]
+        for one, other in ((sample["captions"], got["captions"]), (sample["meta"]["tags"], tags)):
+            assert one["values"] == other["values"] and np.array_equal(one["lengths"], other["lengths"])
+    assert hr.read(path, columns=["captions"]).schema["captions"]["values"].dtype == "str"
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.parquet"])
+def test_lengths_that_do_not_add_up_name_sample_and_field(tmp_path: Path, name: str) -> None:
+    """Nothing is left of it; lengths that count characters and not bytes are such."""
+
+    def samples(*fields: tuple[str, list[int]]) -> hr.Dataset:
+        return hr.from_list([{"x": {"values": text, "lengths": np.array(sizes)}} for text, sizes in fields])
+
+    with pytest.raises(ValueError, match=r"sample 1 .*'x': wants lengths that add up to the 3 bytes"):
+        samples(("a", [1]), ("aä", [1, 1])).write(tmp_path / name)
+    assert not (tmp_path / name).exists()
+    with pytest.raises(ValueError, match=r"sample 0 .*wants lengths that end between characters, .* byte 2"):
+        samples(("aä", [2, 1]), ("a", [1])).write(tmp_path / name)
+
+
 # ---- LMDB
 
 

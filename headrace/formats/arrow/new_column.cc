@@ -1,5 +1,6 @@
 #include "headrace/formats/arrow/new_column.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -28,48 +29,61 @@ std::string_view why_no_column(const TensorSpec& spec) {
   return {};
 }
 
-Result<NewColumn> NewColumn::make(std::string name, TensorSpec spec, ColumnForm form) {
-  if (const std::string_view why = why_no_column(spec); !why.empty())
+Result<NewColumn> NewColumn::make(FieldColumn column, ColumnForm form) {
+  if (const std::string_view why = why_no_column(column.spec); !why.empty())
     return invalid(
         "arrow holds numbers, text, bytes, arrays of one shape and lists of numbers or of such arrays; " +
-        std::string(why) + " ('" + name + ": " + spec.text() + "')");
-  return NewColumn(std::move(name), spec, form);
+        std::string(why) + " ('" + column.name + ": " + column.spec.text() + "')");
+  return NewColumn(std::move(column), form);
 }
 
-NewColumn::NewColumn(std::string name, TensorSpec spec, ColumnForm form)
-    : name_(std::move(name)), spec_(spec), form_(form) {
+NewColumn::NewColumn(FieldColumn column, ColumnForm form) : column_(std::move(column)), form_(form) {
   clear();
 }
 
 Shape NewColumn::levels() const {
-  if (is_text(spec_.dtype)) return {};
-  return is_tensor() ? Shape{spec_.shape.count()} : spec_.shape;
+  if (column_.is_texts) return {kAny};
+  if (is_text(spec().dtype)) return {};
+  return is_tensor() ? Shape{spec().shape.count()} : spec().shape;
 }
 
 void NewColumn::clear() {
   rows_ = items_ = 0;
-  values_.clear(), offsets_.clear();
-  if (has_offsets()) append_offset();
+  values_.clear(), offsets_.clear(), text_offsets_.clear();
+  if (has_offsets()) append_offset(0, offsets_);
+  if (column_.is_texts) append_offset(0, text_offsets_);
 }
 
-void NewColumn::append_offset() {
-  const auto narrow = static_cast<int32_t>(items_);
-  append(offsets_, is_large() ? std::as_bytes(std::span(&items_, 1)) : std::as_bytes(std::span(&narrow, 1)));
+void NewColumn::append_offset(uint64_t at, std::vector<std::byte>& out) const {
+  const auto narrow = static_cast<int32_t>(at);
+  append(out, is_large() ? std::as_bytes(std::span(&at, 1)) : std::as_bytes(std::span(&narrow, 1)));
 }
 
-uint64_t NewColumn::items_of(const View& value) const {
-  return has_offsets() ? static_cast<uint64_t>(value.shape[0]) : 0;
+uint64_t NewColumn::items_of(const std::vector<Tensor>& fields) const {
+  if (column_.is_texts) return static_cast<uint64_t>(column_.num_texts(fields));
+  return has_offsets() ? static_cast<uint64_t>(column_.value(fields).shape[0]) : 0;
 }
 
-bool NewColumn::has_room_for(const View& value) const {
-  return is_large() || items_ + items_of(value) <= std::numeric_limits<int32_t>::max();
+uint64_t NewColumn::run_of(const std::vector<Tensor>& fields) const {
+  const uint64_t items = items_of(fields);
+  return column_.is_texts ? std::max(items, uint64_t{column_.value(fields).size_bytes()}) : items;
 }
 
-void NewColumn::add(const View& value) {
+bool NewColumn::has_room_for(const std::vector<Tensor>& fields) const {
+  const uint64_t before = column_.is_texts ? std::max(items_, uint64_t{values_.size()}) : items_;
+  return is_large() || before + run_of(fields) <= std::numeric_limits<int32_t>::max();
+}
+
+void NewColumn::add(const std::vector<Tensor>& fields) {
   ++rows_;
-  items_ += items_of(value);
-  append(values_, value.bytes());
-  if (has_offsets()) append_offset();
+  if (column_.is_texts) {
+    uint64_t end = values_.size();
+    for_each_text(column_, fields,
+                  [&](std::string_view text) { append_offset(end += text.size(), text_offsets_); });
+  }
+  items_ += items_of(fields);
+  append(values_, column_.value(fields).bytes());
+  if (has_offsets()) append_offset(items_, offsets_);
 }
 
 void NewColumn::append_nodes(std::vector<Node>& out) const {
@@ -88,7 +102,8 @@ void NewColumn::append_buffers(std::vector<std::span<const std::byte>>& out) {
   if (has_offsets()) out.push_back(offsets_);
   // Of a level of fixed-size lists there is a bitmap alone, and one of what they hold.
   for (int i = 0; i < levels().rank(); ++i) out.push_back(no_nulls);
-  if (spec_.dtype != DType::boolean) return out.push_back(values_);
+  if (column_.is_texts) out.push_back(text_offsets_);
+  if (spec().dtype != DType::boolean) return out.push_back(values_);
   bits_.assign((values_.size() + 7) / 8, std::byte{0});
   for (size_t i = 0; i < values_.size(); ++i)
     bits_[i / 8] |= std::byte{values_[i] != std::byte{0}} << (i % 8);

@@ -1,4 +1,5 @@
-// A column in the making: a field of samples, as the buffers of a record batch. One thread.
+// A column in the making: a field of samples, or texts of a list, as the buffers of a record batch. One
+// thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "headrace/core/status.h"
 #include "headrace/core/tensor.h"
 #include "headrace/formats/arrow/message.h"
+#include "headrace/formats/columns.h"
 
 namespace headrace::arrow {
 
@@ -24,23 +26,24 @@ std::string_view why_no_column(const TensorSpec& spec);
 class NewColumn {
  public:
   // An error when Arrow has no column for such a field.
-  static Result<NewColumn> make(std::string name, TensorSpec spec, ColumnForm form);
+  static Result<NewColumn> make(FieldColumn column, ColumnForm form);
 
-  const std::string& name() const { return name_; }
-  const TensorSpec& spec() const { return spec_; }
+  const std::string& name() const { return column_.name; }
+  const TensorSpec& spec() const { return column_.spec; }
   bool is_large() const { return form_.is_large; }
-  bool is_tensor() const { return form_.has_tensors && spec_.is_static() && spec_.shape.rank() > 0; }
+  bool is_tensor() const { return form_.has_tensors && spec().is_static() && spec().shape.rank() > 0; }
   // The sizes of the lists within each other that it is stored as, kAny of those between offsets.
   Shape levels() const;
-  // Runs between offsets: text, bytes, lists.
-  bool has_offsets() const { return is_text(spec_.dtype) || is_list(); }
-  bool is_list() const { return !is_text(spec_.dtype) && spec_.shape.rank() > 0 && spec_.shape[0] == kAny; }
 
-  // Whether offsets can still say where `value` ends.
-  bool has_room_for(const View& value) const;
-  void add(const View& value);  // REQUIRES: has_room_for(value), as spec() says
-  void clear();                 // of all rows
-  uint64_t bytes() const { return values_.size() + offsets_.size(); }
+  // That texts of a list are as their lengths say.
+  Status check(const std::vector<Tensor>& fields) const { return column_.check(fields); }
+  // The longest run of these fields between two offsets.
+  uint64_t run_of(const std::vector<Tensor>& fields) const;
+  // Whether offsets can still say where they end.
+  bool has_room_for(const std::vector<Tensor>& fields) const;
+  void add(const std::vector<Tensor>& fields);  // REQUIRES: check(), has_room_for()
+  void clear();                                 // of all rows
+  uint64_t bytes() const { return values_.size() + offsets_.size() + text_offsets_.size(); }
 
   // Its nodes, in the order of the tree: rows, then the items of each level of lists.
   void append_nodes(std::vector<Node>& out) const;
@@ -49,16 +52,19 @@ class NewColumn {
   void append_buffers(std::vector<std::span<const std::byte>>& out);
 
  private:
-  NewColumn(std::string name, TensorSpec spec, ColumnForm form);
-  uint64_t items_of(const View& value) const;  // that a list gets
-  void append_offset();
+  NewColumn(FieldColumn column, ColumnForm form);
+  bool has_offsets() const {
+    return is_text(spec().dtype) || (spec().shape.rank() > 0 && spec().shape[0] == kAny);
+  }
+  uint64_t items_of(const std::vector<Tensor>& fields) const;  // that a run gets
+  void append_offset(uint64_t at, std::vector<std::byte>& out) const;
 
-  std::string name_;
-  TensorSpec spec_;
+  FieldColumn column_;
   ColumnForm form_;
   uint64_t rows_ = 0, items_ = 0;  // items: what offsets count
   std::vector<std::byte> values_, offsets_;
-  std::vector<std::byte> bits_;  // booleans, eight a byte
+  std::vector<std::byte> text_offsets_;  // of each text of a list
+  std::vector<std::byte> bits_;          // booleans, eight a byte
 };
 
 }  // namespace headrace::arrow

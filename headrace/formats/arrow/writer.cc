@@ -45,14 +45,13 @@ Result<Form> form_of(const WriteRequest& request) {
   return out;
 }
 
-Result<std::vector<NewColumn>> columns_of(const WriteRequest& request) {
+Result<std::vector<NewColumn>> new_columns(const WriteRequest& request) {
   arrow::ColumnForm form;
   HEADRACE_ASSIGN(form.is_large, request.flag("large_offsets", false));
   HEADRACE_ASSIGN(form.has_tensors, request.flag("tensors", false));
   std::vector<NewColumn> out;
-  for (size_t i = 0; i < request.schema.size(); ++i) {
-    HEADRACE_ASSIGN(NewColumn column,
-                    NewColumn::make(request.schema.names[i], request.schema.specs[i], form));
+  for (FieldColumn& field : columns_of(request.schema.names, request.schema.specs)) {
+    HEADRACE_ASSIGN(NewColumn column, NewColumn::make(std::move(field), form));
     out.push_back(std::move(column));
   }
   if (out.empty()) return invalid("arrow wants at least one field, got none");
@@ -77,12 +76,12 @@ class ArrowWriter final : public FileWriter {
   }
 
   Status add(const std::vector<Tensor>& fields) override {
+    for (const NewColumn& column : columns_) HEADRACE_TRY(column.check(fields));
     if (without_room(fields)) HEADRACE_TRY(write_batch());
     if (const NewColumn* column = without_room(fields))
       return invalid("field '" + column->name() + "': arrow wants runs of less than 2^31, got " +
-                     std::to_string(fields[static_cast<size_t>(column - columns_.data())].view().shape[0]) +
-                     "; large_offsets=True has offsets of 64 bits");
-    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].add(fields[i].view());
+                     std::to_string(column->run_of(fields)) + "; large_offsets=True has offsets of 64 bits");
+    for (NewColumn& column : columns_) column.add(fields);
     ++rows_;
     return is_full() ? write_batch() : Status();
   }
@@ -98,8 +97,8 @@ class ArrowWriter final : public FileWriter {
   Status append(std::string_view text) { return file_->append(std::as_bytes(std::span(text))); }
 
   const NewColumn* without_room(const std::vector<Tensor>& fields) const {
-    for (size_t i = 0; i < columns_.size(); ++i)
-      if (!columns_[i].has_room_for(fields[i].view())) return &columns_[i];
+    for (const NewColumn& column : columns_)
+      if (!column.has_room_for(fields)) return &column;
     return nullptr;
   }
 
@@ -166,7 +165,7 @@ class ArrowWriter final : public FileWriter {
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const Form form, form_of(request));
-  HEADRACE_ASSIGN(std::vector<NewColumn> columns, columns_of(request));
+  HEADRACE_ASSIGN(std::vector<NewColumn> columns, new_columns(request));
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
   auto out =
       std::make_unique<ArrowWriter>(std::move(columns), about_of(request.metadata), form, std::move(file));

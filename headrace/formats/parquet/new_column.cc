@@ -27,6 +27,11 @@ template <class T> void put_widened(std::string& out, const View& value) {
   for (size_t i = 0; i < count; ++i) put(out, static_cast<int32_t>(load<T>(value.data + i * sizeof(T))));
 }
 
+void put_text(std::string& out, std::string_view text) {
+  put(out, static_cast<uint32_t>(text.size()));
+  out += text;
+}
+
 void put_values(std::string& out, const View& value) {
   switch (value.dtype) {
     case DType::u8: return put_widened<uint8_t>(out, value);
@@ -35,21 +40,22 @@ void put_values(std::string& out, const View& value) {
     case DType::i16: return put_widened<int16_t>(out, value);
     default: break;
   }
-  if (is_text(value.dtype)) put(out, static_cast<uint32_t>(value.size_bytes()));
-  if (value.size_bytes() > 0) out.append(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  const std::string_view bytes(reinterpret_cast<const char*>(value.data), value.size_bytes());
+  if (is_text(value.dtype)) return put_text(out, bytes);
+  out += bytes;
 }
 
 bool is_signed(DType dtype) { return dtype >= DType::i8 && dtype <= DType::i64; }
 
 }  // namespace
 
-Result<NewColumn> NewColumn::make(std::string name, Path path, TensorSpec spec, bool is_zstd) {
-  if (const std::string_view why = arrow::why_no_column(spec); !why.empty())
+Result<NewColumn> NewColumn::make(FieldColumn column, Path path, bool is_zstd) {
+  if (const std::string_view why = arrow::why_no_column(column.spec); !why.empty())
     return invalid(
         "parquet holds numbers, text, bytes, arrays of one shape and lists of numbers or of such "
         "arrays; " +
-        std::string(why) + " ('" + name + ": " + spec.text() + "')");
-  return NewColumn(std::move(name), std::move(path), spec, is_zstd);
+        std::string(why) + " ('" + column.name + ": " + column.spec.text() + "')");
+  return NewColumn(std::move(column), std::move(path), is_zstd);
 }
 
 Physical NewColumn::physical() const {
@@ -191,15 +197,29 @@ void NewColumn::note(const View& value) {
   }
 }
 
-Status NewColumn::check(const View& value) const {
-  const size_t widened = 4 * static_cast<size_t>(value.shape.count());
-  const size_t size = std::max(value.size_bytes(), is_text(spec_.dtype) ? 0 : widened);
+Status NewColumn::check(const std::vector<Tensor>& fields) const {
+  HEADRACE_TRY(column_.check(fields));
+  const View value = column_.value(fields);
+  const int64_t items = column_.is_texts ? column_.num_texts(fields) : value.shape.count();
+  const size_t words = 4 * static_cast<size_t>(items);
+  const size_t size = column_.is_texts       ? value.size_bytes() + words
+                      : is_text(spec_.dtype) ? value.size_bytes()
+                                             : std::max(value.size_bytes(), words);
   if (size <= kMostValue) return {};
-  return invalid("field '" + name_ + "': parquet wants values of less than 2^31 bytes, got " +
+  return invalid("field '" + column_.name + "': parquet wants values of less than 2^31 bytes, got " +
                  std::to_string(size));
 }
 
-void NewColumn::add(const View& value) {
+void NewColumn::add_texts(const std::vector<Tensor>& fields) {
+  const int64_t count = column_.num_texts(fields);
+  add_levels(Shape{count}, 0, 0);
+  count_ += static_cast<uint64_t>(count);
+  for_each_text(column_, fields, [&](std::string_view text) { put_text(values_, text); });
+}
+
+void NewColumn::add(const std::vector<Tensor>& fields) {
+  if (column_.is_texts) return add_texts(fields);
+  const View value = column_.value(fields);
   note(value);
   const int dims = spec_dims();
   if (dims > 0) add_levels(value.shape, 0, 0);

@@ -1,4 +1,5 @@
-// A column in the making: a field of samples as pages, PLAIN, one row group after the other. One thread.
+// A column in the making: a field of samples, or texts of a list, as pages, PLAIN, one row group after the
+// other. One thread.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "headrace/core/tensor.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/parquet/metadata.h"
 #include "headrace/formats/parquet/new_thrift.h"
 #include "headrace/formats/parquet/new_tree.h"
@@ -25,15 +27,15 @@ class NewColumn {
  public:
   // An error when Parquet has no column for such a field.
   // `path`: its own name, last, and those of the structs around it.
-  static Result<NewColumn> make(std::string name, Path path, TensorSpec spec, bool is_zstd);
+  static Result<NewColumn> make(FieldColumn column, Path path, bool is_zstd);
 
-  const std::string& name() const { return name_; }
   void describe(NewThrift& out) const;  // its elements of the schema
   int elements() const { return 1 + 2 * spec_dims(); }
   void describe(const NewChunk& chunk, NewThrift& out) const;  // its ColumnMetaData
 
-  Status check(const View& value) const;             // that it is not too long for a page
-  void add(const View& value);                       // REQUIRES: that; as the spec says
+  // That it is not too long for a page, and texts of a list are as their lengths say.
+  Status check(const std::vector<Tensor>& fields) const;
+  void add(const std::vector<Tensor>& fields);       // REQUIRES: check()
   uint64_t bytes() const { return values_.size(); }  // of the page that is collected
   uint64_t chunk_bytes() const { return chunk_.size(); }
   // Ends the page; `row`: its first in the row group.
@@ -42,15 +44,17 @@ class NewColumn {
   NewChunk end_chunk(std::string& pages);
 
  private:
-  NewColumn(std::string name, Path path, TensorSpec spec, bool is_zstd)
-      : name_(std::move(name)), path_(std::move(path)), spec_(spec), is_zstd_(is_zstd) {}
-  int spec_dims() const { return headrace::is_text(spec_.dtype) ? 0 : spec_.shape.rank(); }
+  NewColumn(FieldColumn column, Path path, bool is_zstd)
+      : column_(std::move(column)), path_(std::move(path)), spec_(column_.spec), is_zstd_(is_zstd) {}
+  // Of lists in each other.
+  int spec_dims() const { return is_text(spec_.dtype) ? (column_.is_texts ? 1 : 0) : spec_.shape.rank(); }
   Physical physical() const;
   void add_levels(const Shape& shape, int dim, uint8_t rep);
+  void add_texts(const std::vector<Tensor>& fields);
   void note(const View& value);
   std::string level_bytes(const std::vector<uint8_t>& levels, int most) const;
 
-  std::string name_;
+  FieldColumn column_;
   Path path_;
   TensorSpec spec_;
   bool is_zstd_;

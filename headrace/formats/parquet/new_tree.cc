@@ -22,19 +22,24 @@ Path parts_of(const std::string& name) {
   return is_usable ? out : Path{name};
 }
 
-// Whether the field is an image's bytes, its path beside it and nothing else below its name.
-bool has_path(const Schema& schema, size_t i) {
-  const std::string& name = schema.names[i];
-  if (schema.specs[i].dtype != DType::bytes || i + 1 == schema.size()) return false;
-  const auto is_below = [&](const std::string& other) { return other.starts_with(name + "/"); };
-  return schema.names[i + 1] == name + "/path" && schema.specs[i + 1].dtype == DType::str &&
-         std::ranges::count_if(schema.names, is_below) == 1;
+bool is_single(const FieldColumn& column, DType dtype) {
+  return column.spec.dtype == dtype && !column.is_texts;
+}
+
+// Whether the column is an image's bytes, its path beside it and nothing else below its name.
+bool has_path(const std::vector<FieldColumn>& columns, size_t i) {
+  const std::string& name = columns[i].name;
+  if (!is_single(columns[i], DType::bytes) || i + 1 == columns.size()) return false;
+  const auto is_below = [&](const FieldColumn& other) { return other.name.starts_with(name + "/"); };
+  return columns[i + 1].name == name + "/path" && is_single(columns[i + 1], DType::str) &&
+         std::ranges::count_if(columns, is_below) == 1;
 }
 
 class Trees {
  public:
-  Trees(const Schema& schema, const std::vector<Path>& paths, const std::set<size_t>& images)
-      : schema_(schema), paths_(paths), images_(images) {}
+  Trees(const std::vector<FieldColumn>& columns, const std::vector<Path>& paths,
+        const std::set<size_t>& images)
+      : columns_(columns), paths_(paths), images_(images) {}
 
   // Whether the columns are a tree below `depth` that reads back under the same names.
   bool are_one(size_t begin, size_t end, size_t depth) const {
@@ -53,7 +58,7 @@ class Trees {
   bool looks_like_image(size_t begin, size_t end, size_t depth) const {
     if (end - begin != 2) return false;
     const auto is = [&](size_t i, const char* member, DType dtype) {
-      return paths_[i].size() == depth + 1 && paths_[i][depth] == member && schema_.specs[i].dtype == dtype;
+      return paths_[i].size() == depth + 1 && paths_[i][depth] == member && is_single(columns_[i], dtype);
     };
     const auto are = [&](size_t bytes, size_t path) {
       return is(bytes, "bytes", DType::bytes) && is(path, "path", DType::str);
@@ -61,7 +66,7 @@ class Trees {
     return are(begin, begin + 1) || are(begin + 1, begin);
   }
 
-  const Schema& schema_;
+  const std::vector<FieldColumn>& columns_;
   const std::vector<Path>& paths_;
   const std::set<size_t>& images_;
 };
@@ -80,18 +85,18 @@ size_t num_members(const std::vector<Path>& paths, size_t begin, size_t end, siz
   return out;
 }
 
-std::vector<Path> column_paths(const Schema& schema) {
+std::vector<Path> column_paths(const std::vector<FieldColumn>& columns) {
   std::vector<Path> out;
   std::set<size_t> images;
-  for (size_t i = 0; i < schema.size(); ++i) {
-    out.push_back(parts_of(schema.names[i]));
-    if (!has_path(schema, i) || parts_of(schema.names[i + 1]).size() != out.back().size() + 1) continue;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    out.push_back(parts_of(columns[i].name));
+    if (!has_path(columns, i) || parts_of(columns[i + 1].name).size() != out.back().size() + 1) continue;
     out.back().push_back("bytes");
     images.insert(i);
   }
   std::map<std::string, int> runs;
   for (size_t i = 0; i < out.size(); i = end_of_member(out, i, out.size(), 0)) ++runs[out[i][0]];
-  const Trees trees(schema, out, images);
+  const Trees trees(columns, out, images);
   std::set<size_t> flat;
   for (size_t i = 0; i < out.size();) {
     const size_t end = end_of_member(out, i, out.size(), 0);
@@ -99,7 +104,7 @@ std::vector<Path> column_paths(const Schema& schema) {
     for (; i < end; ++i)
       if (!is_tree) flat.insert(i);
   }
-  for (const size_t i : flat) out[i] = {schema.names[i]};
+  for (const size_t i : flat) out[i] = {columns[i].name};
   return out;
 }
 

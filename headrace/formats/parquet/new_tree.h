@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "headrace/core/sample.h"
+#include "headrace/formats/columns.h"
 
 namespace headrace::parquet {
 
 using Path = std::vector<std::string>;
 
-// The path of each field's column. Members of a struct stand side by side; where fields cannot be the leaves
+// The path of each. Members of a struct stand side by side; where fields cannot be the leaves
 // of one tree that reads back as they are ("a" beside "a/b"), each is a column under its whole name. A field
 // of bytes beside its "…/path" is a struct of both, as Hugging Face keeps images.
-std::vector<Path> column_paths(const Schema& schema);
+std::vector<Path> column_paths(const std::vector<FieldColumn>& columns);
 
 // The end of the columns from `begin` on, before `end`, that are in the same struct, or the same column, at
 // `depth`.

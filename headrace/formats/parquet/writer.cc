@@ -23,10 +23,11 @@ constexpr uint64_t kGroupBytes = uint64_t{32} << 20, kGroupRows = uint64_t{1} <<
 constexpr size_t kMostGroups = 32767;  // what others count with 16 bits
 
 // Arrow's own schema, by which pyarrow and this reader know lists of one length.
-Result<std::string> arrow_schema(const Schema& schema, const std::vector<parquet::Path>& paths) {
+Result<std::string> arrow_schema(const std::vector<FieldColumn>& fields,
+                                 const std::vector<parquet::Path>& paths) {
   std::vector<arrow::NewColumn> columns;
-  for (size_t i = 0; i < schema.size(); ++i) {
-    HEADRACE_ASSIGN(arrow::NewColumn column, arrow::NewColumn::make(schema.names[i], schema.specs[i], {}));
+  for (const FieldColumn& field : fields) {
+    HEADRACE_ASSIGN(arrow::NewColumn column, arrow::NewColumn::make(field, {}));
     columns.push_back(std::move(column));
   }
   return in_base64(arrow::schema_message(columns, {}, paths));
@@ -51,8 +52,8 @@ class ParquetWriter final : public FileWriter {
   Status begin() { return append("PAR1"); }
 
   Status add(const std::vector<Tensor>& fields) override {
-    for (size_t i = 0; i < columns_.size(); ++i) HEADRACE_TRY(columns_[i].check(fields[i].view()));
-    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].add(fields[i].view());
+    for (const NewColumn& column : columns_) HEADRACE_TRY(column.check(fields));
+    for (NewColumn& column : columns_) column.add(fields);
     ++rows_;
     uint64_t bytes = 0;
     for (const NewColumn& column : columns_) bytes += column.bytes();
@@ -230,16 +231,16 @@ Result<uint64_t> rows_per_group(const WriteRequest& request) {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const bool is_zstd, wants_zstd(request));
   HEADRACE_ASSIGN(const uint64_t rows, rows_per_group(request));
-  std::vector<parquet::Path> paths = parquet::column_paths(request.schema);
+  const std::vector<FieldColumn> fields = columns_of(request.schema.names, request.schema.specs);
+  std::vector<parquet::Path> paths = parquet::column_paths(fields);
   std::vector<NewColumn> columns;
-  for (size_t i = 0; i < request.schema.size(); ++i) {
-    HEADRACE_ASSIGN(NewColumn column,
-                    NewColumn::make(request.schema.names[i], paths[i], request.schema.specs[i], is_zstd));
+  for (size_t i = 0; i < fields.size(); ++i) {
+    HEADRACE_ASSIGN(NewColumn column, NewColumn::make(fields[i], paths[i], is_zstd));
     columns.push_back(std::move(column));
   }
   if (columns.empty()) return invalid("parquet wants at least one field, got none");
   std::vector<std::pair<std::string, std::string>> about;
-  HEADRACE_ASSIGN(std::string arrow, arrow_schema(request.schema, paths));
+  HEADRACE_ASSIGN(std::string arrow, arrow_schema(fields, paths));
   about.emplace_back(parquet::kArrowSchemaKey, std::move(arrow));
   if (request.metadata.object() && !request.metadata.object()->empty())
     about.emplace_back(parquet::kAboutKey, request.metadata.dump());
