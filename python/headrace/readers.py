@@ -167,8 +167,9 @@ def read_jsonl(
     """Read JSON lines (NDJSON): an object a line is a sample, its keys are the fields. Lines of blanks are none.
 
     Numbers are i64 or f64, lists of numbers arrays of such a shape as holds all of them (`(3)`, `(?)`, `(?, 4)`), `true` and `false` bool,
-    texts str. A member of an object in an object is called `"image/width"`. All else is its JSON, as a str: lists of texts or of
-    objects, keys whose values are of several kinds, whole numbers beyond 64 bits.
+    texts str, lists of texts `{"values": str, "lengths": i64 (n)}`, all of them one after the other and how many bytes each has. A member
+    of an object in an object is called `"image/width"`. All else is its JSON, as a str: lists of objects, keys whose values are of several
+    kinds, whole numbers beyond 64 bits.
 
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.

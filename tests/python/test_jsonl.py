@@ -35,6 +35,12 @@ def is_same(wanted: Any, got: Any) -> bool:
     """Compare a value of json's with a field: what is no text, number or array of numbers is its JSON."""
     if isinstance(wanted, str):
         return bool(got == wanted)
+    if isinstance(wanted, dict):
+        return all(is_same(wanted[name], got[name]) for name in ("values", "lengths"))
+    if isinstance(got, dict):  # a list of texts
+        encoded = [text.encode() for text in wanted]
+        is_whole = got["values"].encode() == b"".join(encoded)
+        return is_whole and got["lengths"].tolist() == [len(text) for text in encoded]
     if isinstance(got, str):
         return bool(json.loads(got) == wanted)
     array = np.asarray(wanted, got.dtype)
@@ -96,6 +102,53 @@ def test_what_python_writes_as_json_comes_back(tmp_path: Path, seed: int) -> Non
     packed = tmp_path / "y.jsonl.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     check(packed, hr.read(packed))
+
+
+def test_lists_of_texts_are_those_that_json_reads(tmp_path: Path) -> None:
+    """Escaped or not, in batches, in gzip and written again; where one is something else, all are their JSON."""
+    draw = random.Random(3)
+    rows = [
+        {"n": i, "x": ["t"] * (i == 0) + drawn(draw, 6), "in": {"y": drawn(draw, 6) + [""]}}
+        for i in range(500)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=i % 2 == 0) + "\n" for i, row in enumerate(rows)), "utf-8"
+    )
+    ds = hr.read(path)
+    assert list(ds.schema) == ["n", "x", "in/y"] and ds.schema["x"]["lengths"].dtype == "i64"
+    assert check(path, ds) == 500
+    for i, sample in zip(hr.range(500).shuffle(seed=2), ds.shuffle(seed=2), strict=True):
+        assert is_same(rows[int(i)]["x"], sample["x"])
+    batched = [
+        pair
+        for b in ds.batch(64, ragged=True)
+        for pair in zip(b["x"]["values"], b["x"]["lengths"], strict=True)
+    ]
+    for row, (whole, lengths) in zip(rows, batched, strict=True):
+        assert is_same(row["x"], {"values": str(whole), "lengths": lengths})
+    ds.write(tmp_path / "b.jsonl.gz", verify=True)
+    text = gzip.decompress((tmp_path / "b.jsonl.gz").read_bytes()).decode()
+    wanted = [flat(row) for row in rows]
+    assert [json.loads(line) for line in text.split("\n")[:-1]] == wanted
+    path.write_text(path.read_text("utf-8") + '{"n": 1, "x": [1], "in": {"y": []}}\n', "utf-8")
+    changed = hr.read(path)
+    assert changed.schema["x"].dtype == "str" and check(path, changed) == 501
+
+
+def test_lists_of_no_texts_come_back_by_what_was_written_of_them(tmp_path: Path) -> None:
+    """Nothing in the lines tells them from lists of numbers."""
+    fields: dict[str, Any] = {"x/values": ("str", [None]), "x/lengths": ("i64", [None])}
+    with hr.writer(tmp_path / "a.jsonl", fields) as w:
+        for _ in range(3):
+            w.write({"x/values": "", "x/lengths": np.zeros(0, np.int64)})
+    assert (tmp_path / "a.jsonl").read_text() == '{"x":[]}\n' * 3
+    assert hr.read(tmp_path / "a.jsonl")[0] == {"x": "[]"}
+    back = hr.read_jsonl(tmp_path / "a.jsonl", dtypes={"x/values": "str", "x/lengths": "i64"})
+    assert [(s["x"]["values"], s["x"]["lengths"].tolist()) for s in back] == [("", [])] * 3
+    message = r"sample 0 .*field 'x': wants lengths that add up to the 3 bytes"
+    with pytest.raises(ValueError, match=message), hr.writer(tmp_path / "b.jsonl", fields) as w:
+        w.write({"x/values": "aä", "x/lengths": np.array([1, 1])})
 
 
 def test_null_and_missing_keys_have_defaults_or_are_errors(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "headrace/formats/columns.h"
 #include "headrace/formats/dataset_writer.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/testing/write_and_read.h"
@@ -44,6 +45,13 @@ std::vector<Case> cases() {
        [](int64_t i) -> std::vector<Tensor> {
          return {text_tensor("a\n\"" + std::to_string(i)),
                  numbers<float>(DType::f32, {i % 2, 2}, {0.1f, static_cast<float>(i)})};
+       }},
+      {"jsonl_texts", "a.jsonl",
+       schema_of({"x/values", "x/lengths"}, {{DType::str, {kAny}}, {DType::i64, {kAny}}}),
+       [](int64_t i) -> std::vector<Tensor> {
+         const std::vector<int64_t> lengths = {2, 0, i};
+         return {text_tensor("ä" + std::string(static_cast<size_t>(i), '"')),
+                 numbers<int64_t>(DType::i64, {3}, lengths)};
        }},
       {"hdf5", "a.h5", labelled, image_and_label},
       {"hdf5_runs", "a.h5", Schema::of({"y", "x"}, {{DType::u8, {kAny}}, {DType::f32, {kAny}}}),

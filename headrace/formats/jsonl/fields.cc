@@ -32,7 +32,7 @@ void JsonKind::see(const JsonSpan& value) {
   types |= bit_of(value.type);
   if (value.type == JsonType::integer && !fits_i64(value.text)) has_large = true;
   if (value.type != JsonType::list) return;
-  leaves |= value.leaves;
+  leaves |= value.leaves, has_lists = has_lists || value.has_lists;
   if ((leaves & ~(kBool | kWhole | kReal)) != 0 || is_uneven) return;
   JsonShape seen;
   if (!walk_json_list(value.text, seen, see_leaf, this))
@@ -57,7 +57,17 @@ void JsonKind::merge(const JsonShape& other) {
 void JsonKind::merge(const JsonKind& other) {
   types |= other.types, leaves |= other.leaves;
   has_large = has_large || other.has_large, is_uneven = is_uneven || other.is_uneven;
+  has_lists = has_lists || other.has_lists;
   merge(other.shape);
+}
+
+bool JsonKind::is_texts() const {
+  return is_only(JsonType::list) && leaves == bit_of(JsonType::text) && !has_lists;
+}
+
+bool JsonKind::is_of_nothing() const {
+  constexpr unsigned kEither = bit_of(JsonType::null) | bit_of(JsonType::list);
+  return (types & ~kEither) == 0 && leaves == 0 && !has_lists;
 }
 
 DType JsonKind::dtype_of(unsigned seen) const {
@@ -145,14 +155,15 @@ std::string JsonFields::pack() const {
   for (size_t i = 1; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const JsonKind& kind = node.kind;
-    PackedField packed{node.parent,
-                       static_cast<uint32_t>(node.key.size()),
-                       kind.types,
-                       kind.leaves,
-                       static_cast<uint8_t>((kind.has_large ? 1 : 0) | (kind.is_uneven ? 2 : 0)),
-                       static_cast<uint8_t>(kind.shape.rank),
-                       kind.shape.depth,
-                       {}};
+    PackedField packed{
+        node.parent,
+        static_cast<uint32_t>(node.key.size()),
+        kind.types,
+        kind.leaves,
+        static_cast<uint8_t>((kind.has_large ? 1 : 0) | (kind.is_uneven ? 2 : 0) | (kind.has_lists ? 4 : 0)),
+        static_cast<uint8_t>(kind.shape.rank),
+        kind.shape.depth,
+        {}};
     std::ranges::copy(kind.shape.sizes, packed.sizes);
     out.append(reinterpret_cast<const char*>(&packed), sizeof packed).append(node.key);
   }
@@ -166,7 +177,7 @@ std::optional<JsonFields> JsonFields::unpack(std::string_view bytes) {
     if (bytes.size() < sizeof packed) return std::nullopt;
     std::memcpy(&packed, bytes.data(), sizeof packed);
     bytes.remove_prefix(sizeof packed);
-    if (packed.parent >= out.size() || packed.key_size > bytes.size() || packed.flags > 3 ||
+    if (packed.parent >= out.size() || packed.key_size > bytes.size() || packed.flags > 7 ||
         packed.rank > kMaxRank || packed.depth < 0 || packed.depth > kMaxRank)
       return std::nullopt;
     size_t expected = 0;
@@ -177,6 +188,7 @@ std::optional<JsonFields> JsonFields::unpack(std::string_view bytes) {
     JsonKind& kind = out.nodes_[node].kind;
     kind.types = packed.types, kind.leaves = packed.leaves;
     kind.has_large = packed.flags & 1, kind.is_uneven = packed.flags & 2;
+    kind.has_lists = packed.flags & 4;
     kind.shape.rank = packed.rank, kind.shape.depth = packed.depth;
     std::ranges::copy(packed.sizes, kind.shape.sizes.begin());
     if (std::ranges::any_of(packed.sizes, [](int64_t size) { return size < JsonShape::kUnseen; }))

@@ -14,6 +14,7 @@ namespace headrace {
 struct JsonKind {
   uint8_t types = 0, leaves = 0;  // bit_of() its values; and what its lists hold
   bool has_large = false;         // a whole number that no i64 holds
+  bool has_lists = false;         // lists of lists
   bool is_uneven = false;         // lists of numbers that have no shape, or not all the same number of levels
   JsonShape shape;                // of its lists of numbers; a size of kAny is not always the same
 
@@ -21,6 +22,10 @@ struct JsonKind {
   void merge(const JsonKind& other);
   bool has(JsonType type) const { return (types & bit_of(type)) != 0; }
   bool is_only(JsonType type) const { return (types & ~bit_of(JsonType::null)) == bit_of(type); }
+  // Whether its values are lists of texts, not all of them empty.
+  bool is_texts() const;
+  // Whether they are all null or lists of nothing, which may be lists of anything.
+  bool is_of_nothing() const;
   // Numbers or bools, or lists of them in a shape; else text.
   TensorSpec spec() const;
   // The same of another dtype, that of a number; nothing where its lists have no shape.

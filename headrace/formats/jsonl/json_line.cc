@@ -256,6 +256,7 @@ bool JsonReader::list(JsonSpan& out) {
   if (depth_ == kMostJsonDepth) return wrong("at most 128 lists and objects in each other");
   ++at_, ++depth_;
   uint8_t leaves = 0;
+  bool has_lists = false;
   size_t count = 0;
   if (!take(']')) {
     while (true) {
@@ -263,7 +264,7 @@ bool JsonReader::list(JsonSpan& out) {
       skip_blanks();
       if (!any(item)) return false;
       if (item.type == JsonType::list)
-        leaves |= item.leaves, count += item.count;
+        leaves |= item.leaves, count += item.count, has_lists = true;
       else
         leaves |= bit_of(item.type), ++count;
       if (take(',')) continue;
@@ -272,7 +273,7 @@ bool JsonReader::list(JsonSpan& out) {
     }
   }
   --depth_;
-  out = {JsonType::list, false, leaves, count, {begin, static_cast<size_t>(at_ - begin)}};
+  out = {JsonType::list, false, has_lists, leaves, count, {begin, static_cast<size_t>(at_ - begin)}};
   return true;
 }
 
@@ -283,7 +284,7 @@ bool JsonReader::object(JsonSpan& out) {
   for (bool is_first = true; next_key(key, is_first); is_first = false)
     if (!value(member)) return false;
   if (!ok()) return false;
-  out = {JsonType::object, false, 0, 0, {begin, static_cast<size_t>(at_ - begin)}};
+  out = {JsonType::object, false, false, 0, 0, {begin, static_cast<size_t>(at_ - begin)}};
   return true;
 }
 

@@ -24,6 +24,7 @@ inline constexpr int kMostJsonDepth = 128;  // of lists and objects in each othe
 struct JsonSpan {
   JsonType type = JsonType::nothing;
   bool has_escapes = false;  // a text's
+  bool has_lists = false;    // a list's
   uint8_t leaves = 0;        // bit_of() what a list holds that is no list, and the lists in it
   size_t count = 0;          // of these
   std::string_view text;     // of a text without its quotes

@@ -77,7 +77,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = "jsonl 1 " + compression;
+  out.kind = "jsonl 2 " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, packed](uint64_t file) {
     return walk_whole(files[file], packed, json_lines());

@@ -87,10 +87,81 @@ TEST(Jsonl, ListsOfNumbersAreArrays) {
 }
 
 TEST(Jsonl, OtherListsAreTheirText) {
-  for (const std::string list : {"[[1],[2,3]]", "[1,[2]]", "[\"a\",\"b\"]", "[1,null]", "[true,1]", "[]",
-                                 "[[]]", R"([{"a":1}, 2])", "[9223372036854775808]", "[[[[[[[[[1]]]]]]]]]"})
+  for (const std::string list : {"[[1],[2,3]]", "[1,[2]]", "[1,null]", "[true,1]", "[]", "[[]]",
+                                 R"([{"a":1}, 2])", "[9223372036854775808]", "[[[[[[[[[1]]]]]]]]]"})
     EXPECT_THAT(read("{\"x\":" + list + "}"), ElementsAre("x: str", "'" + list + "'"));
   EXPECT_THAT(read("{\"x\":[1]}\n{\"x\":[[1]]}"), ElementsAre("x: str", "'[1]'", "'[[1]]'"));
+}
+
+TEST(Jsonl, ListsOfTextsAreOneTextAndItsLengths) {
+  const std::string text = R"({"x": [ "a", "\u00e9\ud83d\ude00\n" , "", "ä"]}
+{"x":[]}
+{"x":["b"]})";
+  EXPECT_THAT(read(text), ElementsAre("x/values: str, x/lengths: i64 (?)", "'aé😀\nä' (4)[1 7 0 2]",
+                                      "'' (0)[]", "'b' (1)[1]"));
+  MemoryStore store;
+  store.add("x", text);
+  EXPECT_EQ((*open_source(store, "x", "jsonl"))->schema().structure, R"({"x":{"values":0,"lengths":1}})");
+  EXPECT_THAT(read(text, R"({"columns":["x/lengths"]})")[1], "(4)[1 7 0 2]");
+  EXPECT_THAT(read(text, R"({"columns":["x/values"]})")[1], "'aé😀\nä'");
+  EXPECT_THAT(read(text, R"({"dtypes":{"x":"str"}})")[3], "'[\"b\"]'");
+  EXPECT_THAT(read(R"({"a":{"b":["c"]}})"),
+              ElementsAre("a/b/values: str, a/b/lengths: i64 (?)", "'c' (1)[1]"));
+  // Half of a pair, and bytes that are no UTF-8 of a text on its own, though they would be of both.
+  EXPECT_THAT(read(R"({"x":["\ud83d","\ude00"]})")[1], HasSubstr("column 'x/values' wants str, got half of"));
+  EXPECT_THAT(read("{\"x\":[\"\xC3\",\"\xA4\"]}")[1], HasSubstr("column 'x/values' wants UTF-8"));
+  EXPECT_THAT(read("{\"x\":[\"\xC3\",\"\xA4\"]}", R"({"dtypes":{"x/values":"bytes"}})"),
+              ElementsAre("x/values: bytes, x/lengths: i64 (?)", "'ä' (2)[1 1]"));
+  for (const auto& [dtypes, told] :
+       {std::pair{R"({"dtypes":{"x/values":"f32"}})",
+                  "dtypes wants str or bytes for 'x/values', which is of a list of "
+                  "texts, got \"f32\""},
+        {R"({"dtypes":{"x/lengths":"i32"}})", "dtypes wants i64 for 'x/lengths'"},
+        {R"({"dtypes":{"x":"f32"}})", "dtypes wants str or bytes for 'x'"}})
+    EXPECT_THAT(read(text, dtypes), ElementsAre(HasSubstr(told)));
+}
+
+TEST(Jsonl, ListsThatAreNotAllOfTextsAreTheirText) {
+  for (const std::string list : {"[\"a\",1]", "[\"a\",null]", "[[\"a\"]]", "[\"a\",[]]", "\"a\"", "[{}]"})
+    EXPECT_THAT(read("{\"x\":[\"b\"]}\n{\"x\":" + list + "}")[1], "'[\"b\"]'") << list;
+  // Those of nothing may be any; what is said of them decides.
+  EXPECT_THAT(read("{\"x\":[]}"), ElementsAre("x: str", "'[]'"));
+  EXPECT_THAT(read("{\"x\":[]}\n{\"x\":null}",
+                   R"({"dtypes":{"x/values":"str","x/lengths":"i64"},"defaults":{"x":["d","e"]}})"),
+              ElementsAre("x/values: str, x/lengths: i64 (?)", "'' (0)[]", "'de' (2)[1 1]"));
+}
+
+TEST(Jsonl, MissingListsOfTextsHaveADefaultOrAreAnError) {
+  const std::string text = "{\"x\":[\"a\"]}\n{\"x\":null}\n{}";
+  EXPECT_THAT(read(text)[2],
+              HasSubstr("column 'x/values' wants a list of texts, got null; defaults= says what "
+                        "stands for it: x, line 2 at byte "));
+  EXPECT_THAT(read(text, R"({"columns":["x/lengths"]})")[3],
+              HasSubstr("column 'x/lengths' wants a list of texts, got nothing; defaults="));
+  EXPECT_THAT(read(text, R"({"defaults":{"x":[]}})"),
+              ElementsAre("x/values: str, x/lengths: i64 (?)", "'a' (1)[1]", "'' (0)[]", "'' (0)[]"));
+  for (const char* bad : {R"({"defaults":{"x":"a"}})", R"({"defaults":{"x":["a",1]}})"})
+    EXPECT_THAT(read(text, bad),
+                ElementsAre(HasSubstr("defaults wants a list of texts for column 'x', got ")));
+}
+
+// As if the file had been changed since it was looked at.
+TEST(Jsonl, ItemsThatAreNoTextsAreAnErrorOfTheirLine) {
+  MemoryStore store;
+  store.add("x", "{\"x\":[\"a\",\"b\"]}\n");
+  const auto source = open_source(store, "x", "jsonl");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const auto said = [&](const char* line) {
+    std::vector<Tensor> fields;
+    const BlockPtr block = (*source)->together({0}, {0}, text_tensor(line).buffer);
+    EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), 1)) << line;
+    return std::string(block->get(0, fields).text());
+  };
+  EXPECT_EQ(said("{\"x\":[\"a\",\"b\"]}\n"), "");
+  EXPECT_THAT(said("{\"x\":[\"a\",123]}\n"),
+              HasSubstr("column 'x/values' wants a list of texts, got 123 as item 1"));
+  EXPECT_THAT(said("{\"x\":[[\"a\"]]  }\n"), HasSubstr("wants a list of texts, got [\"a\"] as item 0"));
+  EXPECT_THAT(said("{\"x\":\"a\"      }\n"), HasSubstr("wants a list of texts, got \"a\""));
 }
 
 TEST(Jsonl, ObjectsAreWhatTheyHave) {
@@ -252,18 +323,31 @@ TEST(Jsonl, ColumnsAreFilledWithWhatIsReadLineByLine) {
 {"a": 5, "b": "ä", "c": [5, 6], "d": {"e": 3}
 [1]
 {"a": 6, "b": "ä", "c": [7, 8], "d": {"e": 3}})";
+  const std::string texts = R"({"x": ["a", "b\\\"\u00e9"], "n": 1}
+{"n": 2, "x": []}
+{"x": ["", "ä"], "n": 3}
+{"x": null, "n": 3}
+{"x": ["\ud83d"], "n": 4}
+{"x": ["tail"], "n": 5})";
   MemoryStore store;
   store.add("x", lines + "\n{\"a\": 7, \"b\": \"\xC3\", \"c\": [7, 8], \"d\": {\"e\": 3}}\n\xA4");
+  const auto check = [&](const char* path, const char* options) {
+    const auto source = open_source(store, path, "jsonl", *Value::parse(options));
+    if (!source.ok()) return;  // a default of another shape
+    const auto [block, size] = read_together(store, **source, (*source)->size());
+    ASSERT_TRUE(block);
+    EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size)) << path << options;
+  };
   for (const char* options :
        {"{}", R"({"defaults":{"a":0,"b":"","c":[0,0],"d/e":-1}})", R"({"dtypes":{"a":"i64"}})",
         R"({"columns":["a","d/e"],"dtypes":{"a":"f32"},"defaults":{"a":0}})",
         R"({"dtypes":{"b":"bytes","d":"str"}})"}) {
-    const auto source = open_source(store, "x", "jsonl", *Value::parse(options));
-    if (!source.ok()) continue;  // a default of another shape
-    const auto [block, size] = read_together(store, **source, (*source)->size());
-    ASSERT_TRUE(block);
-    EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size)) << options;
+    check("x", options);
   }
+  store.add("texts", texts + "\n{\"x\": [\"\xC3\", \"\xA4\"], \"n\": 6}\n");
+  for (const char* options : {"{}", R"({"defaults":{"x":["d",""]}})", R"({"dtypes":{"x/values":"bytes"}})",
+                              R"({"columns":["x/lengths","n","x/values"]})", R"({"columns":["x/lengths"]})"})
+    check("texts", options);
 }
 
 TEST(Jsonl, ColumnsHaveRoomForListsOfTheirSizeOnly) {

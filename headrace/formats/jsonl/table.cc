@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headrace/core/text.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/records/marks.h"
 
 namespace headrace {
@@ -21,8 +22,26 @@ Result<Value::Object> given_by_column(std::string_view option, const Value& give
 
 size_t rounded_up(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
+using Part = JsonColumn::Part;
+
+size_t made_bytes(const JsonSpan& value, const JsonColumn& column) {
+  if (column.part == Part::texts) return value.text.size();
+  if (column.part == Part::lengths) return value.count * sizeof(int64_t);
+  return made_bytes(value, column.spec);
+}
+
+Status make_value(const JsonSpan& value, const JsonColumn& column, const JsonPlace& place, Tensor& out) {
+  if (column.part == Part::texts) return make_texts(value, column.spec.dtype, place, out);
+  if (column.part == Part::lengths) return make_lengths(value, place, out);
+  return make_value(value, column.spec, place, out);
+}
+
+std::string wanted_of(const JsonColumn& column) {
+  return column.part == Part::whole ? column.spec.text() : "a list of texts";
+}
+
 // What stands for a value, made once.
-Result<Tensor> fallback_of(const Value& given, const TensorSpec& spec) {
+Result<Tensor> fallback_of(const Value& given, const JsonColumn& column) {
   const std::string text = given.dump();
   JsonReader reader(text);
   JsonSpan value;
@@ -31,15 +50,16 @@ Result<Tensor> fallback_of(const Value& given, const TensorSpec& spec) {
   std::ranges::copy(text_bytes(value.text), line->mutable_data());
   value.text = {reinterpret_cast<const char*>(line->data()), value.text.size()};
   const BufferPtr kept = line;
-  MadeBytes made(made_bytes(value, spec));
+  MadeBytes made(made_bytes(value, column));
   Tensor out;
-  HEADRACE_TRY(make_value(value, spec, {kept, false, made}, out));
+  HEADRACE_TRY(make_value(value, column, {kept, false, made}, out));
   return out;
 }
 
 // A field that may be chosen.
 struct Choice {
   uint32_t node;
+  std::string key;  // its path; that of a list of texts is not the name of its two columns
   JsonColumn column;
 };
 
@@ -75,25 +95,61 @@ class Choices {
       const JsonKind& kind = fields_[node].kind;
       if (kind.types == 0) continue;  // only in lines that are wrong
       std::string name = fields_.name(node);
-      const auto given = std::ranges::find(dtypes_, name, [](const auto& entry) { return entry.first; });
-      if (given == dtypes_.end() && fields_.is_group(node)) {
+      const Value* given = take_given(name);
+      if (!given && fields_.is_group(node)) {
         HEADRACE_TRY(take_members(node));
         continue;
       }
-      TensorSpec spec = kind.spec();
-      if (given != dtypes_.end()) {
-        used_.insert(name);
-        HEADRACE_ASSIGN(spec, spec_of(name, given->second, kind));
+      if (!given) {
+        HEADRACE_ASSIGN(const auto texts, dtype_of_texts(name, kind));
+        if (texts) {
+          out_.push_back({node, name, {name + "/values", {*texts, {kAny}}, Part::texts}});
+          out_.push_back({node, name, {name + "/lengths", {DType::i64, {kAny}}, Part::lengths}});
+          continue;
+        }
       }
-      out_.push_back({node, {std::move(name), spec}});
+      TensorSpec spec = kind.spec();
+      if (given) {
+        HEADRACE_ASSIGN(spec, spec_of(name, *given, kind));
+      }
+      out_.push_back({node, name, {name, spec}});
     }
     return {};
   }
 
+  // What `dtypes` says of it; null when nothing.
+  const Value* take_given(const std::string& name) {
+    const auto found = std::ranges::find(dtypes_, name, [](const auto& entry) { return entry.first; });
+    if (found == dtypes_.end()) return nullptr;
+    used_.insert(name);
+    return &found->second;
+  }
+
+  // That of the texts of a list; none where it is no such list.
+  Result<std::optional<DType>> dtype_of_texts(const std::string& name, const JsonKind& kind) {
+    std::optional<DType> out;
+    if (kind.is_texts()) out = DType::str;
+    if (!out && !kind.is_of_nothing()) return out;
+    if (const Value* values = take_given(name + "/values")) {
+      HEADRACE_ASSIGN(out, given_dtype(name + "/values", *values));
+      if (!is_text(*out)) return unlike_texts(name + "/values", "str or bytes", *values);
+    }
+    const Value* lengths = out ? take_given(name + "/lengths") : nullptr;
+    if (lengths && *lengths != Value("i64")) return unlike_texts(name + "/lengths", "i64", *lengths);
+    return out;
+  }
+  static Status unlike_texts(const std::string& name, std::string_view wanted, const Value& got) {
+    return invalid("dtypes wants " + std::string(wanted) + " for " + in_quotes(name) +
+                   ", which is of a list of texts, got " + got.dump());
+  }
+
+  static Result<DType> given_dtype(const std::string& name, const Value& given) {
+    if (given.text()) return parse_dtype(*given.text());
+    return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + given.dump());
+  }
+
   static Result<TensorSpec> spec_of(const std::string& name, const Value& given, const JsonKind& kind) {
-    if (!given.text())
-      return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + given.dump());
-    HEADRACE_ASSIGN(const DType dtype, parse_dtype(*given.text()));
+    HEADRACE_ASSIGN(const DType dtype, given_dtype(name, given));
     if (is_text(dtype)) return TensorSpec{dtype, {kAny}};
     const auto spec = kind.spec_as(dtype);
     if (spec && !kind.has(JsonType::object)) return *spec;
@@ -110,14 +166,18 @@ class Choices {
 Status set_fallbacks(const Value& defaults, std::vector<Choice>& all) {
   HEADRACE_ASSIGN(const Value::Object given, given_by_column("defaults", defaults));
   for (const auto& [name, value] : given) {
-    const auto found = std::ranges::find(all, name, [](const Choice& choice) { return choice.column.name; });
-    if (found == all.end()) return Choices::no_column("defaults", name, all);
-    if (value.is_null()) continue;
-    auto fallback = fallback_of(value, found->column.spec);
-    if (!fallback.ok())
-      return invalid("defaults wants " + found->column.spec.text() + " for column " + in_quotes(name) +
-                     ", got " + value.dump());
-    found->column.fallback = *std::move(fallback);
+    bool is_found = false;
+    for (Choice& choice : all) {
+      if (choice.key != name) continue;
+      is_found = true;
+      if (value.is_null()) continue;
+      auto fallback = fallback_of(value, choice.column);
+      if (!fallback.ok())
+        return invalid("defaults wants " + wanted_of(choice.column) + " for column " + in_quotes(name) +
+                       ", got " + value.dump());
+      choice.column.fallback = *std::move(fallback);
+    }
+    if (!is_found) return Choices::no_column("defaults", name, all);
   }
   return {};
 }
@@ -194,12 +254,7 @@ void JsonTable::enter(uint32_t node) {
   }
 }
 
-Schema JsonTable::schema() const {
-  std::vector<std::string> names;
-  std::vector<TensorSpec> specs;
-  for (const JsonColumn& column : columns_) names.push_back(column.name), specs.push_back(column.spec);
-  return Schema::of(std::move(names), std::move(specs));
-}
+Schema JsonTable::schema() const { return schema_of(columns_); }
 
 // An object that comes again in place of one that was entered.
 void JsonTable::forget(uint32_t node, std::vector<JsonSpan>& found) const {
@@ -241,7 +296,7 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
     return reader.error();
   size_t room = 0;
   for (size_t i = 0; i < columns_.size(); ++i)
-    if (!is_missing(found[slots_[i]])) room += rounded_up(made_bytes(found[slots_[i]], columns_[i].spec));
+    if (!is_missing(found[slots_[i]])) room += rounded_up(made_bytes(found[slots_[i]], columns_[i]));
   MadeBytes made(room);
   fields.clear();
   fields.resize(columns_.size());
@@ -252,12 +307,12 @@ Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const 
       return std::move(status).before("column " + in_quotes(column.name) + " ");
     };
     if (!is_missing(value)) {
-      const Status status = make_value(value, column.spec, {record.buffer, false, made}, fields[i]);
+      const Status status = make_value(value, column, {record.buffer, false, made}, fields[i]);
       if (!status.ok()) return of_column(status);
     } else if (column.fallback) {
       fields[i] = *column.fallback;
     } else {
-      return of_column(corrupt("wants " + column.spec.text() + ", got " +
+      return of_column(corrupt("wants " + wanted_of(column) + ", got " +
                                (value.type == JsonType::null ? "null" : "nothing") +
                                "; defaults= says what stands for it"));
     }
@@ -288,7 +343,7 @@ bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPl
     } else if (numbers) {
       if (!write_numbers(value, spec, numbers + n * spec.size_bytes()).ok()) return false;
     } else {
-      if (!make_value(value, spec, place, made).ok()) return false;
+      if (!make_value(value, columns_[i], place, made).ok()) return false;
       to[i].share(n, std::move(made));
     }
   }

@@ -16,8 +16,10 @@ struct JsonlOptions {
 };
 
 struct JsonColumn {
+  enum class Part : uint8_t { whole, texts, lengths };  // the others: of a list of texts
   std::string name;
   TensorSpec spec;
+  Part part = Part::whole;
   std::optional<Tensor> fallback = std::nullopt;  // what stands for null, and for a key that is not there
 };
 

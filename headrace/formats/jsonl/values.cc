@@ -1,5 +1,6 @@
 #include "headrace/formats/jsonl/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -72,18 +73,27 @@ Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out,
   return {};
 }
 
+// Without escapes, to where `at` points, which is then behind it.
+Status put_text(const JsonSpan& value, DType dtype, bool is_utf8, char*& at) {
+  char* const begin = at;
+  at = value.has_escapes ? unescape_json(value.text, dtype == DType::str, begin)
+                         : std::ranges::copy(value.text, begin).out;
+  if (!at)
+    return corrupt(
+        "wants str, got half of a pair of surrogates, which is no character; its dtype may be bytes");
+  const std::string_view text(begin, static_cast<size_t>(at - begin));
+  if (dtype == DType::str && !is_utf8 && utf8_prefix(text) < text.size())
+    return corrupt("wants UTF-8, got something else; its dtype may be bytes");
+  return {};
+}
+
 Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
   if (value.type == JsonType::text && value.has_escapes) {
     std::byte* const begin = place.made.take(value.text.size());
-    char* const text = reinterpret_cast<char*>(begin);
-    const char* const end = unescape_json(value.text, spec.dtype == DType::str, text);
-    if (!end)
-      return corrupt(
-          "wants str, got half of a pair of surrogates, which is no character; its dtype may be bytes");
-    const auto size = static_cast<size_t>(end - text);
+    char* end = reinterpret_cast<char*>(begin);
+    HEADRACE_TRY(put_text(value, spec.dtype, place.is_utf8, end));
+    const auto size = static_cast<size_t>(end - reinterpret_cast<char*>(begin));
     place.made.give_back(value.text.size() - size);
-    if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix({text, size}) < size)
-      return corrupt("wants UTF-8, got something else; its dtype may be bytes");
     set_text(out, place.made.buffer(), place.made.offset_of(begin), spec.dtype, size);
     return {};
   }
@@ -106,6 +116,20 @@ Status write_shaped(const JsonSpan& value, const TensorSpec& spec, std::byte* ou
   return {};
 }
 
+// Each text of a list.
+template <class Take> Status each_text(const JsonSpan& list, const Take& take) {
+  if (list.type != JsonType::list) return corrupt("wants a list of texts, got " + shown(list));
+  JsonReader reader(list.text);
+  JsonSpan item;
+  reader.begin_list();
+  for (int64_t i = 0; reader.next_item(i == 0) && reader.value(item); ++i) {
+    if (item.type != JsonType::text)
+      return corrupt("wants a list of texts, got " + shown(item) + " as item " + std::to_string(i));
+    HEADRACE_TRY(take(item));
+  }
+  return reader.ok() ? Status() : reader.error();
+}
+
 }  // namespace
 
 size_t made_bytes(const JsonSpan& value, const TensorSpec& spec) {
@@ -119,6 +143,32 @@ Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace
   Shape sizes = spec.shape;
   HEADRACE_TRY(write_shaped(value, spec, numbers, sizes));
   out = Tensor{place.made.buffer(), place.made.offset_of(numbers), spec.dtype, sizes, nullptr};
+  return {};
+}
+
+Status make_texts(const JsonSpan& value, DType dtype, const JsonPlace& place, Tensor& out) {
+  std::byte* const begin = place.made.take(value.text.size());
+  char* end = reinterpret_cast<char*>(begin);
+  HEADRACE_TRY(
+      each_text(value, [&](const JsonSpan& item) { return put_text(item, dtype, place.is_utf8, end); }));
+  const auto size = static_cast<size_t>(end - reinterpret_cast<char*>(begin));
+  place.made.give_back(value.text.size() - size);
+  set_text(out, place.made.buffer(), place.made.offset_of(begin), dtype, size);
+  return {};
+}
+
+Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) {
+  std::byte* const begin = place.made.take(value.count * sizeof(int64_t));
+  size_t count = 0;
+  HEADRACE_TRY(each_text(value, [&](const JsonSpan& item) {
+    const auto length =
+        static_cast<int64_t>(item.has_escapes ? unescaped_json(item).size() : item.text.size());
+    if (count == value.count) return corrupt("wants a line that nobody changes, got one of more texts");
+    std::memcpy(begin + count++ * sizeof length, &length, sizeof length);
+    return Status();
+  }));
+  const Shape shape{static_cast<int64_t>(count)};
+  out = Tensor{place.made.buffer(), place.made.offset_of(begin), DType::i64, shape, nullptr};
   return {};
 }
 

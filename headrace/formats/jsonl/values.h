@@ -20,7 +20,11 @@ struct JsonPlace {
 };
 // The error says what was wanted and what came.
 Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out);
-// The same of numbers of one shape, written to `out`.
+// Of a list of texts: all of them, one after the other, for which as many bytes are made as its JSON has; and
+// how many bytes each has, an i64 each.
+Status make_texts(const JsonSpan& value, DType dtype, const JsonPlace& place, Tensor& out);
+Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out);
+// Of numbers of one shape, written to `out`.
 Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out);
 
 }  // namespace headrace

@@ -83,7 +83,7 @@ class JsonLineFinder final : public RecordFinder {
       const uint32_t node = place_of(parent, key, expected);
       JsonSpan value;
       if (node != JsonFields::kNone && reader.begins_with('{')) {
-        found({node, {JsonType::object, false, 0, 0, {}}});
+        found({node, {JsonType::object, false, false, 0, 0, {}}});
         if (!reader.begin_object() || !look(reader, node)) return false;
         continue;
       }

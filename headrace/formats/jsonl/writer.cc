@@ -1,7 +1,9 @@
 // Writes JSON lines: "Writing" in README.md beside this file.
 #include <cmath>
+#include <utility>
 
 #include "headrace/core/text.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/jsonl/walk.h"
 #include "headrace/formats/records/new_text.h"
 
@@ -45,6 +47,15 @@ void append_json_list(const View& view, int level, const std::byte*& at, std::st
   out += ']';
 }
 
+void append_json_texts(const FieldColumn& column, const std::vector<Tensor>& fields, std::string& out) {
+  char before = '[';
+  for_each_text(column, fields, [&](std::string_view text) {
+    out += std::exchange(before, ',');
+    append_json_text(text, out);
+  });
+  out += before == '[' ? "[]" : "]";
+}
+
 // JSON has no word for what is no finite number.
 Status check_finite(const std::string& name, const View& view) {
   const auto check = [&](auto value_at) -> Status {
@@ -67,21 +78,26 @@ Status check_finite(const std::string& name, const View& view) {
 
 class JsonlWriter final : public FileWriter {
  public:
-  JsonlWriter(const Schema& schema, NewText file) : names_(schema.names), file_(std::move(file)) {
-    for (const std::string& name : names_) {
+  JsonlWriter(const Schema& schema, NewText file)
+      : columns_(columns_of(schema.names, schema.specs)), file_(std::move(file)) {
+    for (const FieldColumn& column : columns_) {
       keys_.emplace_back(keys_.empty() ? "{" : ",");
-      append_json_text(name, keys_.back());
+      append_json_text(column.name, keys_.back());
       keys_.back() += ':';
     }
   }
 
   Status add(const std::vector<Tensor>& fields) override {
     line_.clear();
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const View view = fields[i].view();
-      HEADRACE_TRY(check_finite(names_[i], view));
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const FieldColumn& column = columns_[i];
+      const View view = column.value(fields);
+      HEADRACE_TRY(column.check(fields));
+      HEADRACE_TRY(check_finite(column.name, view));
       line_ += keys_[i];
-      if (view.dtype == DType::str) {
+      if (column.is_texts) {
+        append_json_texts(column, fields, line_);
+      } else if (view.dtype == DType::str) {
         append_json_text({view.as<char>(), static_cast<size_t>(view.shape[0])}, line_);
       } else {
         const std::byte* at = view.data;
@@ -97,7 +113,7 @@ class JsonlWriter final : public FileWriter {
   Status finish() override { return file_.finish(); }
 
  private:
-  const std::vector<std::string> names_;
+  const std::vector<FieldColumn> columns_;
   std::vector<std::string> keys_;  // with what stands before and behind them
   NewText file_;
   std::string line_;
