@@ -76,9 +76,11 @@ def is_function_leaf(node: object) -> bool:
     return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
 
 
-def leaves_of(value: Any) -> tuple[list[str], Leaves, str]:
+def leaves_of(
+    value: Any, replaced: Callable[[object, str], object] | None = None
+) -> tuple[list[str], Leaves, str]:
     """Return the names, the leaves as the engine holds them, and the structure of what a function gets or returns."""
-    names, values, structure = flatten(value, is_function_leaf)
+    names, values, structure = flatten(value, is_function_leaf, replaced)
     return names, [to_leaf(leaf, name) for name, leaf in zip(names, values, strict=True)], structure
 
 

@@ -37,13 +37,17 @@ class Fields(dict[str, Any]):
 
 
 def flatten(
-    tree: object, is_leaf: Callable[[object], bool] | None = None
+    tree: object,
+    is_leaf: Callable[[object], bool] | None = None,
+    replaced: Callable[[object, str], object] | None = None,
 ) -> tuple[list[str], list[Any], str]:
-    """Return the names, the leaves and the structure of a nested value."""
+    """Return the names, the leaves and the structure of a nested value; `replaced`: what stands for one, by its path."""
     names: list[str] = []
     leaves: list[Any] = []
 
     def visit(node: object, path: str) -> object:
+        if replaced is not None:
+            node = replaced(node, path)
         if is_leaf is None or not is_leaf(node):
             if dataclasses.is_dataclass(node) and not isinstance(node, type):
                 node = {field.name: getattr(node, field.name) for field in dataclasses.fields(node)}

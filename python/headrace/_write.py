@@ -81,6 +81,7 @@ class Writer:
         self._opening = threading.Lock()  # by the first sample, whichever thread has it
         self._structure = ""
         self._names: list[str] = []
+        self._texts: dict[str, type] = {}  # of lists of texts, by the path of the list: str or bytes
         self._over = False
         self._report: dict[str, Any] | None = None
         self._failure: Exception | None = None
@@ -92,6 +93,9 @@ class Writer:
     def write(self, sample: Any) -> None:
         """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, as the first was.
 
+        A list of str, or of bytes, is the field `{"values": str, "lengths": i64 (n)}`: all of them one after the other, and how many bytes
+        each has. `[]` is one where the first sample has some there, or the schema both fields.
+
         Any thread may call it, in any order; a forked child may not. It is copied, and encoded and written in the background: an error may be that of an earlier sample.
 
         Raises:
@@ -100,7 +104,7 @@ class Writer:
         """
         if self._over:
             raise ValueError("write: the writer is closed")
-        names, leaves, structure = leaves_of(sample)
+        names, leaves, structure = leaves_of(sample, self._joined)
         with self._opening:
             if self._writer is None:
                 self._structure = structure
@@ -174,8 +178,23 @@ class Writer:
         )
         return f"; schema={{{fields}}} says the lengths of this sample's arrays, None for a free one"
 
+    def _joined(self, node: object, path: str) -> object:
+        """Make one text of a list of them, and how many bytes each has."""
+        if not isinstance(node, list) or not path:  # a sample that is a list is its fields
+            return node
+        kind: Any = type(node[0]) if node else self._texts.get(path)
+        if kind not in (str, bytes) or not all(type(text) is kind for text in node):
+            return node
+        encoded = [text.encode("utf-8", "surrogatepass") for text in node] if kind is str else node
+        return {"values": kind().join(node), "lengths": np.array([len(text) for text in encoded], np.int64)}
+
     def _open(self, names: list[str], specs: list[Any]) -> None:
         self._names = names
+        kinds = {"str": str, "bytes": bytes}
+        for name, following, spec in zip(names, names[1:], specs, strict=False):
+            path = name.removesuffix("/values")
+            if spec[0] in kinds and (name, following) == (f"{path}/values", f"{path}/lengths"):
+                self._texts[path] = kinds[spec[0]]
         self._writer = _core.Writer(self._path, names, specs, self._structure, self._given)
 
 

@@ -90,6 +90,45 @@ def test_the_fields_of_a_dict_may_come_in_any_order(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["x.arrow", "x.parquet", "x.jsonl", "x.mds"])
+def test_lists_of_texts_are_one_field(tmp_path: Path, name: str) -> None:
+    """Of str as of bytes, in dicts in dicts and in any order of keys; of none too, once it is known of what."""
+    rows: list[Any] = [{"a": ["x", "ä", ""], "in": {"b": ["y"]}}, {"a": [], "in": {"b": ["ü", "z"]}}]
+    rows += [{"in": {"b": []}, "a": ["😀"]}]
+    with hr.writer(tmp_path / name) as w:
+        for row in rows:
+            w.write(row)
+    for row, sample in zip(rows, hr.read(tmp_path / name), strict=True):
+        flat = {key: sample[key] for key in sample if not isinstance(sample[key], dict)}
+        flat |= {f"{k}/{n}": v for k in sample if isinstance(sample[k], dict) for n, v in sample[k].items()}
+        if isinstance(flat.get("in/b"), dict):
+            flat |= {f"in/b/{n}": v for n, v in flat.pop("in/b").items()}
+        for path, texts in (("a", row["a"]), ("in/b", row["in"]["b"])):
+            assert flat[f"{path}/values"] == "".join(texts)
+            assert flat[f"{path}/lengths"].tolist() == [len(text.encode()) for text in texts]
+
+
+def test_lists_of_bytes_and_what_is_no_list_of_texts(tmp_path: Path) -> None:
+    texts = {"values": ("bytes", [None]), "lengths": ("i64", [None])}
+    with hr.writer(tmp_path / "a.arrow", {"x": texts}) as w:
+        w.write({"x": []})
+        w.write({"x": [b"\xff", b"ab"]})
+    assert [(s["x"]["values"], s["x"]["lengths"].tolist()) for s in hr.read(tmp_path / "a.arrow")] == [
+        (b"", []),
+        (b"\xffab", [1, 2]),
+    ]
+    with hr.writer(tmp_path / "b.arrow") as w:
+        w.write({"x": ["a", b"b"], "y": ("c", "d")})
+    assert hr.read(tmp_path / "b.arrow")[0] == {"x/0": "a", "x/1": b"b", "y/0": "c", "y/1": "d"}
+    with hr.writer(tmp_path / "d.arrow") as w:
+        w.write(["a", "b"])
+    assert hr.read(tmp_path / "d.arrow")[0] == {"0": "a", "1": "b"}
+    w = hr.writer(tmp_path / "c.arrow")
+    with pytest.raises(ValueError, match="surrogate"):
+        w.write({"x": ["\ud800"]})
+    w.discard()
+
+
 def test_what_a_format_cannot_hold_is_told_with_the_first_sample(tmp_path: Path) -> None:
     w = hr.writer(tmp_path / "x.lmdb")
     with pytest.raises(ValueError, match="lmdb holds one bytes field"):
