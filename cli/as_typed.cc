@@ -1,6 +1,7 @@
 #include "cli/as_typed.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "headrace/formats/format.h"
@@ -25,14 +26,22 @@ std::string_view flag_of(std::string_view name, bool converts) {
   return reads == writes ? "" : reads ? "--source-option " : "--option ";
 }
 
-// The value at the front of `rest`, as a shell takes it.
-std::string take_value(std::string_view& rest) {
+// The value at the front of `rest`, as a shell takes it; "" where none is given. Nothing: not as Python has
+// it.
+std::optional<std::string> take_value(std::string_view& rest) {
   const auto take = [&](size_t length) { return std::exchange(rest, rest.substr(length)).substr(0, length); };
+  if (rest.empty() || std::string_view(" ,;:)").find(rest[0]) != std::string_view::npos) return "";
   if (const size_t end = rest.find('"', 1); rest.starts_with('"') && end != std::string_view::npos)
     return std::string(take(end + 1).substr(1, end - 1));
   for (const auto& [python, json] : {std::pair{"True", "true"}, {"False", "false"}})
     if (rest.starts_with(python)) return take(std::string_view(python).size()), json;
-  return {};
+  return std::nullopt;
+}
+
+// What stands in '…' at the front, which is the user's: a path, a name.
+std::string_view quoted(std::string_view text) {
+  const size_t end = text.starts_with('\'') ? text.find('\'', 1) : std::string_view::npos;
+  return end == std::string_view::npos ? "" : text.substr(0, end + 1);
 }
 
 }  // namespace
@@ -45,13 +54,17 @@ std::string as_typed(std::string_view text, bool converts) {
     // Behind a comma it is an argument of a call.
     const bool begins = out.empty() || (out.ends_with(' ') && !out.ends_with(", "));
     if (begins && length > 0 && text.substr(length).starts_with('=')) {
-      if (const std::string_view flag = flag_of(name, converts); !flag.empty()) {
-        text.remove_prefix(length + 1);
-        out.append(flag).append(name).append("=").append(take_value(text));
+      const std::string_view flag = flag_of(name, converts);
+      std::string_view rest = text.substr(length + 1);
+      const auto value = flag.empty() ? std::nullopt : take_value(rest);
+      if (value) {
+        out.append(flag).append(name).append("=").append(*value);
+        text = rest;
         continue;
       }
     }
-    const size_t taken = std::max<size_t>(length, 1);
+    const std::string_view users = begins || out.ends_with('(') ? quoted(text) : "";
+    const size_t taken = std::max<size_t>(std::max(length, users.size()), 1);
     out += text.substr(0, taken);
     text.remove_prefix(taken);
   }

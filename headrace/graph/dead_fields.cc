@@ -13,8 +13,24 @@ bool passes_fields(const Node& node) {
          node.as<OnError>() || node.as<Draw>() || node.as<SortBy>();
 }
 
-// The outputs of `program` in `kept`, in that order.
-Program narrowed(const Program& program, const std::vector<int>& kept) {
+// `node` with the map at the lower end of its verbs narrowed to `kept`; null when it cannot be made.
+NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
+  if (const auto* map = node.as<Map>()) {
+    const auto made = make_node(Map{with_outputs(map->program, kept)}, node.inputs, node.made_at);
+    return made.ok() ? *made : nullptr;
+  }
+  return with_data(node, narrowed(*node.input(), kept));
+}
+
+const Map* map_of_fields(const Node& node) {
+  const Node* below = &node;
+  while (passes_fields(*below)) below = below->input().get();
+  return below->as<Map>();
+}
+
+}  // namespace
+
+Program with_outputs(const Program& program, const std::vector<int>& kept) {
   Program out = program;
   out.outputs.clear();
   std::vector<std::string> names;
@@ -28,23 +44,6 @@ Program narrowed(const Program& program, const std::vector<int>& kept) {
   out.schema = Schema::of(std::move(names), std::move(specs));
   return without_dead_steps(out);
 }
-
-// `node` with the map at the lower end of its verbs narrowed to `kept`; null when it cannot be made.
-NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
-  if (const auto* map = node.as<Map>()) {
-    const auto made = make_node(Map{narrowed(map->program, kept)}, node.inputs, node.made_at);
-    return made.ok() ? *made : nullptr;
-  }
-  return with_data(node, narrowed(*node.input(), kept));
-}
-
-const Map* map_of_fields(const Node& node) {
-  const Node* below = &node;
-  while (passes_fields(*below)) below = below->input().get();
-  return below->as<Map>();
-}
-
-}  // namespace
 
 NodePtr without_dead_fields(const NodePtr& root) {
   NodePtr node = root;

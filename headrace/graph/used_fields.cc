@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "headrace/graph/dead_fields.h"
+
 namespace headrace {
 namespace {
 
@@ -74,12 +76,14 @@ struct Narrowing {
 
   // Verbs with a program; those behind a border have it looked at each element.
   Narrowed operator()(Map map) const {
-    Program program = without_dead_steps(map.program);
+    const Fields made_fields = wanted.empty() ? all_of(*node) : wanted;
+    Program program = with_outputs(map.program, made_fields);
     const Narrowed below = narrow(node->input(), looked_at(program));
-    if (!is_less(below)) return over(below);
+    if (made_fields.size() == node->schema.size() && !is_less(below)) return over(below);
     renumber(program, below.fields);
     map.program = std::move(program);
-    return made(std::move(map), {below.node}, all_of(*node));
+    auto out = make_node(std::move(map), {below.node}, node->made_at);
+    return out.ok() ? Narrowed{*std::move(out), made_fields} : whole();
   }
   Narrowed operator()(Filter filter) const {
     const Narrowed below = looks(filter.predicate);
@@ -175,8 +179,15 @@ struct Narrowing {
     renumber(program, below.fields);
     return below;
   }
-  // A batch has as many rows as some field of it.
-  Narrowed rows() const { return narrow(node->input(), wanted.empty() ? Fields{0} : wanted); }
+  // A batch has as many rows as some field of it: one that costs next to nothing.
+  Narrowed rows() const { return narrow(node->input(), wanted.empty() ? Fields{smallest()} : wanted); }
+  int smallest() const {
+    const std::vector<TensorSpec>& specs = node->input()->schema.specs;
+    const auto size = [](const TensorSpec& spec) {
+      return spec.is_static() ? spec.size_bytes() : ~size_t{0};
+    };
+    return static_cast<int>(std::ranges::min_element(specs, {}, size) - specs.begin());
+  }
 
   // Several datasets of the same fields: those that one of them looks at are not for the others to read.
   Narrowed joined(const Kind& kind, size_t count) const {

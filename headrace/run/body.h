@@ -69,7 +69,8 @@ class Body {
   bool keep_failures = false;  // until a later stage's on_error("skip"): a failed sample is an element
   // Bytes of a sample that may go through it together with others. Somebody above may hold samples, each for
   // a time of its own, and with each all that were made with it.
-  size_t most_together = 4096;
+  static constexpr size_t kTogether = 4096;
+  size_t most_together = kTogether;
 
  protected:
   // Puts into words where a sample comes from; refers to the function that does.

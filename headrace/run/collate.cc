@@ -15,11 +15,18 @@ Status unequal(const std::string& name, size_t row, const Shape& first, const Sh
                  "; resize or crop, use padded_batch, or batch with ragged=True");
 }
 
+Status has_rows(const std::string& name, size_t row) {
+  return invalid("batch: field '" + name + "' wants rows of one shape, row " + std::to_string(row) +
+                 " has rows of any lengths itself; use padded_batch before, or batch with ragged=True");
+}
+
 Result<Tensor> stacked(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
                        Evaluator& evaluator) {
   const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
-  for (size_t i = 1; i < rows.size(); ++i)
-    if (rows[i].is_ragged() || !(rows[i].shape == shape)) return unequal(name, i, shape, rows[i].shape);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_ragged()) return has_rows(name, i);
+    if (!(rows[i].shape == shape)) return unequal(name, i, shape, rows[i].shape);
+  }
   HEADRACE_ASSIGN(
       Tensor out,
       evaluator.allocate({row.dtype, shape.with_front(static_cast<int64_t>(rows.size()))}, Use::slot));

@@ -11,33 +11,45 @@ namespace {
 constexpr uint64_t kTicketNs = 500'000;  // work worth a ticket; readers still share what takes longer
 constexpr uint64_t kMostBatches = 64, kMostRows = 16384;  // of it
 constexpr size_t kRowsAtOnce = 1024;                      // whose bookkeeping stays in the caches
+constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: who keeps one batch keeps its neighbours' memory
 constexpr size_t kShareOfBudget = 64;
 constexpr size_t kAlign = 64;  // where memory of the pool begins, and so each batch
 
-// Nothing is done with the row of any, and none is tried in the place of another.
+// Nothing is done with any of the rows, and none is tried in the place of another.
 bool only_pass(const Level& rows) {
   return rows.all_read && std::ranges::all_of(rows.leaves, [](const LeafPlan& leaf) {
            return leaf.source && leaf.programs.empty() && leaf.caches.empty() && leaf.replaces.empty();
          });
 }
 
-// A column is one for all batches, of which each has its part; other fields are lists of rows.
+// A column is one for several batches, of which each has its part; other fields are lists of rows.
 bool can_be_cut(const LeafPlan& leaf) {
   const Schema& schema = leaf.rows->schema;
-  for (size_t f = 0; f < schema.size(); ++f) {
-    if (has_slots(leaf.batch, schema, f)) {
-      if (saturating_mul(schema.specs[f].size_bytes(), leaf.batch.size) % kAlign != 0) return false;
-    } else if (!leaf.batch.ragged && !is_text(schema.specs[f].dtype)) {
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (!has_slots(leaf.batch, schema, f) && !leaf.batch.ragged && !is_text(schema.specs[f].dtype))
       return false;
-    }
-  }
+  return true;
+}
+
+// Of the columns of `rows` rows; whether a batch that follows them in the same memory begins where one may.
+uint64_t column_bytes(const LeafPlan& leaf, size_t rows) {
+  uint64_t bytes = 0;
+  for (size_t f = 0; f < leaf.rows->schema.size(); ++f)
+    if (has_slots(leaf.batch, leaf.rows->schema, f))
+      bytes += saturating_mul(leaf.rows->schema.specs[f].size_bytes(), rows);
+  return bytes;
+}
+bool ends_aligned(const LeafPlan& leaf, size_t rows) {
+  const Schema& schema = leaf.rows->schema;
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (has_slots(leaf.batch, schema, f) && schema.specs[f].size_bytes() * rows % kAlign != 0) return false;
   return true;
 }
 
 }  // namespace
 
 void LevelBody::allow_many_reads() {
-  if (many_batches_ || !chain.empty() || level_->leaves.size() != 1) return;
+  if (many_batches_ || !chain.empty() || level_->leaves.size() != 1 || most_together < kTogether) return;
   const LeafPlan& leaf = level_->leaves[0];
   if (!leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || !leaf.replaces.empty() ||
       !only_pass(*leaf.rows) || !can_be_cut(leaf))
@@ -83,9 +95,11 @@ Status LevelBody::fetch_many(Ticket& ticket, Part& part, Counters& counters) con
   ticket.outputs.clear(), ticket.ends.clear();
   const std::span<const BatchOfMany> all = ticket.batches;
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    const LeafPlan& leaf = level_->leaves[0];
     size_t rows = 0;
     do rows += all[end++].num_rows;
-    while (end < all.size() && rows + all[end].num_rows <= kRowsAtOnce);
+    while (end < all.size() && rows + all[end].num_rows <= kRowsAtOnce && ends_aligned(leaf, rows) &&
+           column_bytes(leaf, rows + all[end].num_rows) <= kBytesAtOnce);
     HEADRACE_ASSIGN(const bool passed, read_some(all.subspan(begin, end - begin), rows, ticket, counters));
     if (passed) continue;
     ticket.outputs.clear(), ticket.ends.clear();

@@ -27,8 +27,14 @@ Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure
     return Pull::error;
   }
   std::vector<Tensor> fields;
-  for (const int field : pack.fields)
-    fields.push_back(std::move(out.sample.fields[static_cast<size_t>(field)]));
+  for (const int field : pack.fields) {
+    Tensor& sequence = out.sample.fields[static_cast<size_t>(field)];
+    if (sequence.is_ragged()) {
+      failure = invalid("pack: wants sequences of numbers, got rows of any lengths; unbatch them first");
+      return Pull::error;
+    }
+    fields.push_back(std::move(sequence));
+  }
   out.sample.fields = std::move(fields);
   return Pull::item;
 }

@@ -228,10 +228,6 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
     // bodies take none.
     CursorReader before(ticket->before);
     feeder_->restore(before);
-    if (!ticket->batches.empty()) {
-      body_->take_fewer(ticket->item.count);
-      return admit(ring, pool, headroom);
-    }
     if (!split.ok()) failure_ = split.status();
     return split.ok() ? Admitted::no_memory : Admitted::yes;
   }

@@ -60,7 +60,7 @@ void Stage::drop_youngest() {
   CursorReader before(ticket->before);
   feeder_->restore(before);
   --admitted_;
-  ended_ = false;
+  ended_ = false, failure_ = {};
 }
 
 // Items come in order, so none of those after it was handed out.

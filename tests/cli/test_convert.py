@@ -253,6 +253,9 @@ def test_nulls_of_fields_that_are_not_written_do_not_matter(tmp_path):
         [executable(), "verify", source], check=False, capture_output=True, text=True
     ).stdout
     assert "got null; --option nulls=zero reads zeros" in told and 'nulls="' not in told
+    away = tmp_path / "odd columns=2 nulls=x" / "x.parquet"  # what is the user's stays as it is
+    told = subprocess.run([executable(), "inspect", away], check=False, capture_output=True, text=True).stderr
+    assert f"'{away}'" in told
 
 
 def test_columns_that_are_not_read_are_told(tmp_path):

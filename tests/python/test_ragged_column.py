@@ -173,3 +173,12 @@ def test_ragged_batch_is_a_batch_whose_rows_may_differ() -> None:
     rows = [[[row.tolist() for row in column] for column in batches] for batches in same]
     assert rows[0] == rows[1] and len(rows[0]) == 3
     assert len(list(data.ragged_batch(3, drop_last=True))) == 2
+
+
+def test_a_batch_of_ragged_rows_is_an_error_even_of_one():
+    ragged = hr.from_list([{"x": i} for i in range(6)]).ragged_batch(2)
+    for ds in (ragged.batch(1), ragged.batch(2), ragged.window(1), ragged.shuffle(window=2).batch(1)):
+        with pytest.raises(ValueError, match="'x' wants rows of one shape, row 0 has rows of any lengths"):
+            list(ds)
+    with pytest.raises(ValueError, match="pack: wants sequences of numbers"):
+        list(ragged.pack({"x": 4}))

@@ -33,6 +33,14 @@ def whole(s: Any) -> dict[str, Any]:
     return {"v": s.whole}
 
 
+def both(s: Any) -> dict[str, Any]:
+    return {"n": s.n, "w": s.whole}
+
+
+def again(s: Any) -> dict[str, Any]:
+    return {"v": s.w}
+
+
 def told(ds: hr.Dataset, name: str = "v") -> list[int]:
     return [int(v) for element in ds for v in np.ravel(element[name])]
 
@@ -73,6 +81,15 @@ READ: dict[str, Made] = {
     "zip": (lambda ds: hr.zip(ds, ds).map(lambda p: {"v": p[0].whole + p[1].whole}), [14, 16, 18, 20]),
     "zip, of one alone": (lambda ds: hr.zip(ds, ds).map(lambda p: {"v": p[1].whole}), WHOLE),
     "ids alone": (lambda ds: ds.with_ids().map(lambda s: {"v": s["id"]}), [0, 1, 2, 3]),
+    "batch between two": (lambda ds: ds.map(both).batch(2).map(again), WHOLE),
+    "filter between two": (lambda ds: ds.map(both).filter(lambda s: s.w > 8).map(again), [9, 10]),
+    "window between two": (lambda ds: ds.map(both).window(2).map(again), WHOLE),
+    "concatenate between two": (lambda ds: ds.map(both).concatenate(ds.map(both)).map(again), WHOLE * 2),
+    "mix between two": (lambda ds: hr.mix([ds.map(both), ds.map(both)], weights=[1, 0]).map(again), WHOLE),
+    "zip between two": (
+        lambda ds: hr.zip(ds.map(both), hr.range(4)).map(lambda p: {"v": p[0].w}),
+        WHOLE,
+    ),
     "below a cache": (lambda ds: ds.map(whole).cache().map(lambda s: {"v": s.v}), WHOLE),
 }
 

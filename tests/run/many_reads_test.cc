@@ -70,6 +70,8 @@ class ManyReads : public testing::Test {
         {"numbers that lie askew", numbers.batch(3)},
         {"keys and values", pairs.shuffle({.seed = 5}).batch(8)},
         {"batches of batches", r.batch(4).batch(3)},
+        {"short ones between", numbers.take(27).batch(8).repeat(9)},
+        {"held by a window", r.batch(4).shuffle({.seed = 1, .window = 50})},
     };
   }
 
@@ -124,6 +126,17 @@ TEST_F(ManyReads, AreTheSameElementsAndStatesOnAnySchedule) {
     for (uint64_t seed = 0; seed < 40; ++seed)
       expect_same(run(dataset, options(seed, seed % 2 == 0)), expected, name + std::to_string(seed));
     for (const bool maps : {false, true}) expect_same(run(dataset, options({}, maps)), expected, name);
+  }
+}
+
+TEST_F(ManyReads, BeginWhereMemoryDoes) {
+  for (const char* name : {"numbers", "numbers that lie askew", "short ones between"}) {
+    auto loader = *datasets().at(name).loader(options({}));
+    Sample sample;
+    while (*loader->next(sample))
+      for (const Tensor& column : sample.fields)
+        ASSERT_EQ(reinterpret_cast<uintptr_t>(column.view().data) % 64, 0u)
+            << name << ", batch " << sample.id.index;
   }
 }
 
