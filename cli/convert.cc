@@ -184,7 +184,7 @@ Result<int> convert(ConvertArguments arguments) {
       !chosen.ok())
     refuse(std::string(chosen.status().text()));
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
-  const int image = find_image_field(*source, *file_store());
+  const int image = find_image_field(source, *file_store());
   HEADRACE_ASSIGN(const Dataset data, dataset_of(source, arguments, image));
   write_options.check_images =
       write_options.drop_broken && image >= 0 && arguments.max_side == 0 && arguments.quality == 0;

@@ -208,22 +208,25 @@ bool is_named_image(std::string_view name) {
 
 // Of the first samples, and of some from all over: where they are broken, or hold nothing that is known, its
 // name says what a field is.
-int find_image_field(const Source& source, Store& store) {
+int find_image_field(const SourcePtr& source, Store& store) {
   constexpr uint64_t kLooks = 16;
-  const uint64_t size = source.size(), looks = std::min(size, 2 * kLooks);
+  const Schema& schema = source->schema();
+  std::vector<int> fields;  // that may be one: others are not for this to read
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (schema.specs[f].dtype == DType::bytes) fields.push_back(static_cast<int>(f));
+  const uint64_t size = source->size(), looks = fields.empty() ? 0 : std::min(size, 2 * kLooks);
+  const SourcePtr part = fields.size() < schema.size() && looks > 0 ? narrowed(source, fields) : nullptr;
   for (uint64_t i = 0; i < looks; ++i) {
     const uint64_t index = i < kLooks ? i : size / kLooks * (i - kLooks);
-    const auto fields = read_sample(source, index, store);
-    if (!fields.ok()) continue;
-    for (size_t f = 0; f < fields->size(); ++f) {
-      const Tensor& field = (*fields)[f];
-      if (field.dtype == DType::bytes && read_image_header(field.view().bytes()).ok())
-        return static_cast<int>(f);
+    const auto sample = read_sample(part ? *part : *source, index, store);
+    if (!sample.ok()) continue;
+    for (size_t n = 0; n < fields.size(); ++n) {
+      const Tensor& field = (*sample)[part ? n : static_cast<size_t>(fields[n])];
+      if (!field.is_ragged() && read_image_header(field.view().bytes()).ok()) return fields[n];
     }
   }
-  const Schema& schema = source.schema();
-  for (size_t f = 0; f < schema.size() && size > 0; ++f)
-    if (schema.specs[f].dtype == DType::bytes && is_named_image(schema.names[f])) return static_cast<int>(f);
+  for (const int field : fields)
+    if (size > 0 && is_named_image(schema.names[static_cast<size_t>(field)])) return field;
   return -1;
 }
 
@@ -239,7 +242,7 @@ Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
   if (!arguments.bind.empty()) refuse("--bind is for saved pipelines, and '" + arguments.path + "' is data");
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments));
   const Schema& schema = source->schema();
-  const int image = find_image_field(*source, *file_store());
+  const int image = find_image_field(source, *file_store());
   const Dataset data = from_source(source);
   Dataset out = image < 0 ? data.shuffle() : training(data, schema, image);
   out = out.on_error(OnErrorPolicy::replace).batch(batch, {.ragged = image < 0});

@@ -48,7 +48,7 @@ Result<SourcePtr> open_data(const InputArguments& arguments);
 Result<SourcePtr> open_data_or_image(const InputArguments& arguments);
 
 // A field of encoded images, or -1: of type bytes, and an image in the first samples that can be read.
-int find_image_field(const Source& source, Store& store);
+int find_image_field(const SourcePtr& source, Store& store);
 
 // A saved pipeline, or over data the training pipeline: shuffle, decode, random_resized_crop 224,
 // random_flip, normalize, batch. Broken samples are replaced and counted. Data without images is shuffled and

@@ -30,7 +30,7 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
 }
 
 SampleReader::SampleReader(SourcePtr source)
-    : source_(std::move(source)), store_(file_store()), image_(find_image_field(*source_, *store_)) {
+    : source_(std::move(source)), store_(file_store()), image_(find_image_field(source_, *store_)) {
   if (image_ < 0) find_examples();
 }
 
