@@ -108,18 +108,22 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   std::lock_guard lock(mutex_);
   if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
   add_kept({&source, block, *opened, std::move(mapped)});
-  const bool jumps = keeps_ > kNeighbours;
-  const bool is_full = in_use > ledger.budget / (jumps ? 2 : 4);
-  if (kept_.size() > keeps_ || is_full) drop_one_kept(is_full && jumps);
+  const bool is_full = in_use > ledger.budget / (jumps_ ? 2 : 4);
+  if (kept_.size() > keeps_ || is_full) drop_one_kept(is_full && jumps_);
   return opened;
 }
 
 void Fetcher::keep(size_t blocks) {
   std::lock_guard lock(mutex_);
-  keeps_ = std::max(keeps_, blocks);
+  keeps_ = std::max(keeps_, blocks), jumps_ = jumps_ || blocks > 0;
   kept_at_.clear();
   for (auto at = kept_.begin(); keeps_ > kMostLookedThrough && at != kept_.end(); ++at)
     kept_at_[{at->source, at->block, !at->mapped.empty()}] = at;
+}
+
+void Fetcher::note_dropped(const Kept& one) {
+  if (dropped_.size() > kMostKnown) dropped_.clear();
+  dropped_.emplace(one.source, one.block);
 }
 
 // The oldest that is not the last of its source. With `is_wanted`, somebody will miss it.
@@ -128,8 +132,7 @@ void Fetcher::drop_one_kept(bool is_wanted) {
     --it;
     const auto is_newer = [&](const Kept& one) { return one.source == it->source; };
     if (!std::any_of(kept_.begin(), it, is_newer)) continue;
-    if (dropped_.size() > kMostKnown) dropped_.clear();
-    if (is_wanted) dropped_.emplace(it->source, it->block);
+    if (is_wanted) note_dropped(*it);
     return drop_kept(it);
   }
   if (kept_.size() > std::max(keeps_, kMostKept)) drop_kept(std::prev(kept_.end()));
@@ -336,6 +339,8 @@ bool Fetcher::forget() {
   std::lock_guard lock(mutex_);
   given_up.swap(kept_);
   kept_at_.clear();
+  for (const Kept& one : given_up)
+    if (jumps_) note_dropped(one);
   return !given_up.empty();
 }
 

@@ -96,12 +96,14 @@ class Fetcher {
   KeptAt where_kept(const Source& source, uint64_t block, bool mapped);
   void add_kept(Kept kept);
   void drop_kept(KeptAt at);
+  void note_dropped(const Kept& one);
   std::list<Kept> kept_;  // newest first; guarded by mutex_
   // Where they are, if they are many: else to look through them is quicker. Guarded by mutex_.
   std::map<std::tuple<const Source*, uint64_t, bool>, KeptAt> kept_at_;
   // Enough for neighbours in order, few enough for the budget.
   static constexpr size_t kNeighbours = 16;
   size_t keeps_ = kNeighbours;                            // blocks of one source; guarded by mutex_
+  bool jumps_ = false;                                    // between them, in no order; guarded by mutex_
   std::set<std::pair<const Source*, uint64_t>> dropped_;  // for want of memory; guarded by mutex_
   // Blocks that are being opened: who wants one of them, too, waits for it. Guarded by mutex_.
   std::vector<std::pair<const Source*, uint64_t>> opening_;

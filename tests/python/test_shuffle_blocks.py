@@ -162,3 +162,24 @@ def test_many_epochs_and_many_blocks(tmp_path: Path) -> None:
     expected = [shuffled_blocks(1, epoch, sizes, 500) for epoch in range(12)]
     for i in (0, 9_999, rows - 1):
         assert [int(ds[i]["x"]) for ds in epochs] == [order[i] for order in expected]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "zarr"])
+def test_blocks_are_opened_once_in_the_half_of_the_budget_and_the_report_says_when_not(
+    tmp_path: Path, kind: str
+) -> None:
+    blocks, row_bytes = 4, 4800
+    numbers = np.random.default_rng(1).integers(0, 1 << 62, (3000, row_bytes // 8))
+    hr.from_arrays({"x": numbers}).write(tmp_path / f"x.{kind}", options={ROWS_TOGETHER[kind]: 100})
+    mixed = hr.read(tmp_path / f"x.{kind}").shuffle(seed=1, blocks=blocks).batch(10)
+    block = 100 * row_bytes
+
+    def bytes_read(budget: int) -> tuple[int, str]:
+        loader = mixed.options(memory_budget=budget, workers=1, io=2).numpy()
+        assert sorted(int(v) for b in loader for v in b["x"][:, 0]) == sorted(numbers[:, 0].tolist())
+        return loader.report()["io"]["bytes"], str(loader.report())
+
+    enough, few = bytes_read(2 * 2 * blocks * block + 8 * block), bytes_read(5 * block)
+    assert enough[0] < 1.1 * numbers.nbytes
+    assert "opened again" not in enough[1]
+    assert "opened again for want of memory: shuffle wants fewer blocks=" in few[1]
