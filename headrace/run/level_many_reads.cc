@@ -9,11 +9,11 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kTicketNs = 500'000;  // work worth a ticket; readers still share what takes longer
-constexpr uint64_t kMostBatches = 64, kMostRows = 16384;  // of it
-constexpr size_t kRowsAtOnce = 1024;                      // whose bookkeeping stays in the caches
+constexpr uint64_t kMostInTicket = 64, kMostRowsRead = 16384;  // of it
+constexpr size_t kRowsAtOnce = 1024;                           // whose bookkeeping stays in the caches
 constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: who keeps one batch keeps its neighbours' memory
-constexpr size_t kShareOfBudget = 64;
-constexpr size_t kAlign = 64;  // where memory of the pool begins, and so each batch
+constexpr size_t kTicketShare = 64;
+constexpr size_t kBeginsAt = 64;  // where memory of the pool begins, and so each batch
 
 // Nothing is done with any of the rows, and none is tried in the place of another.
 bool only_pass(const Level& rows) {
@@ -42,7 +42,8 @@ uint64_t column_bytes(const LeafPlan& leaf, size_t rows) {
 bool ends_aligned(const LeafPlan& leaf, size_t rows) {
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < schema.size(); ++f)
-    if (has_slots(leaf.batch, schema, f) && schema.specs[f].size_bytes() * rows % kAlign != 0) return false;
+    if (has_slots(leaf.batch, schema, f) && schema.specs[f].size_bytes() * rows % kBeginsAt != 0)
+      return false;
   return true;
 }
 
@@ -54,7 +55,7 @@ void LevelBody::allow_many_reads() {
   if (!leaf.rows || !leaf.programs.empty() || !leaf.caches.empty() || !leaf.replaces.empty() ||
       !only_pass(*leaf.rows) || !can_be_cut(leaf))
     return;
-  most_reads_ = std::min(kMostBatches, kMostRows / leaf.batch.size);
+  most_reads_ = std::min(kMostInTicket, kMostRowsRead / leaf.batch.size);
   many_reads_ = most_reads_ > 1;
 }
 
@@ -63,7 +64,7 @@ void LevelBody::settle_reads(uint64_t row_ns) {
   constexpr uint64_t kBookkeeping = sizeof(Position) + sizeof(Extent) + sizeof(Text);  // of a row
   const uint64_t row_bytes = row_bytes_.load(std::memory_order_relaxed) + kBookkeeping;
   const uint64_t by_time = kTicketNs / saturating_mul(row_ns, leaf.batch.size),
-                 by_memory = fetcher_->budget() / kShareOfBudget / saturating_mul(row_bytes, leaf.batch.size);
+                 by_memory = fetcher_->budget() / kTicketShare / saturating_mul(row_bytes, leaf.batch.size);
   const uint64_t want =
       std::clamp<uint64_t>(std::min(by_time, by_memory), 1, std::max<uint64_t>(1, most_reads_));
   block_ = want > block_ ? std::min(want, 2 * block_) : std::max<uint64_t>(1, (block_ + want) / 2);
