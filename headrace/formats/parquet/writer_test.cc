@@ -1,9 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "headrace/formats/columns.h"
+#include "headrace/formats/testing/lists_of_texts.h"
 #include "headrace/formats/testing/write_and_read.h"
 #include "headrace/io/testing/temporary_folder.h"
 
@@ -118,53 +116,15 @@ TEST(ParquetWriter, MembersOfStructsComeBack) {
   }
 }
 
-// Of none, of some that are empty, of bytes; in structs, beside an image of that name, and without rows.
 TEST(ParquetWriter, ListsOfTextsComeBack) {
-  const TensorSpec text{DType::str, {kAny}}, bytes{DType::bytes, {kAny}}, run{DType::i64, {kAny}};
-  for (const auto& [names, specs] : std::vector<std::pair<std::vector<std::string>, std::vector<TensorSpec>>>{
-           {{"x/values", "x/lengths"}, {text, run}},
-           {{"id", "a/x/values", "a/x/lengths", "a/y"}, {run, bytes, run, text}},
-           {{"image/values", "image/lengths", "image/path"}, {bytes, run, text}},
-           {{"a/bytes/values", "a/bytes/lengths", "a/path"}, {bytes, run, text}},
-           {{"x/values/values", "x/values/lengths", "x/lengths"}, {text, run, run}},
-           {{"x/values", "x/lengths", "x/values/values", "x/values/lengths"}, {text, run, text, run}},
-           {{"/values", "/lengths"}, {text, run}}}) {
-    for (const size_t rows : {0, 1, 50}) {
-      Table given{schema_of(names, specs), {}};
-      for (size_t row = 0; row < rows; ++row) {
-        std::vector<Tensor>& fields = given.samples.emplace_back();
-        std::vector<int64_t> lengths;
-        for (size_t i = 0; i < row * 7 % 5; ++i) lengths.push_back(static_cast<int64_t>((i + row) % 3));
-        const int64_t size = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-        for (const TensorSpec& spec : specs)
-          fields.push_back(spec == run ? numbers(DType::i64, {std::ssize(lengths)}, lengths)
-                                       : element(spec.dtype, {size}, row));
-      }
-      for (const char* compression : {"none", "zstd"})
-        EXPECT_EQ(through_parquet(given, options_of({{"compression", compression}})), "") << names[0] << rows;
-    }
-  }
+  for (const Table& given : tables_with_lists_of_texts())
+    for (const char* compression : {"none", "zstd"})
+      EXPECT_EQ(through_parquet(given, options_of({{"compression", compression}})), "")
+          << given.schema.names[0] << given.samples.size();
 }
 
 TEST(ParquetWriter, LengthsThatAreNotThoseOfTheTextsAreAnErrorOfTheirSample) {
-  const TemporaryFolder folder;
-  WriteRequest request;
-  request.options = Value(Value::Object()), request.path = folder / "a";
-  request.schema = schema_of({"x/values", "x/lengths"}, {{DType::str, {kAny}}, {DType::i64, {kAny}}});
-  const auto writer = find_writer("parquet")->make(request);
-  ASSERT_TRUE(writer.ok()) << writer.status().text();
-  const auto sample = [](const char* text, std::vector<int64_t> lengths) {
-    return std::vector<Tensor>{text_tensor(text, DType::str),
-                               numbers(DType::i64, {std::ssize(lengths)}, lengths)};
-  };
-  EXPECT_TRUE((*writer)->add(sample("abc", {1, 2})).ok());
-  EXPECT_THAT(std::string((*writer)->add(sample("abc", {1, 1})).text()),
-              HasSubstr("field 'x': wants lengths that add up to the 3 bytes of its texts, got 2"));
-  EXPECT_TRUE((*writer)->add(sample("", {0})).ok());
-  ASSERT_TRUE((*writer)->finish().ok());
-  const auto back = read_samples(folder / "a");
-  ASSERT_TRUE(back.ok()) << back.status().text();
-  EXPECT_EQ(difference({sample("abc", {1, 2}), sample("", {0})}, back->samples), "");
+  expect_lengths_to_be_checked("parquet");
 }
 
 TEST(ParquetWriter, WhatItCannotHoldIsRefusedByName) {
