@@ -22,6 +22,13 @@ bool is_data_error(const Status& status) {
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
 }
 
+Result<bool> Body::admit(Ticket& ticket, size_t, Pool&) const {
+  ticket.num_rows = 1;
+  ticket.row_outputs.resize(1);
+  ticket.parts.push_back({.count = 1});
+  return true;
+}
+
 Status Body::fetch(Ticket&, Part&, Counters&) const { return {}; }
 
 Status Body::finish(Ticket& ticket, Evaluator&) const {
@@ -167,12 +174,9 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
   return {};
 }
 
-Result<bool> SampleBody::admit(Ticket& ticket, size_t, Pool&) const {
+Result<bool> SampleBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   ticket.item.part();
-  ticket.num_rows = 1;
-  ticket.row_outputs.resize(1);
-  ticket.parts.push_back({.count = 1});
-  return true;
+  return Body::admit(ticket, grain, pool);
 }
 
 RowStatus SampleBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {

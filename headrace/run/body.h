@@ -30,8 +30,9 @@ struct RowStatus {
 class Body {
  public:
   virtual ~Body() = default;
-  // Split the ticket and take its memory. False when the pool has no room now.
-  virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const = 0;
+  // Split the ticket and take its memory. False when the pool has no room now. An item is one row, which
+  // takes its memory as it is run, unless a body has it otherwise.
+  virtual Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const;
   // Bring the blocks of a part. Only `exhausted` comes back; other failures wait for their row's turn. Rows
   // that nothing is to be done with are put in place at once: another worker would find them in no cache.
   virtual Status fetch(Ticket& ticket, Part& part, Counters& counters) const;

@@ -4,13 +4,6 @@
 
 namespace headrace {
 
-Result<bool> GroupBody::admit(Ticket& ticket, size_t, Pool&) const {
-  ticket.num_rows = 1;
-  ticket.row_outputs.resize(1);
-  ticket.parts.push_back({.count = 1});
-  return true;
-}
-
 RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   bool in_slots = true;

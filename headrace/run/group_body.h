@@ -10,7 +10,6 @@ namespace headrace {
 class GroupBody final : public Body {
  public:
   GroupBody(Batch batch, Schema row_schema) : batch_(std::move(batch)), row_schema_(std::move(row_schema)) {}
-  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
   bool finish_at_once(Ticket& ticket) const override;
 

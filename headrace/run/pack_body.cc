@@ -6,13 +6,6 @@
 
 namespace headrace {
 
-Result<bool> PackBody::admit(Ticket& ticket, size_t, Pool&) const {
-  ticket.num_rows = 1;
-  ticket.row_outputs.resize(1);
-  ticket.parts.push_back({.count = 1});
-  return true;
-}
-
 RowStatus PackBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const std::vector<Sample>& pieces = ticket.item.samples;

@@ -10,7 +10,6 @@ namespace headrace {
 class PackBody final : public Body {
  public:
   explicit PackBody(Pack pack) : pack_(std::move(pack)) {}
-  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
   RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
 
  private:
