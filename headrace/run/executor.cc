@@ -259,11 +259,13 @@ void Executor::finish_locked(Work& work) {
 
 void Executor::settle(Work& work) {
   const bool no_memory = work.result.status.code() == Code::exhausted;
-  if (no_memory && !work.ticket->dropped && work.stage->split(work.ticket)) {
-    work.ticket.reset();
-    return pump();
+  if (no_memory && !work.ticket->dropped) {
+    if (work.stage->split(work.ticket)) {
+      work.ticket.reset();
+      return pump();
+    }
+    if (answer_hunger(work)) return;
   }
-  if (no_memory && !work.ticket->dropped && answer_hunger(work)) return;
   if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
   work.stage->finish(work);
   work.ticket.reset();

@@ -431,8 +431,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
 // What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
 // rows.
 bool LevelBody::finish_at_once(Ticket& ticket) const {
-  if (ticket.rows_made || ((many_batches_ || !ticket.batches.empty()) && !ticket.outputs.empty()))
-    return true;
+  if (ticket.rows_made || !ticket.outputs.empty()) return true;  // what the parts made is all there is to it
   if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kTicketNs = 500'000;  // work worth a ticket; readers still share what takes longer
 constexpr uint64_t kMostInTicket = 64, kMostRowsRead = 16384;  // of it
-constexpr size_t kRowsAtOnce = 1024;                           // whose bookkeeping stays in the caches
+constexpr uint64_t kRowsAtOnce = 1024;                         // whose bookkeeping stays in the caches
 constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: who keeps one batch keeps its neighbours' memory
 constexpr size_t kTicketShare = 64;
 constexpr size_t kBeginsAt = 64;  // where memory of the pool begins, and so each batch
@@ -31,14 +31,16 @@ bool can_be_cut(const LeafPlan& leaf) {
   return true;
 }
 
-// Of the columns of `rows` rows; whether a batch that follows them in the same memory begins where one may.
-uint64_t column_bytes(const LeafPlan& leaf, size_t rows) {
+// Of a row, in columns.
+uint64_t column_bytes(const LeafPlan& leaf) {
+  const Schema& schema = leaf.rows->schema;
   uint64_t bytes = 0;
-  for (size_t f = 0; f < leaf.rows->schema.size(); ++f)
-    if (has_slots(leaf.batch, leaf.rows->schema, f))
-      bytes += saturating_mul(leaf.rows->schema.specs[f].size_bytes(), rows);
+  for (size_t f = 0; f < schema.size(); ++f)
+    if (has_slots(leaf.batch, schema, f)) bytes = saturating_add(bytes, schema.specs[f].size_bytes());
   return bytes;
 }
+
+// Whether a batch that follows so many rows in the same memory begins where one may.
 bool ends_aligned(const LeafPlan& leaf, size_t rows) {
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < schema.size(); ++f)
@@ -92,15 +94,13 @@ void LevelBody::admit_many(Ticket& ticket) const {
 
 // Not passed where a row cannot: run() then makes each batch by itself.
 Status LevelBody::fetch_many(Ticket& ticket, Part& part, Counters& counters) const {
-  part.has_passed = false;
-  ticket.outputs.clear(), ticket.ends.clear();
+  const LeafPlan& leaf = level_->leaves[0];
+  const uint64_t most_rows = std::min(kRowsAtOnce, kBytesAtOnce / std::max<uint64_t>(1, column_bytes(leaf)));
   const std::span<const BatchOfMany> all = ticket.batches;
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    const LeafPlan& leaf = level_->leaves[0];
     size_t rows = 0;
     do rows += all[end++].num_rows;
-    while (end < all.size() && rows + all[end].num_rows <= kRowsAtOnce && ends_aligned(leaf, rows) &&
-           column_bytes(leaf, rows + all[end].num_rows) <= kBytesAtOnce);
+    while (end < all.size() && rows + all[end].num_rows <= most_rows && ends_aligned(leaf, rows));
     HEADRACE_ASSIGN(const bool passed, read_some(all.subspan(begin, end - begin), rows, ticket, counters));
     if (passed) continue;
     ticket.outputs.clear(), ticket.ends.clear();
@@ -115,7 +115,8 @@ Result<bool> LevelBody::read_some(std::span<const BatchOfMany> batches, size_t n
                                   Counters& counters) const {
   Ticket one;
   one.batch = &level_->leaves[0], one.num_rows = num_rows;
-  if (!admit_batch(one, fetcher_->pool())) return over_budget(0, fetcher_->pool(), "batches");
+  if (!admit_batch(one, fetcher_->pool()))
+    return over_budget(num_rows * column_bytes(*one.batch), fetcher_->pool(), "batches");
   Part& part = one.parts.emplace_back();
   part.count = num_rows;
   part.at.reserve(num_rows);
