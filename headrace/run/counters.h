@@ -53,10 +53,11 @@ class Counters {
   explicit Counters(size_t operators, size_t stages = 0) : ops(operators), costs(stages) {}
   std::vector<OpTally> ops;        // by ordinal
   std::vector<SampleCosts> costs;  // by number of the stage
-  Tally parts, busy_ns;
-  Tally core_wait_ns;  // ready to run, without a core
+  Tally parts, busy_ns;            // of workers
+  Tally core_wait_ns;              // ready to run, without a core
   Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
-  Tally opened_again;  // blocks that were dropped for want of memory
+  Tally reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
+  Tally opened_again;                          // blocks that were dropped for want of memory
 };
 
 // CPU time of the calling thread, ns.

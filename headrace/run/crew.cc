@@ -136,8 +136,10 @@ class ThreadsCrew final : public Crew {
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t number) {
     Work work;
-    std::optional<CoreWait> core_wait;  // of those who compute
-    if (duty == Duty::cpu) core_wait.emplace();
+    Tally& lacked = duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
+    std::optional<CoreWait> core_wait;
+    // A file each: of more readers than there are cores, most wait for the store and not for a core.
+    if (duty == Duty::cpu || number < steer_.cores()) core_wait.emplace();
     worker.evaluator.part_clock().restart();
     uint64_t looked = now_ns(), next_state = 0;
     Track* track = trace_ ? &trace_->track(duty, number) : nullptr;
@@ -161,7 +163,7 @@ class ThreadsCrew final : public Crew {
       const uint64_t end = work.ended_ns;
       if (core_wait && end - looked > kLookAtCoresNs) {
         looked = end;
-        worker.counters.core_wait_ns.add(core_wait->since_last());
+        lacked.add(core_wait->since_last());
       }
       if (trace_) trace_->add(*track, work);
       lock.lock();
@@ -178,7 +180,7 @@ class ThreadsCrew final : public Crew {
       }
     }
     lock.unlock();
-    if (core_wait) worker.counters.core_wait_ns.add(core_wait->since_last());
+    if (core_wait) lacked.add(core_wait->since_last());
   }
 
   void wait(Worker& worker, Duty duty, size_t number, std::unique_lock<std::mutex>& lock) {

@@ -10,6 +10,8 @@
 namespace headrace {
 namespace {
 
+constexpr std::string_view kReading = "reading";  // beside operators
+
 struct Sum {
   uint64_t calls = 0, timed_calls = 0, timed_ns = 0, bytes = 0;
   std::map<std::string_view, uint64_t> decoders;  // images each took
@@ -32,7 +34,7 @@ std::string plural(double count, std::string_view noun) {
   return number("%.0f ", count) + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-// In words, for people; `slowest` is the operator that takes most CPU time.
+// In words, for people; `slowest` is the operator that takes most CPU time, or reading.
 std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) {
   const std::string most = slowest.empty() ? "the engine" : slowest;
   switch (limit) {
@@ -40,7 +42,9 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
       return g.wait_share() < 0.05 ? "the consumer: it hardly ever waits for data"
                                    : "the consumer: it works " + number("%.0f", 100 * (1 - g.wait_share())) +
                                          " % of the time, and nothing else is full";
-    case Limit::cpu: return "CPU: the workers are busy, most of it in " + most;
+    case Limit::cpu:
+      return std::string("CPU: the ") + (slowest == kReading ? "readers" : "workers") +
+             " are busy, most of it in " + most;
     case Limit::python:
       return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
              "; python=\"processes\" would use all cores";
@@ -50,6 +54,9 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
     case Limit::workers:
       return "the number of workers: " + std::to_string(g.settings.workers) +
              (g.settings.workers == 1 ? " is" : " are") + " busy, and cores are idle";
+    case Limit::readers:
+      return "the number of reads in flight (io=): " + std::to_string(g.settings.io) +
+             (g.settings.io == 1 ? " reader is" : " readers are") + " busy, and cores are idle";
     case Limit::store_latency:
       return "storage, its latency: all " + std::to_string(g.settings.io) +
              " reads in flight wait for it; more of them may help";
@@ -58,8 +65,9 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
              " MB/s, and more reads in flight bring no more";
     case Limit::memory: return "the memory budget: work is held back for want of memory";
     case Limit::cores:
-      return "other programs hold the cores: the workers had work for " + number("%.2f", g.busy + g.lacked) +
-             " s and a core for " + number("%.2f", g.busy) + " s of them";
+      return "other programs hold the cores: there was work for " +
+             number("%.2f", g.busy + g.reading_cpu + g.lacked + g.reading_lacked) + " s and a core for " +
+             number("%.2f", g.busy + g.reading_cpu) + " s of them";
     case Limit::unknown: break;
   }
   return "neither CPU nor storage is full: more elements under way (ready=) may help";
@@ -109,8 +117,8 @@ std::string settings_text(const Value& r) {
 Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger) {
   std::vector<Sum> sums(operators.size());
-  uint64_t busy = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0, replaced = 0,
-           opened_again = 0;
+  uint64_t busy = 0, reading_cpu_ns = 0, core_wait_ns = 0, io_reads = 0, io_bytes = 0, io_ns = 0, skipped = 0,
+           replaced = 0, opened_again = 0;
   for (const Counters* w : workers) {
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i].calls += w->ops[i].calls.get(), sums[i].timed_calls += w->ops[i].timed_calls.get();
@@ -118,13 +126,15 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
       w->ops[i].decoders.each([&](const char* name, uint64_t images) { sums[i].decoders[name] += images; });
     }
     opened_again += w->opened_again.get();
-    busy += w->busy_ns.get(), core_wait_ns += w->core_wait_ns.get(), io_reads += w->io_reads.get(),
-        io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
+    busy += w->busy_ns.get(), reading_cpu_ns += w->reading_cpu_ns.get();
+    core_wait_ns += w->core_wait_ns.get() + w->reading_core_wait_ns.get();
+    io_reads += w->io_reads.get(), io_bytes += w->io_bytes.get(), io_ns += w->io_ns.get();
     skipped += w->skipped.get(), replaced += w->replaced.get();
   }
   Value::List ops;
   std::string slowest;
   double most = 0;
+  if (reading_cpu_ns > 0) most = seconds(reading_cpu_ns), slowest = kReading;
   for (size_t i = 0; i < sums.size(); ++i) {
     Value op{Value::Object()};
     op.set("name", operators[i].name), op.set("calls", sums[i].calls), op.set("cpu_s", sums[i].cpu_s());
@@ -142,7 +152,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   Value out{Value::Object()};
   out.set("elements", totals.elements), out.set("samples", totals.samples), out.set("wall_s", wall);
   out.set("samples_per_s", wall > 0 ? static_cast<double>(totals.samples) / wall : 0.0);
-  out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy));
+  out.set("consumer_wait_s", seconds(totals.waited_ns)), out.set("cpu_s", seconds(busy + reading_cpu_ns));
   out.set("core_wait_s", seconds(core_wait_ns));
   const Model model = Model::of(lately, totals.cores, totals.tried);
   Limit limit = limit_of(lately, model, totals.cores);
@@ -175,6 +185,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   Value io{Value::Object()};
   if (opened_again > 0) io.set("opened_again", opened_again);
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));
+  io.set("cpu_s", seconds(reading_cpu_ns));
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);
   Value settings{Value::Object()};
@@ -213,14 +224,15 @@ std::string report_text(const Value& r) {
   char line[256];
   std::string out;
   const double wall = real(r, "wall_s"), samples = std::max(1.0, real(r, "samples"));
+  const double sample_us = 1e6 * real(r, "cpu_s") / samples;
   std::snprintf(line, sizeof line, "%s in %.2f s: %.0f samples/s, %s delivered\n",
                 plural(real(r, "samples"), "sample").c_str(), wall, real(r, "samples_per_s"),
                 plural(real(r, "elements"), "element").c_str());
   out += line;
   std::snprintf(line, sizeof line,
-                "consumer waited %.2f s (%.0f %%), workers used %.2f CPU s (%.1f us a sample)\n",
+                "consumer waited %.2f s (%.0f %%), the run used %.2f CPU s (%.*f us a sample)\n",
                 real(r, "consumer_wait_s"), wall > 0 ? 100 * real(r, "consumer_wait_s") / wall : 0,
-                real(r, "cpu_s"), 1e6 * real(r, "cpu_s") / samples);
+                real(r, "cpu_s"), sample_us < 10 ? 2 : 1, sample_us);
   out += line;
   out += "limit: " + r.find("limit")->text()[0] + "\n";
   for (const Value& what : *r.find("what_if")->list()) out += "  " + *what.find("text")->text() + "\n";
@@ -229,13 +241,17 @@ std::string report_text(const Value& r) {
   if (const double most = real(r, "consumer_samples_per_s"); most > 0 && has_work)
     out += "a loader that takes no time would give " + number("%.0f samples/s\n", most);
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
+  const auto row = [&](std::string_view name, double calls, const Value& of) {
+    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", std::string(name).c_str(), calls,
+                  real(of, "cpu_s"), 1e6 * real(of, "cpu_s") / std::max(1.0, calls),
+                  byte_size_text(real(of, "bytes")).c_str());
+    out += line;
+  };
+  const Value& io = *r.find("io");
+  if (real(io, "cpu_s") > 0) row(kReading, real(io, "reads"), io);
   for (const Value& op : *r.find("operators")->list()) {
     const Value* within = op.find("within");
-    const std::string name = *op.find("name")->text() + (within ? " (in " + *within->text() + ")" : "");
-    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", name.c_str(), real(op, "calls"),
-                  real(op, "cpu_s"), 1e6 * real(op, "cpu_s") / std::max(1.0, real(op, "calls")),
-                  byte_size_text(real(op, "bytes")).c_str());
-    out += line;
+    row(*op.find("name")->text() + (within ? " (in " + *within->text() + ")" : ""), real(op, "calls"), op);
     if (const Value* decoders = op.find("decoders"))
       for (const auto& [decoder, images] : *decoders->object()) {
         std::snprintf(line, sizeof line, "    %-22s %9lld\n", decoder.c_str(),
@@ -243,9 +259,8 @@ std::string report_text(const Value& r) {
         out += line;
       }
   }
-  const Value& io = *r.find("io");
   const Value& memory = *r.find("memory");
-  std::snprintf(line, sizeof line, "read %s in %s (%.2f s waiting); memory peak %s of %s\n",
+  std::snprintf(line, sizeof line, "read %s in %s (%.2f s in them); memory peak %s of %s\n",
                 byte_size_text(real(io, "bytes")).c_str(), plural(real(io, "reads"), "read").c_str(),
                 real(io, "seconds"), byte_size_text(real(memory, "peak")).c_str(),
                 byte_size_text(real(memory, "budget")).c_str());

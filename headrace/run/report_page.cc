@@ -78,6 +78,8 @@ std::string report_card(const Value& report) {
   };
   std::vector<Row> rows;
   double all = 0;
+  if (const Value* io = report.find("io"); io && number_at(*io, "cpu_s") > 0)
+    rows.push_back({"reading", all = number_at(*io, "cpu_s")});
   if (const Value* operators = report.find("operators"); operators && operators->list())
     for (const Value& op : *operators->list()) {
       rows.push_back({text_of(op, "name"), number_at(op, "cpu_s")});

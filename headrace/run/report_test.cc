@@ -25,9 +25,9 @@ TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
       {"the consumer never waits", 10, 0, 1, 0.1, "the consumer: it hardly ever waits for data"},
       {"workers compute all the time", 19, 0.5, 1, 9, "CPU: the workers are busy, most of it in the engine"},
       {"workers have work and no core", 6, 11, 1, 9,
-       "other programs hold the cores: the workers had work for 17.00 s and a core for 6.00 s of them"},
+       "other programs hold the cores: there was work for 17.00 s and a core for 6.00 s of them"},
       {"half of it, beside reads", 5, 4, 19, 9,
-       "other programs hold the cores: the workers had work for 9.00 s and a core for 5.00 s of them"},
+       "other programs hold the cores: there was work for 9.00 s and a core for 5.00 s of them"},
       {"reads take all the time", 3, 0.2, 19, 9,
        "storage, its latency: all 2 reads in flight wait for it; more of them may help"},
       {"nobody is busy", 3, 0.5, 1, 9,
@@ -54,6 +54,63 @@ std::string limited_by(const Gauge& lately) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
   return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text();
+}
+
+// What a reader does is work, too: nothing of it is the store's.
+Gauge unpacking(Settings settings, double cpu_s) {
+  return {.seconds = 10,
+          .settings = settings,
+          .rows = 1000,
+          .waited = 9.9,
+          .process = cpu_s + 0.1,
+          .others = 0,
+          .reading = 9.9 * static_cast<double>(settings.io),
+          .reading_cpu = cpu_s};
+}
+
+TEST(Report, ReadersThatUnpackAreNotTheStores) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 4, totals.most = {4, 1, 1024};
+  const Value one = make_report(totals, unpacking({2, 1, 3}, 9.7), {}, {}, {});
+  EXPECT_EQ(*one.find("limited_by")->text(), "readers");
+  EXPECT_EQ(*one.find("limit")->text(),
+            "the number of reads in flight (io=): 1 reader is busy, and cores are idle");
+  std::map<std::string, double> speedups;
+  for (const Value& what : *one.find("what_if")->list())
+    speedups[*what.find("change")->text()] = *what.find("speedup")->real();
+  EXPECT_NEAR(speedups["with 4 reads in flight"], 4, 0.01);
+  EXPECT_EQ(speedups.count("with a store twice as fast"), 0u);  // 1 % of the time
+
+  const Value all = make_report(totals, unpacking({2, 4, 3}, 38), {}, {}, {});
+  EXPECT_EQ(*all.find("limited_by")->text(), "cpu");
+  const Value waits = make_report(totals, unpacking({2, 1, 3}, 4), {}, {}, {});
+  EXPECT_EQ(*waits.find("limited_by")->text(), "store latency");
+}
+
+TEST(Report, WhatReadersUseIsCpuTimeOfTheRun) {
+  RunTotals totals;
+  totals.elements = totals.samples = 1000, totals.wall_ns = 10'000'000'000, totals.cores = 4;
+  Counters reader(1), worker(1);
+  reader.reading_cpu_ns.add(8'000'000'000), reader.reading_core_wait_ns.add(1'000'000'000);
+  reader.io_reads.add(20);
+  worker.busy_ns.add(2'000'000'000);
+  const Value report = make_report(totals, unpacking({2, 4, 3}, 38), {&reader, &worker}, {{"scale", ""}}, {});
+  EXPECT_EQ(*report.find("cpu_s")->real(), 10);
+  EXPECT_EQ(*report.find("core_wait_s")->real(), 1);
+  EXPECT_EQ(*report.find("io")->find("cpu_s")->real(), 8);
+  EXPECT_EQ(*report.find("limit")->text(), "CPU: the readers are busy, most of it in reading");
+  const std::string text = report_text(report);
+  EXPECT_NE(text.find("the run used 10.00 CPU s (10000.0 us a sample)"), std::string::npos) << text;
+  EXPECT_NE(text.find("  reading                         20      8.000    400000.0"), std::string::npos)
+      << text;
+}
+
+TEST(Report, ReadersWithoutACoreAreHeldBackByOtherPrograms) {
+  Gauge lately = unpacking({2, 2, 3}, 8);
+  lately.reading_lacked = 10, lately.others = 1.2;
+  EXPECT_EQ(limited_by(lately), "cores");
+  lately.others = 0;  // there are none: its own threads are
+  EXPECT_NE(limited_by(lately), "cores");
 }
 
 TEST(Report, CoresThatTheConsumerHoldsAreNotThoseOfOtherPrograms) {

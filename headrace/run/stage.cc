@@ -296,6 +296,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     const PartClock::Time time = clock.end();
     took(work, time);
     work.reading_ns = work.ended_ns - work.began_ns;
+    counters.reading_cpu_ns.add(work.busy_ns);
     work.reads = counters.io_reads.get() - reads;
     work.read_bytes = counters.io_bytes.get() - bytes;
     if (ticket.parts[work.part].has_passed) count_costs(work, time, evaluator, counters);

@@ -104,6 +104,7 @@ Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team
   out.waited = waited_ns(now), out.starved = executor.times_starved();
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
+    out.reading_lacked += worker.counters.reading_core_wait_ns.get();
     out.reads += worker.counters.io_reads.get(), out.bytes += worker.counters.io_bytes.get();
   });
   return out;
@@ -124,6 +125,7 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
+  out.reading_lacked = seconds(to.reading_lacked - from.reading_lacked);
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
   out.fixed = ledger.by_use[static_cast<size_t>(Use::other)];
   out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = to.starved > from.starved;

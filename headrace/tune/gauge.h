@@ -25,8 +25,9 @@ struct Gauge {
   size_t machine = 0;                  // cores of which those are; 0: no more than may be had
   double worker_time = 0;              // of all workers in force, and of all readers: what may be occupied
   double reader_time = 0;
-  double reading = 0;      // readers had a part in hands
-  double reading_cpu = 0;  // of that, CPU time
+  double reading = 0;         // readers had a part in hands
+  double reading_cpu = 0;     // of that, CPU time
+  double reading_lacked = 0;  // as `lacked`, of readers
   uint64_t reads = 0, bytes = 0;
   size_t memory = 0, budget = 0;  // in use at the end, and what may be
   size_t fixed = 0;               // of `memory`, what more elements under way would not add to
@@ -49,6 +50,13 @@ struct Gauge {
     const double rest = occupied - busy - lacked;
     return rest > 0 ? rest : 0;
   }
+  // The same of reading: what the store takes.
+  double store_waits() const {
+    const double rest = reading - reading_cpu - reading_lacked;
+    return rest > 0 ? rest : 0;
+  }
+  // Readers mostly unpack, check and copy.
+  bool readers_compute() const { return store_waits() < 0.3 * reading; }
   // Workers mostly have functions in hands that wait, or hold up one another.
   bool functions_wait() const { return stalled() >= 0.3 * occupied; }
 

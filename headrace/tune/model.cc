@@ -41,6 +41,7 @@ Gauge& Gauge::operator+=(const Gauge& later) {
   occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process,
       in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
+  reading_lacked += later.reading_lacked;
   reads += later.reads, bytes += later.bytes;
   worker_time += later.worker_time, reader_time += later.reader_time;
   if (later.others >= 0) others = later.others;
@@ -52,9 +53,9 @@ Gauge& Gauge::operator+=(const Gauge& later) {
 }
 
 std::span<const std::string_view> limit_names() {
-  static constexpr std::array<std::string_view, 10> names{
-      "unknown", "cpu",    "store latency", "store bandwidth",     "consumer",
-      "python",  "memory", "cores",         "functions that wait", "workers"};
+  static constexpr std::array<std::string_view, 11> names{
+      "unknown", "cpu",   "store latency",       "store bandwidth", "consumer", "python",
+      "memory",  "cores", "functions that wait", "workers",         "readers"};
   return names;
 }
 
@@ -70,6 +71,13 @@ bool holds_lock(const Gauge& g, double python) {
   const auto workers = static_cast<double>(g.settings.workers);
   const double waits_if_held = 0.5 * python * (workers - 1) / workers * g.in_python;
   return python < 0.3 || g.occupied - g.busy >= 0.3 * waits_if_held;
+}
+
+// Of the time of threads that might all run at once, how much they were ready to and had no core.
+double lacked_share(const Gauge& g, size_t cores) {
+  const auto side_by_side = static_cast<double>(std::min(g.settings.io, std::max<size_t>(1, cores)));
+  return std::max(g.lacked / static_cast<double>(g.settings.workers), g.reading_lacked / side_by_side) /
+         g.seconds;
 }
 
 // Of the cores, where others hold the run back: what neither they nor idleness leave to this process.
@@ -89,6 +97,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_brisk = ratio(rows * static_cast<double>(g.settings.workers), g.occupied - 0.5 * g.stalled());
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);
+  out.by_quick_store = ratio(rows * static_cast<double>(g.settings.io), g.reading - 0.5 * g.store_waits());
   out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
   out.no_room = tried.no_room;
   const double python = g.in_python / g.seconds;
@@ -96,6 +105,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
   if (!g.functions_wait()) out.if_by_workers = Limit::workers;
+  if (g.readers_compute()) out.if_by_readers = Limit::readers;
   const Limit limit = limit_of(g, out, cores);
   if (limit == Limit::memory) out.by_memory = out.rate;
   out.waits_in_functions = limit == Limit::functions;
@@ -116,18 +126,22 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double readers = g.readers_occupied() / static_cast<double>(g.settings.io);
   const double cpu = g.cores_used() / cpu_of(g, cores);
   const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
-  const double lacked = g.lacked / (g.seconds * static_cast<double>(g.settings.workers));
+  const double lacked = lacked_share(g, cores), working = g.busy + g.reading_cpu;
   const double own = g.own_cores_used() / cpu_of(g, cores);
   const double free = free_cpu_of(g, cores);
   const bool may_be_others =
       g.others < 0 || (others_of(g) > 0.1 * cpu_of(g, cores) && free < cpu_of(g, cores));
-  if (lacked > 0.15 && g.lacked > 0.4 * g.busy && own < kFull && may_be_others) return Limit::cores;
+  if (lacked > 0.15 && g.lacked + g.reading_lacked > 0.4 * working && own < kFull && may_be_others)
+    return Limit::cores;
   // Of those that are full the one that is fullest; a single core is that of Python, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
+  const bool idle = g.own_cores_used() < kFull * free;
   if (workers >= 0.9 && !g.functions_wait())
-    return g.settings.workers < cores && g.own_cores_used() < kFull * free ? Limit::workers : Limit::cpu;
+    return g.settings.workers < cores && idle ? Limit::workers : Limit::cpu;
+  const Limit busy_readers = g.settings.io < cores && idle ? Limit::readers : Limit::cpu;
   if (readers >= kFull && readers >= workers - 0.1) {
+    if (g.readers_compute()) return busy_readers;
     if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
     return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
   }
@@ -141,7 +155,7 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   // Where parts are tiny it is the threads that wake one another, one for each.
   if (most < 0.5)
     return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;
-  if (most == readers) return Limit::store_latency;
+  if (most == readers) return g.readers_compute() ? busy_readers : Limit::store_latency;
   return most == python ? Limit::python : Limit::cpu;
 }
 
@@ -168,21 +182,19 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
           ? 1
           : static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   struct Change {
-    double cores = 1, workers = 1, store = 1, memory = 1, consumer = 1;  // times as much, as quick
-    bool is_alone = false, is_free_of_python = false, is_brisk = false;
+    double cores = 1, workers = 1, readers = 1, memory = 1, consumer = 1;  // times as much, as quick
+    bool is_alone = false, is_free_of_python = false, is_brisk = false, is_store_quick = false;
   };
   const auto bounds = [&](const Change& change) {
-    const double readers = m.by_readers * std::max(1.0, more_readers);
-    const Bound store = readers < m.by_bandwidth
-                            ? Bound{Limit::store_latency, readers * change.store}
-                            : Bound{Limit::store_bandwidth, m.by_bandwidth * change.store};
+    const double readers = change.is_store_quick ? m.by_quick_store : m.by_readers;
     const double workers = change.is_brisk ? m.by_brisk : m.by_workers;
     return lowest({{Limit::consumer, m.by_consumer * change.consumer},
                    {Limit::cpu, m.by_cores * (change.cores - (change.is_alone ? 0 : m.taken))},
                    {m.if_by_workers, workers * std::max(change.workers, more_workers)},
                    {Limit::python, change.is_free_of_python ? Model::kNoBound : m.by_python},
                    {Limit::memory, m.by_memory * change.memory},
-                   store});
+                   {m.if_by_readers, readers * std::max({1.0, change.readers, more_readers})},
+                   {Limit::store_bandwidth, m.by_bandwidth * (change.is_store_quick ? 2 : 1)}});
   };
   const double now = bounds({}).rate;
   if (!std::isfinite(now) || now <= 0) return {};
@@ -204,7 +216,10 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
         bounds({.workers = static_cast<double>(cores) / static_cast<double>(settings.workers)}));
   if (m.waits_in_functions)
     add("with " + std::to_string(2 * settings.workers) + " workers", bounds({.workers = 2}));
-  add("with a store twice as fast", bounds({.store = 2}));
+  if (settings.io < cores && m.if_by_readers == Limit::readers)
+    add("with " + std::to_string(cores) + " reads in flight",
+        bounds({.readers = static_cast<double>(cores) / static_cast<double>(settings.io)}));
+  add("with a store twice as fast", bounds({.is_store_quick = true}));
   add("with twice the memory budget", bounds({.memory = 2}));
   add("with functions that need no lock", bounds({.is_free_of_python = true}));
   add("with functions that wait half as long", bounds({.is_brisk = true}));

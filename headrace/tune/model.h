@@ -22,6 +22,7 @@ enum class Limit : uint8_t {
   cores,      // other programs hold them
   functions,  // that wait for something else
   workers,    // fewer than cores, and all busy
+  readers,    // the same of those
 };
 std::string_view limit_name(Limit limit);  // "store latency"
 std::span<const std::string_view> limit_names();
@@ -29,19 +30,21 @@ std::span<const std::string_view> limit_names();
 struct Model {
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
   // Rows a second that each could do; kNoBound where nothing says otherwise.
-  double rate = 0;                 // what the run does
-  double by_cores = kNoBound;      // all cores busy with what a row costs
-  double taken = 0;                // of those, by other programs that hold the run back
-  double by_workers = kNoBound;    // all workers occupied
-  double by_brisk = kNoBound;      // the same if functions waited half as long
-  double by_readers = kNoBound;    // all readers occupied
-  double by_bandwidth = kNoBound;  // where more readers brought nothing any more
-  double by_python = kNoBound;     // one thread at a time holds the interpreter's lock
-  double by_consumer = kNoBound;   // the consumer never waits
-  double by_memory = kNoBound;     // the budget is what holds it back
+  double rate = 0;                   // what the run does
+  double by_cores = kNoBound;        // all cores busy with what a row costs
+  double taken = 0;                  // of those, by other programs that hold the run back
+  double by_workers = kNoBound;      // all workers occupied
+  double by_brisk = kNoBound;        // the same if functions waited half as long
+  double by_readers = kNoBound;      // all readers occupied
+  double by_quick_store = kNoBound;  // the same if the store took half as long
+  double by_bandwidth = kNoBound;    // where more readers brought nothing any more
+  double by_python = kNoBound;       // one thread at a time holds the interpreter's lock
+  double by_consumer = kNoBound;     // the consumer never waits
+  double by_memory = kNoBound;       // the budget is what holds it back
   bool readers_in_vain = false, no_room = false;
-  Limit if_by_workers = Limit::functions;  // what all workers being occupied means
-  bool waits_in_functions = false;         // and that is what holds it back
+  Limit if_by_workers = Limit::functions;      // what all workers being occupied means
+  Limit if_by_readers = Limit::store_latency;  // the same of readers
+  bool waits_in_functions = false;             // and that is what holds it back
 
   // What trying more readers has shown.
   struct Tried {

@@ -114,7 +114,8 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const size_t enough = rounded_up(1.3 * gain * static_cast<double>(last.from));
   if (enough < last.to)
     turn(Knob::io, enough, Aim::less, after, Model::of(after, cores_, tried()),
-         "the store gives no more bytes a second to more readers");
+         after.readers_compute() ? "more readers do no more"
+                                 : "the store gives no more bytes a second to more readers");
 }
 
 void Tuner::undo(const Gauge& after, Aim aim) {
@@ -182,9 +183,10 @@ bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
   const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
   const size_t to = std::min(rounded_up(wanted), kMostSteps * settings_.io);
   const size_t waiting = std::min(settings_.io, rounded_up(gauge.readers_occupied()));
+  const std::string all = std::to_string(waiting) + " of " + std::to_string(settings_.io);
   return turn(Knob::io, to, Aim::more, gauge, model,
-              std::to_string(waiting) + " of " + std::to_string(settings_.io) +
-                  " reads in flight wait for the store while cores are idle");
+              gauge.readers_compute() ? all + " readers are busy, and cores are idle"
+                                      : all + " reads in flight wait for the store while cores are idle");
 }
 
 // More of them were of no use: perhaps because fewer would do.

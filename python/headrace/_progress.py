@@ -383,7 +383,9 @@ def _limit(report: Mapping[str, Any]) -> str:
     named = report.get("limited_by", "unknown")
     if named == "unknown":
         return ""
-    if named not in {"cpu", "python"} or not report["operators"]:
+    costs = {one["name"]: one["cpu_s"] for one in report["operators"]}
+    if named == "cpu" and (reading := report.get("io", {}).get("cpu_s", 0)) > 0:
+        costs["reading"] = reading
+    if named not in {"cpu", "python"} or not costs:
         return f"limit: {named}"
-    slowest = max(report["operators"], key=lambda one: one["cpu_s"])
-    return f"limit: {named} ({slowest['name']})"
+    return f"limit: {named} ({max(costs, key=lambda name: costs[name])})"

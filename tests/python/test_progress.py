@@ -75,6 +75,11 @@ def test_speed_counts_samples_not_batches():
             {"limited_by": "cpu", "operators": [{"name": "a", "cpu_s": 1.0}, {"name": "b", "cpu_s": 2.0}]},
             "limit: cpu (b)",
         ),
+        ({"limited_by": "cpu", "operators": [], "io": {"cpu_s": 1.0}}, "limit: cpu (reading)"),
+        (
+            {"limited_by": "cpu", "operators": [{"name": "a", "cpu_s": 2.0}], "io": {"cpu_s": 1.0}},
+            "limit: cpu (a)",
+        ),
     ],
 )
 def test_the_limit_is_named_in_a_few_words(report, said):

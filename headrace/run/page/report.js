@@ -257,9 +257,9 @@ const kinds = [["wait", "the consumer waits"], ["step", "the consumer works"], [
 function serial_and_parallel() {
   const elements = report.elements || 0, wall = report.wall_s || 0;
   if (elements === 0 || wall <= 0) return [];
-  const wait = report.consumer_wait_s || 0, read = (report.io || {}).seconds || 0, parts = (list) => list.filter(([, s]) => s > 0);
+  const io = report.io || {}, wait = report.consumer_wait_s || 0, read = Math.max(io.seconds || 0, io.cpu_s || 0), parts = (list) => list.filter(([, s]) => s > 0);
   const rows = [
-    ["one after the other", parts([["read", read / elements], ["samples", (report.cpu_s || 0) / elements], ["step", (wall - wait) / elements]])],
+    ["one after the other", parts([["read", read / elements], ["samples", ((report.cpu_s || 0) - (io.cpu_s || 0)) / elements], ["step", (wall - wait) / elements]])],
     ["as it ran", parts([["wait", wait / elements], ["step", (wall - wait) / elements]])],
   ];
   const total = (row) => sum(row[1].map(([, s]) => s)), most = Math.max(...rows.map(total));
@@ -289,8 +289,8 @@ function serial_and_parallel() {
 function how_much_overlaps(ratio) {
   if (ratio > 1.05) return `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`;
   const occupied = (report.history || []).reduce((sum, one) => sum + one.workers_busy * one.workers * one.seconds, 0);
-  const waits = occupied > 2 * (report.cpu_s + (report.core_wait_s || 0)) && report.limited_by !== "python";
-  const why = { cores: `other programs held the cores: workers stood ready without one for ${seconds(report.core_wait_s || 0)}.`,
+  const waits = occupied > 2 * (report.cpu_s - ((report.io || {}).cpu_s || 0) + (report.core_wait_s || 0)) && report.limited_by !== "python";
+  const why = { cores: `other programs held the cores: threads stood ready without one for ${seconds(report.core_wait_s || 0)}.`,
     python: "one thread at a time runs Python functions, and the others wait for it.",
     "functions that wait": "functions wait. That is not in the first row, where operators are CPU time." }[waits ? "functions that wait" : report.limited_by];
   if (why) return `Hardly anything overlaps: ${why}`;
@@ -412,14 +412,15 @@ function bars(rows, most) {
 }
 
 function operators() {
-  const all = (report.operators || []).filter((o) => o.calls > 0);
+  const all = (report.operators || []).filter((o) => o.calls > 0), io = report.io || {};
+  if (io.cpu_s > 0) all.push({ name: "reading", calls: io.reads, cpu_s: io.cpu_s, bytes: io.bytes, kind: "read" });
   if (all.length === 0) return null;
   const total = sum(all.map((o) => o.cpu_s)), most = Math.max(...all.map((o) => o.cpu_s));
   const name = (o) => o.name + (o.within ? ` (in ${o.within})` : "");
   const sorted = [...all].sort((a, b) => b.cpu_s - a.cpu_s), shown = sorted.filter((o) => o.cpu_s > 0).slice(0, 16);
   return element("section", {}, element("h2", {}, "CPU time by operator"),
-    element("p", { class: "note" }, "From one sample in 16, in 128 where they are short. Reading and putting batches together are no operators."),
-    most > 0 && bars(shown.map((o) => [name(o), o.cpu_s, `${seconds(o.cpu_s)}, ${percent(o.cpu_s / Math.max(total, 1e-12))}`, "samples"]), most) || null,
+    element("p", { class: "note" }, "From one sample in 16, in 128 where they are short. Reading is all of its own; putting batches together is no operator."),
+    most > 0 && bars(shown.map((o) => [name(o), o.cpu_s, `${seconds(o.cpu_s)}, ${percent(o.cpu_s / Math.max(total, 1e-12))}`, o.kind || "samples"]), most) || null,
     table([{ name: "operator", class: "name" }, { name: "calls", class: "number" }, { name: "a call", class: "number" }, { name: "bytes out", class: "number" }],
       sorted.map((o) => [name(o), number(o.calls, 9), o.cpu_s > 0 ? time((1e6 * o.cpu_s) / o.calls) : "–", o.bytes > 0 ? bytes(o.bytes) : "–"])));
 }
