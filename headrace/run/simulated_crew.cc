@@ -117,6 +117,8 @@ class Simulation final : public Crew {
           {Resource::delay, num_reads * machine_.latency_ns * (1 + machine_.jitter * (random() - 0.5))});
       if (machine_.bytes_per_s > 0)
         job.steps.push_back({Resource::store, static_cast<double>(worker.counters.io_bytes.get() - bytes)});
+      const auto rows = static_cast<double>(job.work.ticket->parts[job.work.part].count);
+      job.steps.push_back({Resource::cores, rows * machine_.unpack_ns});
     } else if (job.work.part != Work::kFinish) {
       const auto rows = static_cast<double>(job.work.ticket->parts[job.work.part].count);
       double cpu = rows * machine_.cpu_ns;

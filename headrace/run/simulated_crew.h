@@ -18,6 +18,7 @@ struct SimulatedMachine {
   double python_ns = 0;                    // on a core, under the one lock of the interpreter
   double sleep_ns = 0;                     // a function waits
   double slow_one_in = 0, slow_times = 1;  // of some rows cpu_ns is so many times as much; 0: of none
+  double unpack_ns = 0;                    // on a core, by who reads it
   // Of a read, ns, and of all reads together.
   double latency_ns = 0;
   double bytes_per_s = 0;    // 0: no bound

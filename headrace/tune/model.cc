@@ -200,7 +200,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   if (!std::isfinite(now) || now <= 0) return {};
   std::vector<WhatIf> out;
   const auto add = [&](std::string_view change, const Bound& bound) {
-    if (bound.rate < 1.02 * now) return;
+    if (bound.rate < 1.05 * now) return;  // hardly worth a word
     out.push_back({std::string(change), bound.rate / now, bound.limit});
   };
   for (const size_t times : {2, 4}) {

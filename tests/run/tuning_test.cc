@@ -97,6 +97,25 @@ TEST(Tuning, NamesTheStoresBandwidthAndKeepsFewReaders) {
   EXPECT_NEAR(run(faster).rate / got.rate, 2, 0.3);
 }
 
+// Blocks that are unpacked, checksums: nothing of it is the store's.
+TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
+  const SimulatedMachine machine{.cores = 8, .unpack_ns = 2 * kMs, .latency_ns = 0.1 * kMs};
+  const Outcome got = run(machine);
+  EXPECT_GT(got.rate, 0.95 * 4000);
+  EXPECT_EQ(got.limit, "cpu");
+  EXPECT_LE(got.settings.io, 12u);
+  LoaderOptions given;
+  given.io = 1;
+  const Outcome one = run(machine, given);
+  EXPECT_EQ(one.limit, "readers");
+  double predicted = 0;
+  for (const Value& what : *one.report.find("what_if")->list()) {
+    EXPECT_NE(*what.find("change")->text(), "with a store twice as fast") << what.dump();
+    if (*what.find("change")->text() == "with 8 reads in flight") predicted = *what.find("speedup")->real();
+  }
+  EXPECT_NEAR(got.rate / one.rate, predicted, 0.1 * predicted);
+}
+
 TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
   const Outcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
   EXPECT_NEAR(got.rate, 640, 7);
