@@ -1,5 +1,6 @@
 // Any bytes as a tar, with the checksums of its headers mended where the first byte says so: samples lie in
-// order and inside it, each is read or refused, and its fields lie inside it, too.
+// order and inside it, each is read or refused, its fields lie inside it, too, and several that are put
+// together are what each is.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
@@ -47,6 +49,25 @@ headrace::Result<headrace::FileIndex> walked(const headrace::Buffer& tar, bool m
   }
 }
 
+// Samples of a tar, all of its bytes in one buffer.
+class Whole final : public headrace::Block {
+ public:
+  Whole(const headrace::SampleFields& fields, headrace::BufferPtr tar,
+        const std::vector<headrace::RecordExtent>& records)
+      : fields_(fields), tar_(std::move(tar)), records_(records) {}
+  headrace::Status get(uint64_t row, std::vector<headrace::Tensor>& values) const override {
+    return fields_.read({tar_, records_[row].offset, records_[row].length}, values);
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const headrace::FieldPlace> to) const override {
+    return fields_.put({tar_, 0, std::span(records_).subspan(rows[0], rows.size())}, to);
+  }
+
+ private:
+  const headrace::SampleFields& fields_;
+  headrace::BufferPtr tar_;
+  const std::vector<headrace::RecordExtent>& records_;
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -70,5 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const headrace::Tensor& field : fields)
       if (field.view().size_bytes() > field.buffer->size() - field.offset) std::abort();
   }
+  const Whole whole(wanted, tar, index->records);
+  const auto size = std::min<uint64_t>(index->records.size(), 16);
+  if (size > 0 && !puts_what_it_gets(whole, wanted.schema(), size)) std::abort();
   return 0;
 }

@@ -91,85 +91,107 @@ std::string suffixes_of(std::span<const std::byte> bytes) {
   return out;
 }
 
-Tensor part(const Record& record, size_t offset, size_t size, DType dtype) {
-  return {record.buffer, record.offset + offset, dtype, {static_cast<int64_t>(size)}, nullptr};
+std::string advice(const SampleFields& wanted, const std::string& name) {
+  if (!wanted.may_be_missing) return "; missing=\"empty\" gives empty bytes";
+  return "; no number or array is empty: decode=False gives bytes for " + in_quotes(name);
 }
 
-// Fills `fields` from members, one call each.
-class Filling {
+// Where the fields of a sample are in its bytes; of one sample after the other.
+class Places {
  public:
-  Filling(const SampleFields& wanted, const Record& record, std::vector<Tensor>& fields)
-      : wanted_(wanted), record_(record), fields_(fields) {
-    fields_.assign(wanted.names.size(), Tensor{});
-  }
+  explicit Places(const SampleFields& wanted) : wanted_(wanted), places_(wanted.names.size()) {}
 
-  Status take(const Members::Member& member) {
-    if (!began_) {
-      began_ = true;
-      key_ = member.name.key;
-      if (Tensor* field = find(kSampleKey)) *field = key_tensor(member);
-    } else if (key_ != member.name.key) {
-      return corrupt("wants members of the sample " + in_quotes(key_) +
-                     " as when it was indexed, got one of " + in_quotes(member.name.key));
+  Status find(std::span<const std::byte> bytes) {
+    bytes_ = bytes;
+    places_.assign(places_.size(), Place{});
+    is_key_joined_ = false;
+    bool began = false;
+    Members members(bytes);
+    while (true) {
+      HEADRACE_ASSIGN(const auto member, members.next());
+      if (!member) break;
+      if (!began) begin(*member);
+      began = true;
+      HEADRACE_TRY(take(*member));
     }
-    Tensor* field = find(member.name.suffix);
-    if (!field) return {};
-    const auto at = static_cast<size_t>(field - fields_.data());
-    const std::string_view suffix = wanted_.names[at];
-    const SampleFields::Field& as = wanted_.fields[at];
-    if (as.kind == SampleFields::Kind::key) return {};
-    if (field->buffer)
-      return corrupt("the sample " + in_quotes(key_) + " has " + in_quotes(suffix) + " twice");
-    *field = part(record_, member.offset, member.size,
-                  as.kind == SampleFields::Kind::text ? DType::str : DType::bytes);
-    if (as.kind == SampleFields::Kind::number) {
-      const auto bytes = field->view().bytes();
-      HEADRACE_ASSIGN(*field,
-                      read_whole_number({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, suffix));
-    } else if (as.kind == SampleFields::Kind::array) {
-      HEADRACE_ASSIGN(*field, array_of(*field, as.spec, suffix));
-    }
+    if (!began) return corrupt("wants members of a sample as when it was indexed, got none");
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (!places_[i].is_there) HEADRACE_TRY(miss(i));
     return {};
   }
 
-  Status finish() {
-    if (!began_) return corrupt("wants members of a sample as when it was indexed, got none");
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      if (fields_[i].buffer) continue;
-      const std::string& name = wanted_.names[i];
-      if (!wanted_.may_be_missing || !is_text(wanted_.fields[i].spec.dtype))
-        return corrupt("the sample " + in_quotes(key_) + " has no " + in_quotes(name) + ", it has " +
-                       suffixes_of(record_.bytes()) + advice(name));
-      fields_[i] = part(record_, 0, 0, wanted_.fields[i].spec.dtype);
-    }
-    return {};
+  Text bytes(size_t field) const { return bytes_.subspan(places_[field].offset, places_[field].size); }
+  std::string_view text(size_t field) const {
+    return {reinterpret_cast<const char*>(bytes(field).data()), places_[field].size};
+  }
+  size_t offset(size_t field) const { return places_[field].offset; }
+  // The key, where the bytes have it in two parts only.
+  const std::string* joined_key(size_t field) const {
+    return is_key_joined_ && wanted_.fields[field].kind == SampleFields::Kind::key ? &key_ : nullptr;
   }
 
  private:
-  Tensor* find(std::string_view suffix) {
-    for (size_t i = 0; i < wanted_.names.size(); ++i)
-      if (is_suffix(suffix, wanted_.names[i])) return &fields_[i];
-    return nullptr;
+  struct Place {
+    size_t offset = 0, size = 0;
+    bool is_there = false;
+  };
+
+  void begin(const Members::Member& first) {
+    key_ = first.name.key;
+    is_key_joined_ = first.is_joined;
+    const auto* key = reinterpret_cast<const std::byte*>(first.name.key.data());
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (wanted_.names[i] != kSampleKey) continue;
+      places_[i].is_there = true;
+      if (!is_key_joined_)
+        places_[i].offset = static_cast<size_t>(key - bytes_.data()), places_[i].size = key_.size();
+    }
   }
 
-  Tensor key_tensor(const Members::Member& member) const {
-    if (member.is_joined) return text_tensor(member.name.key);
-    const auto* begin = reinterpret_cast<const std::byte*>(member.name.key.data());
-    return part(record_, static_cast<size_t>(begin - record_.bytes().data()), member.name.key.size(),
-                DType::str);
+  Status take(const Members::Member& member) {
+    if (key_ != member.name.key)
+      return corrupt("wants members of the sample " + in_quotes(key_) +
+                     " as when it was indexed, got one of " + in_quotes(member.name.key));
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (!is_suffix(member.name.suffix, wanted_.names[i])) continue;
+      if (wanted_.fields[i].kind == SampleFields::Kind::key) break;
+      if (places_[i].is_there)
+        return corrupt("the sample " + in_quotes(key_) + " has " + in_quotes(wanted_.names[i]) + " twice");
+      places_[i] = {member.offset, member.size, true};
+      break;
+    }
+    return {};
   }
 
-  std::string advice(const std::string& name) const {
-    if (!wanted_.may_be_missing) return "; missing=\"empty\" gives empty bytes";
-    return "; no number or array is empty: decode=False gives bytes for " + in_quotes(name);
+  // Empty, where it may be.
+  Status miss(size_t field) const {
+    if (wanted_.may_be_missing && is_text(wanted_.fields[field].spec.dtype)) return {};
+    return corrupt("the sample " + in_quotes(key_) + " has no " + in_quotes(wanted_.names[field]) +
+                   ", it has " + suffixes_of(bytes_) + advice(wanted_, wanted_.names[field]));
   }
 
   const SampleFields& wanted_;
-  const Record& record_;
-  std::vector<Tensor>& fields_;
-  bool began_ = false;
+  std::span<const std::byte> bytes_;
+  std::vector<Place> places_;
   std::string key_;
+  bool is_key_joined_ = false;
 };
+
+// `offset`: where the sample begins in `buffer`.
+Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t field,
+                        const BufferPtr& buffer, size_t offset) {
+  if (const std::string* key = places.joined_key(field)) return text_tensor(*key);
+  const SampleFields::Field& as = wanted.fields[field];
+  if (as.kind == SampleFields::Kind::number)
+    return read_whole_number(places.text(field), wanted.names[field]);
+  const bool is_array = as.kind == SampleFields::Kind::array;
+  const Tensor bytes{buffer,
+                     offset + places.offset(field),
+                     is_array ? DType::bytes : as.spec.dtype,
+                     {static_cast<int64_t>(places.bytes(field).size())},
+                     nullptr};
+  return is_array ? array_of(bytes, as.spec, wanted.names[field]) : bytes;
+}
 
 }  // namespace
 
@@ -258,14 +280,31 @@ Schema SampleFields::schema() const {
   return Schema::of(names, std::move(specs));
 }
 
-Status SampleFields::read(const Record& record, std::vector<Tensor>& fields) const {
-  Members members(record.bytes());
-  Filling filling(*this, record, fields);
-  while (true) {
-    HEADRACE_ASSIGN(const auto member, members.next());
-    if (!member) return filling.finish();
-    HEADRACE_TRY(filling.take(*member));
+Status SampleFields::read(const Record& record, std::vector<Tensor>& values) const {
+  Places places(*this);
+  HEADRACE_TRY(places.find(record.bytes()));
+  values.resize(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    HEADRACE_ASSIGN(values[i], value_of(*this, places, i, record.buffer, record.offset));
   }
+  return {};
+}
+
+size_t SampleFields::put(const RecordRun& run, std::span<const FieldPlace> to) const {
+  Places places(*this);
+  for (size_t n = 0; n < run.records.size(); ++n) {
+    const Record record = run[n];
+    if (!places.find(record.bytes()).ok()) return n;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (to[i].texts && !places.joined_key(i)) {
+        to[i].texts->set(n, run.buffer, places.bytes(i));
+        continue;
+      }
+      auto value = value_of(*this, places, i, run.buffer, record.offset);
+      if (!value.ok() || !to[i].put(n, *std::move(value))) return n;
+    }
+  }
+  return run.records.size();
 }
 
 }  // namespace headrace

@@ -21,7 +21,9 @@ struct SampleFields {
   Status choose(const std::vector<FirstMember>& first);
   Schema schema() const;
   // The fields of the sample that `record` is. Any thread.
-  Status read(const Record& record, std::vector<Tensor>& fields) const;
+  Status read(const Record& record, std::vector<Tensor>& values) const;
+  // The same of several, as RecordFormat::put.
+  size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
 
   enum class Kind : uint8_t { bytes, key, number, text, array };
   struct Field {

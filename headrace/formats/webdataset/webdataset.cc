@@ -73,6 +73,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.read = [chosen](const Record& record, std::vector<Tensor>& out_fields) {
       return chosen->read(record, out_fields);
     };
+    format.put = [chosen](const RecordRun& run, std::span<const FieldPlace> to) {
+      return chosen->put(run, to);
+    };
     return record_files(std::move(format), request, std::move(indexes));
   };
   return from_records(std::move(out));

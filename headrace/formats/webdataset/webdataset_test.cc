@@ -3,6 +3,7 @@
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/formats/webdataset/dali_index.h"
 #include "headrace/formats/webdataset/testing.h"
 #include "headrace/io/testing/memory_store.h"
@@ -83,6 +84,30 @@ TEST(Webdataset, NamesOfEveryKindGiveKeys) {
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre(deep, "pax"));
   EXPECT_THAT(sample_of(**source, 1, store), ElementsAre(deep + "2", "gnu"));
   EXPECT_THAT(sample_of(**source, 2, store), ElementsAre("a/b/x", "prefix"));
+}
+
+// Small samples that are read together, of every kind of field and of name, with those that are refused.
+TEST(Webdataset, WhatIsPutTogetherIsWhatSamplesAre) {
+  const std::string numbers = tar_member("a.cls", " 7\n") + tar_member("a.txt", "seven") +
+                              tar_member("b.cls", "eight") + tar_member("b.txt", "no number") +
+                              tar_member("c.txt", "none") + tar_member("d.cls", "9") +
+                              tar_member("d.TXT", "") + tar_end();
+  const std::string names = tar_member("x.txt", "prefix", '0', "a/b") + tar_member("y.txt", "1") +
+                            tar_member("y.TXT", "twice") +
+                            pax(pax_record("path", std::string(300, 'd') + ".txt")) +
+                            tar_member("short", "pax") + tar_member("z.txt", "2", '0', "a/b") + tar_end();
+  for (const std::string& tar : {numbers, names})
+    for (const char* missing : {"error", "empty"})
+      for (const bool decode : {true, false}) {
+        MemoryStore store;
+        Value options;
+        options.set("missing", missing), options.set("decode", decode);
+        const auto source = opened(store, tar, options);
+        ASSERT_TRUE(source.ok()) << source.status().text();
+        const auto [block, size] = read_together(store, **source, 16);
+        ASSERT_EQ(size, 4u);
+        EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size)) << missing << decode;
+      }
 }
 
 TEST(Webdataset, AShardsEndClosesASample) {
@@ -249,6 +274,8 @@ TEST(Webdataset, ArraysAndTextsAreDecoded) {
     EXPECT_EQ(text_of(first[3]), "{\"x\": 1}");
     EXPECT_EQ(second[1].shape, (Shape{2, 1}));
     EXPECT_EQ(second[1].view().as<uint16_t>()[1], 2);
+    if (const auto [block, size] = read_together(store, **source, 16); block)
+      EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size));
     EXPECT_THAT(sample_of(**source, 2, store)[0],
                 HasSubstr("'depth.npy' wants u16 of rank 2 as the first sample has, got u16 of rank 1"));
     EXPECT_THAT(sample_of(**source, 3, store)[0],
