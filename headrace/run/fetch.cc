@@ -217,19 +217,19 @@ class Fetcher::MappedOnes final : public MappedBytes {
       opened_ = *std::move(opened), ordinal_ = extent.file;
     }
     const auto bytes = copies_.look(extent);
-    looks_ += !bytes.empty(), bytes_ += bytes.size();
+    looks_ += !bytes.empty();
     return bytes;
   }
   std::optional<Kept> keep(Text bytes) override {
     if ((!buffer_ || bytes.size() > left_.size()) && (bytes.size() > piece_ || !take())) return std::nullopt;
     const auto to = left_.first(bytes.size());
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
-    left_ = left_.subspan(bytes.size());
+    left_ = left_.subspan(bytes.size()), bytes_ += bytes.size();
     return Kept{buffer_, to};
   }
   bool are_intact() const { return copies_.are_intact(); }
   uint64_t looks() const { return looks_; }
-  uint64_t bytes() const { return bytes_; }  // that were looked at
+  uint64_t bytes() const { return bytes_; }  // that were kept: pages of them are looked at again and again
 
  private:
   static constexpr uint64_t kPiece = 16 << 10;  // bytes of memory taken at once
