@@ -272,6 +272,7 @@ struct Infer {
   }
   Status operator()(Cache& cache) {
     HEADRACE_TRY(inherit());
+    HEADRACE_TRY(check_has_fields(node));
     if (!in()->indexed)
       return invalid(
           "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before "
@@ -379,6 +380,7 @@ struct Infer {
   // Elements become rows.
   Status batch_rows(const Batch& batch, int64_t rows) {
     const std::string verb(kind_name(node.kind));
+    HEADRACE_TRY(check_has_fields(node));
     if (batch.padding && batch.padding->shapes.size() != node.schema.size())
       return invalid(verb + ": wants a shape for each of " + node.schema.text());
     for (size_t f = 0; f < node.schema.size(); ++f) {

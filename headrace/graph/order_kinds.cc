@@ -239,10 +239,16 @@ uint64_t windows_of(const Window& window, uint64_t rows) {
   return rows < span ? 0 : (rows - span) / window.shift + 1;
 }
 
+Status check_has_fields(const Node& node) {
+  if (node.inputs[0]->schema.size() > 0) return {};
+  return invalid(std::string(kind_name(node.kind)) + ": wants elements with at least one field, got none");
+}
+
 Status infer(Node& node, Window& window) {
   if (node.inputs.size() != 1)
     return invalid("window: wants one input, got " + std::to_string(node.inputs.size()));
   HEADRACE_TRY(inherit(node));
+  HEADRACE_TRY(check_has_fields(node));
   constexpr uint64_t kMost = uint64_t{1} << 31;
   for (const auto& [name, value] :
        {std::pair{"size", window.size}, {"shift", window.shift}, {"stride", window.stride}})

@@ -61,6 +61,8 @@ Status infer(Node& node, Zip& kind);
 Status infer(Node& node, Mix& kind);
 Status infer(Node& node, Choose& kind);
 Status infer(Node& node, Window& kind);
+// Elements without fields have no rows, and nothing that could be kept.
+Status check_has_fields(const Node& node);
 Status infer(Node& node, Draw& kind);
 Status infer(Node& node, SortBy& kind);
 

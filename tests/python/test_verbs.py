@@ -86,6 +86,18 @@ def test_wrong_arguments_say_what_was_wanted():
             wrong()
 
 
+@pytest.mark.parametrize(
+    ("verb", "arguments"), [("batch", [2]), ("padded_batch", [2]), ("window", [2]), ("cache", [])]
+)
+def test_elements_without_a_field_cannot_be_put_together(verb, arguments):
+    nothing = hr.range(6).map(lambda x: {})
+    assert list(nothing) == [{}] * 6
+    with pytest.raises(ValueError, match=f"{verb}: wants elements with at least one field, got none"):
+        getattr(nothing, verb)(*arguments)
+    with_another = hr.zip({"nothing": nothing, "x": hr.range(6)}).batch(4)
+    assert [sorted(batch) for batch in with_another.numpy()] == [["nothing", "x"]] * 2
+
+
 ENVIRONMENTS = [
     ({}, (0, 1)),
     ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
