@@ -11,6 +11,7 @@
 #include "cli/left_out.h"
 #include "cli/survey.h"
 #include "cli/terminal.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
@@ -132,6 +133,7 @@ void print_problems(const Source& source, const std::string& path) {
   if (const std::string columns = left_out_columns_text(source); !columns.empty())
     line("left out", "{}", columns);
   if (const std::string missing = missing_shards(source); !missing.empty()) line("missing", "{}", missing);
+  for (const std::string& note : notes_of(source)) line("note", "{}", note);
   const Value::List problems = problems_of(source);
   if (problems.empty()) return;
   line("left out", "{}", problems_text(problems));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/shards.h"
 #include "headrace/graph/walk.h"
@@ -94,6 +95,7 @@ void collect(const Node& node, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, out);
   if (const auto* read = node.as<Read>()) {
     note_left_out_classes(*read->source, out);
+    for (const std::string& one : notes_of(*read->source)) note(one, out);
     if (const std::string missing = missing_shards(*read->source); !missing.empty())
       note(missing + ", by the names of the others", out);
   }

@@ -103,6 +103,10 @@ class Source:
     def metadata(self) -> object:
         """What the format says of the whole: a dict."""
 
+    @property
+    def notes(self) -> list[str]:
+        """What the format warns of: texts."""
+
 def open_source(path: str | Sequence[str], format: str, options: object, progress: object | None) -> Source:
     """
     Open the data at a path, or at several; an empty format is recognised by content.

@@ -15,6 +15,7 @@ import numpy as np
 from . import _core
 from ._arguments import whole_number
 from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
+from ._line import stacklevel
 from ._slots import Bound
 from ._structure import Fields, flatten, packer
 from ._trace import NeedsData, Symbol, Tracer, constant, numpy_dtype
@@ -87,16 +88,9 @@ def program(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
             "python=True says so and silences this",
             PythonFunctionWarning,
-            stacklevel=_stacklevel(),
+            stacklevel=stacklevel(),
         )
     return made, [(slot, function)]
-
-
-def _stacklevel() -> int:
-    level, frame = 1, sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
-    return level
 
 
 # ---- tracing
@@ -222,7 +216,7 @@ def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields:
             f"{at}: {label_of(function)} gets a field of bf16, for which NumPy has no dtype, as uint16, its bits; install ml_dtypes, "
             "or cast to f32 before",
             PythonFunctionWarning,
-            stacklevel=_stacklevel(),
+            stacklevel=stacklevel(),
         )
 
 

@@ -132,7 +132,8 @@ def read_csv(
         columns: These columns, in this order; all when not given.
         header: Whether the first row of each file names the columns; True when not given.
         names: Names of all columns instead of the header's; `column_0`, `column_1`, … where there is neither.
-        dtypes: By column. Others are i64, or f64, where every field of every file is such a number, else str.
+        dtypes: By column. Others are i64, or f64, where every field of every file is such a number, else str: a warning names
+            columns that few fields make text. With a dtype here such a field is an error of its row, for `on_error`.
         defaults: What stands for an empty field, by column. Else it is empty text, and an error for a number.
         delimiter: Between fields; a tab in files that end in .tsv, else a comma, when not given.
         quote: Around fields; `"` when not given, and "" for files that have none.

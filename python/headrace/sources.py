@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from ._arguments import text, whole_number
 from ._carrying import of_pair
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Filled, Pass, filled, name_of, opener
-from ._line import users_line
+from ._line import stacklevel, users_line
 from ._progress import line_where_watched
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
@@ -65,6 +66,8 @@ def read(
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""
         raise FileNotFoundError(f"{error}{hint}") from None
+    for note in source.notes:
+        warnings.warn(note, UserWarning, stacklevel=stacklevel())
     return Dataset(_core.read(source, users_line()))
 
 

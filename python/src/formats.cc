@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "generator.h"
 #include "headrace/formats/arrays/arrays.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/io/store.h"
@@ -106,7 +107,10 @@ void bind_formats(nb::module_& m) {
           "size", [](const SourceHandle& s) { return s.source->size(); }, "Number of samples.")
       .def_prop_ro(
           "metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
-          "What the format says of the whole: a dict.");
+          "What the format says of the whole: a dict.")
+      .def_prop_ro(
+          "notes", [](const SourceHandle& s) { return notes_of(*s.source); },
+          "What the format warns of: texts.");
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
         nb::arg("progress").none(),
         "Open the data at a path, or at several; an empty format is recognised by content.");

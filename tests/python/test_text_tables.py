@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import random
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,25 @@ def test_records_of_one_length_are_images_of_cifar(tmp_path: Path) -> None:
     assert len(ds) == 20 and np.array_equal(ds[13]["image"], images[13]) and int(ds[13]["label"]) == 13
     with pytest.raises(hr.CorruptSample, match="wants records of 3072 bytes"):
         hr.read_fixed(tmp_path / "data_batch_?.bin", record_bytes=3072)
+
+
+def test_one_bad_row_of_many_makes_no_column_text_without_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = ["id,price", *(f"{i},{i}.25" for i in range(1000))]
+    rows[501] = "500,n/a"
+    path.write_text("\n".join(rows))
+    told = rf"column 'price' is text for 'n/a' \({path}, line 502\): the other 999 are numbers"
+    with pytest.warns(UserWarning, match=told) as warned:
+        ds = hr.read(path)
+    assert warned[0].filename == __file__
+    assert ds.schema["price"].dtype == "str"
+    assert "note: column 'price' is text" in ds.explain()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hr.read(path, dtypes={"price": "str"}).schema["price"].dtype == "str"
+        typed = hr.read_csv(path, dtypes={"price": "f64"})
+    with pytest.raises(
+        hr.CorruptSample, match=rf"column 'price' wants f64, got 'n/a': sample 500 of {path}, line 502"
+    ):
+        list(typed)
+    assert [int(sample["id"]) for sample in typed.on_error("skip")] == [i for i in range(1000) if i != 500]

@@ -77,6 +77,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
   format.called = [contents](size_t file, uint64_t record) {
     return "line " + std::to_string((*contents)[file].lines.of(record));
   };
+  format.notes = table->notes;
   format.options = dialect_text(options) + " " + options.defaults.dump();
   return record_files(std::move(format), request, std::move(indexes));
 }
@@ -86,7 +87,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = "csv 2 " + dialect_text(options) + " " + compression;
+  out.kind = "csv 3 " + dialect_text(options) + " " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, options, packed](uint64_t file) {
     return walk_whole(files[file], packed, csv_rows(options.dialect, options.has_header));

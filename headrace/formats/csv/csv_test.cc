@@ -8,6 +8,7 @@
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/csv/table.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
@@ -84,6 +85,39 @@ TEST(Csv, ErrorsNameLineAndColumn) {
                   "column 'b' wants i64, got nothing; defaults= says what stands for it: x, line 3 at byte 8",
                   "column 'b' wants i64, got 'x': x, line 4 at byte 11"));
   EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a' wants UTF-8"));
+}
+
+std::vector<std::string> notes_of_table(const std::string& text, std::string_view options = "{}") {
+  MemoryStore store;
+  store.add("x", text);
+  const auto source = open_source(store, "x", "csv", object(options));
+  return source.ok() ? notes_of(**source) : std::vector<std::string>{std::string(source.status().text())};
+}
+
+TEST(Csv, AColumnThatFewFieldsMakeTextIsNamedWithTheFirstOfThem) {
+  std::string text = "id,price,name\n";
+  for (int i = 0; i < 30; ++i) text += std::to_string(i) + "," + std::to_string(i) + ".5,n\n";
+  EXPECT_THAT(notes_of_table(text), IsEmpty());
+  EXPECT_THAT(notes_of_table(text + "30,thirty,31\n"),
+              ElementsAre("column 'price' is text for 'thirty' (x, line 32): the other 30 are numbers; "
+                          "dtypes={\"price\": \"f64\"} makes of such a field an error of its row, \"str\" "
+                          "says that it is meant so"));
+  EXPECT_THAT(notes_of_table(text + "n/a,1,n\n\nn/b,2,n\n"),
+              ElementsAre(HasSubstr("column 'id' is text for 'n/a' (x, line 32) and 1 more: the other 30")));
+  // The first rows may be the odd ones.
+  EXPECT_THAT(notes_of_table("id,price\nx,1\n" + text.substr(text.find('\n') + 1)),
+              ElementsAre(HasSubstr("'id' is text for 'x' (x, line 2)")));
+  for (const char* said :
+       {R"({"dtypes":{"price":"f64"}})", R"({"dtypes":{"price":"str"}})", R"({"columns":["id"]})"})
+    EXPECT_THAT(notes_of_table(text + "30,thirty,31\n", said), IsEmpty()) << said;
+  // One in ten is no accident any more, nor is what stands beside texts of another file.
+  for (int i = 0; i < 4; ++i) text += "x,1,n\n";
+  EXPECT_THAT(notes_of_table(text), IsEmpty());
+  MemoryStore store;
+  std::string texts = "a\n", numbers = "a\n";
+  for (int i = 0; i < 100; ++i) texts += "t\n", numbers += "1\n";
+  store.add("d/1.csv", texts), store.add("d/2.csv", numbers), store.add("d/3.csv", numbers);
+  EXPECT_THAT(notes_of(**open_source(store, "d", "csv")), IsEmpty());
 }
 
 TEST(Csv, AQuoteThatIsNotClosedCostsWhatFollows) {

@@ -86,21 +86,50 @@ Result<Value::Object> by_column(std::string_view what, const Value& given,
   return *given.object();
 }
 
-Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const std::vector<std::string>& names,
-                                             const std::vector<CsvContents>& contents) {
-  std::vector<CsvColumn> out(names.size());
-  for (size_t i = 0; i < names.size(); ++i) {
-    ColumnKind kind;
-    for (const CsvContents& file : contents)
-      if (i < file.columns.size()) kind.merge(file.columns[i]);
-    out[i] = {i, names[i], kind.dtype()};
+std::string shown(std::string_view field) {
+  constexpr size_t kMost = 40;
+  const std::string_view head = field.substr(0, kMost);
+  return in_quotes(head.substr(0, utf8_prefix(head))) + (field.size() > kMost ? "…" : "");
+}
+
+// What to say of a column that is text for the sake of few fields; "" of others.
+std::string note_of(const std::string& name, const ColumnKind& kind, const std::string& text_path) {
+  if (!kind.is_mostly_numbers()) return {};
+  const std::string number(dtype_name(kind.dtype_of_numbers()));
+  return "column " + in_quotes(name) + " is text for " + shown(kind.text) + " (" + text_path + ", line " +
+         std::to_string(kind.text_line) + ")" +
+         (kind.num_texts > 1 ? " and " + std::to_string(kind.num_texts - 1) + " more" : "") + ": the other " +
+         std::to_string(kind.num_numbers) + " are numbers; dtypes={" + Value(name).dump() + ": \"" + number +
+         "\"} makes of such a field an error of its row, \"str\" says that it is meant so";
+}
+
+// Column i of all files, as it was found.
+CsvColumn found_column(size_t i, const std::string& name, const std::vector<SourceFile>& files,
+                       const std::vector<CsvContents>& contents) {
+  ColumnKind kind;
+  std::string text_path;
+  for (size_t f = 0; f < contents.size(); ++f) {
+    if (i >= contents[f].columns.size()) continue;
+    kind.merge(contents[f].columns[i]);
+    if (text_path.empty() && kind.num_texts > 0) text_path = files[f].path;
   }
+  CsvColumn out{i, name, kind.dtype()};
+  out.note = note_of(name, kind, text_path);
+  return out;
+}
+
+Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const std::vector<std::string>& names,
+                                             const std::vector<SourceFile>& files,
+                                             const std::vector<CsvContents>& contents) {
+  std::vector<CsvColumn> out;
+  for (size_t i = 0; i < names.size(); ++i) out.push_back(found_column(i, names[i], files, contents));
   HEADRACE_ASSIGN(const Value::Object dtypes, by_column("dtypes", options.dtypes, names));
   for (const auto& [name, value] : dtypes) {
     HEADRACE_ASSIGN(const size_t place, place_of("dtypes", name, names));
     if (!value.text())
       return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + value.dump());
     HEADRACE_ASSIGN(out[place].dtype, parse_dtype(*value.text()));
+    out[place].note.clear();
   }
   HEADRACE_ASSIGN(const Value::Object defaults, by_column("defaults", options.defaults, names));
   for (const auto& [name, value] : defaults) {
@@ -119,12 +148,6 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
   }
   return out;
-}
-
-std::string shown(std::string_view field) {
-  constexpr size_t kMost = 40;
-  const std::string_view head = field.substr(0, kMost);
-  return in_quotes(head.substr(0, utf8_prefix(head))) + (field.size() > kMost ? "…" : "");
 }
 
 Status wrong_field(const CsvColumn& column, std::string_view text) {
@@ -185,7 +208,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
 Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFile>& files,
                            const std::vector<CsvContents>& contents) {
   HEADRACE_ASSIGN(const std::vector<std::string> names, names_of(options, files, contents));
-  HEADRACE_ASSIGN(std::vector<CsvColumn> all, typed_columns(options, names, contents));
+  HEADRACE_ASSIGN(std::vector<CsvColumn> all, typed_columns(options, names, files, contents));
   CsvTable out{options.dialect, names.size(), {}};
   if (options.columns.empty())
     out.columns = std::move(all);
@@ -195,6 +218,8 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
     out.columns.push_back(all[place]);
   }
+  for (const CsvColumn& column : out.columns)
+    if (!column.note.empty()) out.notes.push_back(column.note);
   out.uses.assign(out.width, CsvTable::kUnused);
   for (size_t i = 0; i < out.columns.size(); ++i) out.uses[out.columns[i].place] = static_cast<uint32_t>(i);
   return out;

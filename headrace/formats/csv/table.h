@@ -23,13 +23,15 @@ struct CsvColumn {
   DType dtype = DType::str;
   std::optional<std::string> fallback = std::nullopt;  // what stands for an empty field
   Tensor fallback_value = {};                          // the same as it is given
+  std::string note = {};  // what made it text, where most of its fields are numbers
 };
 
 struct CsvTable {
   CsvDialect dialect;
   size_t width = 0;  // fields of a row
   std::vector<CsvColumn> columns;
-  std::vector<uint32_t> uses = {};  // which of them a field of a row is, by its place; kUnused: none
+  std::vector<std::string> notes = {};  // of columns that may be meant otherwise
+  std::vector<uint32_t> uses = {};      // which of them a field of a row is, by its place; kUnused: none
   static constexpr uint32_t kUnused = ~uint32_t{0};
 
   Schema schema() const;

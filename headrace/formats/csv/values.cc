@@ -56,30 +56,43 @@ bool parse_bool(std::string_view text, std::byte* out) {
   return store(is_true, out);
 }
 
+constexpr size_t kKeptText = 48;         // bytes: more than a message shows
+constexpr uint64_t kSparedTexts = 8;     // more than numbers, and a column is one of texts
+constexpr uint64_t kNumbersToAText = 9;  // at most a tenth is no number
+
 bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("+-0123456789") == std::string_view::npos;
 }
 
 }  // namespace
 
-void ColumnKind::see(std::string_view field) {
-  has_values = true;
-  if (!is_integer && !is_float) return;
-  const std::string_view text = without_blanks(field);
+void ColumnKind::see(std::string_view field, uint64_t line) {
+  if (is_of_texts) return;
+  const std::string_view shown = without_blanks(field);
   int64_t whole = 0;
-  if (parse_all(text, whole) == std::errc()) return;
-  is_integer = false;
   double value = 0;  // a whole number that no i64 holds is kept as text: a float would round it
-  if (is_whole_number(text) || !parse_float(text, value)) is_float = false;
+  if (parse_all(shown, whole) == std::errc()) {
+    ++num_numbers;
+  } else if (!is_whole_number(shown) && parse_float(shown, value)) {
+    ++num_numbers, is_integer = false;
+  } else {
+    if (num_texts++ == 0) text_line = line, text = field.substr(0, kKeptText);
+    is_of_texts = num_texts > num_numbers + kSparedTexts;
+  }
 }
 
-void ColumnKind::merge(const ColumnKind& other) {
-  has_values = has_values || other.has_values;
-  is_integer = is_integer && other.is_integer, is_float = is_float && other.is_float;
+void ColumnKind::merge(const ColumnKind& later) {
+  if (num_texts == 0) text_line = later.text_line, text = later.text;
+  num_numbers += later.num_numbers, num_texts += later.num_texts;
+  is_integer = is_integer && later.is_integer, is_of_texts = is_of_texts || later.is_of_texts;
 }
 
 DType ColumnKind::dtype() const {
-  return !has_values ? DType::str : is_integer ? DType::i64 : is_float ? DType::f64 : DType::str;
+  return num_texts > 0 || num_numbers == 0 ? DType::str : dtype_of_numbers();
+}
+
+bool ColumnKind::is_mostly_numbers() const {
+  return num_texts > 0 && !is_of_texts && num_texts <= num_numbers / kNumbersToAText;
 }
 
 namespace {

@@ -1,5 +1,7 @@
 // What a field of CSV is: a number, a bool or text. Any thread.
 #pragma once
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "headrace/core/dtype.h"
@@ -7,13 +9,19 @@
 
 namespace headrace {
 
-// Which types hold every field of a column that was seen.
+// Which types hold every field of a column that was seen. One that is no number makes it text; the fields
+// behind that one are looked at as long as it may be said that few did.
 struct ColumnKind {
-  bool has_values = false;  // a field that is not empty
-  bool is_integer = true, is_float = true;
-  void see(std::string_view field);  // not empty
-  void merge(const ColumnKind& other);
+  uint64_t num_numbers = 0, num_texts = 0;          // of the fields that were looked at
+  bool is_integer = true;                           // all numbers are i64
+  bool is_of_texts = false;                         // most are none: others are not looked at
+  uint64_t text_line = 0;                           // of the first that is no number
+  std::string text;                                 // its beginning
+  void see(std::string_view field, uint64_t line);  // not empty
+  void merge(const ColumnKind& later);
   DType dtype() const;  // i64, f64 or str
+  DType dtype_of_numbers() const { return is_integer ? DType::i64 : DType::f64; }
+  bool is_mostly_numbers() const;  // and text
   bool operator==(const ColumnKind&) const = default;
 };
 

@@ -66,17 +66,17 @@ class RowFinder final : public RecordFinder {
       contents_.header = content;
       return;
     }
-    see(content);
+    see(content, line);
     contents_.lines.add(index.records.size(), line);
     index.records.push_back({begin, row.size()});
   }
 
-  void see(std::string_view row) {
+  void see(std::string_view row, uint64_t line) {
     if (!split_row(row, dialect_, fields_).ok()) return;  // to read it is the error
     if (contents_.columns.empty()) contents_.columns.resize(fields_.size());
     const size_t count = std::min(fields_.size(), contents_.columns.size());
     for (size_t i = 0; i < count; ++i)
-      if (!fields_[i].text.empty()) contents_.columns[i].see(fields_[i].text);
+      if (!fields_[i].text.empty()) contents_.columns[i].see(fields_[i].text, line);
   }
 
   void lose(const char* why, FileIndex& index) {
@@ -101,29 +101,54 @@ void put(std::string& out, uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+void put(std::string& out, const ColumnKind& kind) {
+  for (const uint64_t value : {kind.num_numbers, kind.num_texts, kind.text_line, kind.text.size(),
+                               uint64_t{kind.is_integer}, uint64_t{kind.is_of_texts}})
+    put(out, value);
+  out += kind.text;
+}
+
+// The numbers that put() put, which begin `bytes`; they get behind them.
+template <size_t N> bool take(std::string_view& bytes, uint64_t (&out)[N]) {
+  if (bytes.size() < sizeof out) return false;
+  std::memcpy(out, bytes.data(), sizeof out);
+  bytes.remove_prefix(sizeof out);
+  return true;
+}
+
+std::optional<ColumnKind> take_kind(std::string_view& bytes) {
+  uint64_t numbers[6];
+  if (!take(bytes, numbers) || numbers[3] > bytes.size()) return std::nullopt;
+  ColumnKind out{numbers[0], numbers[1], numbers[4] != 0, numbers[5] != 0, numbers[2], {}};
+  out.text = bytes.substr(0, numbers[3]);
+  bytes.remove_prefix(numbers[3]);
+  return out;
+}
+
 }  // namespace
 
 std::string CsvContents::pack() const {
   std::string out;
   put(out, header.size()), put(out, columns.size());
   out += header;
-  for (const ColumnKind& kind : columns)
-    out += static_cast<char>((kind.has_values ? 1 : 0) | (kind.is_integer ? 2 : 0) | (kind.is_float ? 4 : 0));
+  for (const ColumnKind& kind : columns) put(out, kind);
   return out + lines.pack();
 }
 
 std::optional<CsvContents> CsvContents::unpack(std::string_view bytes) {
   uint64_t counts[2];
-  if (bytes.size() < sizeof counts) return std::nullopt;
-  std::memcpy(counts, bytes.data(), sizeof counts);
-  bytes.remove_prefix(sizeof counts);
+  if (!take(bytes, counts)) return std::nullopt;
   const auto [header_size, num_columns] = counts;
-  if (header_size > bytes.size() || num_columns > bytes.size() - header_size) return std::nullopt;
+  if (header_size > bytes.size()) return std::nullopt;
   CsvContents out;
   out.header = bytes.substr(0, header_size);
-  for (const char c : bytes.substr(header_size, num_columns))
-    out.columns.push_back({(c & 1) != 0, (c & 2) != 0, (c & 4) != 0});
-  auto lines = LineNumbers::unpack(bytes.substr(header_size + num_columns));
+  bytes.remove_prefix(header_size);
+  for (uint64_t i = 0; i < num_columns; ++i) {
+    auto kind = take_kind(bytes);
+    if (!kind) return std::nullopt;
+    out.columns.push_back(*std::move(kind));
+  }
+  auto lines = LineNumbers::unpack(bytes);
   if (!lines) return std::nullopt;
   out.lines = *std::move(lines);
   return out;

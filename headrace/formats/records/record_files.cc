@@ -230,6 +230,8 @@ class RecordFilesSource final : public Source {
     Value out{Value::Object()};
     out.set("files", records_->files.size());
     if (!left_out_.is_null()) out.set("left_out", left_out_);
+    const std::vector<std::string>& notes = records_->format.notes;
+    if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
     return out;
   }
 

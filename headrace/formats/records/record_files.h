@@ -55,6 +55,8 @@ struct RecordFormat {
   std::function<std::string(size_t file, uint64_t record)> called = nullptr;
   // What else decides which bytes are read; part of the fingerprint.
   std::string options = "";
+  // What should be said of the data, for metadata().
+  std::vector<std::string> notes = {};
 };
 
 // `indexes`: one for each of the request's files, in their order.
