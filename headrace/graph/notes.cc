@@ -1,7 +1,10 @@
 #include "headrace/graph/notes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
+#include "headrace/core/byte_size.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/shards.h"
@@ -15,7 +18,8 @@ void note(const std::string& text, std::vector<std::string>& out) {
 }
 
 constexpr uint64_t kManyRows = 1000;  // of a block: more are not counted
-constexpr size_t kManyNames = 200;    // characters
+constexpr uint64_t kManyBlocks = 10'000;
+constexpr size_t kManyNames = 200;  // characters
 
 uint64_t rows_of_first_block(const Source& source) {
   uint64_t rows = 0;
@@ -24,19 +28,75 @@ uint64_t rows_of_first_block(const Source& source) {
   return rows;
 }
 
+uint64_t blocks_of(const Source& source) {
+  uint64_t blocks = 0;
+  for (uint64_t i = 0; i < source.size() && blocks < kManyBlocks; ++blocks) {
+    const Lot lot = source.lot(i);
+    blocks += lot.blocks - 1, i = lot.end;
+  }
+  return blocks;
+}
+
+// A source of blocks that hold many samples.
+struct ReadBlocks {
+  const Source& source;
+  uint64_t rows, blocks;        // of the first; of all: up to kManyRows and kManyBlocks
+  std::optional<double> bytes;  // of a block
+};
+
+std::vector<ReadBlocks> read_blocks(const Node& node, const KeptBlocks& kept) {
+  std::vector<ReadBlocks> out;
+  each_node(node, [&](const Node& one) {
+    const auto* read = one.as<Read>();
+    if (!read || read->source->resident()) return;
+    const Source& source = *read->source;
+    const uint64_t rows = rows_of_first_block(source);
+    if (rows < 2) return;
+    const uint64_t blocks = blocks_of(source);
+    const auto size = kept.sizes.find(&one);
+    std::optional<double> bytes;
+    if (size != kept.sizes.end())
+      bytes = size->second.bytes * static_cast<double>(blocks < kManyBlocks ? source.size() / blocks : rows);
+    out.push_back({source, rows, blocks, bytes});
+  });
+  return out;
+}
+
+std::string at_least(uint64_t count, uint64_t most) {
+  return (count < most ? "" : "at least ") + std::to_string(count);
+}
+
 // A permutation jumps from block to block, and of each that it opens it mostly wants one sample.
-void note_amplified_reads(const Node& node, std::vector<std::string>& out) {
-  for (const NodePtr& input : node.inputs) note_amplified_reads(*input, out);
-  const auto* read = node.as<Read>();
-  if (!read || read->source->resident()) return;
-  const uint64_t rows = rows_of_first_block(*read->source);
-  if (rows < 2) return;
-  const std::string first = read->source->where(0);
-  note("shuffle permutes all samples, and a block of this data holds many (the first, at " + first + ", " +
-           (rows < kManyRows ? "" : "at least ") + std::to_string(rows) +
-           "): most samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
-           "once, and shuffle(window=) reads them in order",
-       out);
+void note_amplified_reads(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
+  for (const ReadBlocks& read : read_blocks(node, kept)) {
+    const auto blocks = static_cast<double>(read.blocks);
+    const double fit = read.bytes ? kept.bytes / std::max(*read.bytes, 1.0) : blocks;
+    const double stay = std::floor(std::min({fit, static_cast<double>(kept.most), blocks}));
+    if (stay >= blocks) continue;
+    const double alone = std::max(1.0, std::round(100 * (1 - stay / blocks)));
+    note("shuffle permutes all samples, and a block of this data holds many (the first, at " +
+             read.source.where(0) + ", " + at_least(read.rows, kManyRows) + "): of " +
+             at_least(read.blocks, kManyBlocks) + " blocks " + std::to_string(static_cast<uint64_t>(stay)) +
+             " stay in memory, so that about " + std::to_string(static_cast<uint64_t>(alone)) +
+             " of 100 samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
+             "once, and shuffle(window=) reads them in order",
+         out);
+  }
+}
+
+void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlocks& kept,
+                                 std::vector<std::string>& out) {
+  for (const ReadBlocks& read : read_blocks(node, kept)) {
+    const uint64_t blocks = std::min(mixed, read.blocks);
+    if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.mixed_bytes) continue;
+    note("shuffle mixes " + std::to_string(blocks) + " blocks of about " + byte_size_text(*read.bytes) +
+             " (the first, at " + read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) +
+             " samples), and they may have " + byte_size_text(kept.mixed_bytes) +
+             ", half of the memory budget: some are read and opened again and again; fewer blocks= or a "
+             "larger "
+             "memory_budget= opens each once",
+         out);
+  }
 }
 
 // A folder of files that nobody takes for images is a class less, and other labels.
@@ -91,8 +151,8 @@ void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>&
   for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
 }
 
-void collect(const Node& node, std::vector<std::string>& out) {
-  for (const NodePtr& input : node.inputs) collect(*input, out);
+void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
+  for (const NodePtr& input : node.inputs) collect(*input, kept, out);
   if (const auto* read = node.as<Read>()) {
     note_left_out_classes(*read->source, out);
     for (const std::string& one : notes_of(*read->source)) note(one, out);
@@ -114,7 +174,8 @@ void collect(const Node& node, std::vector<std::string>& out) {
         "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
         "chooses others",
         out);
-  if (shuffle && shuffle->window == 0 && shuffle->blocks == 0) note_amplified_reads(*node.input(), out);
+  if (shuffle && shuffle->blocks > 0) note_blocks_that_do_not_fit(*node.input(), shuffle->blocks, kept, out);
+  if (shuffle && shuffle->window == 0 && shuffle->blocks == 0) note_amplified_reads(*node.input(), kept, out);
   const bool may_fail = program_of(node.kind) != nullptr;
   if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
     note("on_error stands before a " + std::string(kind_name(node.kind)) +
@@ -146,9 +207,9 @@ bool is_batched(const Node& node) {
   return is_batched(*node.input());
 }
 
-std::vector<std::string> notes(const NodePtr& plan) {
+std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
-  collect(*plan, out);
+  collect(*plan, kept, out);
   return out;
 }
 

@@ -3,12 +3,21 @@
 #include <string>
 #include <vector>
 
+#include "headrace/graph/element_size.h"
 #include "headrace/graph/node.h"
 
 namespace headrace {
 
+// What a run keeps of the blocks that it has opened, for those that want them again.
+struct KeptBlocks {
+  uint64_t most = 0;        // of a source, where no shuffle(blocks=) wants more
+  double bytes = 0;         // of them
+  double mixed_bytes = 0;   // of those that shuffle(blocks=) mixes
+  ElementSizes sizes = {};  // of reads, as far as they are known
+};
+
 // One line each, from the data to the end of the plan; none twice.
-std::vector<std::string> notes(const NodePtr& plan);
+std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end
 // them.

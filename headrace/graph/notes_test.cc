@@ -1,9 +1,13 @@
 #include "headrace/graph/notes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace headrace {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Rows 0 to 3 in one block, 4 and 5 in the next.
 class TwoBlocks final : public Source {
@@ -22,15 +26,35 @@ class TwoBlocks final : public Source {
 
 TEST(Notes, AGlobalShuffleOverBlocksOfManySamplesReadsThemAgainAndAgain) {
   const NodePtr read = *make_node(Read{std::make_shared<TwoBlocks>()}, {});
-  const auto noted = [&](Shuffle shuffle) { return notes(*make_node(shuffle, {read})); };
-  ASSERT_EQ(noted({.seed = 3}).size(), 1u);
-  EXPECT_EQ(
-      noted({.seed = 3})[0],
+  const ElementSizes sizes{{read.get(), {1000, 6}}};  // 3 kB a block, on average
+  const auto noted = [&](Shuffle shuffle, uint64_t most, double bytes) {
+    return notes(*make_node(shuffle, {read}), {most, bytes, 2 * bytes, sizes});
+  };
+  const std::string told =
       "shuffle permutes all samples, and a block of this data holds many (the first, at t.arrow, row 0, "
-      "4): most samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
-      "once, and shuffle(window=) reads them in order");
-  EXPECT_TRUE(noted({.seed = 3, .window = 4}).empty());
-  EXPECT_TRUE(noted({.seed = 3, .blocks = 1}).empty());
+      "4): of 2 blocks 1 stay in memory, so that about 50 of 100 samples read and open a whole block for "
+      "themselves alone; shuffle(blocks=) opens each once, and shuffle(window=) reads them in order";
+  EXPECT_THAT(noted({.seed = 3}, 1, 1e9), ElementsAre(told));
+  EXPECT_THAT(noted({.seed = 3}, 16, 5999), ElementsAre(told));
+  EXPECT_THAT(noted({.seed = 3, .window = 4}, 1, 1e9), IsEmpty());
+  EXPECT_THAT(noted({.seed = 3, .blocks = 1}, 1, 1e9), IsEmpty());
+  // What is kept is opened once.
+  EXPECT_THAT(noted({.seed = 3}, 16, 6000), IsEmpty());
+}
+
+TEST(Notes, BlocksThatAreMixedMayNotFit) {
+  const NodePtr read = *make_node(Read{std::make_shared<TwoBlocks>()}, {});
+  const auto noted = [&](uint64_t blocks, double bytes) {
+    return notes(*make_node(Shuffle{.seed = 3, .blocks = blocks}, {read}),
+                 {16, bytes / 2, bytes, {{read.get(), {1000, 6}}}});
+  };
+  EXPECT_THAT(noted(1, 3000), IsEmpty());
+  EXPECT_THAT(noted(9, 6000), IsEmpty());
+  EXPECT_THAT(
+      noted(9, 5000),
+      ElementsAre("shuffle mixes 2 blocks of about 3.0 kB (the first, at t.arrow, row 0, holds 4 "
+                  "samples), and they may have 5.0 kB, half of the memory budget: some are read and "
+                  "opened again and again; fewer blocks= or a larger memory_budget= opens each once"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "headrace/graph/explain.h"
 #include "headrace/graph/notes.h"
 #include "headrace/graph/order_hints.h"
+#include "headrace/run/fetch.h"
 #include "headrace/run/memory_estimate.h"
 
 namespace headrace {
@@ -130,7 +131,10 @@ std::string explain_run(const Explained& run) {
   out += "memory budget " + byte_size_text(static_cast<double>(run.options.memory_budget)) + "\n";
   out += memory_text(memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch),
                      run.options.memory_budget);
-  for (const std::string& note : notes(run.written)) out += "note: " + note + "\n";
+  const size_t budget = run.options.memory_budget;
+  const KeptBlocks kept{Fetcher::kNeighbours, static_cast<double>(Fetcher::most_kept(budget, false)),
+                        static_cast<double>(Fetcher::most_kept(budget, true)), written};
+  for (const std::string& note : notes(run.written, kept)) out += "note: " + note + "\n";
   for (const std::string& hint : order_hints(run.written)) out += "note: " + hint + "\n";
   return out;
 }

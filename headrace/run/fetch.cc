@@ -74,7 +74,7 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   std::lock_guard lock(mutex_);
   if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
   add_kept({&source, block, *opened, std::move(mapped)});
-  const bool is_full = in_use > ledger.budget / (jumps_ ? 2 : 4);
+  const bool is_full = in_use > most_kept(ledger.budget, jumps_);
   if (kept_.size() > keeps_ || is_full) drop_one_kept(is_full && jumps_);
   return opened;
 }

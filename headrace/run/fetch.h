@@ -60,6 +60,11 @@ class Fetcher {
   // A copy within the budget; null when it has no room now.
   BufferPtr copy(std::span<const std::byte> bytes);
 
+  // Blocks of a source that are kept: enough for neighbours in order, few enough for the budget. Those that
+  // are wanted again in no order are as many as keep() says, and have more of it.
+  static constexpr size_t kNeighbours = 16;
+  static size_t most_kept(size_t budget, bool in_no_order) { return budget / (in_no_order ? 2 : 4); }
+
  private:
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
@@ -100,8 +105,6 @@ class Fetcher {
   std::list<Kept> kept_;  // newest first; guarded by mutex_
   // Where they are, if they are many: else to look through them is quicker. Guarded by mutex_.
   std::map<std::tuple<const Source*, uint64_t, bool>, KeptAt> kept_at_;
-  // Enough for neighbours in order, few enough for the budget.
-  static constexpr size_t kNeighbours = 16;
   size_t keeps_ = kNeighbours;                            // blocks of one source; guarded by mutex_
   bool jumps_ = false;                                    // between them, in no order; guarded by mutex_
   std::set<std::pair<const Source*, uint64_t>> dropped_;  // for want of memory; guarded by mutex_

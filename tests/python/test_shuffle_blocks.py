@@ -183,3 +183,27 @@ def test_blocks_are_opened_once_in_the_half_of_the_budget_and_the_report_says_wh
     assert enough[0] < 1.1 * numbers.nbytes
     assert "opened again" not in enough[1]
     assert "opened again for want of memory: shuffle wants fewer blocks=" in few[1]
+
+
+def test_explain_says_what_is_opened_again_and_only_that(tmp_path: Path) -> None:
+    """What it says is held against what is read."""
+    numbers = np.random.default_rng(1).integers(0, 1 << 62, (1200, 600))
+    hr.from_arrays({"x": numbers}).write(tmp_path / "x.parquet", options={"rows_per_group": 100})
+    ds = hr.read(tmp_path / "x.parquet")
+
+    def told(shuffled: hr.Dataset, budget: int) -> tuple[str, float]:
+        shuffled = shuffled.batch(10).options(memory_budget=budget, workers=1, io=1, ready=1)
+        loader = shuffled.numpy()
+        assert sum(len(batch["x"]) for batch in loader) == len(numbers)
+        lines = [line for line in shuffled.explain().splitlines() if line.startswith("note: shuffle ")]
+        return "\n".join(lines), loader.report()["io"]["bytes"] / numbers.nbytes
+
+    note, read = told(ds.shuffle(seed=1), 8 * numbers.nbytes)
+    assert (note, read < 1.1) == ("", True), "all 12 blocks stay"
+    note, read = told(ds.shuffle(seed=1), numbers.nbytes)
+    assert "of 12 blocks 3 stay in memory, so that about 75 of 100 samples read" in note and read > 10
+    note, read = told(ds.shuffle(seed=1, blocks=3), 4 * numbers.nbytes)
+    assert (note, read < 1.1) == ("", True)
+    note, read = told(ds.shuffle(seed=1, blocks=8), numbers.nbytes)
+    assert "shuffle mixes 8 blocks of about 480.0 kB" in note and "2.9 MB, half of the memory budget" in note
+    assert read > 2
