@@ -19,8 +19,9 @@ bool is_sound(const LmdbIndex& index) {
     const LmdbBlock& block = index.blocks[i];
     const uint64_t end = i + 1 < index.blocks.size() ? index.blocks[i + 1].first : index.size;
     if (block.first != next || end <= block.first) return false;
-    if (block.is_big && (end != block.first + 1 || block.key > index.keys.size() ||
-                         block.key_size > index.keys.size() - block.key))
+    if (block.kind > LmdbBlock::lost) return false;
+    if (block.kind != LmdbBlock::run && (end != block.first + 1 || block.key > index.keys.size() ||
+                                         block.key_size > index.keys.size() - block.key))
       return false;
     next = end;
   }

@@ -1,8 +1,9 @@
 // The index of an LMDB file: its blocks in the order of the keys, found by walking the tree once.
 //
-// A block is a run of values inside one leaf page, or one big value in pages of its own. FileIndex::records
-// are the blocks' extents, which are in no order, and `extra` is the rest: where a block's records begin and
-// the keys of big values, so that reading one needs one read.
+// A block is a run of values inside one leaf page, one big value in pages of its own, or what was lost with a
+// damaged page: one record that cannot be read, however many there were. FileIndex::records are the blocks'
+// extents, which are in no order, and `extra` is the rest: where a block's records begin and the keys of big
+// values, so that reading one needs one read.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,11 +17,12 @@
 namespace headrace {
 
 struct LmdbBlock {
+  enum Kind : uint16_t { run, big, lost };
   uint64_t first = 0;     // record of the file
-  uint64_t key = 0;       // of a big value: where its key begins in `keys`
-  uint32_t node = 0;      // of a leaf: the first record's node
-  uint16_t key_size = 0;  // of a big value
-  uint16_t is_big = 0;
+  uint64_t key = 0;       // of a big value: where its key begins in `keys`; of what is lost: why
+  uint32_t node = 0;      // of a run: the first record's node
+  uint16_t key_size = 0;  // of a big value, and of why
+  uint16_t kind = run;
 };
 
 struct LmdbIndex {

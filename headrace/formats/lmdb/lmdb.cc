@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "headrace/codecs/fields.h"
 #include "headrace/formats/lmdb/index.h"
 #include "headrace/formats/lmdb/page.h"
 #include "headrace/formats/records/record_files.h"
@@ -34,6 +35,12 @@ struct LmdbFile {
     }
     return low;
   }
+  bool is_big(uint64_t block) const { return blocks[block].kind == LmdbBlock::big; }
+  bool is_lost(uint64_t block) const { return blocks[block].kind == LmdbBlock::lost; }
+  // The key of a big value, or why a block is lost.
+  std::span<const std::byte> key_of(uint64_t block) const {
+    return keys->bytes().subspan(blocks[block].key, blocks[block].key_size);
+  }
   uint64_t page_of(uint64_t block) const { return extents[block].offset / page_size; }
   uint64_t records_of(uint64_t block) const {
     return (block + 1 < blocks.size() ? blocks[block + 1].first : size) - blocks[block].first;
@@ -48,6 +55,7 @@ struct Lmdb {
   TensorProtosKind tensors;
   std::vector<LmdbFile> files;
   std::vector<uint64_t> first_record, first_block;  // of each file; of all at the end
+  bool is_damaged = false;                          // a block of one is lost
 
   Status fields(Tensor key, Tensor value, std::vector<Tensor>& out) const {
     if (values == Values::datum) return read_datum(value, datum, out);
@@ -70,8 +78,7 @@ void share(const BufferPtr& buffer, Text bytes, size_t key, size_t n, std::span<
 // The same of the big value of a block.
 void share_big(const LmdbFile& file, uint64_t block, const BufferPtr& buffer, Text value, size_t n,
                std::span<const FieldPlace> to) {
-  to[0].texts->set(n, file.keys,
-                   file.keys->bytes().subspan(file.blocks[block].key, file.blocks[block].key_size));
+  to[0].texts->set(n, file.keys, file.key_of(block));
   to[1].texts->set(n, buffer, value);
 }
 
@@ -85,11 +92,11 @@ class Values final : public Block {
     if (row >= file_.records_of(block_))
       return invalid("lmdb: wants a row below " + std::to_string(file_.records_of(block_)) + ", got " +
                      std::to_string(row));
-    return file_.blocks[block_].is_big ? big(fields) : small(row, fields);
+    return is_big() ? big(fields) : small(row, fields);
   }
 
   bool are_bytes() const { return lmdb_->values == Lmdb::Values::bytes; }
-  bool is_big() const { return file_.blocks[block_].is_big; }
+  bool is_big() const { return file_.is_big(block_); }
   Result<LmdbPage> parse() const { return LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf); }
   // Key and value, as they are. False: get() says why. REQUIRES: are_bytes().
   bool put_big(size_t n, std::span<const FieldPlace> to) const {
@@ -181,8 +188,10 @@ class OpenValues final : public Opening<BlockPtr> {
   OpenValues(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block)
       : lmdb_(std::move(lmdb)), file_(file), block_(block) {}
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    const RecordExtent& extent = lmdb_->files[file_].extents[block_];
-    const bool mappable = lmdb_->values == Lmdb::Values::bytes && lmdb_->files[file_].blocks[block_].is_big;
+    const LmdbFile& file = lmdb_->files[file_];
+    if (file.is_lost(block_)) return corrupt(std::string(characters_of(file.key_of(block_))));
+    const RecordExtent& extent = file.extents[block_];
+    const bool mappable = lmdb_->values == Lmdb::Values::bytes && file.is_big(block_);
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{file_, extent.offset, extent.length, mappable}});
     return Step<BlockPtr>(std::make_shared<Values>(std::move(lmdb_), file_, block_, bytes[0]));
@@ -217,8 +226,9 @@ class LmdbSource final : public Source {
     Neighbours near(*lmdb_);
     for (size_t i = 0; i < indices.size(); ++i) {
       near.find(indices[i]);
-      const RecordExtent& extent = lmdb_->files[near.file].extents[near.block];
-      out[i] = {near.file, extent.offset, extent.length};
+      const LmdbFile& file = lmdb_->files[near.file];
+      const RecordExtent& extent = file.extents[near.block];
+      out[i] = {near.file, extent.offset, file.is_lost(near.block) ? kToEnd : extent.length};
     }
     return true;
   }
@@ -270,6 +280,7 @@ class LmdbSource final : public Source {
   Value metadata() const override {
     Value out{Value::Object()};
     out.set("files", lmdb_->files.size());
+    if (lmdb_->is_damaged) out.set("damaged", damage());
     return out;
   }
 
@@ -282,6 +293,24 @@ class LmdbSource final : public Source {
   static Spot spot_of(const std::vector<uint64_t>& first, uint64_t i) {
     const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
     return {file, i - first[file]};
+  }
+
+  // As sources of record files tell of it.
+  Value::List damage() const {
+    Value::List out;
+    for (size_t f = 0; f < lmdb_->files.size(); ++f) {
+      const LmdbFile& file = lmdb_->files[f];
+      for (uint64_t block = 0; block < file.blocks.size(); ++block) {
+        if (!file.is_lost(block)) continue;
+        Value entry;
+        entry.set("path", file.file.path);
+        entry.set("index", lmdb_->first_record[f] + file.blocks[block].first);
+        entry.set("offset", file.extents[block].offset);
+        entry.set("reason", characters_of(file.key_of(block)));
+        out.push_back(std::move(entry));
+      }
+    }
+    return out;
   }
 
   // Where records are, of which one often lies beside the one before.
@@ -312,7 +341,7 @@ class LmdbSource final : public Source {
     uint64_t block = 0, node = 0;
     std::span<const std::byte> bytes;  // of the block
     std::optional<LmdbPage> page;      // of a node; nothing where there is none
-    bool is_big() const { return file->blocks[block].is_big; }
+    bool is_big() const { return file->is_big(block); }
     uint64_t number() const { return file->page_of(block); }
   };
   size_t find_mapped(std::span<const uint64_t> indices, Neighbours& near, MappedBytes& mapped,
@@ -369,6 +398,9 @@ Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   if (out.tensors.empty()) out.tensors = unpacked->tensors;
   out.first_record.push_back(out.first_record.back() + unpacked->size);
   out.first_block.push_back(out.first_block.back() + unpacked->blocks.size());
+  out.is_damaged = out.is_damaged || std::ranges::any_of(unpacked->blocks, [](const LmdbBlock& block) {
+                     return block.kind == LmdbBlock::lost;
+                   });
   const Tensor keys = text_tensor(unpacked->keys, DType::bytes);
   out.files.push_back({std::move(file), unpacked->page_size, unpacked->size, std::move(index.records),
                        std::move(unpacked->blocks), keys.buffer});
@@ -423,7 +455,7 @@ int recognise(const Probe& probe) { return probe.head && is_lmdb(probe.head->byt
 
 Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
-  out.kind = "lmdb 2";
+  out.kind = "lmdb 3";
   out.files = data_files(request.path());
   out.index = [files = out.files](uint64_t file) { return walk_lmdb(files[file]); };
   out.finish = [request, files = out.files](std::vector<FileIndex> indexes) {

@@ -114,10 +114,18 @@ class HostileLmdb : public testing::Test {
     for (size_t i = 0; i < 12; ++i) pairs.emplace_back("k" + key(i), std::string(100, 'y'));
     return LmdbMaker().make(pairs);
   }
+  // Why it is not opened, or a record not read.
   template <class T> std::string with(size_t at, T value) const {
     std::string out = bytes_;
     LmdbMaker::put(out, at, value);
-    return failure(out);
+    MemoryStore store;
+    store.add("x", out);
+    const auto source = open_source(store, "x", "lmdb");
+    if (!source.ok()) return std::string(source.status().text());
+    for (uint64_t i = 0; i < (*source)->size(); ++i)
+      if (const auto fields = read_sample(**source, i, store); !fields.ok())
+        return std::string(fields.status().text());
+    return "all are read";
   }
   static constexpr size_t kMeta = 512, kBig = 2 * 512, kLeaf = 3 * 512;
   std::string bytes_ = make();
@@ -194,8 +202,94 @@ TEST_F(HostileLmdb, WhatIsNotReadIsRefusedByName) {
   EXPECT_THAT(with(kMeta + 92, uint16_t{4}), HasSubstr("MDB_DUPSORT"));
   uint16_t node = 0;
   std::memcpy(&node, bytes_.data() + kLeaf + 18, 2);
-  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("got the named database 'k000000' (node 1)"));
   EXPECT_THAT(with(kLeaf + node + 4, uint16_t{4}), HasSubstr("wants one value a key"));
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("wants a value, got a database of 100 bytes"));
+  LmdbMaker::put(bytes_, kLeaf + node, uint32_t{48});
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("got the named database 'k000000' (node 1)"));
+}
+
+// What is read of a file, "?" where nothing is.
+std::vector<std::string> keys_of(const Source& source, Store& store) {
+  std::vector<std::string> out;
+  for (uint64_t i = 0; i < source.size(); ++i) {
+    const auto fields = read_sample(source, i, store);
+    out.push_back(fields.ok() ? text_of((*fields)[0]) : "?");
+  }
+  return out;
+}
+
+TEST_F(HostileLmdb, ADamagedPageCostsItsOwnRecords) {
+  MemoryStore store;
+  store.add("x", bytes_);
+  const std::vector<std::string> whole = keys_of(**open_source(store, "x"), store);
+  for (const size_t page : {3, 4, 5}) {
+    std::string damaged = bytes_;
+    LmdbMaker::put(damaged, page * 512 + 10, uint16_t{0});
+    store.add("x", damaged);
+    const auto source = open_source(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    const std::vector<std::string> keys = keys_of(**source, store);
+    const auto lost = static_cast<size_t>(std::ranges::find(keys, "?") - keys.begin());
+    ASSERT_LT(lost, keys.size());
+    EXPECT_EQ(sample_of(**source, lost, store),
+              "wants a leaf page, got 0: x, record " + std::to_string(lost) + " in page " +
+                  std::to_string(page) + " at byte " + std::to_string(page * 512));
+    EXPECT_EQ((*source)->metadata().find("damaged")->list()->size(), 1u);
+    Extent extent;
+    ASSERT_TRUE((*source)->extents({&lost, 1}, {&extent, 1}));
+    EXPECT_EQ(extent.length, kToEnd);
+    // The others are there, in their order and once.
+    std::vector<std::string> left = whole;
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(lost),
+               left.begin() + static_cast<std::ptrdiff_t>(lost + whole.size() + 1 - keys.size()));
+    left.insert(left.begin() + static_cast<std::ptrdiff_t>(lost), "?");
+    EXPECT_EQ(keys, left) << page;
+  }
+}
+
+TEST_F(HostileLmdb, ADamagedNodeCostsItsOwnRecord) {
+  MemoryStore store;
+  store.add("x", bytes_);
+  std::vector<std::string> whole = keys_of(**open_source(store, "x"), store);
+  LmdbMaker::put(bytes_, kLeaf + 16 + 2, uint16_t{511});
+  store.add("x", bytes_);
+  whole[1] = "?";
+  EXPECT_EQ(keys_of(**open_source(store, "x"), store), whole);
+  // Nodes that lie upon each other are no records.
+  uint16_t node = 0;
+  std::memcpy(&node, bytes_.data() + kLeaf + 16 + 4, 2);
+  for (size_t i = 1; i < 4; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
+  LmdbMaker::put(bytes_, kLeaf + 12, uint16_t{16 + 2 * 8});
+  for (size_t i = 4; i < 8; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
+  store.add("x", bytes_);
+  EXPECT_THAT(sample_of(**open_source(store, "x"), 0, store), HasSubstr("wants nodes that do not overlap"));
+}
+
+TEST(Lmdb, ADamagedBranchCostsWhatHangsOnIt) {
+  const Pairs pairs = numbered(2000);
+  const std::string bytes = LmdbMaker().make(pairs);
+  size_t branches = 0;
+  for (size_t page = 2; page + 1 < bytes.size() / 512; ++page) {  // the last is the root
+    uint64_t number = 0;
+    uint16_t flags = 0;
+    std::memcpy(&number, bytes.data() + page * 512, 8),
+        std::memcpy(&flags, bytes.data() + page * 512 + 10, 2);
+    if (number != page || flags != 1 || ++branches % 3 != 1) continue;
+    std::string damaged = bytes;
+    LmdbMaker::put(damaged, page * 512, uint64_t{0});
+    MemoryStore store;
+    store.add("x", damaged);
+    const auto source = open_source(store, "x");
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    const std::vector<std::string> keys = keys_of(**source, store);
+    ASSERT_EQ(std::ranges::count(keys, "?"), 1) << page;
+    const auto lost = static_cast<size_t>(std::ranges::find(keys, "?") - keys.begin());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t in_whole = i < lost ? i : pairs.size() - keys.size() + i;
+      if (i != lost) ASSERT_EQ(keys[i], pairs[in_whole].first) << i;
+    }
+  }
+  EXPECT_GT(branches, 3u);
 }
 
 TEST(LmdbIndex, ComesBackAsItWasAndIsChecked) {

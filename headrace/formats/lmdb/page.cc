@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20 };
 enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
-constexpr uint64_t kNodeHeader = 8;
+constexpr uint64_t kNodeHeader = 8, kNamedDatabase = 48;  // bytes; of the value that tells of one
 
 Status wants(const std::string& what, uint64_t got) {
   return corrupt("wants " + what + ", got " + std::to_string(got));
@@ -86,11 +86,13 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
   if (key > room || value > room - key)
     return wants("a node of " + std::to_string(room) + " bytes at most", key + value);
   out.key = node.subspan(kNodeHeader, key);
-  if (flags & kDupData) return Status(Code::unavailable, "wants one value a key, got several (MDB_DUPSORT)");
-  if (flags & kSubData)
+  if (flags & kDupData) return corrupt("wants one value a key, as the meta page says, got several");
+  if (flags == kSubData && out.size == kNamedDatabase)
     return Status(Code::unavailable, "wants records in the main database, got the named database '" +
                                          std::string(reinterpret_cast<const char*>(out.key.data()), key) +
                                          "'");
+  if (flags & kSubData)
+    return corrupt("wants a value, got a database of " + std::to_string(out.size) + " bytes");
   if (out.is_big)
     out.page = load<uint64_t>(node, kNodeHeader + key);
   else

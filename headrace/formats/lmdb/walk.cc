@@ -7,10 +7,11 @@ namespace headrace {
 namespace {
 
 constexpr size_t kMostAsked = 256;                       // pages in a step
+constexpr size_t kMostLost = 1000;                       // damaged pages of a file
 constexpr uint64_t kMostFirstValue = uint64_t{1} << 28;  // a larger one is no Datum
 
 // The tree a level at a time, so that many pages are asked for at once; a level's pages are in the order of
-// their keys.
+// their keys. A page that is damaged costs what hangs on it, which stays in its place as one that is lost.
 class Walk final : public Opening<FileIndex> {
  public:
   explicit Walk(SourceFile file) : file_(std::move(file)) {}
@@ -28,6 +29,11 @@ class Walk final : public Opening<FileIndex> {
 
  private:
   enum class Stage : uint8_t { begin, first_meta, second_meta, tree, first_value };
+  // A page of the tree, or why there is none.
+  struct Child {
+    uint64_t page = 0;
+    std::string damage = {};
+  };
 
   Result<Step<FileIndex>> begin() {
     if (file_.size < kLmdbMetaBytes)
@@ -57,7 +63,7 @@ class Walk final : public Opening<FileIndex> {
       return {Code::unavailable, "wants a database of one value a key, got one made with MDB_DUPSORT"};
     visited_.resize(file_.size / page_size_);
     out_.page_size = page_size_;
-    if (meta_.root != kNoLmdbPage) level_ = {meta_.root};
+    if (meta_.root != kNoLmdbPage) level_ = {{meta_.root}};
     if (level_.empty() != (meta_.depth == 0))
       return corrupt("wants a tree with as many levels as its root says, got " + std::to_string(meta_.depth));
     depth_ = 1;
@@ -72,33 +78,52 @@ class Walk final : public Opening<FileIndex> {
       next_ = 0, ++depth_;
     }
     if (next_ < level_.size()) return ask();
-    if (out_.size != meta_.entries)
-      return corrupt("wants " + std::to_string(meta_.entries) + " records, got " + std::to_string(out_.size));
+    HEADRACE_TRY(check_count());
     if (first_.length == 0 || first_.length > kMostFirstValue) return finish();
     stage_ = Stage::first_value;
     return Step<FileIndex>(std::vector<Extent>{{0, first_.offset, first_.length}});
   }
 
-  // The next pages of the level. Neighbours in the file are one extent.
-  Result<Step<FileIndex>> ask() {
-    asked_ = std::min(level_.size() - next_, kMostAsked);
-    std::vector<Extent> extents;
-    for (size_t i = next_; i < next_ + asked_; ++i) {
-      const uint64_t page = level_[i];
-      HEADRACE_TRY(visit(page));
-      if (!extents.empty() && extents.back().offset + extents.back().length == page * page_size_)
-        extents.back().length += page_size_;
-      else
-        extents.push_back({0, page * page_size_, page_size_});
-    }
-    return Step<FileIndex>(std::move(extents));
+  // How many records are lost is known of all damaged pages together only.
+  Status check_count() const {
+    if (lost_ > 0 && lost_ == out_.size) return first_damage_;
+    if (lost_pages_ == 0 ? out_.size == meta_.entries : out_.size - lost_pages_ <= meta_.entries) return {};
+    return corrupt("wants " + std::to_string(meta_.entries) + " records, got " + std::to_string(out_.size));
   }
 
-  Status visit(uint64_t page) {
-    HEADRACE_TRY(check_place(page, page_size_));
-    if (page < 2 || visited_[page])
-      return at_page(corrupt("wants each page of the tree once, got it again"), page);
-    visited_[page] = true;
+  // The next pages of the level. Neighbours in the file are one extent.
+  Result<Step<FileIndex>> ask() {
+    std::vector<Extent> extents;
+    asked_ = std::min(level_.size() - next_, kMostAsked);
+    for (size_t i = next_; i < next_ + asked_; ++i) {
+      Child& child = level_[i];
+      if (!child.damage.empty()) continue;
+      HEADRACE_TRY(visit(child));
+      if (!child.damage.empty()) continue;
+      if (!extents.empty() && extents.back().offset + extents.back().length == child.page * page_size_)
+        extents.back().length += page_size_;
+      else
+        extents.push_back({0, child.page * page_size_, page_size_});
+    }
+    if (!extents.empty()) return Step<FileIndex>(std::move(extents));
+    HEADRACE_TRY(take_pages({}));
+    return go_on();
+  }
+
+  Status visit(Child& child) {
+    if (const Status status = check_place(child.page, page_size_); !status.ok())
+      return note_damage(child, status);
+    if (child.page < 2 || visited_[child.page])
+      return at_page(corrupt("wants each page of the tree once, got it again"), child.page);
+    visited_[child.page] = true;
+    return {};
+  }
+
+  // Where a file has no end of them, it is another file.
+  Status note_damage(Child& child, const Status& status) {
+    if (status.code() != Code::corrupt || ++lost_pages_ > kMostLost) return at_page(status, child.page);
+    if (first_damage_.ok()) first_damage_ = at_page(status, child.page);
+    child.damage = status.text();
     return {};
   }
 
@@ -106,65 +131,108 @@ class Walk final : public Opening<FileIndex> {
     if (page <= meta_.last_page && page <= file_.size / page_size_ &&
         length <= file_.size - page * page_size_)
       return {};
-    return at_page(corrupt("wants " + std::to_string(length) + " bytes in a page up to " +
-                           std::to_string(meta_.last_page) + " and inside the file"),
-                   page);
+    return corrupt("wants " + std::to_string(length) + " bytes in a page up to " +
+                   std::to_string(meta_.last_page) + " and inside the file");
   }
 
   Status take_pages(std::span<const BufferPtr> bytes) {
     uint64_t offset = 0;  // in bytes[0]
     for (const size_t end = next_ + asked_; next_ < end; ++next_) {
-      const auto page = bytes[0]->bytes().subspan(offset, page_size_);
-      Status status =
-          depth_ == meta_.depth ? take_leaf(page, level_[next_]) : take_branch(page, level_[next_]);
-      if (!status.ok()) return at_page(std::move(status), level_[next_]);
-      offset += page_size_;
-      if (offset == bytes[0]->size()) bytes = bytes.subspan(1), offset = 0;
+      Child& child = level_[next_];
+      if (child.damage.empty()) {
+        HEADRACE_TRY(take_page(bytes[0]->bytes().subspan(offset, page_size_), child));
+        offset += page_size_;
+        if (offset == bytes[0]->size()) bytes = bytes.subspan(1), offset = 0;
+      }
+      if (child.damage.empty()) continue;
+      if (depth_ < meta_.depth)
+        children_.push_back(std::move(child));
+      else
+        add_lost(child.page, child.damage);
     }
     return {};
   }
 
+  Status take_page(std::span<const std::byte> bytes, Child& child) {
+    const Status status =
+        depth_ == meta_.depth ? take_leaf(bytes, child.page) : take_branch(bytes, child.page);
+    return status.ok() ? status : note_damage(child, status);
+  }
+
+  // All of its children, or none.
   Status take_branch(std::span<const std::byte> bytes, uint64_t number) {
     HEADRACE_ASSIGN(const LmdbPage page, LmdbPage::parse(bytes, number, LmdbPage::Kind::branch));
+    std::vector<Child> children(page.nodes());
     for (size_t i = 0; i < page.nodes(); ++i) {
-      HEADRACE_ASSIGN(const uint64_t child, page.child(i));
-      children_.push_back(child);
+      HEADRACE_ASSIGN(children[i].page, page.child(i));
     }
+    std::ranges::move(children, std::back_inserter(children_));
     return {};
   }
 
+  // A node that is damaged is an error of its record, when it is read.
   Status take_leaf(std::span<const std::byte> bytes, uint64_t number) {
     HEADRACE_ASSIGN(const LmdbPage page, LmdbPage::parse(bytes, number, LmdbPage::Kind::leaf));
+    HEADRACE_TRY(check_leaf(page));
     bool in_run = false;
-    size_t taken = 0;
-    for (size_t i = 0; i < page.nodes(); ++i, ++out_.size) {
-      auto node = page.node(i);
-      if (!node.ok()) return node.status().after(" (node " + std::to_string(i) + ")");
-      if ((taken += node->key.size() + node->value.size()) > page_size_)
-        return corrupt("wants nodes that do not overlap (node " + std::to_string(i) + ")");
-      if (node->is_big) {
-        HEADRACE_TRY(take_big(*node));
-      } else if (!in_run) {
-        index_.records.push_back({number * page_size_, page_size_});
-        out_.blocks.push_back({out_.size, 0, static_cast<uint32_t>(i), 0, 0});
-      }
-      in_run = !node->is_big;
-      if (out_.size == 0 && !node->is_big) look_at(node->value);
+    for (size_t i = 0; i < page.nodes(); ++i) {
+      const auto node = page.node(i);
+      const bool is_big = node.ok() && node->is_big;
+      if (!is_big && !in_run)
+        add({number * page_size_, page_size_}, {out_.size, 0, static_cast<uint32_t>(i)});
+      in_run = !is_big;
+      if (is_big)
+        add_big(*node, number);
+      else if (node.ok() && !is_seen_)
+        look_at(node->value);
+      ++out_.size;
     }
     return {};
   }
 
-  Status take_big(const LmdbNode& node) {
-    const RecordExtent extent{node.page * page_size_, kLmdbPageHeader + node.size};
-    HEADRACE_TRY(check_place(node.page, extent.length));
-    if (out_.size == 0) first_ = extent;
-    index_.records.push_back(extent);
-    out_.blocks.push_back({out_.size, out_.keys.size(), 0, static_cast<uint16_t>(node.key.size()), 1});
-    out_.keys.append(reinterpret_cast<const char*>(node.key.data()), node.key.size());
+  // Nodes that are not read, or lie upon each other.
+  Status check_leaf(const LmdbPage& page) const {
+    size_t taken = 0;
+    for (size_t i = 0; i < page.nodes(); ++i) {
+      const auto node = page.node(i);
+      if (node.status().code() == Code::unavailable)
+        return node.status().after(" (node " + std::to_string(i) + ")");
+      if (node.ok()) taken += node->key.size() + node->value.size();
+      if (taken > page_size_)
+        return corrupt("wants nodes that do not overlap (node " + std::to_string(i) + ")");
+    }
     return {};
+  }
+
+  void add(RecordExtent extent, LmdbBlock block, std::string_view key = {}) {
+    index_.records.push_back(extent);
+    block.key = out_.keys.size(), block.key_size = static_cast<uint16_t>(key.size());
+    out_.blocks.push_back(block);
+    out_.keys += key;
+  }
+
+  // One record, in the place of those that were there.
+  void add_lost(uint64_t page, const std::string& why) {
+    add({page * page_size_, 0}, {out_.size, 0, 0, 0, LmdbBlock::lost}, why);
+    ++lost_, ++out_.size;
+  }
+
+  void add_big(const LmdbNode& node, uint64_t leaf) {
+    const RecordExtent extent{node.page * page_size_, kLmdbPageHeader + node.size};
+    if (const Status place = check_place(node.page, extent.length); !place.ok()) {
+      const Status status = at_page(place, node.page);
+      if (first_damage_.ok()) first_damage_ = status;
+      add({leaf * page_size_, 0}, {out_.size, 0, 0, 0, LmdbBlock::lost}, status.text());
+      ++lost_;
+      return;
+    }
+    if (!is_seen_) first_ = extent, is_seen_ = true;
+    add(extent, {out_.size, 0, 0, 0, LmdbBlock::big},
+        {reinterpret_cast<const char*>(node.key.data()), node.key.size()});
   }
 
   void look_at(std::span<const std::byte> first) {
+    is_seen_ = true;
     out_.datum = datum_kind(first);
     out_.tensors = tensor_protos_kind(first);
   }
@@ -191,10 +259,13 @@ class Walk final : public Opening<FileIndex> {
   LmdbMeta meta_;
   uint64_t page_size_ = 0;
   std::vector<bool> visited_;
-  std::vector<uint64_t> level_, children_;  // pages of this level of the tree, of the next
-  size_t next_ = 0, asked_ = 0;             // the first of level_ that is not read, how many are asked for
+  std::vector<Child> level_, children_;  // of this level of the tree, of the next
+  size_t next_ = 0, asked_ = 0;          // the first of level_ that is not read, how many are asked for
   uint16_t depth_ = 0;
-  RecordExtent first_;  // of the first value, when it is a big one
+  size_t lost_pages_ = 0, lost_ = 0;  // damaged ones; records that cannot be read
+  Status first_damage_;
+  bool is_seen_ = false;  // the first value that is not lost
+  RecordExtent first_;    // of it, when it is a big one
   FileIndex index_;
   LmdbIndex out_;
 };
