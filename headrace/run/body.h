@@ -283,6 +283,8 @@ Identity identity_of(const LeafPlan& leaf, const Position& at);
 // The sample at a position, for people.
 std::string where(const LeafPlan& leaf, const Position& at);
 std::string where(const Source& source, uint64_t index);
+// Damage as the format has found it, with the format's name before it as with that of an operator.
+Status said_by_format(Status status, const Source& source);
 
 // Whether on_error may answer this failure: what the data did, not what the run or we did.
 bool is_data_error(const Status& status);

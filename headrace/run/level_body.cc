@@ -366,8 +366,9 @@ Result<std::vector<Tensor>> LevelBody::source_fields(const LeafPlan& leaf, const
     return fields;
   }
   uint64_t index = 0;
-  HEADRACE_ASSIGN(const BlockPtr block, block_of(leaf, row, evaluator, &index));
-  HEADRACE_TRY(block->get(index, fields));
+  const auto block = block_of(leaf, row, evaluator, &index);
+  if (!block.ok()) return said_by_format(block.status(), *leaf.source);
+  HEADRACE_TRY(said_by_format((*block)->get(index, fields), *leaf.source));
   return fields;
 }
 

@@ -112,6 +112,13 @@ std::string where(const Source& source, uint64_t index) {
   return "sample " + std::to_string(index) + (place.empty() ? "" : " of " + place);
 }
 
+Status said_by_format(Status status, const Source& source) {
+  if (status.code() != Code::corrupt) return status;
+  const auto format = source.describe().get_text("format");
+  if (!format.ok() || status.text().starts_with(*format + ":")) return status;
+  return std::move(status).before(*format + ": ");
+}
+
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!ticket.batches.empty()) return fetch_many(ticket, part, counters);
   HEADRACE_TRY(fetch_and_pass(ticket, part, counters));

@@ -282,7 +282,7 @@ def test_a_file_that_is_cut_is_an_error_and_not_the_end(tmp_path: Path, cut: int
     )
     assert done.returncode == 0, done.stderr
     reading, *looking = done.stdout.splitlines()
-    assert "reading: wanted 100016 bytes at" in reading and "sample " in reading
+    assert "reading: tfrecord: wanted 100016 bytes at" in reading and "sample " in reading
     assert len(looking) == 2
     for line in looking:
         assert f"of '{path}', which became shorter" in line
