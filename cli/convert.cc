@@ -205,7 +205,7 @@ Result<int> convert(ConvertArguments arguments) {
     fmt::print("{}\n", json_of(*report, arguments.target, seconds, *source).dump(1));
     return kOk;
   }
-  print(*report, arguments, seconds, left_out_columns_text(*source));
+  print(*report, arguments, seconds, arguments.fields.empty() ? left_out_columns_text(*source) : "");
   if (indexed.files > 0)
     fmt::print("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
                size_text(static_cast<double>(indexed.bytes)), indexed.path);
