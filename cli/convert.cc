@@ -52,10 +52,14 @@ Condition parse_condition(const std::string& text) {
   refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
 }
 
+std::string meant(const std::string& wrong, const Schema& schema) {
+  const std::vector<std::string_view> names(schema.names.begin(), schema.names.end());
+  return did_you_mean(wrong, names);
+}
+
 // Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both. A name
 // stands for all below it, too: "captions" for "captions/values" and "captions/lengths".
-Result<Dataset> with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
-  const std::vector<std::string_view> names(schema.names.begin(), schema.names.end());
+Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
   std::vector<std::pair<std::string, std::string>> chosen;
   for (const std::string& text : fields) {
     const size_t at = text.find('=');
@@ -65,12 +69,12 @@ Result<Dataset> with_fields(const Dataset& data, const Schema& schema, std::span
       if (name.empty() || (field != old && !field.starts_with(old + "/"))) continue;
       const std::string called = name + field.substr(old.size());
       if (std::ranges::any_of(chosen, [&](const auto& one) { return one.first == called; }))
-        return invalid("--fields: '" + called + "' twice");
+        refuse("--fields: '" + called + "' twice");
       chosen.emplace_back(called, field);
     }
     if (chosen.size() == before)
-      return invalid("--fields wants fields, or NEW=OLD: there is no field '" + old + "'" +
-                     did_you_mean(old, names) + " (" + schema.text() + ")");
+      refuse("--fields wants fields, or NEW=OLD: there is no field '" + old + "'" + meant(old, schema) +
+             " (" + schema.text() + ")");
   }
   return data.map([&](const Fields& sample) {
     Outputs out;
@@ -85,19 +89,19 @@ Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& argu
   if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle});
   if (arguments.take > 0) out = out.take(arguments.take);
   if (arguments.max_side > 0 || arguments.quality > 0) {
-    if (image < 0)
-      return invalid("--max-side and --quality want images, there are none in {" + schema.text() + "}");
+    if (image < 0) refuse("--max-side and --quality want images, there are none in {" + schema.text() + "}");
     out = encoded_again(out, schema, image, arguments.max_side, arguments.quality);
   }
   for (const std::string& text : arguments.where) {
     const Condition condition = parse_condition(text);
+    if (schema.find(condition.field) < 0)
+      refuse("--where: there is no field '" + condition.field + "'" + meant(condition.field, schema) + " (" +
+             schema.text() + ")");
     out = out.filter([&](const Fields& sample) {
       return sample[condition.field].apply(condition.op, {{"value", condition.number}});
     });
   }
-  if (!arguments.fields.empty()) {
-    HEADRACE_ASSIGN(out, with_fields(out, schema, arguments.fields));
-  }
+  if (!arguments.fields.empty()) out = with_fields(out, schema, arguments.fields);
   HEADRACE_TRY(out.node().status());
   return out;
 }

@@ -214,8 +214,11 @@ def test_fields_are_chosen_and_named(photos, tmp_path):
         "a=jpg,a=cls": "'a' twice",
         "=jpg": "there is no field",
     }.items():
-        error = convert(target, tmp_path / "y.arrow", "--fields", fields, code=1)
+        error = convert(target, tmp_path / "y.arrow", "--fields", fields, code=2)
         assert told in str(error), error
+    error = convert(target, tmp_path / "y.arrow", "--where", "clss==1", code=2)
+    assert "--where: there is no field 'clss', did you mean 'cls'?" in str(error)
+    assert not (tmp_path / "y.arrow").exists()
 
 
 SMALL = Path(__file__).parent.parent / "sources/data"
@@ -235,7 +238,7 @@ def test_a_name_stands_for_the_fields_below_it(tmp_path):
         ["a cat", "on a mät"], [], ["", "dog", "x"], ["y"] * 9
     ]  # fmt: skip
     error = convert(
-        SMALL / "texts.arrow", tmp_path / "y.arrow", "--fields", "a=captions,a/values=tags/values", code=1
+        SMALL / "texts.arrow", tmp_path / "y.arrow", "--fields", "a=captions,a/values=tags/values", code=2
     )
     assert "'a/values' twice" in str(error)
 
