@@ -137,7 +137,7 @@ def cache(folder: str) -> tuple[tuple[str, str], ...]:
 def make_indexes(data: str, scratch: Path) -> dict[str, str]:
     """A cache folder for each row with checkpoints, filled by the command line where a row wants it."""
     caches = {FOUND: str(scratch / "found")}
-    headrace = [sys.executable, "-c", "from headrace._cli import main; main()"]
+    headrace = [sys.executable, "-c", "from headrace_cli import main; main()"]
     told = subprocess.run([*headrace, "--help"], capture_output=True, check=True, text=True).stdout
     if not any(line.split()[:1] == ["index"] for line in told.splitlines()):
         print("  checkpoints made ahead: left out (this headrace has no `index` command)", file=sys.stderr)

@@ -622,10 +622,20 @@ def test_what_cannot_be_written_to_standard_output_is_an_error(photos):
     assert "cannot" in done.stderr and "space" in done.stderr
 
 
+def test_it_starts_without_the_package():
+    script = "import os, sys, headrace_cli; os.execv = lambda program, _: print(program, *sys.modules); headrace_cli.main()"
+    started = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
+    program, *modules = started.split()
+    assert Path(program).name == "headrace"
+    assert not {"headrace", "headrace._core", "numpy"} & set(modules)
+
+
 def test_a_reader_that_goes_away_ends_it_quietly(photos):
     """Through the Python entry point, which ignores SIGPIPE for itself."""
     script = (
-        "import sys; from headrace._cli import main; sys.argv = ['headrace', 'inspect', sys.argv[1]]; main()"
+        "import sys; from headrace_cli import main; sys.argv = ['headrace', 'inspect', sys.argv[1]]; main()"
     )
     read, write = os.pipe()
     os.close(read)

@@ -46,7 +46,7 @@ def example(i: int, *, image: bytes | None = None) -> bytes:
 
 
 def headrace(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "import headrace._cli as c; c.main()", *map(str, arguments)]
+    command = [sys.executable, "-c", "import headrace_cli; headrace_cli.main()", *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
 
 
