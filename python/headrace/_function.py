@@ -17,7 +17,7 @@ import numpy as np
 from . import _core
 from ._c_function import CTYPES_FUNCTION, CFunction, as_c_function
 from ._processes import Starter
-from ._structure import Fields, flatten, packer
+from ._structure import Fields, flatten, hiding_method, packer
 
 Leaves = list[Any]
 
@@ -66,6 +66,8 @@ def to_leaf(value: Any, name: str) -> Any:
 def _spelled(value: Any, array: np.ndarray[Any, Any]) -> str:
     if value is None:
         return "None"
+    if hiding := hiding_method(value):
+        return hiding
     if array.dtype.kind == "O" and any(item is None for item in array.flat):
         return f"{type(value).__name__} with None in it"
     return f"{type(value).__name__} ({array.dtype})"

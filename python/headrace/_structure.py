@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from types import BuiltinMethodType
 from typing import Any
 
 from ._arguments import did_you_mean
@@ -34,6 +35,18 @@ class Fields(dict[str, Any]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
+
+
+def hiding_method(value: object) -> str:
+    """Return what to say of a method of dict that was meant as the field of its name, as in `s.tags.values`; "" of anything else."""
+    if not isinstance(value, BuiltinMethodType) or not isinstance(value.__self__, Fields):
+        return ""
+    name = value.__name__
+    return (
+        f"a dict's method .{name}(), which hides the field: take it as [{name!r}]"
+        if name in value.__self__
+        else ""
+    )
 
 
 def flatten(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
-from ._structure import Fields, packer
+from ._structure import Fields, hiding_method, packer
 
 DTypeLike: TypeAlias = "str | npt.DTypeLike"
 
@@ -259,6 +259,8 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     """Apply an operator: on symbols it joins the graph under trace, on arrays, bytes and str it computes now."""
     if any(not isinstance(value, Symbol) and isinstance(value, Mapping) for value in data):
         raise TypeError(f"{name}: wants a field, got the whole sample; pass one of its fields, as s.image")
+    if hiding := next(filter(None, map(hiding_method, data)), None):
+        raise TypeError(f"{name}: wants a field, got {hiding}")
     fields = [value for value in data if isinstance(value, Symbol)]
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:

@@ -729,3 +729,13 @@ def test_rows_of_several_shapes_are_said_to_be_that() -> None:
 def test_more_threads_than_anybody_means_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(options))} wants at most 4096, got 10"):
         hr.range(10).options(**options).numpy()
+
+
+def test_a_field_that_has_the_name_of_a_method_of_dict_is_taken_as_an_item() -> None:
+    ds = hr.from_arrays({"tags": {"values": [1.0, 2.0], "items": [1, 2]}})
+    assert [float(s["v"]) for s in ds.map(lambda s: {"v": s.tags["values"] + 1})] == [2, 3]
+    told = r"a dict's method .values\(\), which hides the field: take it as \['values'\]"
+    with pytest.raises(TypeError, match=told + " in field 'v'"):
+        list(ds.map(lambda s: {"v": s.tags.values}))
+    with pytest.raises(TypeError, match="cast: wants a field, got " + told):
+        ds.map(lambda s: {"v": ops.cast(s.tags.values, dtype="f64")})
