@@ -68,6 +68,7 @@ class Body {
 
   std::vector<Link> chain;
   bool keep_failures = false;  // until a later stage's on_error("skip"): a failed sample is an element
+  bool feeds_batches = false;  // the stage above makes batches of what comes, and nobody else gets any of it
   // Bytes of a sample that may go through it together with others. Somebody above may hold samples, each for
   // a time of its own, and with each all that were made with it.
   static constexpr size_t kTogether = 4096;
@@ -188,6 +189,9 @@ class LevelBody final : public Body {
   void allow_many_batches();
   void allow_many_reads();
   void settle_reads(uint64_t row_ns);
+  void allow_rows();
+  void settle_rows(uint64_t row_ns);
+  bool read_rows(Ticket& ticket, Part& part, Counters& counters) const;
   void admit_many(Ticket& ticket) const;
   Status fetch_many(Ticket& ticket, Part& part, Counters& counters) const;
   Result<bool> read_some(std::span<const BatchOfMany> batches, size_t num_rows, Ticket& out,
@@ -265,6 +269,9 @@ class LevelBody final : public Body {
   uint64_t most_block_ = 0;                      // while that changes; 0: it does not
   uint64_t most_reads_ = 0;                      // the same of batches whose rows are read
   mutable std::atomic<uint64_t> row_bytes_ = 0;  // of these: the largest mean of a part
+  std::unique_ptr<const LeafPlan> as_batch_;  // elements that are read as if they were rows of one, or null
+  uint64_t least_block_ = 1;                  // of these
+  mutable std::atomic<bool> was_refused_ = false;  // one of them, since their number was settled
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false, many_reads_ = false;  // in a ticket
 };

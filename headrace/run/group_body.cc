@@ -3,12 +3,36 @@
 #include <cstring>
 
 namespace headrace {
+namespace {
+
+// Whether Rows has a list of them, and no dense column.
+bool are_lists(const TensorSpec& row) { return are_texts(row) && !row.is_static(); }
+
+// A column of texts, in the memory that they lie in.
+RowListPtr texts_of(std::span<const RowRange> ranges, size_t field, DType dtype) {
+  const auto slice = [&](const RowRange& range) {
+    return range.rows->columns[field].rows->slice(range.first, range.count);
+  };
+  if (ranges.size() == 1) return slice(ranges[0]);
+  std::vector<Text> texts;
+  std::vector<TextOwner> owners;
+  for (const RowRange& range : ranges) {
+    const RowListPtr some = slice(range);
+    for (const TextOwner& owner : some->owners())
+      owners.push_back({texts.size() + owner.first, owner.buffer});
+    texts.insert(texts.end(), some->texts().begin(), some->texts().end());
+  }
+  return std::make_shared<const RowList>(dtype, std::move(texts), std::move(owners));
+}
+
+}  // namespace
 
 RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
-  bool in_slots = true;
-  for (size_t f = 0; f < row_schema_.size(); ++f) in_slots = in_slots && has_slots(batch_, row_schema_, f);
-  if (!in_slots) ticket.item.part();
+  bool in_columns = true;
+  for (size_t f = 0; f < row_schema_.size(); ++f)
+    in_columns = in_columns && (has_slots(batch_, row_schema_, f) || are_lists(row_schema_.specs[f]));
+  if (!in_columns) ticket.item.part();
   auto batch = ticket.item.ranges.empty() ? of_samples(ticket.item, evaluator)
                                           : of_ranges(ticket.item.ranges, evaluator);
   if (!batch.ok()) return {batch.status(), 0};
@@ -44,6 +68,10 @@ Result<Sample> GroupBody::of_ranges(std::span<const RowRange> ranges, Evaluator&
   for (const RowRange& range : ranges) count += range.count;
   for (size_t f = 0; f < row_schema_.size(); ++f) {
     const TensorSpec& row = row_schema_.specs[f];
+    if (are_lists(row)) {
+      out.fields.push_back(ragged_column(texts_of(ranges, f, row.dtype), row.dtype));
+      continue;
+    }
     const size_t stride = row.size_bytes();
     HEADRACE_ASSIGN(
         Tensor column,

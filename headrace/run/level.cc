@@ -10,7 +10,7 @@ namespace headrace {
 
 bool LeafPlan::resident() const {
   if (source) return source->resident();
-  const auto all_resident = [](const std::unique_ptr<Level>& level) {
+  const auto all_resident = [](const auto& level) {
     return std::ranges::all_of(level->leaves, [](const LeafPlan& leaf) { return leaf.resident(); });
   };
   return rows ? all_resident(rows) : std::ranges::all_of(zipped, all_resident);

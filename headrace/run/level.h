@@ -23,7 +23,7 @@ struct LeafPlan {
   SourcePtr source;             // a read, or
   uint32_t read = 0;            //   its ordinal
   uint32_t ordinal = 0;         // of the leaf among all of the pipeline's: where its resident block is kept
-  std::unique_ptr<Level> rows;  // a batch or window of these:
+  std::shared_ptr<Level> rows;  // a batch or window of these:
   Batch batch;                  //   so many,
   uint64_t shift = 1;           //   from this multiple of the position,
   uint64_t stride = 1;          //   and so far apart; or

@@ -78,6 +78,7 @@ void LevelBody::allow_together() {
   Body::allow_together();
   allow_many_batches();
   allow_many_reads();
+  allow_rows();
   allow_elements_together();
   const bool works = !chain.empty() || std::ranges::any_of(level_->leaves, [](const LeafPlan& leaf) {
     return !leaf.programs.empty() || !leaf.caches.empty();
@@ -89,6 +90,7 @@ void LevelBody::allow_together() {
 // What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
 void LevelBody::settle_items(uint64_t row_ns) {
   if (many_reads_) return settle_reads(row_ns);
+  if (as_batch_) return settle_rows(row_ns);
   constexpr uint64_t kItemNs = 1'000'000;
   if (most_block_ > 0) block_ = std::clamp<uint64_t>(kItemNs / row_ns, 1, std::min(2 * block_, most_block_));
 }

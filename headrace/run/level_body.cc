@@ -104,7 +104,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   // Functions that take long go one by one, and several workers share them.
   constexpr size_t kParts = 4;
   const bool together = together_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
-  if (!ticket.batch && together) grain = std::max<size_t>(1, ticket.num_rows);
+  const bool as_rows = as_batch_ && grain >= std::min(ticket.num_rows, least_block_);
+  if (!ticket.batch && (together || as_rows)) grain = std::max<size_t>(1, ticket.num_rows);
   if (!ticket.batch) ticket.row_outputs.resize(together ? 0 : ticket.num_rows);
   const auto is_read = [&](const Position& at) { return rows.level->leaves[at.leaf].is_read(); };
   for (size_t i = 0; i < ticket.num_rows; i += grain) {

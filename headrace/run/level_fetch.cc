@@ -121,6 +121,7 @@ Status said_by_format(Status status, const Source& source) {
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!ticket.batches.empty()) return fetch_many(ticket, part, counters);
+  if (as_batch_ && part.count == ticket.num_rows && read_rows(ticket, part, counters)) return {};
   HEADRACE_TRY(fetch_and_pass(ticket, part, counters));
   if (many_reads_ && part.has_passed) note_bytes(ticket, part);
   return {};

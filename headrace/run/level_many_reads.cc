@@ -1,5 +1,6 @@
 // Small batches of rows that are read: several in a ticket, read as one and then cut. A ticket costs some
-// microseconds whatever it holds, as much as a hundred records of 100 bytes do.
+// microseconds whatever it holds, as much as a hundred records of 100 bytes do. And rows that only an
+// on_error("skip") keeps from being a batch's: read as if they were, they go on side by side (run/rows.h).
 #include <algorithm>
 
 #include "headrace/core/saturate.h"
@@ -154,6 +155,68 @@ void LevelBody::cut(Ticket& one, std::span<const BatchOfMany> batches, Ticket& o
     out.ends.push_back(out.outputs.size());
     first += batch.num_rows;
   }
+}
+
+void LevelBody::allow_rows() {
+  const bool only_skips =
+      std::ranges::all_of(chain, [](const Link& link) { return std::holds_alternative<SkipLink>(link); });
+  if (!feeds_batches || makes_batches_ || !only_skips || most_together < kTogether || !only_pass(*level_))
+    return;
+  for (const TensorSpec& spec : level_->schema.specs)
+    if (!spec.is_static() && !are_texts(spec)) return;
+  auto all = std::make_unique<LeafPlan>();
+  all->rows = std::const_pointer_cast<Level>(level_);  // the leaf is const
+  as_batch_ = std::move(all);
+  least_block_ = block_;
+}
+
+void LevelBody::settle_rows(uint64_t row_ns) {
+  constexpr uint64_t kBookkeeping = sizeof(Position) + sizeof(Extent) + sizeof(Text) + sizeof(SampleName);
+  const uint64_t row_bytes = row_bytes_.load(std::memory_order_relaxed) + kBookkeeping;
+  const uint64_t fit = std::min(kTicketNs / row_ns, fetcher_->budget() / kTicketShare / row_bytes);
+  // The fewer go together, the fewer go alone for the sake of one that is damaged.
+  if (was_refused_.exchange(false, std::memory_order_relaxed)) {
+    block_ = std::max(least_block_, block_ / 4);
+    return;
+  }
+  const uint64_t want = std::max(least_block_, std::min(fit, kRowsAtOnce));
+  block_ = want > block_ ? std::min(want, 2 * block_) : (block_ + want) / 2;
+}
+
+// False, and nothing has happened, where one of them cannot pass: then each goes by itself, and one that
+// fails costs the others nothing.
+bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const {
+  Ticket all;
+  all.batch = as_batch_.get(), all.num_rows = part.count;
+  if (!admit_batch(all, fetcher_->pool())) return false;
+  Part& rows = all.parts.emplace_back();
+  rows.count = part.count;
+  locate(stretch_of(ticket), rows);
+  if (!fetch_and_pass(all, rows, counters).ok() || !rows.has_passed) {
+    was_refused_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  note_bytes(all, rows);
+  auto names = std::make_shared<std::vector<SampleName>>();
+  names->reserve(rows.count);
+  ticket.ends.resize(rows.count);
+  for (size_t i = 0; i < rows.count; ++i) {
+    const Identity who = identity_of(level_->leaves[rows.at[i].leaf], rows.at[i]);
+    names->push_back({who.id, who.shown});
+    ticket.ends[i] = i + 1;
+  }
+  auto made = std::make_shared<Rows>();
+  made->names = std::move(names);
+  const Schema& schema = level_->schema;
+  for (size_t f = 0; f < schema.size(); ++f) {
+    const DType dtype = schema.specs[f].dtype;
+    made->columns.push_back(all.slots[f].data ? all.columns[f]
+                                              : ragged_column(all.row_list(f, dtype), dtype));
+  }
+  ticket.rows_made = std::move(made);
+  ticket.row_outputs.clear();
+  part.has_passed = true;
+  return true;
 }
 
 void LevelBody::note_bytes(const Ticket& ticket, const Part& part) const {

@@ -260,8 +260,10 @@ class Lowering {
     return verb(node, [&](StreamPtr c) { return round_stream(std::move(c), shard, exact); });
   }
   Made lower(const Node& node, const Batch& batch) {
+    stage_ = nullptr;
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
     pipeline_.level = nullptr;
+    if (stage_ && stage_ == child.get()) stage_->body().feeds_batches = true;
     return stage(group_stream(std::move(child), batch.size, batch.drop_last),
                  std::make_unique<GroupBody>(batch, node.input()->schema));
   }

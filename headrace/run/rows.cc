@@ -14,6 +14,10 @@ Sample Rows::sample(size_t i) const {
   Sample out{(*names)[i].id, (*names)[i].shown_id, {}, nullptr};
   out.fields.reserve(columns.size());
   for (const Tensor& column : columns) {
+    if (column.is_ragged()) {
+      out.fields.push_back((*column.rows)[i]);
+      continue;
+    }
     const Shape shape = column.shape.without_front();
     out.fields.push_back(
         {column.buffer, column.offset + i * shape.size_bytes(column.dtype), column.dtype, shape, nullptr});

@@ -20,9 +20,9 @@ inline uint32_t child_number(uint32_t parent, int64_t row) {
 // Of the rows of one sample, in order.
 void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out);
 
-// All of one shape and without failures.
+// All of one shape, but for texts, and without failures.
 struct Rows {
-  std::vector<Tensor> columns;  // dense; row i of each is a field of sample i
+  std::vector<Tensor> columns;  // dense, or a list of texts; row i of each is a field of sample i
   std::shared_ptr<const std::vector<SampleName>> names;
 
   size_t size() const { return names->size(); }
