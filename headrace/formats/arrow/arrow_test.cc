@@ -163,15 +163,16 @@ TEST(Arrow, ListsOfTextsThatCannotBeAreRefusedWhateverIsChosen) {
   struct Case {
     std::string bytes;
     const char *columns, *wanted;
+    uint64_t row;
   };
   const Case cases[] = {
-      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, ~uint64_t{0}})), "tags/", "too many values"},
-      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, uint64_t{1} << 61})), "tags/", "too many values"},
-      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, 1 << 20})), "tags/", "of buffer"},
-      {with(whole, of_tags, raw<uint64_t>({0, 2, 1, 3})), "tags/", "wants offsets in order"},
-      {with(whole, of_captions, raw<uint32_t>({0, 2, 2, 1000})), "captions/", "of buffer"},
-      {with(whole, texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})), "captions/", "wants texts in order"},
-      {with(whole, texts, raw<uint32_t>({0, 5, 14, 14, 17, 1 << 30})), "captions/values", "of buffer"},
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, ~uint64_t{0}})), "tags/", "too many values", 2},
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, uint64_t{1} << 61})), "tags/", "too many values", 2},
+      {with(whole, of_tags, raw<uint64_t>({0, 1, 1, 1 << 20})), "tags/", "of buffer", 2},
+      {with(whole, of_tags, raw<uint64_t>({0, 2, 1, 3})), "tags/", "wants offsets in order", 1},
+      {with(whole, of_captions, raw<uint32_t>({0, 2, 2, 1000})), "captions/", "of buffer", 2},
+      {with(whole, texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})), "captions/", "wants texts in order", 0},
+      {with(whole, texts, raw<uint32_t>({0, 5, 14, 14, 17, 1 << 30})), "captions/values", "of buffer", 2},
   };
   for (const Case& c : cases)
     for (const char* member : {"values", "lengths"}) {
@@ -182,8 +183,20 @@ TEST(Arrow, ListsOfTextsThatCannotBeAreRefusedWhateverIsChosen) {
       options.set("nulls", "zero");
       const auto source = open_one(store, "x", options);
       ASSERT_TRUE(source.ok()) << source.status().text();
-      EXPECT_THAT(read_sample(**source, 0, store).status().text(), HasSubstr(c.wanted)) << name << member;
+      EXPECT_THAT(read_sample(**source, c.row, store).status().text(), HasSubstr(c.wanted)) << name << member;
     }
+}
+
+TEST(Arrow, AnOffsetThatIsWrongIsAnErrorOfItsRows) {
+  const std::string texts = raw<uint32_t>({0, 5, 14, 14, 17, 18});
+  MemoryStore store = store_of("x", with(small("texts.arrow"), texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})));
+  const auto source = open_one(store, "x", columns({"captions"}));
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_THAT(read_sample(**source, 0, store).status().text(), HasSubstr("wants texts in order"));
+  for (const uint64_t row : {1, 2, 3}) {
+    const auto fields = read_sample(**source, row, store);
+    EXPECT_TRUE(fields.ok()) << fields.status().text();
+  }
 }
 
 TEST(Arrow, TheIndexIsTheSameHoweverMuchOfTheTailIsAskedFor) {

@@ -74,10 +74,11 @@ Bytes body_in(const Bytes& bytes) {
   return {bytes.buffer, bytes.offset + metadata, bytes.size - metadata};
 }
 
+// Rows [first, first + rows) of a batch that is there.
 Result<std::vector<Values>> read_batch(const TableFile& file, const Batch& batch, const Bytes& bytes,
-                                       uint64_t rows, size_t* held) {
+                                       uint64_t first, uint64_t rows, size_t* held) {
   HEADRACE_ASSIGN(const Body body, Body::whole(*file.columns, batch, body_in(bytes)));
-  HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(*file.columns, batch, 0, rows, file.dictionaries));
+  HEADRACE_ASSIGN(RowsReader reader, RowsReader::make(*file.columns, batch, first, rows, file.dictionaries));
   *held += body.held();
   return body.read(batch, std::move(reader));
 }
@@ -134,7 +135,7 @@ class SingleRows final : public Block {
     HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
     if (read_single_row(*file.columns, batch, body_in(bytes), fields)) return {};
     size_t held = 0;
-    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, 1, &held));
+    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, 0, 1, &held));
     return get_row(columns, 0, table_->nulls, fields);
   }
 
@@ -157,8 +158,57 @@ class SingleRow final : public Block {
   std::vector<Tensor> fields_;
 };
 
+// A batch with some rows of which something is wrong: each is read when it is asked for, as if alone.
+class DamagedBatch final : public Block {
+ public:
+  DamagedBatch(std::shared_ptr<const Table> table, const Group& group, BufferPtr bytes)
+      : table_(std::move(table)), group_(group), bytes_(std::move(bytes)) {}
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= group_.rows) return no_row(group_.rows, row);
+    return read(row, fields).before("arrow: ");
+  }
+
+ private:
+  Status read(uint64_t row, std::vector<Tensor>& fields) const {
+    const TableFile& file = table_->files[group_.file];
+    const Bytes bytes{bytes_, 0, bytes_->size()};
+    HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
+    size_t held = 0;
+    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, row, 1, &held));
+    return get_row(columns, 0, table_->nulls, fields);
+  }
+
+  std::shared_ptr<const Table> table_;
+  Group group_;
+  BufferPtr bytes_;
+};
+
+// The same of some rows of a large one, each of which was read alone.
+class AloneRows final : public Block {
+ public:
+  using Row = Result<std::vector<Values>>;
+  AloneRows(std::shared_ptr<const Table> table, std::vector<Row> rows)
+      : table_(std::move(table)), rows_(std::move(rows)) {
+    for (const Row& row : rows_)
+      for (size_t i = 0; row.ok() && i < row->size(); ++i) held_ += sizeof(Values) + (*row)[i].held;
+  }
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    if (row >= rows_.size()) return no_row(rows_.size(), row);
+    const Row& one = rows_[row];
+    Status status = one.ok() ? get_row(*one, 0, table_->nulls, fields) : one.status();
+    return std::move(status).before("arrow: ");
+  }
+  size_t held_bytes() const override { return held_; }
+
+ private:
+  std::shared_ptr<const Table> table_;
+  std::vector<Row> rows_;
+  size_t held_ = 0;
+};
+
 // In one read where all of a batch is wanted or it is small. Else its metadata, then the buffers it needs: of
-// some rows first what has a fixed size and the offsets, then what lies between these.
+// some rows first what has a fixed size and the offsets, then what lies between these. Where something is
+// wrong with that, row by row: an error is that of its row, however many are read with it.
 class OpenGroup final : public Opening<BlockPtr> {
  public:
   OpenGroup(std::shared_ptr<const Table> table, const Group& group)
@@ -175,7 +225,7 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
  private:
-  enum class Stage { start, single, whole, metadata, buffers, rows };
+  enum class Stage { start, single, whole, metadata, buffers, rows, alone };
 
   Result<Step<BlockPtr>> next(std::span<const BufferPtr> bytes) {
     switch (stage_) {
@@ -185,6 +235,7 @@ class OpenGroup final : public Opening<BlockPtr> {
       case Stage::metadata: return metadata(bytes[0]);
       case Stage::buffers: return buffers(bytes);
       case Stage::rows: return rows(bytes);
+      case Stage::alone: return next_alone(reader_->take(parts_of(bytes)));
     }
     return internal_error("no such stage");
   }
@@ -225,8 +276,10 @@ class OpenGroup final : public Opening<BlockPtr> {
     const Bytes bytes{buffer, 0, buffer->size()};
     HEADRACE_ASSIGN(const Batch batch, batch_in(file_, bytes));
     size_t held = 0;
-    HEADRACE_ASSIGN(std::vector<Values> columns, read_batch(file_, batch, bytes, group_.rows, &held));
-    return made(std::move(columns), held);
+    auto columns = read_batch(file_, batch, bytes, 0, group_.rows, &held);
+    if (columns.ok()) return made(*std::move(columns), held);
+    if (batch.codec() != Codec::none) return columns.status();
+    return Step<BlockPtr>(std::make_shared<DamagedBatch>(table_, group_, buffer));
   }
 
   Result<Step<BlockPtr>> metadata(const BufferPtr& bytes) {
@@ -245,8 +298,9 @@ class OpenGroup final : public Opening<BlockPtr> {
     if (batch_->body() > length_ - needs)
       return corrupt("wants a body of at most " + std::to_string(length_ - needs) + " bytes, got " +
                      std::to_string(batch_->body()));
-    HEADRACE_ASSIGN(reader_,
-                    RowsReader::make(*file_.columns, *batch_, group_.first, group_.rows, file_.dictionaries));
+    auto reader = RowsReader::make(*file_.columns, *batch_, group_.first, group_.rows, file_.dictionaries);
+    if (!reader.ok()) return some_are_wrong(reader.status());
+    reader_ = *std::move(reader);
     return batch_->codec() == Codec::none ? ask_rows() : ask_buffers();
   }
 
@@ -267,8 +321,8 @@ class OpenGroup final : public Opening<BlockPtr> {
     return made(std::move(columns), body.held());
   }
 
-  Result<Step<BlockPtr>> ask_rows() {
-    stage_ = Stage::rows;
+  // Of what the reader wants.
+  Result<std::vector<Extent>> extents_of_rows() const {
     std::vector<Extent> extents;
     for (const RowsReader::Wanted& wanted : reader_->wanted()) {
       HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, wanted.cut));
@@ -276,13 +330,48 @@ class OpenGroup final : public Opening<BlockPtr> {
           wanted.part == RowsReader::Part::data;  // only cut; offsets are checked, then followed
       extents.push_back({group_.file, body_at_ + piece.offset, piece.length, mappable});
     }
-    if (extents.empty()) return made((*std::move(reader_)).finish(), 0);
-    return Step<BlockPtr>(std::move(extents));
+    return extents;
+  }
+
+  Result<Step<BlockPtr>> ask_rows() {
+    stage_ = Stage::rows;
+    auto extents = extents_of_rows();
+    if (!extents.ok()) return some_are_wrong(extents.status());
+    if (extents->empty()) return made((*std::move(reader_)).finish(), 0);
+    return Step<BlockPtr>(*std::move(extents));
   }
 
   Result<Step<BlockPtr>> rows(std::span<const BufferPtr> bytes) {
-    HEADRACE_TRY(reader_->take(parts_of(bytes)));
+    if (Status status = reader_->take(parts_of(bytes)); !status.ok()) return some_are_wrong(status);
     return ask_rows();
+  }
+
+  // Not of a compressed batch, whose buffers are right or wrong as a whole.
+  Result<Step<BlockPtr>> some_are_wrong(const Status& status) {
+    if (batch_->codec() != Codec::none) return status;
+    stage_ = Stage::alone;
+    return next_alone(begin_alone());
+  }
+
+  Status begin_alone() {
+    HEADRACE_ASSIGN(reader_, RowsReader::make(*file_.columns, *batch_, group_.first + alone_.size(), 1,
+                                              file_.dictionaries));
+    return {};
+  }
+
+  // What the row that is being read wants, or else the one behind it. `status`: what came of it so far.
+  Result<Step<BlockPtr>> next_alone(Status status) {
+    while (true) {
+      Result<std::vector<Extent>> extents = status.ok() ? extents_of_rows() : status;
+      if (extents.ok() && !extents->empty()) return Step<BlockPtr>(*std::move(extents));
+      if (extents.ok())
+        alone_.emplace_back((*std::move(reader_)).finish());
+      else
+        alone_.emplace_back(extents.status());
+      if (alone_.size() == group_.rows)
+        return Step<BlockPtr>(std::make_shared<AloneRows>(table_, std::move(alone_)));
+      status = begin_alone();
+    }
   }
 
   static std::vector<Bytes> parts_of(std::span<const BufferPtr> bytes) {
@@ -304,6 +393,7 @@ class OpenGroup final : public Opening<BlockPtr> {
   std::optional<Batch> batch_;
   std::optional<RowsReader> reader_;
   std::vector<uint32_t> needed_;
+  std::vector<AloneRows::Row> alone_;
 };
 
 }  // namespace
