@@ -129,8 +129,8 @@ class MappedBytes {
     const BufferPtr& buffer;
     Text bytes;  // in it
   };
-  // A copy of some of them; nothing where no memory is left.
-  virtual std::optional<Kept> keep(Text bytes) = 0;
+  // A copy of some of them, at a multiple of `align`; nothing where no memory is left.
+  virtual std::optional<Kept> keep(Text bytes, size_t align = 1) = 0;
 };
 
 struct Place {
@@ -155,7 +155,8 @@ class Source {
 
   // Small samples may be opened many at a time, in whatever mix a batch wants them. `out[i]` becomes the one
   // extent in which all of sample indices[i] lies, others beside it perhaps; its length kToEnd where there is
-  // no such extent, or a block holds more that is worth keeping. False: this source never offers it.
+  // no such extent, or a block holds more that is worth keeping. It is mappable then where the sample lies in
+  // several, of which put_mapped() may have it. False: this source never offers it.
   virtual bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const {
     (void)indices, (void)out;
     return false;
@@ -167,7 +168,8 @@ class Source {
     return nullptr;
   }
   // The same straight out of mapped files, where samples are much less than the extents they lie in: how many
-  // were put, from the first on; those behind are to be read. REQUIRES: as together().
+  // were put, from the first on; those behind are to be read. REQUIRES: extents() gave one to each of them,
+  // or said that it may be had so.
   virtual size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                             std::span<const FieldPlace> to) const {
     (void)indices, (void)mapped, (void)to;

@@ -5,6 +5,7 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/io/file_map.h"
+#include "headrace/run/copied_rows.h"
 #include "headrace/run/evaluate.h"
 
 namespace headrace {
@@ -18,6 +19,7 @@ constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the
 constexpr uint64_t kAskEach = 32;               // so many looks at what is in memory, whether it still is
 constexpr size_t kAhead = 8;                    // extents whose bytes the processor may fetch meanwhile
 constexpr size_t kAlign = 64;                   // where a read begins, as if it had a buffer of its own
+constexpr uint64_t kFewBytes = 256;             // that a sample which lies in several extents may have
 constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: cheaper to read than to leave out
 
 // One file per sample or more: its descriptor is not worth keeping, nor is its block, unless samples share
@@ -220,11 +222,15 @@ class Fetcher::MappedOnes final : public MappedBytes {
     looks_ += !bytes.empty();
     return bytes;
   }
-  std::optional<Kept> keep(Text bytes) override {
-    if ((!buffer_ || bytes.size() > left_.size()) && (bytes.size() > piece_ || !take())) return std::nullopt;
-    const auto to = left_.first(bytes.size());
+  std::optional<Kept> keep(Text bytes, size_t align) override {
+    size_t skip = (align - reinterpret_cast<uintptr_t>(left_.data()) % align) % align;
+    if (!buffer_ || skip + bytes.size() > left_.size()) {
+      if (!take(std::max(piece_, bytes.size()))) return std::nullopt;
+      skip = 0;
+    }
+    const auto to = left_.subspan(skip, bytes.size());
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
-    left_ = left_.subspan(bytes.size()), bytes_ += bytes.size();
+    left_ = left_.subspan(skip + bytes.size()), bytes_ += bytes.size();
     return Kept{buffer_, to};
   }
   bool are_intact() const { return copies_.are_intact(); }
@@ -233,9 +239,9 @@ class Fetcher::MappedOnes final : public MappedBytes {
 
  private:
   static constexpr uint64_t kPiece = 16 << 10;  // bytes of memory taken at once
-  bool take() {
-    const MutableBufferPtr made = fetcher_.pool_->take(piece_, Use::encoded);
-    if (made) left_ = {made->mutable_data(), piece_};
+  bool take(size_t size) {
+    const MutableBufferPtr made = fetcher_.pool_->take(size, Use::encoded);
+    if (made) left_ = {made->mutable_data(), size};
     buffer_ = made;
     return made != nullptr;
   }
@@ -257,7 +263,7 @@ std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const 
   if (source.num_files() > Maps::kMostFiles) return 0;
   const uint64_t begin = now_ns();
   uint64_t most = 0;
-  for (const Extent& extent : extents) most += extent.length;
+  for (const Extent& extent : extents) most += extent.length == kToEnd ? kFewBytes : extent.length;
   MappedOnes mapped(*this, source, most);
   const size_t put = source.put_mapped(indices, mapped, to);
   if (!mapped.are_intact()) return std::nullopt;
@@ -266,6 +272,15 @@ std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const 
   counters.io_bytes.add(mapped.bytes());
   counters.io_ns.add(now_ns() - begin);
   return put;
+}
+
+Fetcher::Copied Fetcher::copied(const Source& source, std::span<const uint64_t> indices,
+                                std::span<const Extent> extents, Counters& counters) {
+  auto rows = CopiedRows::make(source.schema(), indices.size(), *pool_);
+  if (!rows) return {};
+  const size_t put = put_mapped(source, indices, extents, rows->places(), counters).value_or(0);
+  if (put == 0) return {};
+  return {std::move(*rows).finish(put), put};
 }
 
 BufferPtr Fetcher::copy(std::span<const std::byte> bytes) {

@@ -45,6 +45,15 @@ class Fetcher {
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
 
+  // The first of these samples, as many as can be copied out of mapped files, each from where it lies; row i
+  // of the block is sample indices[i]. Null where the first cannot be, or the budget has no room.
+  struct Copied {
+    BlockPtr block;
+    size_t rows = 0;
+  };
+  Copied copied(const Source& source, std::span<const uint64_t> indices, std::span<const Extent> extents,
+                Counters& counters);
+
   // Samples put where they go straight out of mapped files, where their source offers that: how many, from
   // the first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
   std::optional<size_t> put_mapped(const Source& source, std::span<const uint64_t> indices,

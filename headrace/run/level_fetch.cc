@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_past_caches.h"
 #include "headrace/run/body.h"
@@ -63,9 +64,31 @@ bool is_kept(const LeafPlan& leaf, const Position& at) {
 }
 
 bool is_small(const Extent& extent) { return extent.length <= kSmallSample; }
+// Samples that lie in several extents, of which the files' maps may have each.
+bool lies_apart(const Extent& extent) { return extent.length == kToEnd && extent.mappable; }
 
 size_t large_ones(std::span<const Extent> extents) {
-  return static_cast<size_t>(std::ranges::find_if(extents, is_small) - extents.begin());
+  const auto is_large = [](const Extent& extent) { return !is_small(extent) && !lies_apart(extent); };
+  return static_cast<size_t>(std::ranges::find_if_not(extents, is_large) - extents.begin());
+}
+
+// How many from the first on lie apart, as many as are worth a block.
+size_t apart_ones(const Source& source, std::span<const Extent> extents) {
+  uint64_t row_bytes = 1;
+  for (const TensorSpec& spec : source.schema().specs)
+    if (spec.is_static()) row_bytes = saturating_add(row_bytes, spec.size_bytes());
+  const size_t most = std::clamp<uint64_t>(kTogether / row_bytes, 1, kMostTogether);
+  const auto some = extents.first(std::min(extents.size(), most));
+  return static_cast<size_t>(std::ranges::find_if_not(some, lies_apart) - some.begin());
+}
+
+// How many of these are neighbours in the block of the first.
+size_t same_block(const Source& source, std::span<const uint64_t> indices) {
+  const uint64_t first = indices[0], block = source.place(first).block;
+  size_t n = 1;
+  while (n < indices.size() && indices[n] == first + n) ++n;
+  const auto is_in_it = [&](uint64_t index) { return source.place(index).block == block; };
+  return static_cast<size_t>(std::ranges::partition_point(indices.first(n), is_in_it) - indices.begin());
 }
 
 // Rows are taken as the source gives them.
@@ -290,10 +313,20 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters, seen);
   for (size_t i = first, n = 0; i < end; i += n) {
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
-    n = small_ones(next);
+    const std::span<const uint64_t> wanted = std::span(indices).subspan(i - first);
+    n = apart_ones(*leaf.source, next);
     if (n > 0) {
-      const auto block = fetcher_->together(*leaf.source, std::span(indices).subspan(i - first, n),
-                                            next.first(n), maps_, counters);
+      const auto [block, rows] =
+          maps_ ? fetcher_->copied(*leaf.source, wanted.first(n), next.first(n), counters)
+                : Fetcher::Copied();
+      for (size_t k = 0; k < rows; ++k) part.blocks[i + k] = block, part.rows[i + k] = k;
+      if (rows > 0) {
+        n = rows;
+        continue;
+      }
+      n = same_block(*leaf.source, wanted.first(n));
+    } else if (n = small_ones(next); n > 0) {
+      const auto block = fetcher_->together(*leaf.source, wanted.first(n), next.first(n), maps_, counters);
       for (size_t k = 0; block.ok() && k < n; ++k) part.blocks[i + k] = *block, part.rows[i + k] = k;
       if (block.ok()) continue;  // else each finds out for itself, and does not cost its neighbours
     } else {

@@ -123,6 +123,42 @@ def test_where_of_a_format_that_has_none_is_filter():
         hr.read(SMALL / "texts.arrow", where=[("n", ">", 1)])
 
 
+def _flat(batch):
+    """Every value of every row, as bytes."""
+    return [
+        [np.asarray(v).tobytes() if isinstance(v, np.ndarray) else v for v in batch[name]] for name in batch
+    ]
+
+
+@pytest.mark.parametrize("rows_per_batch", [7, 400])
+def test_rows_at_random_are_those_of_batches(tmp_path, rows_per_batch):
+    draw, count = np.random.default_rng(1), 1500
+    columns = {
+        "f": draw.random(count),
+        "ok": draw.random(count) < 0.5,
+        "box": draw.integers(0, 9, (count, 2, 3), dtype=np.int16),
+        "bytes": [draw.bytes(i % 40) for i in range(count)],
+        "text": ["ä" * (i % 5) for i in range(count)],
+    }
+    hr.from_arrays(columns).write(tmp_path / "t.arrow", options={"rows_per_batch": rows_per_batch})
+    ds = hr.read(tmp_path / "t.arrow")
+    for some in (ds, ds.map(lambda s: {"text": s["text"], "f": s["f"]}), ds.map(lambda s: {**s})):
+        for order in (some, some.shuffle(seed=2), some.shuffle(seed=2).take(600).repeat(2)):
+            batches = order.batch(64, ragged=True)
+            read = [_flat(batch) for batch in batches.options(map_files=False)]
+            for workers in (1, 4):
+                assert [_flat(batch) for batch in batches.options(workers=workers, io=workers)] == read
+    assert [bytes(s["bytes"]) for s in ds] == columns["bytes"]
+
+
+@pytest.mark.parametrize("name", ["table_plain.arrow", "nulls.arrows", "texts.arrow"])
+def test_rows_with_nulls_are_the_same_in_any_order(name):
+    for nulls in ("zero", "error"):
+        ds = hr.read(SMALL / name, nulls=nulls).shuffle(seed=3).on_error("skip").batch(2, ragged=True)
+        read = [_flat(batch) for batch in ds.options(map_files=False)]
+        assert [_flat(batch) for batch in ds] == read
+
+
 def test_feather_v1_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "old.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
     with pytest.raises(NotImplementedError, match=r"got Feather V1; pyarrow\.feather\.write_feather"):

@@ -125,6 +125,34 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
     EXPECT_EQ(sample_text(mapped[i]), case_.samples[taken[i]]) << (*source)->where(taken[i]);
 }
 
+TEST_P(SourceConformance, SamplesThatLieApartAreInMapsWhatTheyAreRead) {
+  for (const bool some : {false, true}) {
+    auto source = open_source_case(case_, store_);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    std::vector<uint64_t> indices((*source)->size());
+    std::iota(indices.begin(), indices.end(), uint64_t{0});
+    std::vector<Extent> extents(indices.size());
+    const auto lies_apart = [](const Extent& extent) { return extent.length == kToEnd && extent.mappable; };
+    if (!(*source)->extents(indices, extents) || !std::ranges::all_of(extents, lies_apart))
+      GTEST_SKIP() << "they do not";
+    const std::vector<int> fields{static_cast<int>((*source)->schema().size()) - 1, 0};
+    const SourcePtr read = some ? narrowed(*source, std::span(fields).first(fields[0] > 0 ? 2 : 1)) : *source;
+    ASSERT_NE(read, nullptr);
+    for (const uint64_t step : {1, 2, 5}) {
+      uint64_t num_put = 0;
+      const auto get = [&](uint64_t i) -> Result<std::vector<Tensor>> {
+        const Place place = read->place(i);
+        HEADRACE_ASSIGN(const BlockPtr block, drive(*read->open(place.block), path_of(*read), store_));
+        std::vector<Tensor> fields;
+        HEADRACE_TRY(block->get(place.row, fields));
+        return fields;
+      };
+      EXPECT_TRUE(maps_show_what_is_read(store_, *read, read->size(), step, get, &num_put));
+      EXPECT_EQ(num_put, read->size());
+    }
+  }
+}
+
 TEST_P(SourceConformance, RowsOfABlockThatArePutAreThoseOfSamples) {
   const auto source = open_source_case(case_, store_);
   ASSERT_TRUE(source.ok()) << source.status().text();

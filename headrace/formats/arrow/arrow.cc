@@ -1,8 +1,10 @@
 // Arrow IPC files and streams, Feather V2: see README.md beside this file.
 #include <algorithm>
+#include <mutex>
 
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/arrow/message.h"
+#include "headrace/formats/arrow/put_rows.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -31,11 +33,16 @@ class ArrowSource final : public Source {
     return arrow::open_group(table_, table_->group_of(block));
   }
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
-    for (size_t i = 0; i < indices.size(); ++i) out[i] = arrow::extent_of(*table_, indices[i]);
+    arrow::extents_of(*table_, indices, out);
     return true;
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     return arrow::single_rows(table_, indices, at, std::move(bytes));
+  }
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    std::call_once(asked_, [&] { known_.emplace(*table_); });
+    return arrow::put_rows(*table_, *known_, indices, mapped, to);
   }
   SourcePtr with_fields(std::span<const int> fields) const override {
     return std::make_shared<ArrowSource>(format_, arrow::with_columns(table_, fields), Value(), Value());
@@ -81,6 +88,8 @@ class ArrowSource final : public Source {
   std::string format_;
   std::shared_ptr<const Table> table_;
   Value description_, left_out_;
+  mutable std::once_flag asked_;  // for rows by themselves
+  mutable std::optional<arrow::KnownBatches> known_;
 };
 
 int recognise(const Probe& probe) {

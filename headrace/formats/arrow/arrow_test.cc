@@ -8,6 +8,7 @@
 #include "headrace/formats/arrow/compression.h"
 #include "headrace/formats/arrow/index.h"
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {
@@ -185,6 +186,54 @@ TEST(Arrow, ListsOfTextsThatCannotBeAreRefusedWhateverIsChosen) {
       ASSERT_TRUE(source.ok()) << source.status().text();
       EXPECT_THAT(read_sample(**source, c.row, store).status().text(), HasSubstr(c.wanted)) << name << member;
     }
+}
+
+Value with_nulls(Value options, const char* nulls) {
+  options.set("nulls", nulls);
+  return options;
+}
+
+bool shows_what_is_read(Store& store, const Source& source, uint64_t step, uint64_t* num_put = nullptr) {
+  const auto read = [&](uint64_t i) { return read_sample(source, i, store); };
+  return maps_show_what_is_read(store, source, 64, step, read, num_put);
+}
+
+TEST(Arrow, RowsOfAMapAreThoseOfGroupsAlsoWhereBytesAreWrong) {
+  struct Case {
+    const char *name, *nulls;
+    uint64_t rows, put;
+  };
+  const Case cases[] = {{"table_plain.arrow", "error", 11, 11}, {"nulls.arrows", "error", 4, 0},
+                        {"nulls.arrows", "zero", 4, 3},         {"texts.arrow", "zero", 4, 3},
+                        {"texts.arrow", "error", 4, 0},         {"table_lz4.arrow", "error", 11, 0},
+                        {"rows.arrow", "error", 11, 0}};
+  for (const Case& c : cases) {
+    const std::string whole = small(c.name);
+    for (const uint64_t step : {1, 3}) {
+      MemoryStore store = store_of("x", whole);
+      const auto source = open_one(store, "x", with_nulls({}, c.nulls));
+      ASSERT_TRUE(source.ok()) << source.status().text();
+      EXPECT_EQ((*source)->size(), c.rows);
+      uint64_t num_put = 0;
+      EXPECT_TRUE(shows_what_is_read(store, **source, step, &num_put)) << c.name;
+      EXPECT_GE(num_put, c.put) << c.name << ' ' << c.nulls;
+    }
+    // As it was when it was opened, and not then.
+    for (size_t at = 0; at < whole.size(); at += 5)
+      for (const char wrong : {'\x01', '\xff'}) {
+        std::string bytes = whole;
+        bytes[at] ^= wrong;
+        MemoryStore store = store_of("x", bytes);
+        const auto source = open_one(store, "x", with_nulls({}, c.nulls));
+        if (source.ok()) {
+          EXPECT_TRUE(shows_what_is_read(store, **source, 2)) << c.name << " at byte " << at;
+        }
+        store.add("x", whole);
+        const auto changed = open_one(store, "x", with_nulls({}, c.nulls));
+        store.add("x", bytes);
+        EXPECT_TRUE(shows_what_is_read(store, **changed, 1)) << c.name << " at byte " << at;
+      }
+  }
 }
 
 TEST(Arrow, AnOffsetThatIsWrongIsAnErrorOfItsRows) {

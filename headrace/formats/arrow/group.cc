@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "headrace/formats/arrow/body.h"
+#include "headrace/formats/arrow/row_places.h"
 #include "headrace/formats/arrow/single_row.h"
 
 namespace headrace::arrow {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
 constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
+constexpr size_t kManyNeighbours = 16;  // rows: where columns need readers, their group is quicker
 constexpr uint64_t kFirstRead = 4096;   // usually all of a batch's metadata
 
 // Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
@@ -396,6 +398,16 @@ class OpenGroup final : public Opening<BlockPtr> {
   std::vector<AloneRows::Row> alone_;
 };
 
+Extent extent_of(const Table& table, uint64_t row) {
+  const Group group = table.group_of(row);
+  const TableFile& file = table.files[group.file];
+  const Contents& contents = *file.contents;
+  const bool is_single = contents.rows_before(group.batch + 1) - contents.rows_before(group.batch) == 1;
+  const RecordExtent& batch = (*file.batches)[group.batch];
+  if (is_single && !contents.is_compressed) return {group.file, batch.offset, batch.length};
+  return {group.file, batch.offset, kToEnd, may_lie_apart(table, file, group.batch)};
+}
+
 }  // namespace
 
 Group Table::group_of(uint64_t row) const {
@@ -410,13 +422,15 @@ Group Table::group_of(uint64_t row) const {
   return {at, batch, part, std::min(together, rows - part)};
 }
 
-Extent extent_of(const Table& table, uint64_t row) {
-  const Group group = table.group_of(row);
-  const TableFile& file = table.files[group.file];
-  const Contents& contents = *file.contents;
-  const bool is_single = contents.rows_before(group.batch + 1) - contents.rows_before(group.batch) == 1;
-  const RecordExtent& batch = (*file.batches)[group.batch];
-  return {group.file, batch.offset, is_single && !contents.is_compressed ? batch.length : kToEnd};
+void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Extent> out) {
+  const bool is_quick = !needs_readers(*table.files[0].columns);
+  for (size_t i = 0, run = 0; i < rows.size(); i += run) {
+    for (run = 1; i + run < rows.size() && rows[i + run] == rows[i] + run;) ++run;
+    for (size_t k = i; k < i + run; ++k) {
+      out[k] = extent_of(table, rows[k]);
+      out[k].mappable &= is_quick || run < kManyNeighbours;
+    }
+  }
 }
 
 BlockPtr single_rows(std::shared_ptr<const Table> table, std::span<const uint64_t> rows,

@@ -6,8 +6,9 @@
 
 namespace headrace::arrow {
 
-// All of the batch that a row is alone in; of length kToEnd where there are others, or it is compressed.
-Extent extent_of(const Table& table, uint64_t row);
+// Of each row all of the batch that it is alone in; of length kToEnd where there are others, or it is
+// compressed, and mappable then where put_rows() may have it.
+void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Extent> out);
 // Row i is rows[i] of the table, whose extent begins at[i] in `bytes`.
 BlockPtr single_rows(std::shared_ptr<const Table> table, std::span<const uint64_t> rows,
                      std::span<const size_t> at, BufferPtr bytes);

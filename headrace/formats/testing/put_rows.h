@@ -67,7 +67,7 @@ class ReadAsMapped final : public MappedBytes {
     shown_.push_back(bytes);
     return bytes->bytes();
   }
-  std::optional<Kept> keep(Text bytes) override {
+  std::optional<Kept> keep(Text bytes, size_t) override {
     const MutableBufferPtr kept = HeapBuffer::make(bytes.size());
     if (!bytes.empty()) std::memcpy(kept->mutable_data(), bytes.data(), bytes.size());
     kept_ = kept;
@@ -81,13 +81,40 @@ class ReadAsMapped final : public MappedBytes {
   BufferPtr kept_;
 };
 
-// REQUIRES: the source's extents() gives one to each.
+// REQUIRES: as Source::put_mapped().
 inline std::vector<std::vector<Tensor>> put_mapped_rows(Store& store, const Source& source,
                                                         std::span<const uint64_t> indices) {
   return rows_put(source.schema(), indices.size(), true, [&](std::span<const FieldPlace> to) {
     ReadAsMapped mapped(store, source);
     return source.put_mapped(indices, mapped, to);
   });
+}
+
+inline bool are_equal(const std::vector<Tensor>& some, const std::vector<Tensor>& others) {
+  return std::ranges::equal(some, others, [](const Tensor& a, const Tensor& b) {
+    return a.dtype == b.dtype && a.shape == b.shape && std::ranges::equal(a.view().bytes(), b.view().bytes());
+  });
+}
+
+// Whether all samples that are put out of maps are those that `read(index)` gives, in any order: the first
+// `most`, those `step` apart, around and around. `num_put`: how many were.
+template <class Read> bool maps_show_what_is_read(Store& store, const Source& source, uint64_t most,
+                                                  uint64_t step, const Read& read,
+                                                  uint64_t* num_put = nullptr) {
+  const uint64_t size = std::min(most, source.size());
+  std::vector<uint64_t> indices;
+  for (uint64_t first = 0; first < std::min(step, size); ++first)
+    for (uint64_t i = first; i < size; i += step) indices.push_back(i);
+  for (size_t first = 0; first < indices.size(); ++first) {
+    const auto rows = put_mapped_rows(store, source, std::span(indices).subspan(first));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto fields = read(indices[first + i]);
+      if (!fields.ok() || !are_equal(*fields, rows[i])) return false;
+    }
+    first += rows.size();
+    if (num_put) *num_put += rows.size();
+  }
+  return true;
 }
 
 // The first samples of a source that lie alone, in one buffer and one block, as small ones are read.
@@ -113,12 +140,6 @@ inline TogetherRead read_together(Store& store, const Source& source, uint64_t m
   const uint64_t size = indices.size();
   if (size == 0) return {};
   return {source.together(std::move(indices), std::move(at), text_tensor(bytes).buffer), size};
-}
-
-inline bool are_equal(const std::vector<Tensor>& some, const std::vector<Tensor>& others) {
-  return std::ranges::equal(some, others, [](const Tensor& a, const Tensor& b) {
-    return a.dtype == b.dtype && a.shape == b.shape && std::ranges::equal(a.view().bytes(), b.view().bytes());
-  });
 }
 
 // Whether all rows that get() gives are put as the same, from whichever row on, and no row that it refuses.
