@@ -11,15 +11,22 @@
 namespace headrace::arrow {
 namespace {
 
-constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen
+constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen,
+                                        // unless its rows are large: those may stay where the file is mapped
 constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
 constexpr size_t kManyNeighbours = 16;  // rows: where columns need readers, their group is quicker
 constexpr uint64_t kFirstRead = 4096;   // usually all of a batch's metadata
 
+bool is_read_whole(const TableFile& file, uint64_t batch, uint64_t rows) {
+  const uint64_t length = (*file.batches)[batch].length;
+  return length <= kWhole &&
+         (file.contents->is_compressed || length / std::max<uint64_t>(1, rows) < kLeastMapped);
+}
+
 // Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
 uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
   const uint64_t length = (*file.batches)[batch].length;
-  if (file.contents->is_compressed || length <= kWhole) return rows;
+  if (file.contents->is_compressed || is_read_whole(file, batch, rows)) return rows;
   const uint64_t each = table.row_bytes != 0 ? table.row_bytes : std::max<uint64_t>(length / rows, 1);
   return std::clamp<uint64_t>(kPart / each, 1, rows);
 }
@@ -254,7 +261,7 @@ class OpenGroup final : public Opening<BlockPtr> {
     if (rows == 1 && !contents.is_compressed && may_be_single_row(*file_.columns))
       return ask(Stage::single, begin_, length_);
     const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
-    if (takes_all || length_ <= kWhole) return ask(Stage::whole, begin_, length_);
+    if (takes_all || is_read_whole(file_, group_.batch, rows)) return ask(Stage::whole, begin_, length_);
     return ask(Stage::metadata, begin_, std::min(length_, kFirstRead));
   }
 
