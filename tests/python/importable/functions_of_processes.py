@@ -74,7 +74,7 @@ def busy(x):
 
 
 def cut_the_shared_memory(x):
-    if sys.argv[0] == "-c":  # a process of the map, with its socket and the memory
+    if sys.argv[0] == "-c" and len(sys.argv) > 2:  # a process of the map, with its socket and the memory
         os.ftruncate(int(sys.argv[2]), 0)
     return x
 
