@@ -43,11 +43,15 @@ demo: package  ## write a sample data set, inspect it, run one epoch and ten ste
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
 	@$(PYTHON) tools/demo.py $(DEMO_DATA)
 
+# Python tests run side by side, those of a file together as they share what they make; then those that measure, one by one.
+SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
+PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines
 .PHONY: test
 test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 	@set -o pipefail; status=0; \
 	ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) | grep -vE '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$$' || status=1; \
-	$(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines || status=1; \
+	$(PYTEST) -m 'not alone' $(SIDE_BY_SIDE) || status=1; \
+	$(PYTEST) -m alone || status=1; \
 	exit $$status
 
 ORACLE_PIPELINES ?= 400

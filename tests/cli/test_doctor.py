@@ -356,6 +356,7 @@ def advised(large, tmp_path_factory):
     return report["advice"], folder
 
 
+@pytest.mark.alone
 def test_advice_is_made_of_measurements(large, advised):
     advice, _ = advised
     assert advice["machine"]["cores"] >= 1 and advice["machine"]["memory"] > 0
@@ -397,6 +398,7 @@ def test_the_marks_before_advice_are_explained(large):
     assert legend < text.index("\n  * ") and legend < text.index("\n  - ")
 
 
+@pytest.mark.alone
 def test_commands_that_are_advised_work(advised, tmp_path):
     items = advised[0]["items"]
     commands = [one["how"] for one in items if one["how"].startswith("headrace ")]
@@ -418,6 +420,7 @@ def test_commands_that_are_advised_read_the_data_as_they_were_read(large, tmp_pa
     assert index in {"", *(f"headrace index --option values=datum {tmp_path}/x.lmdb{step}" for step in ("", " --step 8"))}  # fmt: skip
 
 
+@pytest.mark.alone
 def test_python_that_is_advised_works(large, advised):
     ops = pytest.importorskip("headrace.ops")
     items = {one["name"]: one["how"] for one in advised[0]["items"]}
@@ -438,10 +441,12 @@ def test_too_little_to_measure_is_said_once_and_nothing_advised(tmp_path):
     assert text.count("too little to measure") == 1 and "decoding" not in text and "headrace" not in text
 
 
+@pytest.mark.alone
 def test_enough_to_measure_is_measured(advised):
     assert advised[0]["skipped"] == ""
 
 
+@pytest.mark.alone
 def test_nothing_is_left_behind(advised):
     _, folder = advised
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
@@ -502,6 +507,7 @@ def test_the_number_of_workers_changes_no_finding(planted):
     assert {key: one[key] for key in keys} == {key: many[key] for key in keys}
 
 
+@pytest.mark.alone
 def test_every_key_is_documented(advised, planted):
     text = (ROOT / "docs" / "doctor.md").read_text()
 

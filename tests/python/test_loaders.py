@@ -212,6 +212,7 @@ def test_batches_share_the_engines_memory():
     assert (np.concatenate(batches) == want).all()
 
 
+@pytest.mark.alone
 def test_ctrl_c_is_seen_while_waiting_and_leaves_no_thread():
     script = """
         import os, signal, sys, threading, time

@@ -144,6 +144,7 @@ STRICTER = {"datapage_v1-corrupt-checksum.parquet": "wants a page with checksum"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
+@pytest.mark.alone
 def test_real_files_have_the_rows_their_truth_says_and_bad_ones_are_refused_soon():
     read = by_column = refused = 0
     for truth in truths():
@@ -172,6 +173,7 @@ def test_real_files_have_the_rows_their_truth_says_and_bad_ones_are_refused_soon
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="HEADRACE_DATA is not set")
+@pytest.mark.alone
 def test_what_fuzzers_found_is_refused_or_read_soon():
     paths = [
         p for p in (DATA / "arrow/apache__arrow-testing/data/parquet/fuzzing").iterdir() if p.suffix != ".md"

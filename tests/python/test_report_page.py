@@ -18,6 +18,8 @@ from headrace import ops
 from .browser import browser, look_at, picture_of, start
 from .pictures import picture
 
+pytestmark = pytest.mark.alone  # runs of so many seconds, of which a page shows what was done
+
 HOSTILE = '<script>alert(1)</script>&".jpg'  # the slash divides folder and file
 WIDTHS = (400, 900, 1400)
 RUNS = ("tuned", "photographs", "hostile", "unordered", "many", "broken")

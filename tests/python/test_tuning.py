@@ -8,6 +8,8 @@ import pytest
 
 import headrace as hr
 
+pytestmark = pytest.mark.alone
+
 
 def waits(x):
     time.sleep(0.003)

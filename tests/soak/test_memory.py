@@ -21,6 +21,8 @@ from headrace import ops
 
 from .mixed_images import smooth, write_large, write_small
 
+pytestmark = pytest.mark.alone
+
 FULL = os.environ.get("HEADRACE_NIGHTLY") == "1"
 MB = 1_000_000
 SLACK = 150 * MB  # beside 1.1 × budget: what is not per sample

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 FULL = os.environ.get("HEADRACE_NIGHTLY") == "1"
 NOISE = 16  # MiB: threads' stacks, the interpreter's own
 
