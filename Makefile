@@ -59,7 +59,7 @@ ORACLE_SEED ?= 1
 .PHONY: oracle
 oracle: build $(ORACLE_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and what else needs TensorFlow or Grain
 	HEADRACE_TENSORFLOW_PYTHON=$(abspath .oracle/bin/python) HEADRACE_ORACLE_PIPELINES=$(ORACLE_PIPELINES) \
-	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q tests/oracle/pipelines tests/oracle/test_tensorflow.py tests/oracle/test_grain.py \
+	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/oracle/pipelines tests/oracle/test_tensorflow.py tests/oracle/test_grain.py \
 	  tests/oracle/test_coco.py tests/oracle/test_prepared.py
 
 # They are large, and their dependencies none of ours: so in an environment of their own.
