@@ -1,10 +1,14 @@
 #include "cli/broken.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
 #include <map>
 #include <string_view>
+
+#include "cli/terminal.h"
 
 namespace headrace::cli {
 namespace {
@@ -37,6 +41,22 @@ std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector
   for (const Broken& b : broken) ++counts[reason_class(b.reason)];
   std::vector<std::pair<std::string, uint64_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::ranges::greater{}, [](const auto& total) { return total.second; });
+  return out;
+}
+
+std::vector<std::string> broken_lines(const std::vector<Broken>& broken, const Source& source, size_t most) {
+  std::vector<std::string> out;
+  const auto add = [&](const Broken& b) { out.push_back(b.file + ": " + b.reason); };
+  if (source.num_files() > source.size() / 2) {
+    std::ranges::for_each(broken, add);
+    return out;
+  }
+  std::map<std::string, std::vector<const Broken*>> alike;
+  for (const Broken& b : broken) alike[reason_class(b.reason)].push_back(&b);
+  for (const auto& [reason, count] : totals_by_reason(broken)) {
+    for (size_t i = 0; i < std::min(most, alike[reason].size()); ++i) add(*alike[reason][i]);
+    if (count > most) out.back() += fmt::format(" (and {} more)", count_text(count - most));
+  }
   return out;
 }
 

@@ -94,9 +94,10 @@ class Text {
     const Source& source = d_.reader.source();
     const std::string missing = missing_shards(source), left_out = left_out_text(source);
     wrap("broken", broken.empty() ? "none" : fmt::format("{} of {}", count_text(broken.size()), looked()));
-    for (size_t i = 0; i < std::min(broken.size(), kShown); ++i)
-      fmt::print("{:{}}{}: {}\n", "", kIndent + 2, broken[i].file, broken[i].reason);
-    more(broken.size());
+    const std::vector<std::string> lines = broken_lines(broken, source, 1);
+    for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
+      fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
+    more(lines.size());
     if (!missing.empty()) wrap("", missing);
     if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
     const Value::List problems = problems_of(source);

@@ -114,13 +114,13 @@ void print_features(const FeatureSurvey& features, const std::string& field) {
   line("parse", "{}", code);
 }
 
-void print_broken(const Survey& found, const std::string& path) {
+void print_broken(const Survey& found, const Source& source, const std::string& path) {
   if (found.broken.empty())
     return line("broken", "none of them, by their headers; `headrace verify {}` decodes everything", path);
   line("broken", "{} of {}", count_text(found.broken.size()), count_text(found.looked));
-  for (size_t i = 0; i < std::min(found.broken.size(), kShownBroken); ++i)
-    fmt::print("    {}: {}\n", found.broken[i].file, found.broken[i].reason);
-  if (found.broken.size() > kShownBroken) fmt::print("    … `headrace verify {}` lists all of them\n", path);
+  const std::vector<std::string> lines = broken_lines(found.broken, source, 1);
+  for (size_t i = 0; i < std::min(lines.size(), kShownBroken); ++i) fmt::print("    {}\n", lines[i]);
+  if (lines.size() > kShownBroken) fmt::print("    … `headrace verify {}` lists all of them\n", path);
 }
 
 std::string format_of(const Source& source) {
@@ -172,7 +172,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   if (!found.features.empty())
     print_features(found.features, schema.names[static_cast<size_t>(reader.example_field())]);
   if (!found.labels.empty()) print_labels(found, class_names(source));
-  print_broken(found, path);
+  print_broken(found, source, path);
   for (const std::string& hint : hints) line("hint", "{}", hint);
 }
 
@@ -214,13 +214,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   if (!found.features.empty())
     out.set("examples",
             found.features.json(source.schema().names[static_cast<size_t>(reader.example_field())]));
-  Value::List broken;
-  for (const Survey::Broken& b : found.broken) {
-    Value entry;
-    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
-    broken.push_back(std::move(entry));
-  }
-  out.set("broken", std::move(broken));
+  out.set("broken", broken_values(found.broken));
   out.set("metadata", source.metadata());
   out.set("hints", Value::List(hints.begin(), hints.end()));
   return out;

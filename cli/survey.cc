@@ -72,14 +72,14 @@ Survey survey(const SampleReader& reader, uint64_t count, size_t workers) {
     if (Status status = look(reader, index, mutex, out); !status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), as_typed(status.text())});
+      out.broken.push_back({index, std::move(file), as_typed(status.text()), status.code()});
     }
     ++done;
     if (worker == 0) progress.show(done);
     return true;
   });
   std::ranges::sort(out.bytes), std::ranges::sort(out.heights), std::ranges::sort(out.widths);
-  std::ranges::sort(out.broken, {}, &Survey::Broken::index);
+  std::ranges::sort(out.broken, {}, &Broken::index);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/broken.h"
 #include "cli/examples.h"
 #include "cli/sample_reader.h"
 
@@ -21,10 +22,6 @@ struct Survey {
   int label_field = -1;
   std::map<int64_t, uint64_t> labels;  // label -> how many
   FeatureSurvey features;              // of the tf.train.Examples in a field
-  struct Broken {
-    uint64_t index;
-    std::string file, reason;
-  };
   std::vector<Broken> broken;  // in order of index
 };
 

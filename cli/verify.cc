@@ -25,6 +25,8 @@ struct VerifyArguments {
   bool json = false;
 };
 
+constexpr size_t kMostOfAReason = 10;  // rows and records that are named
+
 using Decoders = std::map<std::string_view, uint64_t>;  // images each took
 
 std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std::atomic<uint64_t>& num_bytes,
@@ -104,7 +106,7 @@ Result<int> verify(const VerifyArguments& arguments) {
     fmt::print("{}\n", json_of(reader, broken, decoders, seconds).dump(1));
     return code;
   }
-  for (const Broken& b : broken) fmt::print("{}: {}\n", b.file, b.reason);
+  for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) fmt::print("{}\n", line);
   if (broken.size() > 1) print_totals(broken);
   const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
   std::string what = !reader.has_images() ? "read; they hold no images to decode" : "read and decoded";
