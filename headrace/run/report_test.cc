@@ -105,6 +105,19 @@ TEST(Report, WhatReadersUseIsCpuTimeOfTheRun) {
       << text;
 }
 
+// One of two cores is the consumer's: a second reader would find none.
+TEST(Report, WhatTheConsumerComputesIsNotPromisedToOthers) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2, totals.most = {2, 1, 1024};
+  Gauge lately = unpacking({2, 1, 3}, 9.5);
+  lately.waited = 3, lately.process = 16.5;
+  const Value report = make_report(totals, lately, {}, {}, {});
+  EXPECT_EQ(*report.find("limited_by")->text(), "cpu");
+  for (const Value& what : *report.find("what_if")->list())
+    if (*what.find("change")->text() == "with 2 reads in flight")
+      EXPECT_LT(*what.find("speedup")->real(), 1.25) << what.dump();
+}
+
 TEST(Report, ReadersWithoutACoreAreHeldBackByOtherPrograms) {
   Gauge lately = unpacking({2, 2, 3}, 8);
   lately.reading_lacked = 10, lately.others = 1.2;

@@ -93,7 +93,8 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   const auto rows = static_cast<double>(g.rows);
   if (rows <= 0 || g.seconds <= 0) return out;
   out.rate = g.rate();
-  out.by_cores = ratio(rows * cpu_of(g, cores), g.busy + g.reading_cpu);
+  // What the consumer does for a row takes a core, too.
+  out.by_cores = ratio(rows * cpu_of(g, cores), g.own_cores_used() * g.seconds);
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_brisk = ratio(rows * static_cast<double>(g.settings.workers), g.occupied - 0.5 * g.stalled());
   out.by_readers = ratio(rows * static_cast<double>(g.settings.io), g.reading);

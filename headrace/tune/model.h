@@ -31,7 +31,7 @@ struct Model {
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
   // Rows a second that each could do; kNoBound where nothing says otherwise.
   double rate = 0;                   // what the run does
-  double by_cores = kNoBound;        // all cores busy with what a row costs
+  double by_cores = kNoBound;        // all cores busy with what a row costs this process
   double taken = 0;                  // of those, by other programs that hold the run back
   double by_workers = kNoBound;      // all workers occupied
   double by_brisk = kNoBound;        // the same if functions waited half as long
