@@ -1,6 +1,7 @@
 #include "headrace/formats/records/record_files.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "headrace/codecs/deflate/inflate.h"
@@ -205,6 +206,25 @@ class RecordFilesSource final : public Source {
     return std::make_shared<Together>(records_, std::move(places), std::move(bytes));
   }
 
+  // Neighbours are one look. The processor waits for the memory of each record that is none, unless it is
+  // told of several where they are.
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    if (!records_->format.put_mapped) return 0;
+    std::array<Shown, 8> shown;
+    for (size_t n = 0; n < indices.size();) {
+      const size_t runs = show(indices.subspan(n), mapped, shown);
+      if (runs == 0) return n;
+      for (const Shown& run : std::span(shown).first(runs))
+        for (const RecordExtent& record : run.records) {
+          const Text one = run.bytes.subspan(record.offset - run.records[0].offset, record.length);
+          if (!records_->format.put_mapped(one, mapped, n, to)) return n;
+          ++n;
+        }
+    }
+    return indices.size();
+  }
+
   uint64_t num_files() const override { return records_->files.size(); }
   std::string file(uint64_t ordinal) const override { return records_->files[ordinal].path; }
   std::string where(uint64_t index) const override {
@@ -236,6 +256,41 @@ class RecordFilesSource final : public Source {
   }
 
  private:
+  // Records that follow one another in a file.
+  struct Shown {
+    std::span<const RecordExtent> records;
+    Text bytes;
+  };
+  // The next runs of records; less where one is to be read. How many.
+  size_t show(std::span<const uint64_t> indices, MappedBytes& mapped, std::span<Shown> out) const {
+    constexpr size_t kLine = 64, kMostFetched = 1024;  // bytes; the processor finds what is behind them
+    size_t runs = 0;
+    for (size_t n = 0; n < indices.size() && runs < out.size(); ++runs) {
+      const Spot first = spot_of(*records_, indices[n]);
+      const auto records = neighbours(indices.subspan(n), first);
+      const uint64_t begin = records.front().offset;
+      const Text bytes =
+          mapped.at({first.file, begin, records.back().offset + records.back().length - begin});
+      if (bytes.empty()) break;
+      for (size_t at = 0; at < std::min(bytes.size(), kMostFetched); at += kLine)
+        __builtin_prefetch(bytes.data() + at);
+      out[runs] = {records, bytes};
+      n += records.size();
+    }
+    return runs;
+  }
+  // REQUIRES: extents() gave one to each.
+  std::span<const RecordExtent> neighbours(std::span<const uint64_t> indices, const Spot& first) const {
+    constexpr uint64_t kMostLooked = 64 << 10;  // bytes
+    const auto rest = std::span(records_->indexes[first.file].records).subspan(first.record);
+    const auto follows = [&](size_t i) {
+      return indices[i] == indices[0] + i && rest[i].offset + rest[i].length - rest[0].offset <= kMostLooked;
+    };
+    size_t count = 1;
+    while (count < std::min(indices.size(), rest.size()) && follows(count)) ++count;
+    return rest.first(count);
+  }
+
   std::shared_ptr<const Records> records_;
   Value description_, left_out_;
 };

@@ -15,6 +15,7 @@ namespace headrace {
 namespace {
 
 constexpr size_t kShown = 40;
+constexpr size_t kNumberAlign = 8;  // of an array, behind a header whose length is a multiple of it
 
 template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
   const size_t dot = suffix.rfind('.');
@@ -177,20 +178,39 @@ class Places {
   bool is_key_joined_ = false;
 };
 
-// `offset`: where the sample begins in `buffer`.
-Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t field,
-                        const BufferPtr& buffer, size_t offset) {
+// `hold` of a member's bytes gives them in a buffer that its field may share, at a multiple of some number
+// where they are to be kept; or nothing.
+template <class Hold>
+Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t field, Hold&& hold) {
   if (const std::string* key = places.joined_key(field)) return text_tensor(*key);
   const SampleFields::Field& as = wanted.fields[field];
   if (as.kind == SampleFields::Kind::number)
     return read_whole_number(places.text(field), wanted.names[field]);
   const bool is_array = as.kind == SampleFields::Kind::array;
-  const Tensor bytes{buffer,
-                     offset + places.offset(field),
+  const std::optional<MappedBytes::Kept> held = hold(places.bytes(field), is_array ? kNumberAlign : 1);
+  if (!held) return Status(Code::exhausted, "no memory for " + in_quotes(wanted.names[field]));
+  const Tensor bytes{held->buffer,
+                     static_cast<size_t>(held->bytes.data() - held->buffer->data()),
                      is_array ? DType::bytes : as.spec.dtype,
-                     {static_cast<int64_t>(places.bytes(field).size())},
+                     {static_cast<int64_t>(held->bytes.size())},
                      nullptr};
   return is_array ? array_of(bytes, as.spec, wanted.names[field]) : bytes;
+}
+
+// As row n; false where it cannot be.
+template <class Hold> bool put_row(const SampleFields& wanted, const Places& places, size_t n,
+                                   std::span<const FieldPlace> to, Hold&& hold) {
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i].texts && !places.joined_key(i)) {
+      const std::optional<MappedBytes::Kept> held = hold(places.bytes(i), 1);
+      if (!held) return false;
+      to[i].texts->set(n, held->buffer, held->bytes);
+      continue;
+    }
+    auto value = value_of(wanted, places, i, hold);
+    if (!value.ok() || !to[i].put(n, *std::move(value))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -283,28 +303,29 @@ Schema SampleFields::schema() const {
 Status SampleFields::read(const Record& record, std::vector<Tensor>& values) const {
   Places places(*this);
   HEADRACE_TRY(places.find(record.bytes()));
+  const auto share = [&](Text bytes, size_t) {
+    return std::optional(MappedBytes::Kept{record.buffer, bytes});
+  };
   values.resize(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    HEADRACE_ASSIGN(values[i], value_of(*this, places, i, record.buffer, record.offset));
+    HEADRACE_ASSIGN(values[i], value_of(*this, places, i, share));
   }
   return {};
 }
 
 size_t SampleFields::put(const RecordRun& run, std::span<const FieldPlace> to) const {
   Places places(*this);
-  for (size_t n = 0; n < run.records.size(); ++n) {
-    const Record record = run[n];
-    if (!places.find(record.bytes()).ok()) return n;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (to[i].texts && !places.joined_key(i)) {
-        to[i].texts->set(n, run.buffer, places.bytes(i));
-        continue;
-      }
-      auto value = value_of(*this, places, i, run.buffer, record.offset);
-      if (!value.ok() || !to[i].put(n, *std::move(value))) return n;
-    }
-  }
+  const auto share = [&](Text bytes, size_t) { return std::optional(MappedBytes::Kept{run.buffer, bytes}); };
+  for (size_t n = 0; n < run.records.size(); ++n)
+    if (!places.find(run[n].bytes()).ok() || !put_row(*this, places, n, to, share)) return n;
   return run.records.size();
+}
+
+bool SampleFields::put_mapped(Text sample, MappedBytes& mapped, size_t n,
+                              std::span<const FieldPlace> to) const {
+  Places places(*this);
+  const auto keep = [&](Text bytes, size_t align) { return mapped.keep(bytes, align); };
+  return places.find(sample).ok() && put_row(*this, places, n, to, keep);
 }
 
 }  // namespace headrace

@@ -107,6 +107,9 @@ TEST(Webdataset, WhatIsPutTogetherIsWhatSamplesAre) {
         const auto [block, size] = read_together(store, **source, 16);
         ASSERT_EQ(size, 4u);
         EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size)) << missing << decode;
+        const auto read = [&](uint64_t i) { return read_sample(**source, i, store); };
+        for (const uint64_t step : {1, 2, 3})
+          EXPECT_TRUE(maps_show_what_is_read(store, **source, 4, step, read)) << missing << decode << step;
       }
 }
 
@@ -276,6 +279,10 @@ TEST(Webdataset, ArraysAndTextsAreDecoded) {
     EXPECT_EQ(second[1].view().as<uint16_t>()[1], 2);
     if (const auto [block, size] = read_together(store, **source, 16); block)
       EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size));
+    uint64_t num_put = 0;
+    const auto read = [&](uint64_t i) { return read_sample(**source, i, store); };
+    EXPECT_TRUE(maps_show_what_is_read(store, **source, 4, 1, read, &num_put));
+    EXPECT_EQ(num_put, name[5] == '.' ? 0u : 2u);  // what is inflated is in no map
     EXPECT_THAT(sample_of(**source, 2, store)[0],
                 HasSubstr("'depth.npy' wants u16 of rank 2 as the first sample has, got u16 of rank 1"));
     EXPECT_THAT(sample_of(**source, 3, store)[0],
