@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "headrace/formats/testing/put_rows.h"
+#include "headrace/io/archives/archive_store.h"
 #include "headrace/io/testing/faulty_store.h"
 
 namespace headrace::trial {
@@ -126,6 +127,7 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
 }
 
 TEST_P(SourceConformance, SamplesThatLieApartAreInMapsWhatTheyAreRead) {
+  const auto store = with_archives(std::shared_ptr<Store>(&store_, [](Store*) {}));
   for (const bool some : {false, true}) {
     auto source = open_source_case(case_, store_);
     ASSERT_TRUE(source.ok()) << source.status().text();
@@ -147,7 +149,7 @@ TEST_P(SourceConformance, SamplesThatLieApartAreInMapsWhatTheyAreRead) {
         HEADRACE_TRY(block->get(place.row, fields));
         return fields;
       };
-      EXPECT_TRUE(maps_show_what_is_read(store_, *read, read->size(), step, get, &num_put));
+      EXPECT_TRUE(maps_show_what_is_read(*store, *read, read->size(), step, get, &num_put));
       EXPECT_EQ(num_put, read->size());
     }
   }
