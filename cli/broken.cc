@@ -14,11 +14,17 @@ namespace headrace::cli {
 namespace {
 
 // The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
-// and without the first bytes of what is no image.
+// "wants i64, got 'x'" as "wants i64, got …", and without the first bytes of what is no image.
 std::string reason_class(std::string_view reason) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
   reason = reason.substr(0, reason.find(" (starts with"));
+  constexpr std::string_view kGot = ", got '";
+  if (const size_t got = reason.find(kGot); got != std::string_view::npos) {
+    const size_t end = reason.find('\'', got + kGot.size());
+    const std::string_view rest = end == std::string_view::npos ? "" : reason.substr(end + 1);
+    return reason_class(reason.substr(0, got)) + ", got …" + reason_class(rest);
+  }
   std::string out;
   for (size_t i = 0; i < reason.size();) {
     const bool begins =

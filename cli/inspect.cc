@@ -120,7 +120,7 @@ void print_broken(const Survey& found, const Source& source, const std::string& 
   line("broken", "{} of {}", count_text(found.broken.size()), count_text(found.looked));
   const std::vector<std::string> lines = broken_lines(found.broken, source, 1);
   for (size_t i = 0; i < std::min(lines.size(), kShownBroken); ++i) fmt::print("    {}\n", lines[i]);
-  if (lines.size() > kShownBroken) fmt::print("    … `headrace verify {}` lists all of them\n", path);
+  if (lines.size() > kShownBroken) fmt::print("    … `headrace verify --json {}` lists all of them\n", path);
 }
 
 std::string format_of(const Source& source) {

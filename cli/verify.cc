@@ -124,8 +124,9 @@ Result<int> verify(const VerifyArguments& arguments) {
 }  // namespace
 
 void add_verify(CLI::App& program, Run& run) {
-  auto* command = program.add_subcommand(
-      "verify", "Read and decode every sample; list the broken ones with their reasons");
+  auto* command = program.add_subcommand("verify",
+                                         "Read and decode every sample; list the broken ones with their "
+                                         "reasons, of rows and records ten a reason");
   auto arguments = std::make_shared<VerifyArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,

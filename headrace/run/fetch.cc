@@ -260,7 +260,7 @@ class Fetcher::MappedOnes final : public MappedBytes {
 std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const uint64_t> indices,
                                           std::span<const Extent> extents, std::span<const FieldPlace> to,
                                           Counters& counters) {
-  if (source.num_files() > Maps::kMostFiles) return 0;
+  if (!copies_maps_ || source.num_files() > Maps::kMostFiles) return 0;
   const uint64_t begin = now_ns();
   uint64_t most = 0;
   for (const Extent& extent : extents) most += extent.length == kToEnd ? kFewBytes : extent.length;
@@ -268,15 +268,19 @@ std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const 
   const size_t put = source.put_mapped(indices, mapped, to);
   if (!mapped.are_intact()) return std::nullopt;
   if (put == 0) return 0;
-  counters.io_reads.add(mapped.looks());
-  counters.io_bytes.add(mapped.bytes());
+  // Columns of a row, and records of a page, are looked at one by one.
+  counters.io_reads.add(std::min<uint64_t>(mapped.looks(), put));
+  uint64_t bytes = mapped.bytes();
+  for (const FieldPlace& field : to)
+    if (field.values) bytes += field.spec->size_bytes() * put;
+  counters.io_bytes.add(bytes);
   counters.io_ns.add(now_ns() - begin);
   return put;
 }
 
 Fetcher::Copied Fetcher::copied(const Source& source, std::span<const uint64_t> indices,
                                 std::span<const Extent> extents, Counters& counters) {
-  auto rows = CopiedRows::make(source.schema(), indices.size(), *pool_);
+  auto rows = copies_maps_ ? CopiedRows::make(source.schema(), indices.size(), *pool_) : std::nullopt;
   if (!rows) return {};
   const size_t put = put_mapped(source, indices, extents, rows->places(), counters).value_or(0);
   if (put == 0) return {};

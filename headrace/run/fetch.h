@@ -39,11 +39,14 @@ class Fetcher {
   // file's is known only after they were looked at.
   Result<BlockPtr> block(const Source& source, uint64_t block, Counters& counters,
                          std::vector<Mapped>* seen = nullptr);
-  // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read. With
-  // `maps`, those that lie alone may be copied out of mapped files. REQUIRES: `extents` are what the source
-  // said of them.
+  // Small samples may be copied out of mapped files. Before the first of them.
+  void allow_copies_of_maps() { copies_maps_ = true; }
+  // Samples in one buffer and one block, row i of which is sample indices[i]; neighbours are one read.
+  // REQUIRES: `extents` are what the source said of them.
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
-                            std::span<const Extent> extents, bool maps, Counters& counters);
+                            std::span<const Extent> extents, Counters& counters) {
+    return together(source, indices, extents, copies_maps_, counters);
+  }
 
   // The first of these samples, as many as can be copied out of mapped files, each from where it lies; row i
   // of the block is sample indices[i]. Null where the first cannot be, or the budget has no room.
@@ -75,6 +78,8 @@ class Fetcher {
   static size_t most_kept(size_t budget, bool in_no_order) { return budget / (in_no_order ? 2 : 4); }
 
  private:
+  Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
+                            std::span<const Extent> extents, bool maps, Counters& counters);
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
   bool forget();
   void drop_one_kept(bool is_wanted);  // REQUIRES: mutex_ is held
@@ -129,6 +134,7 @@ class Fetcher {
     std::shared_ptr<OpenFile> file;
   };
   std::list<OpenedFile> files_;  // newest first; guarded by mutex_
+  bool copies_maps_ = false;
   Maps maps_;
   std::atomic<uint64_t> looks_ = 0;
 };

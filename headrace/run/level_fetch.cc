@@ -259,12 +259,11 @@ LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t firs
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
     const PlacesOfRows places(ticket, part, part.first + first + done);
     const auto rest = extents.subspan(done);
-    const auto mapped =
-        maps_ ? fetcher_->put_mapped(source, indices.subspan(done), rest, places.fields(), counters) : 0;
+    const auto mapped = fetcher_->put_mapped(source, indices.subspan(done), rest, places.fields(), counters);
     if (!mapped) return Small::are_none;
     if (n = *mapped; n > 0) continue;
     n = small_ones(rest);
-    const auto block = fetcher_->together(source, indices.subspan(done, n), rest.first(n), maps_, counters);
+    const auto block = fetcher_->together(source, indices.subspan(done, n), rest.first(n), counters);
     if (!block.ok()) return Small::are_none;
     rows.resize(n);
     std::iota(rows.begin(), rows.end(), uint64_t{0});
@@ -311,14 +310,16 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
   if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters, seen);
-  for (size_t i = first, n = 0; i < end; i += n) {
+  constexpr size_t kMostRefusals = 4;  // of a part, most of which then is in no map, or has no room
+  for (size_t i = first, n = 0, refusals = 0; i < end; i += n) {
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
     const std::span<const uint64_t> wanted = std::span(indices).subspan(i - first);
     n = apart_ones(*leaf.source, next);
     if (n > 0) {
       const auto [block, rows] =
-          maps_ ? fetcher_->copied(*leaf.source, wanted.first(n), next.first(n), counters)
-                : Fetcher::Copied();
+          refusals < kMostRefusals ? fetcher_->copied(*leaf.source, wanted.first(n), next.first(n), counters)
+                                   : Fetcher::Copied();
+      refusals += rows == 0;
       for (size_t k = 0; k < rows; ++k) part.blocks[i + k] = block, part.rows[i + k] = k;
       if (rows > 0) {
         n = rows;
@@ -326,7 +327,7 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
       }
       n = same_block(*leaf.source, wanted.first(n));
     } else if (n = small_ones(next); n > 0) {
-      const auto block = fetcher_->together(*leaf.source, wanted.first(n), next.first(n), maps_, counters);
+      const auto block = fetcher_->together(*leaf.source, wanted.first(n), next.first(n), counters);
       for (size_t k = 0; block.ok() && k < n; ++k) part.blocks[i + k] = *block, part.rows[i + k] = k;
       if (block.ok()) continue;  // else each finds out for itself, and does not cost its neighbours
     } else {

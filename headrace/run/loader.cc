@@ -455,6 +455,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
   auto fetcher = std::make_shared<Fetcher>(store, pool, stop);
+  if (options.map_files) fetcher->allow_copies_of_maps();
   HEADRACE_ASSIGN(auto caching, auto_cache(options, limits.most, store, pool));
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),

@@ -383,9 +383,9 @@ def _limit(report: Mapping[str, Any]) -> str:
     named = report.get("limited_by", "unknown")
     if named == "unknown":
         return ""
-    costs = {one["name"]: one["cpu_s"] for one in report["operators"]}
+    costs = [(one["cpu_s"], one["name"]) for one in report["operators"]]
     if named == "cpu" and (reading := report.get("io", {}).get("cpu_s", 0)) > 0:
-        costs["reading"] = reading
+        costs.append((reading, "reading"))
     if named not in {"cpu", "python"} or not costs:
         return f"limit: {named}"
-    return f"limit: {named} ({max(costs, key=lambda name: costs[name])})"
+    return f"limit: {named} ({max(costs)[1]})"

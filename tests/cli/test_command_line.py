@@ -306,11 +306,11 @@ def test_verify_lists_every_broken_file_with_its_reason(damaged):
 
 def test_verify_shows_the_first_rows_of_a_file_that_have_one_reason(tmp_path):
     table = tmp_path / "t.csv"
-    table.write_text("a,b\n" + "".join(f"{'x' if i < 30 else i},{i}\n" for i in range(40)))
+    table.write_text("a,b\n" + "".join(f"{'xyz'[i % 3] if i < 30 else i},{i}\n" for i in range(40)))
     options = ("--option", 'dtypes={"a": "i64"}')
     lines = headrace("verify", table, *options).stdout.split("\n\n")[0].splitlines()
     said = [
-        f"{table}, line {i + 2} at byte {4 + 4 * i + max(0, i - 10)}: column 'a' wants i64, got 'x'"
+        f"{table}, line {i + 2} at byte {4 + 4 * i + max(0, i - 10)}: column 'a' wants i64, got '{'xyz'[i % 3]}'"
         for i in range(10)
     ]
     assert lines == [*said[:9], said[9] + " (and 20 more)"]

@@ -192,32 +192,40 @@ class DamagedBatch final : public Block {
   BufferPtr bytes_;
 };
 
-// The same of some rows of a large one, each of which was read alone.
-class AloneRows final : public Block {
+// The same of some rows of a large one: in pieces, of which each is right or is one row that is wrong.
+class PiecesOfRows final : public Block {
  public:
-  using Row = Result<std::vector<Values>>;
-  AloneRows(std::shared_ptr<const Table> table, std::vector<Row> rows)
-      : table_(std::move(table)), rows_(std::move(rows)) {
-    for (const Row& row : rows_)
-      for (size_t i = 0; row.ok() && i < row->size(); ++i) held_ += sizeof(Values) + (*row)[i].held;
+  struct Piece {
+    uint64_t first = 0;
+    Result<std::vector<Values>> values;
+  };
+  // `pieces`: in order, the first from row 0 on.
+  PiecesOfRows(std::shared_ptr<const Table> table, uint64_t rows, std::vector<Piece> pieces)
+      : table_(std::move(table)), rows_(rows), pieces_(std::move(pieces)) {
+    for (const Piece& piece : pieces_)
+      for (size_t i = 0; piece.values.ok() && i < piece.values->size(); ++i)
+        held_ += sizeof(Values) + (*piece.values)[i].held;
   }
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= rows_.size()) return no_row(rows_.size(), row);
-    const Row& one = rows_[row];
-    Status status = one.ok() ? get_row(*one, 0, table_->nulls, fields) : one.status();
+    if (row >= rows_) return no_row(rows_, row);
+    const Piece& piece = *(std::ranges::upper_bound(pieces_, row, {}, &Piece::first) - 1);
+    Status status = piece.values.ok() ? get_row(*piece.values, row - piece.first, table_->nulls, fields)
+                                      : piece.values.status();
     return std::move(status).before("arrow: ");
   }
   size_t held_bytes() const override { return held_; }
 
  private:
   std::shared_ptr<const Table> table_;
-  std::vector<Row> rows_;
+  uint64_t rows_;
+  std::vector<Piece> pieces_;
   size_t held_ = 0;
 };
 
 // In one read where all of a batch is wanted or it is small. Else its metadata, then the buffers it needs: of
 // some rows first what has a fixed size and the offsets, then what lies between these. Where something is
-// wrong with that, row by row: an error is that of its row, however many are read with it.
+// wrong with that, each half of them, and of that each half: an error is that of its row, however many are
+// read with it.
 class OpenGroup final : public Opening<BlockPtr> {
  public:
   OpenGroup(std::shared_ptr<const Table> table, const Group& group)
@@ -234,7 +242,7 @@ class OpenGroup final : public Opening<BlockPtr> {
   }
 
  private:
-  enum class Stage { start, single, whole, metadata, buffers, rows, alone };
+  enum class Stage { start, single, whole, metadata, buffers, rows, pieces };
 
   Result<Step<BlockPtr>> next(std::span<const BufferPtr> bytes) {
     switch (stage_) {
@@ -244,7 +252,7 @@ class OpenGroup final : public Opening<BlockPtr> {
       case Stage::metadata: return metadata(bytes[0]);
       case Stage::buffers: return buffers(bytes);
       case Stage::rows: return rows(bytes);
-      case Stage::alone: return next_alone(reader_->take(parts_of(bytes)));
+      case Stage::pieces: return next_piece(reader_->take(parts_of(bytes)));
     }
     return internal_error("no such stage");
   }
@@ -358,28 +366,36 @@ class OpenGroup final : public Opening<BlockPtr> {
   // Not of a compressed batch, whose buffers are right or wrong as a whole.
   Result<Step<BlockPtr>> some_are_wrong(const Status& status) {
     if (batch_->codec() != Codec::none) return status;
-    stage_ = Stage::alone;
-    return next_alone(begin_alone());
+    stage_ = Stage::pieces;
+    pending_ = {{0, group_.rows}};
+    return next_piece(status);
   }
 
-  Status begin_alone() {
-    HEADRACE_ASSIGN(reader_, RowsReader::make(*file_.columns, *batch_, group_.first + alone_.size(), 1,
-                                              file_.dictionaries));
+  Status begin_piece() {
+    HEADRACE_ASSIGN(reader_, RowsReader::make(*file_.columns, *batch_, group_.first + pending_.back().first,
+                                              pending_.back().count, file_.dictionaries));
     return {};
   }
 
-  // What the row that is being read wants, or else the one behind it. `status`: what came of it so far.
-  Result<Step<BlockPtr>> next_alone(Status status) {
+  // What the piece that is being read wants, or else the one behind it. `status`: what came of it so far.
+  Result<Step<BlockPtr>> next_piece(Status status) {
     while (true) {
       Result<std::vector<Extent>> extents = status.ok() ? extents_of_rows() : status;
       if (extents.ok() && !extents->empty()) return Step<BlockPtr>(*std::move(extents));
-      if (extents.ok())
-        alone_.emplace_back((*std::move(reader_)).finish());
-      else
-        alone_.emplace_back(extents.status());
-      if (alone_.size() == group_.rows)
-        return Step<BlockPtr>(std::make_shared<AloneRows>(table_, std::move(alone_)));
-      status = begin_alone();
+      const Pending piece = pending_.back();
+      pending_.pop_back();
+      if (extents.ok()) {
+        pieces_.push_back({piece.first, (*std::move(reader_)).finish()});
+      } else if (piece.count == 1) {
+        pieces_.push_back({piece.first, extents.status()});
+      } else {
+        const uint64_t half = piece.count / 2;
+        pending_.push_back({piece.first + half, piece.count - half});
+        pending_.push_back({piece.first, half});
+      }
+      if (pending_.empty())
+        return Step<BlockPtr>(std::make_shared<PiecesOfRows>(table_, group_.rows, std::move(pieces_)));
+      status = begin_piece();
     }
   }
 
@@ -402,7 +418,11 @@ class OpenGroup final : public Opening<BlockPtr> {
   std::optional<Batch> batch_;
   std::optional<RowsReader> reader_;
   std::vector<uint32_t> needed_;
-  std::vector<AloneRows::Row> alone_;
+  struct Pending {
+    uint64_t first = 0, count = 0;
+  };
+  std::vector<Pending> pending_;  // rows that are still to be read, the next ones last
+  std::vector<PiecesOfRows::Piece> pieces_;
 };
 
 Extent extent_of(const Table& table, uint64_t row) {

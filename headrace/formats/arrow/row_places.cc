@@ -87,6 +87,7 @@ Result<std::unique_ptr<const BatchPlaces>> BatchPlaces::make(const TableFile& fi
                                                              std::vector<std::byte> message) {
   const RecordExtent& extent = (*file.batches)[batch];
   auto out = std::make_unique<BatchPlaces>();
+  message.shrink_to_fit();  // it was read in pieces of a size of its own
   out->message_ = std::move(message);
   HEADRACE_ASSIGN(const Message read, Message::read(out->message_));
   HEADRACE_ASSIGN(out->batch_, Batch::of(read));
@@ -112,7 +113,7 @@ Result<std::unique_ptr<const BatchPlaces>> BatchPlaces::make(const TableFile& fi
 }
 
 size_t BatchPlaces::held_bytes() const {
-  return sizeof *this + message_.size() + columns_.size() * sizeof(ColumnPlaces);
+  return sizeof *this + message_.capacity() + columns_.capacity() * sizeof(ColumnPlaces);
 }
 
 KnownBatches::KnownBatches(const Table& table) {
@@ -147,8 +148,9 @@ const BatchPlaces* KnownBatches::keep(size_t file, uint64_t batch, std::unique_p
   }
   const BatchPlaces* known = nullptr;
   auto& here = all_[first_[file] + batch];
-  if (!here.compare_exchange_strong(known, own.get(), std::memory_order_acq_rel)) return known;
-  return own.release();
+  if (here.compare_exchange_strong(known, own.get(), std::memory_order_acq_rel)) return own.release();
+  held_.fetch_sub(size, std::memory_order_relaxed);  // another thread was first
+  return known;
 }
 
 bool needs_readers(const std::vector<Column>& columns) {

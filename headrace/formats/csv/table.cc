@@ -218,8 +218,13 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
     out.columns.push_back(all[place]);
   }
+  constexpr size_t kMostNotes = 4;
+  size_t noted = 0;
   for (const CsvColumn& column : out.columns)
-    if (!column.note.empty()) out.notes.push_back(column.note);
+    if (!column.note.empty() && ++noted <= kMostNotes) out.notes.push_back(column.note);
+  if (noted > kMostNotes)
+    out.notes.push_back(std::to_string(noted - kMostNotes) +
+                        " more columns are text for the sake of few fields");
   out.uses.assign(out.width, CsvTable::kUnused);
   for (size_t i = 0; i < out.columns.size(); ++i) out.uses[out.columns[i].place] = static_cast<uint32_t>(i);
   return out;
