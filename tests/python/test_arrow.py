@@ -192,3 +192,21 @@ def test_real_files_have_the_rows_their_truth_says():
         assert len(ds) == truth["rows"], truth["path"]
         read += 1
     assert read >= 40
+
+
+@pytest.mark.parametrize("map_files", [True, False])
+def test_one_wrong_offset_costs_its_rows_and_little_more(tmp_path, map_files):
+    path = tmp_path / "x.arrow"
+    count = 40_000
+    with hr.writer(path) as writer:
+        for _ in range(count):
+            writer.write({name: "" for name in "abcd"})
+    whole = bytearray(path.read_bytes())
+    at = (whole.index(bytes(20_000)) + 10_000) // 4 * 4  # of offsets that are all 0
+    whole[at : at + 4] = (5).to_bytes(4, "little")
+    path.write_bytes(whole)
+    ds = hr.read(path).on_error("skip").batch(256).options(map_files=map_files, memory_budget=1_000_000)
+    loader = ds.numpy()
+    assert sum(len(batch["a"]) for batch in loader) == count - 2
+    report = loader.report()
+    assert report["skipped"] == 2 and (map_files or report["io"]["reads"] < 2000)
