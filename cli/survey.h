@@ -22,7 +22,7 @@ struct Survey {
   int label_field = -1;
   std::map<int64_t, uint64_t> labels;  // label -> how many
   FeatureSurvey features;              // of the tf.train.Examples in a field
-  std::vector<Broken> broken;  // in order of index
+  std::vector<Broken> broken;          // in order of index
 };
 
 // Look at `count` samples, headers only. `progress` on stderr when it is a terminal.

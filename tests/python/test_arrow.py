@@ -200,7 +200,7 @@ def test_one_wrong_offset_costs_its_rows_and_little_more(tmp_path, map_files):
     count = 40_000
     with hr.writer(path) as writer:
         for _ in range(count):
-            writer.write({name: "" for name in "abcd"})
+            writer.write(dict.fromkeys("abcd", ""))
     whole = bytearray(path.read_bytes())
     at = (whole.index(bytes(20_000)) + 10_000) // 4 * 4  # of offsets that are all 0
     whole[at : at + 4] = (5).to_bytes(4, "little")
