@@ -277,7 +277,11 @@ class Adviser {
   // `what`: behind the name of the new data, before its ending.
   std::string convert(const std::string& what, const std::string& format,
                       const std::string& options = "") const {
-    return command("convert", "source-") + " " + new_name(input_.path, what + ending_of(format)) + options;
+    std::string to = new_name(input_.path, what + ending_of(format));
+    const std::string& from = input_.path;
+    if (to == for_shell(from.substr(from.rfind('/') + 1)))  // a name of its own, wherever it is run
+      to = new_name(from, what + "-converted" + ending_of(format));
+    return command("convert", "source-") + " " + to + options;
   }
 
   // The field with the image, and what it holds of a sample `s`, in Python; of an Example, nobody knows

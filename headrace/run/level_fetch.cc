@@ -310,16 +310,18 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
   if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters, seen);
-  constexpr size_t kMostRefusals = 4;  // of a part, most of which then is in no map, or has no room
-  for (size_t i = first, n = 0, refusals = 0; i < end; i += n) {
+  constexpr size_t kFewRefusals = 4;  // more, and most rows of the part are in no map, or have no room
+  size_t refusals = 0, copied = 0;
+  for (size_t i = first, n = 0; i < end; i += n) {
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
     const std::span<const uint64_t> wanted = std::span(indices).subspan(i - first);
     n = apart_ones(*leaf.source, next);
     if (n > 0) {
       const auto [block, rows] =
-          refusals < kMostRefusals ? fetcher_->copied(*leaf.source, wanted.first(n), next.first(n), counters)
-                                   : Fetcher::Copied();
-      refusals += rows == 0;
+          refusals < kFewRefusals + copied
+              ? fetcher_->copied(*leaf.source, wanted.first(n), next.first(n), counters)
+              : Fetcher::Copied();
+      refusals += rows == 0, copied += rows;
       for (size_t k = 0; k < rows; ++k) part.blocks[i + k] = block, part.rows[i + k] = k;
       if (rows > 0) {
         n = rows;

@@ -153,6 +153,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double most = std::max({cpu, readers, python});
   // Most of what is under way waits in functions; more of it would need more elements, or more workers.
   if (most < 0.5 && g.functions_wait() && g.stalled() > 0.5 * g.seconds) return Limit::functions;
+  const bool few_workers = g.settings.workers < cores && idle && !g.functions_wait();
+  if (few_workers && workers >= 0.5 && workers >= most) return Limit::workers;
   // Where parts are tiny it is the threads that wake one another, one for each.
   if (most < 0.5)
     return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;

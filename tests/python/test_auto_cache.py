@@ -18,6 +18,8 @@ from headrace import ops
 
 from .pictures import picture
 
+pytestmark = pytest.mark.alone  # what is kept follows from what steps are measured to take
+
 SLEEP = 0.003  # of a function that is worth keeping; what the engine adds to it is some microseconds
 
 
@@ -314,7 +316,6 @@ def test_a_cheap_pipeline_gets_none():
 # ---- room
 
 
-@pytest.mark.alone
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
     slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)
@@ -333,7 +334,6 @@ def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own
     assert {path.suffix for path in own_cache.iterdir()} == {".data", ".index", ".lock", ".choice"}
 
 
-@pytest.mark.alone
 def test_files_are_used_where_batches_need_all_the_memory(own_cache):
     slow = Slow(seconds=0.1, size=20_000)
     ds = worth(hr.range(64), slow).map(wide, python=True).batch(4)
@@ -390,7 +390,6 @@ def test_a_cache_stays_within_the_memory_budget():
     assert 16_000_000 < memory["in_use"] <= memory["peak"] <= 40 << 20
 
 
-@pytest.mark.alone
 def test_functions_that_nobody_can_tell_apart_are_not_kept_in_files(own_cache):
     stream = iter([1])
 
@@ -443,7 +442,6 @@ def went_on(process):
     process.stdin.flush()
 
 
-@pytest.mark.alone
 def test_processes_fill_one_cache_and_make_each_element_about_once(own_cache, tmp_path):
     logs = [tmp_path / f"log{i}" for i in range(4)]
     running = [fill(log, seed) for seed, log in enumerate(logs)]
@@ -459,7 +457,6 @@ def test_processes_fill_one_cache_and_make_each_element_about_once(own_cache, tm
     assert len(list(own_cache.glob("*.choice"))) == 1
 
 
-@pytest.mark.alone
 def test_a_run_that_is_killed_while_it_fills_goes_on_with_what_it_kept(own_cache, tmp_path):
     log = tmp_path / "log"
     process = fill(log, 3, stop=150)
@@ -480,7 +477,6 @@ def worth_a_file(count, slow=None):
     return worth(hr.range(count), slow).map(noisy, python=True).batch(2)
 
 
-@pytest.mark.alone
 def test_files_that_are_damaged_cost_their_elements(own_cache):
     slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)

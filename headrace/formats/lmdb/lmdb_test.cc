@@ -259,8 +259,8 @@ TEST_F(HostileLmdb, ADamagedNodeCostsItsOwnRecord) {
   uint16_t node = 0;
   std::memcpy(&node, bytes_.data() + kLeaf + 16 + 4, 2);
   for (size_t i = 1; i < 4; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
-  LmdbMaker::put(bytes_, kLeaf + 12, uint16_t{16 + 2 * 8});
-  for (size_t i = 4; i < 8; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
+  LmdbMaker::put(bytes_, kLeaf + 12, uint16_t{16 + 2 * 7});
+  for (size_t i = 4; i < 7; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
   store.add("x", bytes_);
   EXPECT_THAT(sample_of(**open_source(store, "x"), 0, store), HasSubstr("wants nodes that do not overlap"));
 }

@@ -1,5 +1,6 @@
 #include "headrace/formats/lmdb/page.h"
 
+#include <algorithm>
 #include <string>
 
 #include "headrace/core/little_endian.h"
@@ -59,7 +60,18 @@ Result<LmdbPage> LmdbPage::parse(std::span<const std::byte> bytes, uint64_t numb
   const auto lower = load_once<uint16_t>(bytes, 12);
   if (lower < kLmdbPageHeader || lower > bytes.size() || lower % 2 != 0)
     return wants("pointers to nodes that end inside the page", lower);
+  // Nodes lie behind their pointers, and no page is without one.
+  const auto upper = load_once<uint16_t>(bytes, 14);
+  if (lower == kLmdbPageHeader || lower > upper || upper > bytes.size())
+    return wants("nodes behind their pointers, which end at " + std::to_string(lower), upper);
   return LmdbPage(bytes, (lower - kLmdbPageHeader) / 2);
+}
+
+bool LmdbPage::has_all_nodes() const {
+  uint16_t lowest = 0xffff;
+  for (size_t i = 0; i < nodes_; ++i)
+    lowest = std::min(lowest, load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i));
+  return lowest == load<uint16_t>(bytes_, 14);
 }
 
 Result<std::span<const std::byte>> LmdbPage::node_bytes(size_t i) const {

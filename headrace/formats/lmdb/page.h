@@ -42,6 +42,9 @@ class LmdbPage {
   static Result<LmdbPage> parse(std::span<const std::byte> bytes, uint64_t number, Kind kind);
 
   size_t nodes() const { return nodes_; }
+  // Whether they are those of the page, of which the lowest lies where its header says. REQUIRES: each can be
+  // read.
+  bool has_all_nodes() const;
   Result<uint64_t> child(size_t i) const;  // of a branch
   Result<LmdbNode> node(size_t i) const;   // of a leaf
   // A leaf's node that holds its value itself, key and value one behind the other; nothing: node() has more

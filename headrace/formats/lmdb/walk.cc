@@ -190,17 +190,22 @@ class Walk final : public Opening<FileIndex> {
     return {};
   }
 
-  // Nodes that are not read, or lie upon each other.
+  // Nodes that are not read, lie upon each other, or are not all.
   Status check_leaf(const LmdbPage& page) const {
     size_t taken = 0;
+    bool are_read = true;
     for (size_t i = 0; i < page.nodes(); ++i) {
       const auto node = page.node(i);
+      are_read = are_read && node.ok();
       if (node.status().code() == Code::unavailable)
         return node.status().after(" (node " + std::to_string(i) + ")");
       if (node.ok()) taken += node->key.size() + node->value.size();
       if (taken > page_size_)
         return corrupt("wants nodes that do not overlap (node " + std::to_string(i) + ")");
     }
+    if (are_read && !page.has_all_nodes())
+      return corrupt("wants all nodes of the page, got " + std::to_string(page.nodes()) +
+                     " without the last one");
     return {};
   }
 

@@ -59,6 +59,32 @@ class WithDamage final : public Source {
     return std::make_unique<Refused>(corrupt(damage_[block - good_->size()].reason));
   }
 
+  // Damage is to be had alone, and costs the others nothing.
+  bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    std::vector<uint64_t> good;
+    std::vector<size_t> at;  // of each in `indices`
+    good.reserve(indices.size()), at.reserve(indices.size());
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const size_t before = damage_before(indices[i]);
+      out[i] = {};
+      if (!is_damage(before, indices[i])) good.push_back(indices[i] - before), at.push_back(i);
+    }
+    std::vector<Extent> found(good.size());
+    if (!good_->extents(good, found)) return false;
+    for (size_t i = 0; i < at.size(); ++i) out[at[i]] = found[i];
+    return true;
+  }
+  BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
+    take_off_damage(indices);
+    return good_->together(std::move(indices), std::move(at), std::move(bytes));
+  }
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    std::vector<uint64_t> good(indices.begin(), indices.end());
+    take_off_damage(good);
+    return good_->put_mapped(good, mapped, to);
+  }
+
   uint64_t num_files() const override { return good_->num_files(); }
   std::string file(uint64_t ordinal) const override { return good_->file(ordinal); }
   std::string where(uint64_t index) const override {
@@ -91,6 +117,10 @@ class WithDamage final : public Source {
   size_t damage_before(uint64_t index) const {
     const auto is_before = [&](const DamagedSample& sample) { return sample.index < index; };
     return static_cast<size_t>(std::ranges::partition_point(damage_, is_before) - damage_.begin());
+  }
+  // REQUIRES: none of these is damage.
+  void take_off_damage(std::vector<uint64_t>& indices) const {
+    for (uint64_t& index : indices) index -= damage_before(index);
   }
   bool is_damage(size_t at, uint64_t index) const {
     return at < damage_.size() && damage_[at].index == index;
