@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (field.view().size_bytes() > field.buffer->size() - field.offset) std::abort();
   }
   const Whole whole(wanted, tar, index->records);
-  const auto size = std::min<uint64_t>(index->records.size(), 16);
-  if (size > 0 && !puts_what_it_gets(whole, wanted.schema(), size)) std::abort();
+  const auto rows = std::min<uint64_t>(index->records.size(), 16);
+  if (rows > 0 && !puts_what_it_gets(whole, wanted.schema(), rows)) std::abort();
   return 0;
 }
