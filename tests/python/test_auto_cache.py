@@ -354,13 +354,18 @@ def test_a_part_of_the_elements_is_kept_the_same_in_every_epoch(no_disk):
     slow = Slow(size=20_000)
     ds = hr.range(64).shuffle(seed=2).map(slow, python=True, pure=True).map(noisy, python=True).batch(2)
     wanted = epochs(ds)
-    loader = ds.options(cache="auto", memory_budget=12 << 20).numpy()
-    assert " % of 10.2 MB" in loader.explain()
-    counts = []
-    for epoch in range(3):
-        slow.calls = 0
-        assert [plain(b) for b in loader] == wanted[epoch]
-        counts.append(slow.calls)
+    for _ in range(3):  # a look ahead in a bad moment finds it not worth its memory
+        loader = ds.options(cache="auto", memory_budget=12 << 20).numpy()
+        explained = loader.explain()
+        assert " % of 10.2 MB" in explained
+        counts = []
+        for epoch in range(3):
+            slow.calls = 0
+            assert [plain(b) for b in loader] == wanted[epoch]
+            counts.append(slow.calls)
+        if kept(loader):
+            break
+    assert kept(loader), explained
     (elements,) = kept(loader)
     assert 20 < elements < 50
     assert counts == [64, 64 - elements, 64 - elements]
