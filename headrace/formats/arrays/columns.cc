@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/described.h"
 #include "headrace/formats/format.h"
@@ -29,8 +30,7 @@ void gather_rows(const std::byte* from, std::span<const uint64_t> rows, std::byt
 // Rows that follow one another go in one copy; scattered ones go through the copies of fixed size above.
 void gather_runs(const std::byte* from, size_t stride, std::span<const uint64_t> rows, std::byte* out) {
   for (size_t i = 0; i < rows.size();) {
-    size_t run = 1;
-    while (i + run < rows.size() && rows[i + run] == rows[i] + run) ++run;
+    const size_t run = num_consecutive(rows.subspan(i));
     if (run == 1 && stride == 8 && i + 1 < rows.size()) return gather_rows<8>(from, rows.subspan(i), out);
     if (run == 1 && stride == 4 && i + 1 < rows.size()) return gather_rows<4>(from, rows.subspan(i), out);
     std::memcpy(out, from + rows[i] * stride, run * stride);

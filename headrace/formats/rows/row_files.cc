@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/records/record_files.h"
 
@@ -138,9 +139,9 @@ class RowsBlock final : public Block {
     if (from.numbers > 0 || std::ranges::any_of(rows, [&](uint64_t row) { return row >= count_; }))
       return false;
     const size_t size = laid_->table.fields[f].spec.size_bytes();
-    for (size_t i = 0, run = 1; i < rows.size(); i += run, run = 1) {
-      if (!from.convert && from.stride == from.bytes)
-        while (i + run < rows.size() && rows[i + run] == rows[i] + run) ++run;
+    const bool lie_side_by_side = !from.convert && from.stride == from.bytes;
+    for (size_t i = 0, run = 0; i < rows.size(); i += run) {
+      run = lie_side_by_side ? num_consecutive(rows.subspan(i)) : 1;
       write_row(from, buffer_of(f)->bytes().subspan(at(f, rows[i]), from.bytes * run), out + i * size);
     }
     return true;
