@@ -128,6 +128,7 @@ class MappedBytes {
   struct Kept {
     const BufferPtr& buffer;
     Text bytes;  // in it
+    size_t offset() const { return static_cast<size_t>(bytes.data() - buffer->data()); }
   };
   // A copy of some of them, at a multiple of `align`; nothing where no memory is left.
   virtual std::optional<Kept> keep(Text bytes, size_t align = 1) = 0;

@@ -41,6 +41,7 @@ class ArrowSource final : public Source {
   }
   size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                     std::span<const FieldPlace> to) const override {
+    if (!arrow::may_lie_apart(*table_, indices[0])) return 0;
     std::call_once(asked_, [&] { known_.emplace(*table_); });
     return arrow::put_rows(*table_, *known_, indices, mapped, to);
   }

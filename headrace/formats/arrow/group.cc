@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/row_places.h"
 #include "headrace/formats/arrow/single_row.h"
@@ -265,7 +266,7 @@ class OpenGroup final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> start() {
     if (file_.columns->empty()) return made({}, 0);
     const Contents& contents = *file_.contents;
-    const uint64_t rows = contents.rows_before(group_.batch + 1) - contents.rows_before(group_.batch);
+    const uint64_t rows = contents.rows_of(group_.batch);
     if (rows == 1 && !contents.is_compressed && may_be_single_row(*file_.columns))
       return ask(Stage::single, begin_, length_);
     const bool takes_all = group_.rows == rows && file_.columns->size() == file_.layout->columns.size();
@@ -429,7 +430,7 @@ Extent extent_of(const Table& table, uint64_t row) {
   const Group group = table.group_of(row);
   const TableFile& file = table.files[group.file];
   const Contents& contents = *file.contents;
-  const bool is_single = contents.rows_before(group.batch + 1) - contents.rows_before(group.batch) == 1;
+  const bool is_single = contents.rows_of(group.batch) == 1;
   const RecordExtent& batch = (*file.batches)[group.batch];
   if (is_single && !contents.is_compressed) return {group.file, batch.offset, batch.length};
   return {group.file, batch.offset, kToEnd, may_lie_apart(table, file, group.batch)};
@@ -442,8 +443,7 @@ Group Table::group_of(uint64_t row) const {
   const auto at = static_cast<size_t>(after - first.begin() - 1);
   const TableFile& file = files[at];
   const uint64_t in_file = row - first[at], batch = file.contents->batch_of(in_file);
-  const uint64_t begin = file.contents->rows_before(batch);
-  const uint64_t rows = file.contents->rows_before(batch + 1) - begin;
+  const uint64_t begin = file.contents->rows_before(batch), rows = file.contents->rows_of(batch);
   const uint64_t together = rows_together(*this, file, batch, rows);
   const uint64_t part = (in_file - begin) / together * together;
   return {at, batch, part, std::min(together, rows - part)};
@@ -452,7 +452,7 @@ Group Table::group_of(uint64_t row) const {
 void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Extent> out) {
   const bool is_quick = !needs_readers(*table.files[0].columns);
   for (size_t i = 0, run = 0; i < rows.size(); i += run) {
-    for (run = 1; i + run < rows.size() && rows[i + run] == rows[i] + run;) ++run;
+    run = num_consecutive(rows.subspan(i));
     for (size_t k = i; k < i + run; ++k) {
       out[k] = extent_of(table, rows[k]);
       out[k].mappable &= is_quick || run < kManyNeighbours;

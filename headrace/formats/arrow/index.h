@@ -19,6 +19,7 @@ struct Contents {
   uint64_t rows_before(uint64_t batch) const {
     return first_row.empty() ? batch * rows_each : first_row[batch];
   }
+  uint64_t rows_of(uint64_t batch) const { return rows_before(batch + 1) - rows_before(batch); }
   uint64_t batch_of(uint64_t row) const;  // REQUIRES: row < num_rows
 };
 inline constexpr char kIndexKind[] = "arrow 1";

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/formats/arrow/body.h"
 
 namespace headrace::arrow {
@@ -70,13 +71,13 @@ class PutRows {
     const Group group = table_.group_of(rows[at]);
     const TableFile& file = table_.files[group.file];
     if (!may_lie_apart(table_, file, group.batch)) return false;
-    const uint64_t begin = table_.first[group.file] + file.contents->rows_before(group.batch),
-                   end = table_.first[group.file] + file.contents->rows_before(group.batch + 1);
-    const uint64_t each = std::max<uint64_t>(1, (*file.batches)[group.batch].length / (end - begin));
+    const uint64_t begin = table_.first[group.file] + file.contents->rows_before(group.batch);
+    const uint64_t first = rows[at] - begin, all = file.contents->rows_of(group.batch);
+    const uint64_t each = std::max<uint64_t>(1, (*file.batches)[group.batch].length / all);
     const uint64_t most =
-        std::min({rows.size() - at, end - rows[at], kMostInRun, std::max<uint64_t>(1, kRunBytes / each)});
-    out = {places_of(group.file, group.batch), group.file, rows[at] - begin, 1, at};
-    while (out.count < most && rows[at + out.count] == rows[at] + out.count) ++out.count;
+        std::min({rows.size() - at, all - first, kMostInRun, std::max<uint64_t>(1, kRunBytes / each)});
+    out = {places_of(group.file, group.batch), group.file, first, num_consecutive(rows.subspan(at, most)),
+           at};
     return out.batch != nullptr;
   }
 
@@ -257,8 +258,7 @@ class PutRows {
           return false;
         const auto kept = mapped_.keep(bytes, kAlign);
         if (!kept) return false;
-        copies.push_back(
-            {kept->buffer, static_cast<size_t>(kept->bytes.data() - kept->buffer->data()), bytes.size()});
+        copies.push_back({kept->buffer, kept->offset(), bytes.size()});
       }
       if (!reader->take(std::move(copies)).ok()) return false;
     }

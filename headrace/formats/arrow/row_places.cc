@@ -8,10 +8,6 @@ namespace {
 constexpr uint64_t kSmallRow = 16 << 10;        // bytes; larger ones are worth a read, and not to be copied
 constexpr size_t kMostHeld = size_t{64} << 20;  // bytes of what is known of all batches
 
-uint64_t rows_of(const TableFile& file, uint64_t batch) {
-  return file.contents->rows_before(batch + 1) - file.contents->rows_before(batch);
-}
-
 // Of all rows.
 Result<uint64_t> bytes_of(const std::vector<Column>& columns, const Batch& batch) {
   HEADRACE_ASSIGN(const std::vector<uint32_t> buffers, buffers_of(columns, batch));
@@ -94,7 +90,7 @@ Result<std::unique_ptr<const BatchPlaces>> BatchPlaces::make(const TableFile& fi
   HEADRACE_TRY(out->batch_->fits(*file.layout));
   const uint64_t metadata = metadata_length(out->message_);
   const bool is_as_known = out->batch_->codec() == Codec::none &&
-                           out->batch_->rows() == rows_of(file, batch) &&
+                           out->batch_->rows() == file.contents->rows_of(batch) &&
                            within(metadata, out->batch_->body(), extent.length);
   if (!is_as_known) return corrupt("wants a batch as it was when the file was indexed");
   out->body_at_ = extent.offset + metadata;
@@ -159,11 +155,16 @@ bool needs_readers(const std::vector<Column>& columns) {
 }
 
 bool may_lie_apart(const Table& table, const TableFile& file, uint64_t batch) {
-  const uint64_t rows = rows_of(file, batch);
+  const uint64_t rows = file.contents->rows_of(batch);
   if (rows < 2 || file.contents->is_compressed) return false;
   if (table.row_bytes != 0) return table.row_bytes <= kSmallRow;
   const bool are_all = file.columns->size() == file.layout->columns.size();
   return !are_all || (*file.batches)[batch].length / rows <= kSmallRow;
+}
+
+bool may_lie_apart(const Table& table, uint64_t row) {
+  const Group group = table.group_of(row);
+  return may_lie_apart(table, table.files[group.file], group.batch);
 }
 
 }  // namespace headrace::arrow

@@ -76,7 +76,8 @@ class KnownBatches {
 bool needs_readers(const std::vector<Column>& columns);
 
 // Whether rows of a batch may be looked at one by one where its file is mapped: there are several, and as far
-// as can be told without looking they are small.
+// as can be told without looking they are small. Or of the batch that a row is in.
 bool may_lie_apart(const Table& table, const TableFile& file, uint64_t batch);
+bool may_lie_apart(const Table& table, uint64_t row);
 
 }  // namespace headrace::arrow
