@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/core/row_list.h"
 #include "headrace/core/saturate.h"
 #include "headrace/run/collate.h"
@@ -27,12 +28,10 @@ struct CopiedRows::Fields {
   std::vector<TextRows> text_rows;  // only while rows are put
 };
 
-namespace {
-
 // Columns of values, of texts, of tensors.
-template <class Fields> class CopiedBlock final : public Block {
+class CopiedRows::AsBlock final : public Block {
  public:
-  CopiedBlock(std::unique_ptr<const Fields> fields, size_t rows) : fields_(std::move(fields)), rows_(rows) {}
+  AsBlock(std::unique_ptr<const Fields> fields, size_t rows) : fields_(std::move(fields)), rows_(rows) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_)
@@ -51,12 +50,12 @@ template <class Fields> class CopiedBlock final : public Block {
 
  private:
   void put_field(size_t f, std::span<const uint64_t> rows, const FieldPlace& to) const {
-    const auto& field = fields_->fields[f];
+    const Fields::Field& field = fields_->fields[f];
     if (to.values) {
       const size_t size = fields_->specs[f].size_bytes();
       const std::byte* const from = fields_->values->data() + field.at;
       for (size_t n = 0, run = 0; n < rows.size() && size > 0; n += run) {
-        for (run = 1; n + run < rows.size() && rows[n + run] == rows[n] + run;) ++run;
+        run = num_consecutive(rows.subspan(n));
         std::memcpy(to.values + n * size, from + rows[n] * size, run * size);
       }
       return;
@@ -68,13 +67,13 @@ template <class Fields> class CopiedBlock final : public Block {
         to.share(n, tensor(f, rows[n]));
   }
 
-  static const BufferPtr& owner(const typename Fields::Field& field, uint64_t row) {
+  static const BufferPtr& owner(const Fields::Field& field, uint64_t row) {
     return std::ranges::upper_bound(field.owners, row, {}, &TextOwner::first)[-1].buffer;
   }
 
   Tensor tensor(size_t f, uint64_t row) const {
     const TensorSpec& spec = fields_->specs[f];
-    const auto& field = fields_->fields[f];
+    const Fields::Field& field = fields_->fields[f];
     if (!field.tensors.empty()) return field.tensors[row];
     if (field.texts.empty())
       return {fields_->values, field.at + row * spec.size_bytes(), spec.dtype, spec.shape, nullptr};
@@ -87,8 +86,6 @@ template <class Fields> class CopiedBlock final : public Block {
   std::unique_ptr<const Fields> fields_;
   size_t rows_;
 };
-
-}  // namespace
 
 CopiedRows::CopiedRows(std::unique_ptr<Fields> fields) : fields_(std::move(fields)) {}
 CopiedRows::~CopiedRows() = default;
@@ -126,8 +123,6 @@ std::optional<CopiedRows> CopiedRows::make(const Schema& schema, size_t rows, Po
   return out;
 }
 
-BlockPtr CopiedRows::finish(size_t rows) && {
-  return std::make_shared<CopiedBlock<Fields>>(std::move(fields_), rows);
-}
+BlockPtr CopiedRows::finish(size_t rows) && { return std::make_shared<AsBlock>(std::move(fields_), rows); }
 
 }  // namespace headrace

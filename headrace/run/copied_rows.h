@@ -26,6 +26,7 @@ class CopiedRows {
 
  private:
   struct Fields;
+  class AsBlock;
   explicit CopiedRows(std::unique_ptr<Fields> fields);
   std::unique_ptr<Fields> fields_;
   std::vector<FieldPlace> places_;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "headrace/core/consecutive.h"
 #include "headrace/core/element_cache.h"
 #include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
@@ -74,6 +75,7 @@ size_t large_ones(std::span<const Extent> extents) {
 
 // How many from the first on lie apart, as many as are worth a block.
 size_t apart_ones(const Source& source, std::span<const Extent> extents) {
+  if (!lies_apart(extents[0])) return 0;
   uint64_t row_bytes = 1;
   for (const TensorSpec& spec : source.schema().specs)
     if (spec.is_static()) row_bytes = saturating_add(row_bytes, spec.size_bytes());
@@ -84,11 +86,10 @@ size_t apart_ones(const Source& source, std::span<const Extent> extents) {
 
 // How many of these are neighbours in the block of the first.
 size_t same_block(const Source& source, std::span<const uint64_t> indices) {
-  const uint64_t first = indices[0], block = source.place(first).block;
-  size_t n = 1;
-  while (n < indices.size() && indices[n] == first + n) ++n;
+  const uint64_t block = source.place(indices[0]).block;
   const auto is_in_it = [&](uint64_t index) { return source.place(index).block == block; };
-  return static_cast<size_t>(std::ranges::partition_point(indices.first(n), is_in_it) - indices.begin());
+  const auto side_by_side = indices.first(num_consecutive(indices));
+  return static_cast<size_t>(std::ranges::partition_point(side_by_side, is_in_it) - side_by_side.begin());
 }
 
 // Rows are taken as the source gives them.
