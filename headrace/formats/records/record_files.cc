@@ -1,10 +1,10 @@
 #include "headrace/formats/records/record_files.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "headrace/codecs/deflate/inflate.h"
+#include "headrace/core/consecutive.h"
 
 namespace headrace {
 namespace {
@@ -61,12 +61,9 @@ Status no_row(const Records& records, uint64_t count, uint64_t row) {
 size_t put_rows(const RecordFormat& format, const BufferPtr& bytes, uint64_t base,
                 std::span<const RecordExtent> all, std::span<const uint64_t> rows,
                 std::span<const FieldPlace> to) {
-  bool are_neighbours = true;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i] >= all.size()) return 0;
-    are_neighbours = are_neighbours && rows[i] == rows[0] + i;
-  }
-  if (are_neighbours) return format.put({bytes, base, all.subspan(rows[0], rows.size())}, to);
+  if (std::ranges::any_of(rows, [&](uint64_t row) { return row >= all.size(); })) return 0;
+  if (num_consecutive(rows) == rows.size())
+    return format.put({bytes, base, all.subspan(rows[0], rows.size())}, to);
   std::vector<RecordExtent> some;
   some.reserve(rows.size());
   for (const uint64_t row : rows) some.push_back(all[row]);
@@ -211,16 +208,12 @@ class RecordFilesSource final : public Source {
   size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                     std::span<const FieldPlace> to) const override {
     if (!records_->format.put_mapped) return 0;
-    std::array<Shown, 8> shown;
-    for (size_t n = 0; n < indices.size();) {
-      const size_t runs = show(indices.subspan(n), mapped, shown);
-      if (runs == 0) return n;
-      for (const Shown& run : std::span(shown).first(runs))
-        for (const RecordExtent& record : run.records) {
-          const Text one = run.bytes.subspan(record.offset - run.records[0].offset, record.length);
-          if (!records_->format.put_mapped(one, mapped, n, to)) return n;
-          ++n;
-        }
+    std::vector<Text> shown;
+    for (size_t n = 0; n < indices.size(); n += shown.size()) {
+      shown.clear();
+      show(indices.subspan(n), mapped, shown);
+      const size_t put = records_->format.put_mapped(shown, mapped, n, to);
+      if (shown.empty() || put < shown.size()) return n + put;
     }
     return indices.size();
   }
@@ -256,39 +249,36 @@ class RecordFilesSource final : public Source {
   }
 
  private:
-  // Records that follow one another in a file.
-  struct Shown {
-    std::span<const RecordExtent> records;
-    Text bytes;
-  };
-  // The next runs of records; less where one is to be read. How many.
-  size_t show(std::span<const uint64_t> indices, MappedBytes& mapped, std::span<Shown> out) const {
-    constexpr size_t kLine = 64, kMostFetched = 1024;  // bytes; the processor finds what is behind them
-    size_t runs = 0;
-    for (size_t n = 0; n < indices.size() && runs < out.size(); ++runs) {
-      const Spot first = spot_of(*records_, indices[n]);
-      const auto records = neighbours(indices.subspan(n), first);
+  // Some of the next records; none where the first is to be read.
+  void show(std::span<const uint64_t> indices, MappedBytes& mapped, std::vector<Text>& out) const {
+    constexpr size_t kMostRuns = 8, kLine = 64,
+                     kMostFetched = 1024;  // bytes; the processor finds what follows
+    for (size_t runs = 0; out.size() < indices.size() && runs < kMostRuns; ++runs) {
+      const auto rest = indices.subspan(out.size());
+      const Spot first = spot_of(*records_, rest[0]);
+      const auto records = neighbours(rest, first);
       const uint64_t begin = records.front().offset;
       const Text bytes =
           mapped.at({first.file, begin, records.back().offset + records.back().length - begin});
-      if (bytes.empty()) break;
+      if (bytes.empty()) return;
       for (size_t at = 0; at < std::min(bytes.size(), kMostFetched); at += kLine)
         __builtin_prefetch(bytes.data() + at);
-      out[runs] = {records, bytes};
-      n += records.size();
+      for (const RecordExtent& record : records)
+        out.push_back(bytes.subspan(record.offset - begin, record.length));
     }
-    return runs;
   }
   // REQUIRES: extents() gave one to each.
   std::span<const RecordExtent> neighbours(std::span<const uint64_t> indices, const Spot& first) const {
-    constexpr uint64_t kMostLooked = 64 << 10;  // bytes
+    constexpr uint64_t kMostLooked = 64 << 10;  // bytes, of records that are padded to a kilobyte and more
+    constexpr size_t kMostRecords = 64;
     const auto rest = std::span(records_->indexes[first.file].records).subspan(first.record);
-    const auto follows = [&](size_t i) {
-      return indices[i] == indices[0] + i && rest[i].offset + rest[i].length - rest[0].offset <= kMostLooked;
+    const size_t most = std::min({indices.size(), rest.size(), kMostRecords});
+    const auto side_by_side = rest.first(num_consecutive(indices.first(most)));
+    const auto is_near = [&](const RecordExtent& record) {
+      return record.offset + record.length - rest[0].offset <= kMostLooked;
     };
-    size_t count = 1;
-    while (count < std::min(indices.size(), rest.size()) && follows(count)) ++count;
-    return rest.first(count);
+    const auto count = std::ranges::find_if_not(side_by_side, is_near) - side_by_side.begin();
+    return rest.first(std::max<size_t>(1, static_cast<size_t>(count)));
   }
 
   std::shared_ptr<const Records> records_;

@@ -51,10 +51,11 @@ struct RecordFormat {
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
   // Block::put() of records, where a format offers it: how many of them, from the first on.
   std::function<size_t(const RecordRun& run, std::span<const FieldPlace> to)> put = nullptr;
-  // The same of one record of a mapped file, as row n; false where it is to be read. For formats whose fields
-  // are much less than the record they lie in.
-  std::function<bool(Text record, MappedBytes& mapped, size_t n, std::span<const FieldPlace> to)> put_mapped =
-      nullptr;
+  // The same of records of mapped files, as the rows from `first` on; those behind are to be read. For
+  // formats whose fields are much less than the record they lie in.
+  std::function<size_t(std::span<const Text> records, MappedBytes& mapped, size_t first,
+                       std::span<const FieldPlace> to)>
+      put_mapped = nullptr;
   // What Source::where() calls a record, "line 17"; "record 17", counted from 0, when not given.
   std::function<std::string(size_t file, uint64_t record)> called = nullptr;
   // What else decides which bytes are read; part of the fingerprint.

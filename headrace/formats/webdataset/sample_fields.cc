@@ -125,7 +125,6 @@ class Places {
   std::string_view text(size_t field) const {
     return {reinterpret_cast<const char*>(bytes(field).data()), places_[field].size};
   }
-  size_t offset(size_t field) const { return places_[field].offset; }
   // The key, where the bytes have it in two parts only.
   const std::string* joined_key(size_t field) const {
     return is_key_joined_ && wanted_.fields[field].kind == SampleFields::Kind::key ? &key_ : nullptr;
@@ -190,7 +189,7 @@ Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t
   const std::optional<MappedBytes::Kept> held = hold(places.bytes(field), is_array ? kNumberAlign : 1);
   if (!held) return Status(Code::exhausted, "no memory for " + in_quotes(wanted.names[field]));
   const Tensor bytes{held->buffer,
-                     static_cast<size_t>(held->bytes.data() - held->buffer->data()),
+                     held->offset(),
                      is_array ? DType::bytes : as.spec.dtype,
                      {static_cast<int64_t>(held->bytes.size())},
                      nullptr};
@@ -321,11 +320,13 @@ size_t SampleFields::put(const RecordRun& run, std::span<const FieldPlace> to) c
   return run.records.size();
 }
 
-bool SampleFields::put_mapped(Text sample, MappedBytes& mapped, size_t n,
-                              std::span<const FieldPlace> to) const {
+size_t SampleFields::put_mapped(std::span<const Text> samples, MappedBytes& mapped, size_t first,
+                                std::span<const FieldPlace> to) const {
   Places places(*this);
   const auto keep = [&](Text bytes, size_t align) { return mapped.keep(bytes, align); };
-  return places.find(sample).ok() && put_row(*this, places, n, to, keep);
+  for (size_t n = 0; n < samples.size(); ++n)
+    if (!places.find(samples[n]).ok() || !put_row(*this, places, first + n, to, keep)) return n;
+  return samples.size();
 }
 
 }  // namespace headrace

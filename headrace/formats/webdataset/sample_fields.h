@@ -22,9 +22,10 @@ struct SampleFields {
   Schema schema() const;
   // The fields of the sample that `record` is. Any thread.
   Status read(const Record& record, std::vector<Tensor>& values) const;
-  // The same of several, and of one out of a map, as RecordFormat has them.
+  // The same of several, as RecordFormat has them.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
-  bool put_mapped(Text sample, MappedBytes& mapped, size_t n, std::span<const FieldPlace> to) const;
+  size_t put_mapped(std::span<const Text> samples, MappedBytes& mapped, size_t first,
+                    std::span<const FieldPlace> to) const;
 
   enum class Kind : uint8_t { bytes, key, number, text, array };
   struct Field {

@@ -76,8 +76,9 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.put = [chosen](const RecordRun& run, std::span<const FieldPlace> to) {
       return chosen->put(run, to);
     };
-    format.put_mapped = [chosen](Text sample, MappedBytes& mapped, size_t n, std::span<const FieldPlace> to) {
-      return chosen->put_mapped(sample, mapped, n, to);
+    format.put_mapped = [chosen](std::span<const Text> samples, MappedBytes& mapped, size_t first,
+                                 std::span<const FieldPlace> to) {
+      return chosen->put_mapped(samples, mapped, first, to);
     };
     return record_files(std::move(format), request, std::move(indexes));
   };

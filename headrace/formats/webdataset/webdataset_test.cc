@@ -277,8 +277,9 @@ TEST(Webdataset, ArraysAndTextsAreDecoded) {
     EXPECT_EQ(text_of(first[3]), "{\"x\": 1}");
     EXPECT_EQ(second[1].shape, (Shape{2, 1}));
     EXPECT_EQ(second[1].view().as<uint16_t>()[1], 2);
-    if (const auto [block, size] = read_together(store, **source, 16); block)
+    if (const auto [block, size] = read_together(store, **source, 16); block) {
       EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), size));
+    }
     uint64_t num_put = 0;
     const auto read = [&](uint64_t i) { return read_sample(**source, i, store); };
     EXPECT_TRUE(maps_show_what_is_read(store, **source, 4, 1, read, &num_put));
