@@ -6,6 +6,7 @@
 #include "headrace/codecs/fields.h"
 #include "headrace/formats/lmdb/index.h"
 #include "headrace/formats/lmdb/page.h"
+#include "headrace/formats/records/damaged.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -295,19 +296,14 @@ class LmdbSource final : public Source {
     return {file, i - first[file]};
   }
 
-  // As sources of record files tell of it.
   Value::List damage() const {
     Value::List out;
     for (size_t f = 0; f < lmdb_->files.size(); ++f) {
       const LmdbFile& file = lmdb_->files[f];
       for (uint64_t block = 0; block < file.blocks.size(); ++block) {
         if (!file.is_lost(block)) continue;
-        Value entry;
-        entry.set("path", file.file.path);
-        entry.set("index", lmdb_->first_record[f] + file.blocks[block].first);
-        entry.set("offset", file.extents[block].offset);
-        entry.set("reason", characters_of(file.key_of(block)));
-        out.push_back(std::move(entry));
+        out.push_back(damage_entry(file.file.path, lmdb_->first_record[f] + file.blocks[block].first,
+                                   file.extents[block].offset, characters_of(file.key_of(block))));
       }
     }
     return out;

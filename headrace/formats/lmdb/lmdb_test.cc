@@ -286,7 +286,9 @@ TEST(Lmdb, ADamagedBranchCostsWhatHangsOnIt) {
     const auto lost = static_cast<size_t>(std::ranges::find(keys, "?") - keys.begin());
     for (size_t i = 0; i < keys.size(); ++i) {
       const size_t in_whole = i < lost ? i : pairs.size() - keys.size() + i;
-      if (i != lost) ASSERT_EQ(keys[i], pairs[in_whole].first) << i;
+      if (i != lost) {
+        ASSERT_EQ(keys[i], pairs[in_whole].first) << i;
+      }
     }
   }
   EXPECT_GT(branches, 3u);

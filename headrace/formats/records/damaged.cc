@@ -103,12 +103,8 @@ class WithDamage final : public Source {
   Value metadata() const override {
     Value out = good_->metadata();
     Value::List list;
-    for (const DamagedSample& sample : damage_) {
-      Value entry;
-      entry.set("path", files_[sample.file].path), entry.set("index", sample.index);
-      entry.set("offset", sample.offset), entry.set("reason", sample.reason);
-      list.push_back(std::move(entry));
-    }
+    for (const DamagedSample& sample : damage_)
+      list.push_back(damage_entry(files_[sample.file].path, sample.index, sample.offset, sample.reason));
     out.set("damaged", std::move(list));
     return out;
   }
@@ -146,6 +142,12 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
 }
 
 }  // namespace
+
+Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std::string_view reason) {
+  Value out;
+  out.set("path", path), out.set("index", index), out.set("offset", offset), out.set("reason", reason);
+  return out;
+}
 
 FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files) {
   return [finish = std::move(finish), files = std::move(files)](std::vector<FileIndex> indexes) {

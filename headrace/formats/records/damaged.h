@@ -15,4 +15,7 @@ using FinishRecords = std::function<Result<SourcePtr>(std::vector<FileIndex> ind
 // found, the first damage is the error.
 FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files);
 
+// An entry of "damaged" in a source's metadata().
+Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std::string_view reason);
+
 }  // namespace headrace
