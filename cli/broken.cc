@@ -40,13 +40,26 @@ std::string reason_class(std::string_view reason) {
   return out;
 }
 
+struct Alike {
+  std::string reason;
+  std::vector<const Broken*> all;  // in their order
+};
+
+// By reason, the most frequent first.
+std::vector<Alike> by_reason(const std::vector<Broken>& broken) {
+  std::map<std::string, std::vector<const Broken*>> classes;
+  for (const Broken& b : broken) classes[reason_class(b.reason)].push_back(&b);
+  std::vector<Alike> out;
+  for (auto& [reason, all] : classes) out.push_back({reason, std::move(all)});
+  std::ranges::stable_sort(out, std::ranges::greater{}, [](const Alike& alike) { return alike.all.size(); });
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
-  std::map<std::string, uint64_t> counts;
-  for (const Broken& b : broken) ++counts[reason_class(b.reason)];
-  std::vector<std::pair<std::string, uint64_t>> out(counts.begin(), counts.end());
-  std::ranges::stable_sort(out, std::ranges::greater{}, [](const auto& total) { return total.second; });
+  std::vector<std::pair<std::string, uint64_t>> out;
+  for (Alike& alike : by_reason(broken)) out.emplace_back(std::move(alike.reason), alike.all.size());
   return out;
 }
 
@@ -57,11 +70,9 @@ std::vector<std::string> broken_lines(const std::vector<Broken>& broken, const S
     std::ranges::for_each(broken, add);
     return out;
   }
-  std::map<std::string, std::vector<const Broken*>> alike;
-  for (const Broken& b : broken) alike[reason_class(b.reason)].push_back(&b);
-  for (const auto& [reason, count] : totals_by_reason(broken)) {
-    for (size_t i = 0; i < std::min(most, alike[reason].size()); ++i) add(*alike[reason][i]);
-    if (count > most) out.back() += fmt::format(" (and {} more)", count_text(count - most));
+  for (const auto& [reason, all] : by_reason(broken)) {
+    for (size_t i = 0; i < std::min(most, all.size()); ++i) add(*all[i]);
+    if (all.size() > most) out.back() += fmt::format(" (and {} more)", count_text(all.size() - most));
   }
   return out;
 }
