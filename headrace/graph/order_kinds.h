@@ -61,10 +61,10 @@ Status infer(Node& node, Zip& kind);
 Status infer(Node& node, Mix& kind);
 Status infer(Node& node, Choose& kind);
 Status infer(Node& node, Window& kind);
-// Elements without fields have no rows, and nothing that could be kept.
-Status check_has_fields(const Node& node);
 Status infer(Node& node, Draw& kind);
 Status infer(Node& node, SortBy& kind);
+// Elements without fields have no rows, and nothing that could be kept.
+Status check_has_fields(const Node& node);
 
 // Gives the node the fields that all its inputs (the first `count` of them) have, as wide as the widest.
 // Refuses shards and other fields.

@@ -114,8 +114,9 @@ TEST(Report, WhatTheConsumerComputesIsNotPromisedToOthers) {
   const Value report = make_report(totals, lately, {}, {}, {});
   EXPECT_EQ(*report.find("limited_by")->text(), "cpu");
   for (const Value& what : *report.find("what_if")->list())
-    if (*what.find("change")->text() == "with 2 reads in flight")
+    if (*what.find("change")->text() == "with 2 reads in flight") {
       EXPECT_LT(*what.find("speedup")->real(), 1.25) << what.dump();
+    }
 }
 
 TEST(Report, ReadersWithoutACoreAreHeldBackByOtherPrograms) {

@@ -138,8 +138,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
   const bool idle = g.own_cores_used() < kFull * free;
-  if (workers >= 0.9 && !g.functions_wait())
-    return g.settings.workers < cores && idle ? Limit::workers : Limit::cpu;
+  const Limit busy_workers = g.settings.workers < cores && idle ? Limit::workers : Limit::cpu;
+  if (workers >= 0.9 && !g.functions_wait()) return busy_workers;
   const Limit busy_readers = g.settings.io < cores && idle ? Limit::readers : Limit::cpu;
   if (readers >= kFull && readers >= workers - 0.1) {
     if (g.readers_compute()) return busy_readers;
@@ -153,8 +153,8 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double most = std::max({cpu, readers, python});
   // Most of what is under way waits in functions; more of it would need more elements, or more workers.
   if (most < 0.5 && g.functions_wait() && g.stalled() > 0.5 * g.seconds) return Limit::functions;
-  const bool few_workers = g.settings.workers < cores && idle && !g.functions_wait();
-  if (few_workers && workers >= 0.5 && workers >= most) return Limit::workers;
+  if (busy_workers == Limit::workers && workers >= std::max(0.5, most) && !g.functions_wait())
+    return Limit::workers;
   // Where parts are tiny it is the threads that wake one another, one for each.
   if (most < 0.5)
     return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;
