@@ -70,16 +70,21 @@ std::string at_least(uint64_t count, uint64_t most) {
 void note_amplified_reads(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
   for (const ReadBlocks& read : read_blocks(node, kept)) {
     const auto blocks = static_cast<double>(read.blocks);
-    const double fit = read.bytes ? kept.bytes / std::max(*read.bytes, 1.0) : blocks;
-    const double stay = std::floor(std::min({fit, static_cast<double>(kept.most), blocks}));
-    if (stay >= blocks) continue;
-    const double alone = std::max(1.0, std::round(100 * (1 - stay / blocks)));
+    std::string how_many = "unless all blocks stay in memory, of which they may have " +
+                           byte_size_text(kept.bytes) + ", most samples";
+    if (read.bytes) {
+      const double stay = std::floor(kept.bytes / std::max(*read.bytes, 1.0));
+      if (stay >= blocks) continue;
+      const double alone = std::max(1.0, std::round(100 * (1 - stay / blocks)));
+      how_many = "of " + at_least(read.blocks, kManyBlocks) + " blocks " +
+                 std::to_string(static_cast<uint64_t>(stay)) + " stay in memory (" +
+                 byte_size_text(kept.bytes) + ", half of the budget), so that about " +
+                 std::to_string(static_cast<uint64_t>(alone)) + " of 100 samples";
+    }
     note("shuffle permutes all samples, and a block of this data holds many (the first, at " +
-             read.source.where(0) + ", " + at_least(read.rows, kManyRows) + "): of " +
-             at_least(read.blocks, kManyBlocks) + " blocks " + std::to_string(static_cast<uint64_t>(stay)) +
-             " stay in memory, so that about " + std::to_string(static_cast<uint64_t>(alone)) +
-             " of 100 samples read and open a whole block for themselves alone; shuffle(blocks=) opens each "
-             "once, and shuffle(window=) reads them in order",
+             read.source.where(0) + ", " + at_least(read.rows, kManyRows) + "): " + how_many +
+             " read and open a whole block for themselves alone; shuffle(blocks=) opens each once, and "
+             "shuffle(window=) reads them in order",
          out);
   }
 }
@@ -88,10 +93,10 @@ void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlo
                                  std::vector<std::string>& out) {
   for (const ReadBlocks& read : read_blocks(node, kept)) {
     const uint64_t blocks = std::min(mixed, read.blocks);
-    if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.mixed_bytes) continue;
+    if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.bytes) continue;
     note("shuffle mixes " + std::to_string(blocks) + " blocks of about " + byte_size_text(*read.bytes) +
              " (the first, at " + read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) +
-             " samples), and they may have " + byte_size_text(kept.mixed_bytes) +
+             " samples), and they may have " + byte_size_text(kept.bytes) +
              ", half of the memory budget: some are read and opened again and again; fewer blocks= or a "
              "larger "
              "memory_budget= opens each once",

@@ -10,9 +10,7 @@ namespace headrace {
 
 // What a run keeps of the blocks that it has opened, for those that want them again.
 struct KeptBlocks {
-  uint64_t most = 0;        // of a source, where no shuffle(blocks=) wants more
-  double bytes = 0;         // of them
-  double mixed_bytes = 0;   // of those that shuffle(blocks=) mixes
+  double bytes = 0;         // of them, where an order jumps between them
   ElementSizes sizes = {};  // of reads, as far as they are known
 };
 

@@ -26,7 +26,7 @@ constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: che
 // one.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
 bool keeps_blocks(const Source& source) {
-  return !file_per_sample(source) || (source.size() > 1 && source.place(0).block == source.place(1).block);
+  return !file_per_sample(source) || Fetcher::shares_blocks(source);
 }
 
 }  // namespace

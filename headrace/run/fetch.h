@@ -72,9 +72,14 @@ class Fetcher {
   // A copy within the budget; null when it has no room now.
   BufferPtr copy(std::span<const std::byte> bytes);
 
+  // Whether its samples come by blocks of several, as the first two do.
+  static bool shares_blocks(const Source& source) {
+    return !source.resident() && source.size() > 1 && source.place(0).block == source.place(1).block;
+  }
   // Blocks of a source that are kept: enough for neighbours in order, few enough for the budget. Those that
   // are wanted again in no order are as many as keep() says, and have more of it.
   static constexpr size_t kNeighbours = 16;
+  static constexpr size_t kAllThatFit = size_t{1} << 16;  // to know of so many takes some MB
   static size_t most_kept(size_t budget, bool in_no_order) { return budget / (in_no_order ? 2 : 4); }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "headrace/run/disk_cache.h"
 #include "headrace/run/extra_cache.h"
+#include "headrace/run/fetch.h"
 #include "headrace/run/machine.h"
 
 namespace headrace {
@@ -58,6 +59,12 @@ void add_data_keys(const LeafPlan& leaf, std::string& key) {
   };
   if (leaf.rows) add(*leaf.rows);
   for (const auto& input : leaf.zipped) add(*input);
+}
+
+bool shares_blocks(const LeafPlan& leaf) {
+  const auto any_shares = [](const auto& level) { return std::ranges::any_of(level->leaves, shares_blocks); };
+  if (leaf.source) return Fetcher::shares_blocks(*leaf.source);
+  return leaf.rows ? any_shares(leaf.rows) : std::ranges::any_of(leaf.zipped, any_shares);
 }
 
 class LevelLowering {
@@ -124,7 +131,10 @@ class LevelLowering {
   }
   Made lower(const Node& node, const Shuffle& shuffle) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
-    if (shuffle.blocks == 0) return Order::shuffle(std::move(order), shuffle.seed, *node.total);
+    if (shuffle.blocks == 0) {
+      keep_what_fits();
+      return Order::shuffle(std::move(order), shuffle.seed, *node.total);
+    }
     std::vector<SourcePtr> sources;
     for (const LeafPlan& leaf : level_.leaves) sources.push_back(leaf.source);
     return Order::shuffle_blocks(std::move(order), shuffle.seed, shuffle.blocks, *node.total, sources,
@@ -182,14 +192,21 @@ class LevelLowering {
   }
   Made lower(const Node& node, const Draw& draw) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    keep_what_fits();
     return Order::sample(std::move(order), draw);
   }
   Made lower(const Node& node, const SortBy& sort) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    keep_what_fits();
     return Order::sort(std::move(order), sort);
   }
   template <class Border> Made lower(const Node& node, const Border&) {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");
+  }
+
+  // Who jumps between all blocks wants each of them again.
+  void keep_what_fits() {
+    if (std::ranges::any_of(level_.leaves, shares_blocks)) level_.kept_blocks = Fetcher::kAllThatFit;
   }
 
   struct Branches {

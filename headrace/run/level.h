@@ -66,7 +66,7 @@ struct Level {
   std::optional<Shard> shard;
   Schema schema;                         // of its elements
   bool reads = false, all_read = false;  // for some of its elements, other than batches; for all
-  uint64_t kept_blocks = 0;  // by who reads, so that none is opened twice: where a shuffle mixes some
+  uint64_t kept_blocks = 0;  // by who reads, if memory has room for them: where an order jumps between them
 
   // Where a resumed epoch begins: `base` global positions of it are consumed already.
   struct Start {

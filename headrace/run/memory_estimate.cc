@@ -6,6 +6,7 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/walk.h"
+#include "headrace/run/fetch.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/stage.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 class Estimate {
  public:
-  Estimate(const ElementSizes& sizes, const Settings& settings) : sizes_(sizes), settings_(settings) {}
+  Estimate(const ElementSizes& sizes, const Settings& settings, double most_of_blocks)
+      : sizes_(sizes), settings_(settings), most_of_blocks_(most_of_blocks) {}
 
   // `count` elements of a node, each ready elements wide.
   void add(std::string what, const Node& node, double count, bool in_budget = true, std::string more = "") {
@@ -38,8 +40,10 @@ class Estimate {
     const auto most = [&](uint64_t count) {
       return static_cast<double>(below && below->size ? std::min(*below->size, count) : count);
     };
-    if (const auto* shuffle = node.as<Shuffle>(); shuffle && shuffle->window > 0)
-      add("window of shuffle", *below, most(shuffle->window));
+    const auto* shuffle = node.as<Shuffle>();
+    if (shuffle && shuffle->window > 0) add("window of shuffle", *below, most(shuffle->window));
+    const bool jumps = (shuffle && shuffle->window == 0 && shuffle->blocks == 0) || node.as<Draw>() || node.as<SortBy>();
+    if (jumps && node.indexed) add_blocks(*below);
     if (const auto* group = node.as<GroupBy>(); group && group->by_length && !group->sizes.empty()) {
       const size_t groups = group->boundaries.size() + 1;
       uint64_t rows = 0;
@@ -52,6 +56,17 @@ class Estimate {
   std::vector<Held> out;
 
  private:
+  // Of all reads below an order that jumps between their blocks.
+  void add_blocks(const Node& below) {
+    each_node(below, [&](const Node& node) {
+      const auto* read = node.as<Read>();
+      if (!read || !Fetcher::shares_blocks(*read->source)) return;
+      add("blocks of samples that are kept", node, static_cast<double>(read->source->size()), true,
+          ", at most half of the budget");
+      if (auto& bytes = out.back().bytes) bytes = std::min(*bytes, most_of_blocks_);
+    });
+  }
+
   void add_cache(const Cache& cache, const Node& node) {
     const double elements = node.size && *node.size != kInfinite ? static_cast<double>(*node.size) : 0;
     if (!cache.path.empty()) return add("cache in files, on disk", node, elements, false);
@@ -64,6 +79,7 @@ class Estimate {
 
   const ElementSizes& sizes_;
   const Settings& settings_;
+  const double most_of_blocks_;  // bytes
 };
 
 // The nodes that levels were made of: random access above and none on top, in the order of their stages.
@@ -97,8 +113,8 @@ void add_level(const Node& level, const LevelBody& body, bool is_last, const Set
 
 std::vector<Held> memory_estimate(const Node& plan, const ElementSizes& sizes,
                                   const std::vector<Stage*>& stages, const Settings& settings,
-                                  std::optional<double> scratch) {
-  Estimate estimate(sizes, settings);
+                                  std::optional<double> scratch, size_t budget) {
+  Estimate estimate(sizes, settings, static_cast<double>(Fetcher::most_kept(budget, true)));
   std::vector<const Node*> levels;
   find_levels(plan, levels);
   size_t number = 0;

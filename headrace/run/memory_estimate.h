@@ -22,7 +22,7 @@ struct Held {
 // measured.
 std::vector<Held> memory_estimate(const Node& plan, const ElementSizes& sizes,
                                   const std::vector<Stage*>& stages, const Settings& settings,
-                                  std::optional<double> scratch);
+                                  std::optional<double> scratch, size_t budget);
 
 // A line for each, and their sum beside the budget.
 std::string memory_text(const std::vector<Held>& held, size_t budget);

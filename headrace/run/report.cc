@@ -161,8 +161,8 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
       opened_again == 0
           ? ""
           : "; " + std::to_string(opened_again) +
-                " blocks were opened again for want of memory: shuffle wants fewer blocks= or a "
-                "larger memory_budget=";
+                " blocks were opened again for want of memory: a shuffle(blocks=) of few, or a larger "
+                "memory_budget=, opens each once";
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
                    : totals.elements == 0 ? "not known: the run has not delivered an element"
                                           : limit_text(limit, lately, slowest) + again);
