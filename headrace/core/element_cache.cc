@@ -117,10 +117,23 @@ class ElementTable {
     }
     page->small |= bit(key);
   }
+  // The mean of bytes_for() over the elements of a full page, and of what packing them adds.
+  static size_t mean_beside(std::span<const TensorSpec> fields) {
+    const auto is_fixed = [](const TensorSpec& spec) { return spec.is_static() && !is_text(spec.dtype); };
+    size_t bytes = 0;
+    bool all_fixed = !fields.empty();
+    for (const TensorSpec& spec : fields) {
+      all_fixed = all_fixed && is_fixed(spec);
+      if (all_fixed) bytes += spec.size_bytes();
+    }
+    const size_t page = sizeof(Page) + kBeside;
+    if (all_fixed && bytes <= kSmall) return (page + kBeside + fields.size() * sizeof(TensorSpec)) / kPage;
+    constexpr size_t kPacked = 48;  // a field: its head, and up to where it may begin
+    return page / kPage + sizeof(std::vector<Tensor>) + kBeside + fields.size() * (sizeof(Tensor) + kPacked);
+  }
   size_t size() const { return size_; }
   // Whether these would lie with those of their neighbours.
   bool is_small(const CacheKey& key, std::span<const Tensor> fields) {
-    constexpr size_t kSmall = 64;
     for (const Tensor& field : fields)
       if (field.is_ragged() || is_text(field.dtype)) return false;
     if (fields.empty() || bytes_of(fields) > kSmall) return false;
@@ -131,10 +144,8 @@ class ElementTable {
     };
     return std::ranges::equal(fields, page->specs, is_form);
   }
-  // That one more element takes beside its own bytes, if those lie apart. What the allocator and the table
-  // keep for a block or a page is about as much as kBeside.
+  // That one more element takes beside its own bytes, if those lie apart.
   size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) {
-    constexpr size_t kBeside = 128;
     const Page* page = find_page(key);
     size_t bytes = page ? 0 : sizeof(Page) + kBeside;
     if (!is_small) {
@@ -148,6 +159,8 @@ class ElementTable {
 
  private:
   static constexpr uint64_t kPage = 16;
+  static constexpr size_t kSmall = 64;    // bytes of an element that lies with its neighbours
+  static constexpr size_t kBeside = 128;  // about what the allocator and the table keep for a block or a page
   struct Page {
     uint32_t small = 0, apart = 0;  // which are there
     std::vector<TensorSpec> specs;  // of small ones
@@ -301,6 +314,10 @@ class MemoryCache final : public ElementCache {
 
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes) {
   return std::make_shared<MemoryCache>(std::make_shared<CacheRoom>(), most_bytes);
+}
+
+size_t beside_in_memory_cache(std::span<const TensorSpec> fields) {
+  return ElementTable::mean_beside(fields);
 }
 
 MemoryCaches::MemoryCaches() : MemoryCaches(nullptr) {}

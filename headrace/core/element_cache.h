@@ -70,6 +70,8 @@ class ElementCache {
 
 // In memory, up to so many bytes; one more is an error that says both figures.
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes);
+// What it takes for an element of these fields beside their own bytes, about.
+size_t beside_in_memory_cache(std::span<const TensorSpec> fields);
 
 class CacheRoom;
 

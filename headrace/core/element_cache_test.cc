@@ -66,6 +66,29 @@ TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
   EXPECT_FALSE(cache->has({0, 16}));
 }
 
+TEST(ElementCache, WhatItTakesBesideTheirBytesIsKnownBefore) {
+  constexpr uint64_t kElements = 160;
+  const auto measured = [](const std::vector<Tensor>& fields) {
+    const auto cache = memory_cache(size_t{1} << 20);
+    for (uint64_t i = 0; i < kElements; ++i) EXPECT_TRUE(cache->put({0, i}, fields).ok());
+    double bytes = static_cast<double>(cache->bytes()) / kElements;
+    for (const Tensor& field : fields) bytes -= static_cast<double>(field.view().size_bytes());
+    return bytes;
+  };
+  const auto expected = [](const std::vector<Tensor>& fields) {
+    std::vector<TensorSpec> specs;
+    for (const Tensor& field : fields) specs.push_back({field.dtype, field.shape});
+    return static_cast<double>(beside_in_memory_cache(specs));
+  };
+  const Tensor number = scalar(0.5), text = text_tensor("some", DType::bytes);
+  for (const std::vector<Tensor>& fields :
+       {std::vector{number}, {number, number}, {text}, {number, text}, {text, text, text, number},
+        std::vector(12, number)}) {
+    EXPECT_GT(measured(fields), 0.8 * expected(fields)) << fields.size();
+    EXPECT_LT(measured(fields), 1.2 * expected(fields)) << fields.size();
+  }
+}
+
 TEST(ElementCache, NeighboursOfOneFormAndOthersComeBackTogether) {
   const auto cache = memory_cache(size_t{1} << 20);
   const auto pair = [](int64_t i) { return std::vector<Tensor>{scalar(i), scalar(0.5 * double(i))}; };

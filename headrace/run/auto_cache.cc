@@ -396,7 +396,8 @@ class AutoCache::Placing {
     size_t reserved = 0;
     ExtraCache::Room room{candidate.share, machine_.disk_room};
     if (candidate.where == KeptIn::memory) {
-      const double wanted = (candidate.element_bytes + 512) * 1.1 * static_cast<double>(use.in_memory);
+      const double each = candidate.element_bytes + candidate.beside;
+      const double wanted = (each + 256) * 1.1 * static_cast<double>(use.in_memory);
       room.bytes = std::min(machine_.memory_room, static_cast<uint64_t>(wanted));
       reserved = room.bytes;
       if (!owner_.pool_->charge(reserved, Use::other)) return nullptr;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "headrace/core/element_cache.h"
 #include "headrace/graph/cut.h"
 #include "headrace/ops/decode_resampled.h"
 #include "headrace/ops/geometry.h"
@@ -17,8 +18,7 @@ constexpr double kLeastShare = 0.05;   // of the elements
 constexpr double kAsGood = 0.97;       // of the best speedup: then the smaller one
 constexpr double kMostEpochsToPay = 3;   // after which writing to disk must have paid
 constexpr double kMargin = 1.03;         // elements may be larger than those that were looked at
-constexpr double kBesideInMemory = 256;  // bytes an element, about (core/element_cache.cc)
-constexpr double kBesideOnDisk = 128;
+constexpr double kBesideOnDisk = 128;    // bytes an element, about
 constexpr double kFind = 2e-6;      // s to find an element in memory
 constexpr double kFindFile = 6e-6;  // s to find and read one of a file
 
@@ -69,8 +69,12 @@ std::vector<double> value_bytes(const Program& program, const Pilot& measured) {
   return out;
 }
 
-// Of what is kept when these steps are.
-double kept_bytes(const Program& program, const std::vector<bool>& kept, const std::vector<double>& bytes) {
+// An element when these steps are kept.
+struct KeptElement {
+  double bytes = 0, beside = 0;
+};
+KeptElement kept_element(const Program& program, const std::vector<bool>& kept,
+                         const std::vector<double>& bytes) {
   std::vector<bool> there(program.specs.size(), false), wanted(program.specs.size(), false);
   for (size_t i = 0; i < program.input_fields.size(); ++i) there[i] = program.input_fields[i] >= 0;
   for (size_t s = 0; s < kept.size(); ++s) {
@@ -81,10 +85,12 @@ double kept_bytes(const Program& program, const std::vector<bool>& kept, const s
       if (!kept[s]) wanted[static_cast<size_t>(value)] = true;
   }
   for (const int value : program.outputs) wanted[static_cast<size_t>(value)] = true;
-  double sum = 0;
+  KeptElement out;
+  std::vector<TensorSpec> fields;
   for (size_t v = 0; v < bytes.size(); ++v)
-    if (there[v] && wanted[v]) sum += bytes[v];
-  return sum;
+    if (there[v] && wanted[v]) out.bytes += bytes[v], fields.push_back(program.specs[v]);
+  out.beside = static_cast<double>(beside_in_memory_cache(fields));
+  return out;
 }
 
 // A hit, brought back from where it is kept.
@@ -112,7 +118,7 @@ TriedPlace try_place(const CacheCandidate& candidate, const Demand& base, const 
   const Demand demand =
       brought_back(candidate, machine, where) * (share * found) + base * (1 - share * found);
   double seconds = 1 / rate_of(demand, machine);
-  if (where == KeptIn::disk && !stays_in_page_cache(share * candidate.bytes(), machine))
+  if (where == KeptIn::disk && !stays_in_page_cache(share * candidate.bytes(where), machine))
     seconds = std::max(seconds, share * candidate.element_bytes * machine.cold_disk_s_per_byte);
   return {where, share, seconds};
 }
@@ -124,6 +130,11 @@ std::string bytes_as_text(double bytes) {
   size_t unit = 0;
   while (bytes >= 999.5 && unit < 4) bytes /= 1000, ++unit;
   return text(unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+double CacheCandidate::bytes(KeptIn place) const {
+  const double each = element_bytes + (place == KeptIn::disk ? kBesideOnDisk : beside);
+  return each * static_cast<double>(elements);
 }
 
 double rate_of(const Demand& demand, const CacheMachine& machine) {
@@ -183,7 +194,8 @@ std::vector<CacheCandidate> cache_candidates(std::string_view below, const Progr
   const auto add = [&](std::string after, const std::vector<bool>& kept, const Demand& demand) {
     CacheCandidate one;
     one.after = std::move(after), one.kept = kept, one.demand = demand;
-    one.elements = use.elements, one.element_bytes = kept_bytes(program, kept, bytes);
+    const KeptElement element = kept_element(program, kept, bytes);
+    one.elements = use.elements, one.element_bytes = element.bytes, one.beside = element.beside;
     out.push_back(std::move(one));
   };
   std::vector<bool> kept(program.steps.size(), false);
@@ -216,9 +228,8 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
   hit.demand = candidate.demand + written;
   const double before = 1 / rate_of(base, machine);
   const double in_memory =
-      static_cast<double>(use.in_memory) * (candidate.element_bytes + kBesideInMemory) * kMargin;
-  const double on_disk =
-      static_cast<double>(use.elements) * (candidate.element_bytes + kBesideOnDisk) * kMargin;
+      static_cast<double>(use.in_memory) * (candidate.element_bytes + candidate.beside) * kMargin;
+  const double on_disk = candidate.bytes(KeptIn::disk) * kMargin;
   const bool may_use_disk = machine.no_disk.empty();
   const auto share_of = [](uint64_t room, double wanted) {
     return wanted <= 0 ? 1 : std::min(1.0, static_cast<double>(room) / wanted);
@@ -237,8 +248,9 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
   }
   candidate.where = best.where, candidate.share = best.share, candidate.fits = best.share >= 1;
   candidate.speedup = best.where == KeptIn::nowhere ? 1 : before / best.seconds;
-  candidate.with_room = before / try_place(hit, base, use, machine, KeptIn::memory, 1).seconds;
   const double saved = base.busy_s + base.read_s - hit.demand.busy_s - hit.demand.read_s;
+  candidate.with_room =
+      saved < kLeastSaved ? 1 : before / try_place(hit, base, use, machine, KeptIn::memory, 1).seconds;
   const std::string size = bytes_as_text(candidate.bytes());
   if (best.where == KeptIn::nowhere) {
     candidate.why =
@@ -254,7 +266,10 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
                   gain_text(candidate.speedup);
   const double writing =
       is_on_disk ? best.share * candidate.element_bytes * machine.disk_write_s_per_byte : 0;
-  if (candidate.speedup < kLeastSpeedup || saved < kLeastSaved)
+  if (candidate.speedup >= 1 && saved < kLeastSaved)
+    candidate.why = std::string(is_on_disk ? "on disk: " : "in memory: ") + size + ", saves " +
+                    text("%.2g us a sample: too little", std::max(saved, 0.0) * 1e6);
+  else if (candidate.speedup < kLeastSpeedup)
     candidate.why +=
         candidate.speedup < 1 ? ": to bring it back takes longer than to make it" : ": too little";
   else if (writing > kMostEpochsToPay * (before - best.seconds))
@@ -293,13 +308,14 @@ std::optional<Value> what_if(const std::vector<CacheCandidate>& candidates, bool
   const bool would_choose = !is_kept && chosen != candidates.end();
   const CacheCandidate& one = would_choose ? *chosen : *best;
   const double speedup = (would_choose ? one.speedup : one.with_room) / now;
+  const double bytes = would_choose ? one.bytes() : one.bytes(KeptIn::memory);
   Value out{Value::Object()};
   const std::string change = "with a cache after " + one.after;
   const std::string how = would_choose ? ", as cache=\"auto\" would" : ", in memory";
   out.set("change", change), out.set("speedup", speedup);
-  out.set("needs_bytes", static_cast<uint64_t>(one.bytes()));
+  out.set("needs_bytes", static_cast<uint64_t>(bytes));
   out.set("text", change + how + ": " + gain_text(speedup) + " from the second epoch on, for about " +
-                      bytes_as_text(one.bytes()));
+                      bytes_as_text(bytes));
   return out;
 }
 

@@ -36,9 +36,11 @@ struct CacheCandidate {
   std::vector<bool> kept;  // by step: whether what it makes is behind the cache
   uint64_t elements = 0;
   double element_bytes = 0;
-  double bytes() const { return element_bytes * static_cast<double>(elements); }
+  double beside = 0;     // bytes, to keep an element in memory
   Demand demand;         // of a sample that is kept, without bringing it back
   bool possible = true;  // else `why` says what forbids it
+  double bytes(KeptIn place) const;  // of all
+  double bytes() const { return bytes(where); }
 
   KeptIn where = KeptIn::nowhere;  // the best place for it
   double share = 0;                // of the elements that have room there
