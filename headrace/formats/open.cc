@@ -11,6 +11,7 @@
 #include "headrace/formats/shard_list.h"
 #include "headrace/formats/shards.h"
 #include "headrace/formats/unfinished.h"
+#include "headrace/formats/writer.h"
 
 namespace headrace {
 namespace {
@@ -170,6 +171,21 @@ std::string seen(const Probe& probe) {
   return out;
 }
 
+// The format of that writer which gives files such an ending. Where no sample was written there may be no byte
+// to know a format by, or no more than zeros.
+const FormatInfo* known_by_ending(const Probe& probe) {
+  const auto is_zero = [](char c) { return c == 0; };
+  const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
+  if (probe.files.empty() || !probe.head || !is_blank) return nullptr;
+  const std::string ending = shard_kind(probe.files[0].path);
+  if (ending.empty()) return nullptr;
+  for (const auto& [name, writer] : writers()) {
+    const auto is_it = [&](const auto& other) { return other.first == ending; };
+    if (writer.ending == ending || std::ranges::any_of(writer.other_endings, is_it)) return find_format(name);
+  }
+  return nullptr;
+}
+
 // The format that is surest; null when none knows it. One that reads one file is not asked of several.
 const FormatInfo* surest(const Probe& probe) {
   const FormatInfo* best = nullptr;
@@ -179,7 +195,7 @@ const FormatInfo* surest(const Probe& probe) {
     if (!info.recognise || (needs_files && !info.takes_files)) continue;
     if (const int s = info.recognise(probe); s > score) best = &info, score = s;
   }
-  return best;
+  return best ? best : known_by_ending(probe);
 }
 
 Status not_recognised(const Probe& probe) {

@@ -24,6 +24,35 @@ TEST(OpenSource, SaysWhatItSawWhenNothingFits) {
   EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("image_folder, images"));
 }
 
+TEST(OpenSource, WhatAWriterLeavesOfNoSamplesIsKnownByItsEnding) {
+  MemoryStore store;
+  store.add("d/x-00000-of-00001.tfrecord", "");
+  store.add("x.rec", "");
+  store.add("x.jsonl", "");
+  store.add("x.tar", std::string(1024, '\0'));
+  store.add("x.bin", "");
+  for (const char* path : {"d", "d/x-00000-of-00001.tfrecord", "x.rec"}) {
+    const auto source = open_source(store, path);
+    ASSERT_TRUE(source.ok()) << source.status().text();
+    EXPECT_EQ((*source)->size(), 0);
+  }
+  EXPECT_THAT(failure(open_source(store, "x.jsonl")), HasSubstr("jsonl: 'x.jsonl': wants a JSON object"));
+  EXPECT_THAT(failure(open_source(store, "x.tar")), HasSubstr("webdataset: 'x.tar': wants samples"));
+  EXPECT_THAT(failure(open_source(store, "x.bin")), HasSubstr("known format, got 'x.bin', a file of 0 bytes"));
+}
+
+TEST(OpenSource, TextIsKnownThatIsNotUtf8) {
+  MemoryStore store;
+  store.add("x.csv", "name,y\nJos\xe9,1\nAna,2\n");
+  store.add("x.jsonl", "{\"name\": \"Jos\xe9\"}\n");
+  for (const char* path : {"x.csv", "x.jsonl"}) {
+    const auto source = open_source(store, path);
+    EXPECT_TRUE(source.ok()) << source.status().text();
+  }
+  store.add("z.csv", "\x01\xe9,\n");
+  EXPECT_THAT(failure(open_source(store, "z.csv")), HasSubstr("wants data of a known format"));
+}
+
 TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
   MemoryStore store;
   store.add("list.txt", "a.jpg 1\nb.jpg\n");

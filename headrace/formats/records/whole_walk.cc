@@ -150,10 +150,11 @@ std::string text_of_head(const Probe& probe) {
   }
   const size_t good = utf8_prefix(text);
   constexpr size_t kLongestCharacter = 4;
-  if (text.find('\0') != std::string::npos || good + (whole ? 0 : kLongestCharacter - 1) < text.size())
-    return {};
-  text.resize(good);
-  return text;
+  const bool is_utf8 = good + (whole ? 0 : kLongestCharacter - 1) >= text.size();
+  if (is_utf8) text.resize(good);
+  const auto is_control = [](unsigned char c) { return c < 0x20 && (c < '\t' || c > '\r'); };
+  const bool is_text = is_utf8 ? text.find('\0') == std::string::npos : std::ranges::none_of(text, is_control);
+  return is_text ? text : "";
 }
 
 }  // namespace headrace
