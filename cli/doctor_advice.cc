@@ -7,6 +7,7 @@
 
 #include "cli/terminal.h"
 #include "headrace/formats/writer.h"
+#include "headrace/run/fetch.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -43,8 +44,8 @@ std::string ending_of(const std::string& format) {
 
 class Adviser {
  public:
-  Adviser(Measured& measured, const InputArguments& input, const SampleReader& reader)
-      : m_(measured), input_(input), reader_(reader) {}
+  Adviser(Measured& measured, const InputArguments& input, const SampleReader& reader, bool any_broken)
+      : m_(measured), input_(input), reader_(reader), any_broken_(any_broken) {}
 
   void advise() {
     set_limit();
@@ -137,6 +138,7 @@ class Adviser {
   void order_on_disk() {
     const Layouts* read = layouts();
     if (!read || m_.reading.files * 2 >= m_.reading.samples) return;
+    if (m_.reading.samples_a_block > 1.5 && !m_.reading.once_each) return blocks(*read);
     const double in_order = read->one_file_in_order.samples_per_s / read->as_they_lie.samples_per_s;
     Advice& out =
         add("order_on_disk", in_order, cpu(), m_.reading.disk ? read->one_file_in_order.samples_per_s : 0);
@@ -144,13 +146,23 @@ class Adviser {
       out.verdict = fmt::format("reading in order: no gain: {:.2f}x ({}); shuffle freely", in_order, from());
       return;
     }
-    const std::string blocks =
-        m_.reading.samples_a_block > 1.5
-            ? fmt::format("; a sample read at random brings {:.0f} with it", m_.reading.samples_a_block)
-            : "";
-    out.verdict = fmt::format("reading in order is {:.1f}x faster than in random order ({}){}{}", in_order,
-                              from(), blocks, whole(out));
+    out.verdict = fmt::format("reading in order is {:.1f}x faster than in random order ({}){}", in_order,
+                              from(), whole(out));
     if (out.is_worth_it()) out.how = convert("-shuffled", best_container(), " --shuffle 1");
+  }
+
+  // Each of them is read once then, in a random order.
+  void blocks(const Layouts& read) {
+    const double samples = m_.reading.samples_a_block;
+    const double saved = read_cpu() * (1 - 1 / samples);  // most of it was to unpack the others
+    Advice& out = add("shuffle_blocks", samples, {cpu().first - saved, cpu().later - saved},
+                      m_.reading.disk ? samples * read.as_they_lie.samples_per_s : 0);
+    out.verdict = fmt::format(
+        "a sample read in random order brings about {:.0f} with it, and there is no room to keep all ({} of "
+        "memory for {}); shuffle(blocks=) reads each once{}",
+        samples, size_text(static_cast<double>(Fetcher::most_kept(default_memory_budget(), true))),
+        size_text(m_.data_bytes), whole(out));
+    if (out.is_worth_it()) out.how = "data.shuffle(seed=1, blocks=16)";
   }
 
   std::string best_container() const {
@@ -281,7 +293,7 @@ class Adviser {
     const std::string& from = input_.path;
     if (to == for_shell(from.substr(from.rfind('/') + 1)))  // a name of its own, wherever it is run
       to = new_name(from, what + "-converted" + ending_of(format));
-    return command("convert", "source-") + " " + to + options;
+    return command("convert", "source-") + " " + to + options + (any_broken_ ? " --drop-broken" : "");
   }
 
   // The field with the image, and what it holds of a sample `s`, in Python; of an Example, nobody knows
@@ -295,6 +307,7 @@ class Adviser {
   Measured& m_;
   const InputArguments& input_;
   const SampleReader& reader_;
+  const bool any_broken_;  // they would end a conversion
 };
 
 // Why ways to compute the samples that were looked at cannot be told apart; "" when they can.
@@ -320,7 +333,7 @@ Measured measure(const SourcePtr& source, const SampleReader& reader, const Look
   out.containers = measure_containers(source, look);
   if (look.decode.count() > 0) out.pixels = measure_pixels(reader, look);
   out.skipped = too_little_to_compute(out, look.samples.size());
-  Adviser(out, input, reader).advise();
+  Adviser(out, input, reader, !look.broken.empty()).advise();
   return out;
 }
 

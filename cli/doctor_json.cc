@@ -111,7 +111,7 @@ Value layouts_of(const std::optional<Layouts>& layouts) {
 Value reading_of(const Reading& r) {
   Value out;
   out.set("samples", r.samples), out.set("bytes", r.bytes), out.set("files", r.files);
-  out.set("samples_a_block", r.samples_a_block);
+  out.set("samples_a_block", r.samples_a_block), out.set("once_each", r.once_each);
   out.set("disk", layouts_of(r.disk)), out.set("memory", layouts_of(r.memory));
   out.set("folder", r.folder), out.set("on_same_disk", r.on_same_disk), out.set("skipped", r.skipped);
   return out;

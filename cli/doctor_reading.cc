@@ -14,6 +14,8 @@
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/formats/open.h"
+#include "headrace/run/fetch.h"
+#include "headrace/run/machine.h"
 
 namespace headrace::cli {
 namespace {
@@ -129,8 +131,8 @@ Result<std::unique_ptr<ScratchFile>> one_file_of(const Subset& subset, const std
 
 class Measuring {
  public:
-  Measuring(const Subset& subset, ScratchFile& one_file, double samples_a_block)
-      : subset_(subset), one_file_(one_file), a_block_(samples_a_block), order_(subset.samples.size()) {
+  Measuring(const Subset& subset, ScratchFile& one_file)
+      : subset_(subset), one_file_(one_file), order_(subset.samples.size()) {
     // Not that of the one file: which is then read at random.
     for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
     std::ranges::shuffle(order_, std::mt19937_64(2));
@@ -148,8 +150,6 @@ class Measuring {
         measure_once(from_disk, readers, out);
         if (readers == kReaders[0]) last_s = seconds_since(begin) - before;
       }
-    // In order, each block is read once for all of its samples.
-    out.one_file_in_order.samples_per_s *= a_block_;
     return out;
   }
 
@@ -204,16 +204,40 @@ class Measuring {
 
   const Subset& subset_;
   ScratchFile& one_file_;
-  double a_block_;
   std::vector<size_t> order_;
   Files files_{subset_.files};
 };
+
+// Samples a second, of blocks a second.
+Layouts of_blocks(Layouts out, const Reading& reading) {
+  out.one_file_in_order.samples_per_s *= reading.samples_a_block;
+  if (!reading.once_each) return out;
+  out.as_they_lie.samples_per_s *= reading.samples_a_block;
+  out.one_file_shuffled.samples_per_s *= reading.samples_a_block;
+  return out;
+}
+
+// Whether samples can be had out of mapped files, each by itself.
+bool lie_alone(const Source& source) {
+  const std::array<uint64_t, 1> first{0};
+  std::array<Extent, 1> extent;
+  return source.size() > 0 && source.extents(first, extent) &&
+         (extent[0].length != kToEnd || extent[0].mappable);
+}
+
+// Whether a loader with the memory that it takes by itself keeps all blocks.
+bool has_room_for_all(const Look& look) {
+  const double share =
+      static_cast<double>(look.size) / static_cast<double>(std::max<size_t>(1, look.samples.size()));
+  return look.num_bytes * share <= static_cast<double>(Fetcher::most_kept(default_memory_budget(), true));
+}
 
 }  // namespace
 
 Reading measure_reading(const Source& source, const Look& look) {
   Reading out;
   out.samples_a_block = samples_a_block(source);
+  out.once_each = lie_alone(source) || has_room_for_all(look);
   Progress progress("measuring how fast samples are read", 0);
   progress.show(0);
   const Subset subset = subset_of(source, look);
@@ -233,18 +257,18 @@ Reading measure_reading(const Source& source, const Look& look) {
     return out;
   }
   out.folder = (*one_file)->folder(), out.on_same_disk = (*one_file)->on_same_disk();
-  Measuring measuring(subset, **one_file, out.samples_a_block);
+  Measuring measuring(subset, **one_file);
   const Layouts cold = measuring.measure(true);
   const bool is_cold = cold.as_they_lie.from_disk >= kFromDisk &&
                        cold.one_file_in_order.from_disk >= kFromDisk &&
                        cold.one_file_shuffled.from_disk >= kFromDisk;
-  if (is_cold) out.disk = cold;
+  if (is_cold) out.disk = of_blocks(cold, out);
   if (!is_cold)
     out.skipped =
         (*one_file)->in_memory()
             ? "temporary files are in memory here: set TMPDIR or XDG_CACHE_HOME to a folder on a disk"
             : "the system gave the files from its memory although it was asked to forget them";
-  out.memory = measuring.measure(false);
+  out.memory = of_blocks(measuring.measure(false), out);
   return out;
 }
 

@@ -29,7 +29,10 @@ struct Layouts {
 struct Reading {
   uint64_t samples = 0, bytes = 0, files = 0;  // measured
   double samples_a_block = 1;                  // as many come with each read
-  std::optional<Layouts> disk;                 // where nearly all of it came from there
+  // In random order, too, a block is read once for all of its samples: a loader has room for all blocks, or
+  // copies samples out of files that are in memory.
+  bool once_each = true;
+  std::optional<Layouts> disk;  // where nearly all of it came from there
   std::optional<Layouts> memory;
   std::string folder;         // of the one file, which is deleted
   bool on_same_disk = false;  // as the data

@@ -81,9 +81,12 @@ TEST(ElementCache, WhatItTakesBesideTheirBytesIsKnownBefore) {
     return static_cast<double>(beside_in_memory_cache(specs));
   };
   const Tensor number = scalar(0.5), text = text_tensor("some", DType::bytes);
-  for (const std::vector<Tensor>& fields :
-       {std::vector{number}, {number, number}, {text}, {number, text}, {text, text, text, number},
-        std::vector(12, number)}) {
+  for (const std::vector<Tensor>& fields : {std::vector{number},
+                                            {number, number},
+                                            {text},
+                                            {number, text},
+                                            {text, text, text, number},
+                                            std::vector(12, number)}) {
     EXPECT_GT(measured(fields), 0.8 * expected(fields)) << fields.size();
     EXPECT_LT(measured(fields), 1.2 * expected(fields)) << fields.size();
   }

@@ -171,8 +171,8 @@ std::string seen(const Probe& probe) {
   return out;
 }
 
-// The format of that writer which gives files such an ending. Where no sample was written there may be no byte
-// to know a format by, or no more than zeros.
+// The format of that writer which gives files such an ending. Where no sample was written there may be no
+// byte to know a format by, or no more than zeros.
 const FormatInfo* known_by_ending(const Probe& probe) {
   const auto is_zero = [](char c) { return c == 0; };
   const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);

@@ -38,7 +38,8 @@ TEST(OpenSource, WhatAWriterLeavesOfNoSamplesIsKnownByItsEnding) {
   }
   EXPECT_THAT(failure(open_source(store, "x.jsonl")), HasSubstr("jsonl: 'x.jsonl': wants a JSON object"));
   EXPECT_THAT(failure(open_source(store, "x.tar")), HasSubstr("webdataset: 'x.tar': wants samples"));
-  EXPECT_THAT(failure(open_source(store, "x.bin")), HasSubstr("known format, got 'x.bin', a file of 0 bytes"));
+  EXPECT_THAT(failure(open_source(store, "x.bin")),
+              HasSubstr("known format, got 'x.bin', a file of 0 bytes"));
 }
 
 TEST(OpenSource, TextIsKnownThatIsNotUtf8) {

@@ -16,11 +16,11 @@ constexpr double kLeastSpeedup = 1.1;  // less is within what a look at a few sa
 constexpr double kLeastSaved = 20e-6;  // s a sample: to look for an element and hand it on costs some of them
 constexpr double kLeastShare = 0.05;   // of the elements
 constexpr double kAsGood = 0.97;       // of the best speedup: then the smaller one
-constexpr double kMostEpochsToPay = 3;   // after which writing to disk must have paid
-constexpr double kMargin = 1.03;         // elements may be larger than those that were looked at
-constexpr double kBesideOnDisk = 128;    // bytes an element, about
-constexpr double kFind = 2e-6;      // s to find an element in memory
-constexpr double kFindFile = 6e-6;  // s to find and read one of a file
+constexpr double kMostEpochsToPay = 3;  // after which writing to disk must have paid
+constexpr double kMargin = 1.03;        // elements may be larger than those that were looked at
+constexpr double kBesideOnDisk = 128;   // bytes an element, about
+constexpr double kFind = 2e-6;          // s to find an element in memory
+constexpr double kFindFile = 6e-6;      // s to find and read one of a file
 
 template <class... Numbers> std::string text(const char* format, Numbers... numbers) {
   char out[160];

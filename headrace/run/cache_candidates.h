@@ -36,9 +36,9 @@ struct CacheCandidate {
   std::vector<bool> kept;  // by step: whether what it makes is behind the cache
   uint64_t elements = 0;
   double element_bytes = 0;
-  double beside = 0;     // bytes, to keep an element in memory
-  Demand demand;         // of a sample that is kept, without bringing it back
-  bool possible = true;  // else `why` says what forbids it
+  double beside = 0;                 // bytes, to keep an element in memory
+  Demand demand;                     // of a sample that is kept, without bringing it back
+  bool possible = true;              // else `why` says what forbids it
   double bytes(KeptIn place) const;  // of all
   double bytes() const { return bytes(where); }
 

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
     return invalid(
         "this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands "
         "in it");
-  auto pool = Pool::make(memory_budget == 0 ? usable_memory_bytes() / 4 : memory_budget);
+  auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
   if (!pipeline.level) return invalid("shard: steps= has no random access");

@@ -130,8 +130,8 @@ std::string explain_run(const Explained& run) {
            (run.limits.may_turn(knob) ? " (tuned), " : ", ");
   out += "memory budget " + byte_size_text(static_cast<double>(run.options.memory_budget)) + "\n";
   const size_t budget = run.options.memory_budget;
-  out += memory_text(
-      memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch, budget), budget);
+  out += memory_text(memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch, budget),
+                     budget);
   const KeptBlocks kept{static_cast<double>(Fetcher::most_kept(budget, true)), written};
   for (const std::string& note : notes(run.written, kept)) out += "note: " + note + "\n";
   for (const std::string& hint : order_hints(run.written)) out += "note: " + hint + "\n";

@@ -25,9 +25,7 @@ constexpr uint64_t kMostBetween = 512;          // bytes between neighbours: che
 // One file per sample or more: its descriptor is not worth keeping, nor is its block, unless samples share
 // one.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
-bool keeps_blocks(const Source& source) {
-  return !file_per_sample(source) || Fetcher::shares_blocks(source);
-}
+bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fetcher::shares_blocks(source); }
 
 }  // namespace
 

@@ -46,7 +46,7 @@ LoaderOptions with_defaults(LoaderOptions o) {
   if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
   if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
   o.ready = std::max(o.ready, o.prefetch);
-  if (o.memory_budget == 0) o.memory_budget = usable_memory_bytes() / 4;
+  if (o.memory_budget == 0) o.memory_budget = default_memory_budget();
   return o;
 }
 

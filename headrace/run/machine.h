@@ -13,6 +13,8 @@ uint64_t process_cpu_ns();  // that all threads of this process have used
 uint64_t machine_cpu_ns();  // that all processes have used of the cores that this one may use; 0: not known
 size_t machine_cores();     // how many those are
 size_t usable_memory_bytes();  // at least 64 MiB
+// Of a loader, unless somebody says how much it may take.
+inline size_t default_memory_budget() { return usable_memory_bytes() / 4; }
 
 // What the control groups allow that this process is in, each within the one above it: as Slurm, Kubernetes
 // and systemd set them. Numbers below 0: no bound.

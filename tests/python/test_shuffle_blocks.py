@@ -203,7 +203,10 @@ def test_explain_says_what_is_opened_again_and_only_that(tmp_path: Path) -> None
     note, read = told(ds.shuffle(seed=1), 8 * numbers.nbytes)
     assert (note, read < 1.1) == ("", True), "all 12 blocks stay"
     note, read = told(ds.shuffle(seed=1), numbers.nbytes)
-    assert "of 12 blocks 6 stay in memory (2.9 MB, half of the budget), so that about 50 of 100 samples read" in note
+    assert (
+        "of 12 blocks 6 stay in memory (2.9 MB, half of the budget), so that about 50 of 100 samples read"
+        in note
+    )
     assert 10 < read < 60
     note, read = told(ds.shuffle(seed=1, blocks=3), 4 * numbers.nbytes)
     assert (note, read < 1.1) == ("", True)

@@ -153,7 +153,8 @@ std::string text_of_head(const Probe& probe) {
   const bool is_utf8 = good + (whole ? 0 : kLongestCharacter - 1) >= text.size();
   if (is_utf8) text.resize(good);
   const auto is_control = [](unsigned char c) { return c < 0x20 && (c < '\t' || c > '\r'); };
-  const bool is_text = is_utf8 ? text.find('\0') == std::string::npos : std::ranges::none_of(text, is_control);
+  const bool is_text =
+      is_utf8 ? text.find('\0') == std::string::npos : std::ranges::none_of(text, is_control);
   return is_text ? text : "";
 }
 

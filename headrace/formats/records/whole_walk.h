@@ -39,7 +39,8 @@ std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,
 Result<std::string> take_finders_extra(FileIndex& index);
 
 // The first bytes of the probed file as text, unpacked where they are gzip's or zstd's; in whole characters
-// where they are UTF-8. Nothing when they are no text: with a NUL, or what is no UTF-8 has control characters.
+// where they are UTF-8. Nothing when they are no text: with a NUL, or what is no UTF-8 has control
+// characters.
 std::string text_of_head(const Probe& probe);
 // zstd unpacks block by block, and the first may not end within the head: only the name says what it holds.
 bool hides_text_of_head(const Probe& probe);
