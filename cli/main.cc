@@ -69,6 +69,21 @@ std::string unknown_subcommand(const CLI::App& program, int argc, char** argv) {
   return "there is no subcommand '" + std::string(wrong) + "'" + did_you_mean(wrong, names);
 }
 
+// What to say of the first option that there is not; "" where all are known.
+std::string unknown_option(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view argument = argv[i], option = argument.substr(0, argument.find('='));
+    if (option == "--") return "";  // paths from here on
+    if (option.starts_with("--") && std::ranges::find(names, option) == names.end())
+      return "there is no option '" + std::string(option) + "'" + did_you_mean(option, names);
+  }
+  return "";
+}
+
 std::string typed(std::string_view text, const CLI::App& program) {
   return as_typed(text, program.got_subcommand("convert"));
 }
@@ -116,6 +131,9 @@ int run_program(int argc, char** argv) {
       return complain(wrong + " (see `headrace --help`)", "usage", kUsage, json);
     const std::string help =
         chosen.empty() ? "headrace --help" : "headrace " + chosen[0]->get_name() + " --help";
+    if (const std::string wrong = chosen.empty() ? "" : unknown_option(*chosen[0], argc, argv);
+        !wrong.empty())
+      return complain(wrong + " (see `" + help + "`)", "usage", kUsage, json);
     return complain(typed(error.what(), program) + " (see `" + help + "`)", "usage", kUsage, json);
   }
   fmt::print("{}", program.help());

@@ -26,8 +26,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
   std::string_view best;
   size_t distance = std::max<size_t>(2, wrong.size() / 3) + 1;
-  for (const std::string_view name : names)
-    if (const size_t d = edit_distance(wrong, name); d < distance) distance = d, best = name;
+  constexpr size_t kBegins = 3;  // letters that may stand for the whole
+  for (const std::string_view name : names) {
+    const bool is_begin = wrong.size() >= kBegins && name.starts_with(wrong);
+    if (const size_t d = is_begin ? 1 : edit_distance(wrong, name); d < distance) distance = d, best = name;
+  }
   return best.empty() ? "" : ", did you mean '" + std::string(best) + "'?";
 }
 
