@@ -578,7 +578,11 @@ def test_lists_and_version():
         (["verify", "nowhere"], 1, "nowhere"),
         (["index", "nowhere"], 1, "nowhere"),
         (["index", "nowhere", "--step", "8193"], 2, "--step: Value 8193 not in range 0 to 8192"),
-        (["convert", "a.tar", "b.tar", "--shufle", "1"], 2, "no option '--shufle', did you mean '--shuffle'?"),
+        (
+            ["convert", "a.tar", "b.tar", "--shufle", "1"],
+            2,
+            "no option '--shufle', did you mean '--shuffle'?",
+        ),
         (["explain", "a.tar", "--batch=3"], 2, "no option '--batch', did you mean '--batch-size'?"),
         (["inspect", "."], 1, "wants data of a known format"),
         (["view", "nowhere"], 1, "nowhere"),

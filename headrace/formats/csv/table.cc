@@ -225,9 +225,20 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
   if (noted > kMostNotes)
     out.notes.push_back(std::to_string(noted - kMostNotes) +
                         " more columns are text for the sake of few fields");
-  out.uses.assign(out.width, CsvTable::kUnused);
-  for (size_t i = 0; i < out.columns.size(); ++i) out.uses[out.columns[i].place] = static_cast<uint32_t>(i);
+  out.find_uses();
   return out;
+}
+
+CsvTable CsvTable::with_columns(std::span<const int> of_these) const {
+  CsvTable out{dialect, width, {}};
+  for (const int column : of_these) out.columns.push_back(columns[static_cast<size_t>(column)]);
+  out.find_uses();
+  return out;
+}
+
+void CsvTable::find_uses() {
+  uses.assign(width, kUnused);
+  for (size_t i = 0; i < columns.size(); ++i) uses[columns[i].place] = static_cast<uint32_t>(i);
 }
 
 }  // namespace headrace

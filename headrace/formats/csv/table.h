@@ -33,8 +33,10 @@ struct CsvTable {
   std::vector<std::string> notes = {};  // of columns that may be meant otherwise
   std::vector<uint32_t> uses = {};      // which of them a field of a row is, by its place; kUnused: none
   static constexpr uint32_t kUnused = ~uint32_t{0};
+  void find_uses();  // of its columns
 
   Schema schema() const;
+  CsvTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
   // As RecordFormat::put.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;

@@ -233,12 +233,24 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
   HEADRACE_TRY(set_fallbacks(options.defaults, all));
   HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
   out.uses_.resize(out.fields_.size());
-  for (Choice& choice : all) {
-    out.slots_.push_back(out.slot_of(choice.node));
-    out.enter(choice.node);
-    out.columns_.push_back(std::move(choice.column));
-  }
+  for (Choice& choice : all) out.add(std::move(choice.column), choice.node);
   return out;
+}
+
+JsonTable JsonTable::with_columns(std::span<const int> of_these) const {
+  JsonTable out;
+  out.fields_ = fields_;
+  out.uses_.resize(fields_.size());
+  for (const int column : of_these)
+    out.add(columns_[static_cast<size_t>(column)], nodes_[static_cast<size_t>(column)]);
+  return out;
+}
+
+void JsonTable::add(JsonColumn column, uint32_t node) {
+  slots_.push_back(slot_of(node));
+  enter(node);
+  nodes_.push_back(node);
+  columns_.push_back(std::move(column));
 }
 
 uint32_t JsonTable::slot_of(uint32_t node) {

@@ -30,6 +30,7 @@ class JsonTable {
                                 const std::vector<JsonlContents>& contents);
 
   Schema schema() const;
+  JsonTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
   // As RecordFormat::put.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
@@ -41,6 +42,7 @@ class JsonTable {
     bool is_entered = false;            // if it is an object
   };
 
+  void add(JsonColumn column, uint32_t node);
   uint32_t slot_of(uint32_t node);
   void enter(uint32_t node);
   bool look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const;
@@ -51,7 +53,7 @@ class JsonTable {
   JsonFields fields_;
   std::vector<Use> uses_;  // by node
   std::vector<JsonColumn> columns_;
-  std::vector<uint32_t> slots_;  // of the columns
+  std::vector<uint32_t> nodes_, slots_;  // of the columns
   uint32_t num_slots_ = 0;
 };
 

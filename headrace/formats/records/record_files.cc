@@ -9,13 +9,17 @@
 namespace headrace {
 namespace {
 
-// What source and blocks share: blocks may outlive their source.
-struct Records {
-  RecordFormat format;
+struct Places {
   std::vector<SourceFile> files;
   std::vector<FileIndex> indexes;
   std::vector<uint64_t> first = {0};  // number of records in the files before; the number of all at its end
   std::vector<std::unique_ptr<const InflatePoints>> inflated = {};  // null of a plain file
+};
+
+// What source and blocks share: blocks may outlive their source.
+struct Records {
+  RecordFormat format;
+  std::shared_ptr<const Places> places;
 };
 
 struct Spot {
@@ -23,28 +27,28 @@ struct Spot {
   uint64_t record = 0;  // in the file
 };
 
-Spot spot_of(const Records& records, uint64_t index) {
-  const auto after = std::upper_bound(records.first.begin(), records.first.end(), index);
-  const auto file = static_cast<size_t>(after - records.first.begin() - 1);
-  return {file, index - records.first[file]};
+Spot spot_of(const Places& places, uint64_t index) {
+  const auto after = std::upper_bound(places.first.begin(), places.first.end(), index);
+  const auto file = static_cast<size_t>(after - places.first.begin() - 1);
+  return {file, index - places.first[file]};
 }
 
 // In a file that is compressed as a whole, a run is the records that begin between two points. Elsewhere
 // every record is a block.
-uint64_t run_begin(const Records& records, const Spot& spot) {
-  const InflatePoints* all = records.inflated[spot.file].get();
+uint64_t run_begin(const Places& places, const Spot& spot) {
+  const InflatePoints* all = places.inflated[spot.file].get();
   if (!all) return spot.record;
-  const std::vector<RecordExtent>& extents = records.indexes[spot.file].records;
+  const std::vector<RecordExtent>& extents = places.indexes[spot.file].records;
   const uint64_t begin = all->points[all->before(extents[spot.record].offset)].unpacked;
   const auto is_before = [&](const RecordExtent& record) { return record.offset < begin; };
   return static_cast<uint64_t>(std::ranges::partition_point(extents, is_before) - extents.begin());
 }
 
 // Behind the last record of the run that begins with `spot`.
-uint64_t run_end(const Records& records, const Spot& spot) {
-  const InflatePoints* all = records.inflated[spot.file].get();
+uint64_t run_end(const Places& places, const Spot& spot) {
+  const InflatePoints* all = places.inflated[spot.file].get();
   if (!all) return spot.record + 1;
-  const std::vector<RecordExtent>& extents = records.indexes[spot.file].records;
+  const std::vector<RecordExtent>& extents = places.indexes[spot.file].records;
   const size_t point = all->before(extents[spot.record].offset);
   if (point + 1 == all->points.size()) return extents.size();
   const uint64_t end = all->points[point + 1].unpacked;
@@ -140,7 +144,7 @@ class OpenRun final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const uint64_t begin = run_.front().offset, end = run_.back().offset + run_.back().length;
-    if (records_->inflated[file_]) return inflate(*records_->inflated[file_], begin, end, bytes);
+    if (places().inflated[file_]) return inflate(*places().inflated[file_], begin, end, bytes);
     if (bytes.empty()) return Step<BlockPtr>(std::vector<Extent>{{file_, begin, end - begin, true}});
     std::vector<Tensor> fields;
     HEADRACE_TRY(records_->format.read({bytes[0], 0, end - begin}, fields));
@@ -160,6 +164,8 @@ class OpenRun final : public Opening<BlockPtr> {
     return Step<BlockPtr>(std::make_shared<Run>(out, point.unpacked, size, std::move(records_), run_));
   }
 
+  const Places& places() const { return *records_->places; }
+
   std::shared_ptr<const Records> records_;
   size_t file_;
   std::span<const RecordExtent> run_;
@@ -171,36 +177,36 @@ class RecordFilesSource final : public Source {
       : records_(std::move(records)), description_(std::move(description)), left_out_(std::move(left_out)) {}
 
   const Schema& schema() const override { return records_->format.schema; }
-  uint64_t size() const override { return records_->first.back(); }
+  uint64_t size() const override { return places().first.back(); }
 
   Place place(uint64_t index) const override {
-    const Spot spot = spot_of(*records_, index);
-    const uint64_t begin = run_begin(*records_, spot);
-    return {records_->first[spot.file] + begin, spot.record - begin};
+    const Spot spot = spot_of(places(), index);
+    const uint64_t begin = run_begin(places(), spot);
+    return {places().first[spot.file] + begin, spot.record - begin};
   }
 
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    const Spot spot = spot_of(*records_, block);
-    const std::span<const RecordExtent> all = records_->indexes[spot.file].records;
-    const uint64_t end = run_end(*records_, spot);
+    const Spot spot = spot_of(places(), block);
+    const std::span<const RecordExtent> all = places().indexes[spot.file].records;
+    const uint64_t end = run_end(places(), spot);
     return std::make_unique<OpenRun>(records_, spot.file, all.subspan(spot.record, end - spot.record));
   }
 
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(*records_, indices[i]);
-      const RecordExtent& record = records_->indexes[spot.file].records[spot.record];
-      out[i] = {spot.file, record.offset, records_->inflated[spot.file] ? kToEnd : record.length};
+      const Spot spot = spot_of(places(), indices[i]);
+      const RecordExtent& record = places().indexes[spot.file].records[spot.record];
+      out[i] = {spot.file, record.offset, places().inflated[spot.file] ? kToEnd : record.length};
     }
     return true;
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
-    std::vector<RecordExtent> places(indices.size());
+    std::vector<RecordExtent> extents(indices.size());
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(*records_, indices[i]);
-      places[i] = {at[i], records_->indexes[spot.file].records[spot.record].length};
+      const Spot spot = spot_of(places(), indices[i]);
+      extents[i] = {at[i], places().indexes[spot.file].records[spot.record].length};
     }
-    return std::make_shared<Together>(records_, std::move(places), std::move(bytes));
+    return std::make_shared<Together>(records_, std::move(extents), std::move(bytes));
   }
 
   // Neighbours are one look. The processor waits for the memory of each record that is none, unless it is
@@ -218,30 +224,36 @@ class RecordFilesSource final : public Source {
     return indices.size();
   }
 
-  uint64_t num_files() const override { return records_->files.size(); }
-  std::string file(uint64_t ordinal) const override { return records_->files[ordinal].path; }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    if (!records_->format.with_fields) return nullptr;
+    auto part = std::make_shared<const Records>(records_->format.with_fields(fields), records_->places);
+    return std::make_shared<RecordFilesSource>(std::move(part), description_, left_out_);
+  }
+
+  uint64_t num_files() const override { return places().files.size(); }
+  std::string file(uint64_t ordinal) const override { return places().files[ordinal].path; }
   std::string where(uint64_t index) const override {
-    const Spot spot = spot_of(*records_, index);
-    const RecordExtent& record = records_->indexes[spot.file].records[spot.record];
+    const Spot spot = spot_of(places(), index);
+    const RecordExtent& record = places().indexes[spot.file].records[spot.record];
     const std::string called = records_->format.called ? records_->format.called(spot.file, spot.record)
                                                        : "record " + std::to_string(spot.record);
-    return records_->files[spot.file].path + ", " + called + " at byte " + std::to_string(record.offset);
+    return places().files[spot.file].path + ", " + called + " at byte " + std::to_string(record.offset);
   }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {
     std::vector<uint64_t> sizes;
-    for (const FileIndex& index : records_->indexes) sizes.push_back(index.records.size());
+    for (const FileIndex& index : places().indexes) sizes.push_back(index.records.size());
     // The fields are what the options chose of the same bytes.
     const std::string& options = records_->format.options;
     const std::string what =
         records_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options);
-    return files_fingerprint(what, records_->files, sizes);
+    return files_fingerprint(what, places().files, sizes);
   }
 
   Value metadata() const override {
     Value out{Value::Object()};
-    out.set("files", records_->files.size());
+    out.set("files", places().files.size());
     if (!left_out_.is_null()) out.set("left_out", left_out_);
     const std::vector<std::string>& notes = records_->format.notes;
     if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
@@ -255,7 +267,7 @@ class RecordFilesSource final : public Source {
                      kMostFetched = 1024;  // bytes; the processor finds what follows
     for (size_t runs = 0; out.size() < indices.size() && runs < kMostRuns; ++runs) {
       const auto rest = indices.subspan(out.size());
-      const Spot first = spot_of(*records_, rest[0]);
+      const Spot first = spot_of(places(), rest[0]);
       const auto records = neighbours(rest, first);
       const uint64_t begin = records.front().offset;
       const Text bytes =
@@ -271,7 +283,7 @@ class RecordFilesSource final : public Source {
   std::span<const RecordExtent> neighbours(std::span<const uint64_t> indices, const Spot& first) const {
     constexpr uint64_t kMostLooked = 64 << 10;  // bytes, of records that are padded to a kilobyte and more
     constexpr size_t kMostRecords = 64;
-    const auto rest = std::span(records_->indexes[first.file].records).subspan(first.record);
+    const auto rest = std::span(places().indexes[first.file].records).subspan(first.record);
     const size_t most = std::min({indices.size(), rest.size(), kMostRecords});
     const auto side_by_side = rest.first(num_consecutive(indices.first(most)));
     const auto is_near = [&](const RecordExtent& record) {
@@ -281,25 +293,27 @@ class RecordFilesSource final : public Source {
     return rest.first(std::max<size_t>(1, static_cast<size_t>(count)));
   }
 
+  const Places& places() const { return *records_->places; }
+
   std::shared_ptr<const Records> records_;
   Value description_, left_out_;
 };
 
-// File `i` of `records`, whose index is there: checked, and counted.
-Status add_file(Records& records, size_t i) {
-  FileIndex& index = records.indexes[i];
-  uint64_t size = records.files[i].size;
-  records.inflated.emplace_back();
-  if (records.format.inflates && !index.extra.empty()) {
+// File `i`, whose index is there: checked, and counted.
+Status add_file(const RecordFormat& format, Places& places, size_t i) {
+  FileIndex& index = places.indexes[i];
+  uint64_t size = places.files[i].size;
+  places.inflated.emplace_back();
+  if (format.inflates && !index.extra.empty()) {
     auto points = unpack_points(index.extra);
     if (!points || points->packed_size != size)
       return internal_error("wants the points of the file's deflated data");
     index.extra.clear();
     size = points->unpacked_size;
-    records.inflated.back() = std::make_unique<const InflatePoints>(*std::move(points));
+    places.inflated.back() = std::make_unique<const InflatePoints>(*std::move(points));
   }
   if (!is_in_order(index, size)) return corrupt("wants records in the order of the file and inside it");
-  records.first.push_back(records.first.back() + index.records.size());
+  places.first.push_back(places.first.back() + index.records.size());
   return {};
 }
 
@@ -335,11 +349,12 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
   if (path.files.empty() || indexes.size() != path.files.size())
     return internal_error("record files: wants an index for each file");
   Value description = describe_opening(format.name, request);
-  auto records = std::make_shared<Records>();
-  records->format = std::move(format), records->files = path.files, records->indexes = std::move(indexes);
-  for (size_t i = 0; i < records->files.size(); ++i) {
-    HEADRACE_TRY(add_file(*records, i).before("'" + records->files[i].path + "': "));
+  auto places = std::make_shared<Places>();
+  places->files = path.files, places->indexes = std::move(indexes);
+  for (size_t i = 0; i < places->files.size(); ++i) {
+    HEADRACE_TRY(add_file(format, *places, i).before("'" + places->files[i].path + "': "));
   }
+  auto records = std::make_shared<const Records>(std::move(format), std::move(places));
   return SourcePtr(
       std::make_shared<RecordFilesSource>(std::move(records), std::move(description), path.left_out));
 }

@@ -56,6 +56,8 @@ struct RecordFormat {
   std::function<size_t(std::span<const Text> records, MappedBytes& mapped, size_t first,
                        std::span<const FieldPlace> to)>
       put_mapped = nullptr;
+  // These of its fields alone, of the same records; null: all are made of a record at once.
+  std::function<RecordFormat(std::span<const int> fields)> with_fields = nullptr;
   // What Source::where() calls a record, "line 17"; "record 17", counted from 0, when not given.
   std::function<std::string(size_t file, uint64_t record)> called = nullptr;
   // What else decides which bytes are read; part of the fingerprint.
