@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
@@ -53,11 +54,11 @@ namespace {
 // form lie in one block of memory, field by field; others have one each.
 class ElementTable {
  public:
-  bool has(const CacheKey& key) {
+  bool has(const CacheKey& key) const {
     const Page* page = find_page(key);
     return page && ((page->small | page->apart) & bit(key));
   }
-  bool get(const CacheKey& key, std::vector<Tensor>& fields) {
+  bool get(const CacheKey& key, std::vector<Tensor>& fields) const {
     const Page* page = find_page(key);
     if (page && (page->apart & bit(key))) {
       fields = (*page->others)[key.index % kPage];
@@ -74,9 +75,11 @@ class ElementTable {
     return true;
   }
   // As ElementCache::gather().
-  bool gather(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
+  bool gather(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) const {
+    Ahead ahead;
     for (size_t i = 0; i < indices.size();) {
-      const Page* page = find_page({leaf, indices[i]});
+      if (i == ahead.end) look_ahead(leaf, indices, ahead);
+      const Page* page = ahead.page(i);
       if (!page) return false;
       if (page->apart & bit({leaf, indices[i]})) {
         if (!copy((*page->others)[indices[i] % kPage], i, indices.size(), out)) return false;
@@ -85,7 +88,7 @@ class ElementTable {
       }
       size_t end = i;  // of those that lie one after the other
       const auto is_next = [&] {
-        return end < indices.size() && indices[end] == indices[i] + (end - i) &&
+        return end < ahead.end && indices[end] == indices[i] + (end - i) &&
                indices[end] / kPage == indices[i] / kPage && (page->small & bit({leaf, indices[end]}));
       };
       while (is_next()) ++end;
@@ -133,7 +136,7 @@ class ElementTable {
   }
   size_t size() const { return size_; }
   // Whether these would lie with those of their neighbours.
-  bool is_small(const CacheKey& key, std::span<const Tensor> fields) {
+  bool is_small(const CacheKey& key, std::span<const Tensor> fields) const {
     for (const Tensor& field : fields)
       if (field.is_ragged() || is_text(field.dtype)) return false;
     if (fields.empty() || bytes_of(fields) > kSmall) return false;
@@ -145,7 +148,7 @@ class ElementTable {
     return std::ranges::equal(fields, page->specs, is_form);
   }
   // That one more element takes beside its own bytes, if those lie apart.
-  size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) {
+  size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) const {
     const Page* page = find_page(key);
     size_t bytes = page ? 0 : sizeof(Page) + kBeside;
     if (!is_small) {
@@ -178,13 +181,49 @@ class ElementTable {
     return bytes;
   }
 
-  const Page* find_page(const CacheKey& key) {
-    const CacheKey page = page_of(key);
-    if (last_ && last_key_ == page) return last_;
-    const auto it = pages_.find(page);
-    if (it == pages_.end()) return nullptr;
-    last_ = it->second.get(), last_key_ = page;
-    return last_;
+  const Page* find_page(const CacheKey& key) const {
+    const auto it = pages_.find(page_of(key));
+    return it == pages_.end() ? nullptr : it->second.get();
+  }
+
+  // Elements that are wanted next lie anywhere in memory, behind several pointers. The processor fetches each
+  // of them for all of these at once, instead of waiting for one after the other.
+  struct Ahead {
+    static constexpr size_t kMost = 16;
+    const Page* page(size_t i) const { return pages[i % kMost]; }
+    std::array<const Page*, kMost> pages;  // of element i at i % kMost
+    size_t end = 0;                        // behind the last of them
+  };
+  void look_ahead(uint64_t leaf, std::span<const uint64_t> indices, Ahead& ahead) const {
+    const size_t begin = ahead.end, end = std::min(begin + Ahead::kMost, indices.size());
+    ahead.end = end;
+    for (size_t i = begin; i < end; ++i) {
+      const bool again = i > begin && indices[i] / kPage == indices[i - 1] / kPage;
+      const Page* page = again ? ahead.page(i - 1) : find_page({leaf, indices[i]});
+      ahead.pages[i % Ahead::kMost] = page;
+      __builtin_prefetch(page);
+    }
+    const auto each_apart = [&](auto&& look) {
+      for (size_t i = begin; i < end; ++i) {
+        const Page* page = ahead.page(i);
+        if (page && (page->apart & bit({leaf, indices[i]}))) look((*page->others)[indices[i] % kPage]);
+      }
+    };
+    each_apart([](const std::vector<Tensor>& fields) { __builtin_prefetch(&fields); });
+    each_apart(
+        [](const std::vector<Tensor>& fields) { fetch(fields.data(), fields.size() * sizeof(Tensor)); });
+    each_apart([](const std::vector<Tensor>& fields) {
+      if (!fields.empty()) __builtin_prefetch(fields[0].buffer.get());  // all are in one
+    });
+    each_apart([](const std::vector<Tensor>& fields) {
+      for (const Tensor& field : fields)
+        if (field.buffer) fetch(field.buffer->data() + field.offset, field.buffer->size() - field.offset);
+    });
+  }
+  static void fetch(const void* data, size_t size) {
+    constexpr size_t kLine = 64, kMost = 8 * kLine;  // the processor finds what follows
+    for (size_t at = 0; at < std::min(size, kMost); at += kLine)
+      __builtin_prefetch(static_cast<const std::byte*>(data) + at);
   }
   static bool copy(const std::vector<Tensor>& fields, size_t row, size_t rows, std::span<const MutView> out) {
     return fields.size() == out.size() &&
@@ -214,8 +253,6 @@ class ElementTable {
   }
 
   std::unordered_map<CacheKey, std::unique_ptr<Page>, CacheKeyHash> pages_;
-  const Page* last_ = nullptr;  // that was found
-  CacheKey last_key_;
   size_t size_ = 0;
 };
 
@@ -225,7 +262,7 @@ class MemoryCache final : public ElementCache {
       : room_(std::move(room)), most_(most_bytes) {}
 
   bool has(const CacheKey& key) override {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     return elements_.has(key);
   }
 
@@ -233,7 +270,7 @@ class MemoryCache final : public ElementCache {
     bool is_small = false;
     size_t size = 0;
     {
-      std::lock_guard lock(mutex_);
+      std::shared_lock lock(mutex_);
       if (elements_.has(key) || has_given_up_) return {};
       is_small = elements_.is_small(key, fields);
       size = elements_.bytes_for(key, fields, is_small);
@@ -255,11 +292,11 @@ class MemoryCache final : public ElementCache {
   }
 
   size_t size() override {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     return elements_.size();
   }
   uint64_t bytes() override {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     return used_;
   }
   std::string trouble() override { return {}; }
@@ -271,12 +308,12 @@ class MemoryCache final : public ElementCache {
 
  private:
   Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool*) override {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     return elements_.get(key, fields);
   }
 
   bool find_all(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) override {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     return elements_.gather(leaf, indices, out);
   }
 
@@ -291,7 +328,7 @@ class MemoryCache final : public ElementCache {
   }
 
   Status too_many(size_t size, size_t wanted) {
-    std::lock_guard lock(mutex_);
+    std::shared_lock lock(mutex_);
     const size_t others = wanted - size - std::min(used_, wanted - size);
     return {Code::exhausted,
             "cache: wants at least " + std::to_string(wanted) + " bytes for " +
@@ -304,7 +341,7 @@ class MemoryCache final : public ElementCache {
 
   const std::shared_ptr<CacheRoom> room_;
   const size_t most_;
-  std::mutex mutex_;
+  std::shared_mutex mutex_;  // guards the next ones; who reads waits for nobody else who does
   size_t used_ = 0;
   bool has_given_up_ = false;
   ElementTable elements_;
