@@ -222,7 +222,7 @@ bool lie_alone(const Source& source) {
   const std::array<uint64_t, 1> first{0};
   std::array<Extent, 1> extent;
   return source.size() > 0 && source.extents(first, extent) &&
-         (extent[0].length != kToEnd || extent[0].mappable);
+         (extent[0].length != kToEnd || extent[0].lies_apart());
 }
 
 // Whether a loader with the memory that it takes by itself keeps all blocks.

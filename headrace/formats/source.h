@@ -47,6 +47,9 @@ struct Extent {
   // so looks once at what decides where he looks next, or copies it first.
   bool mappable = false;
 
+  // As Source::extents() answers: a sample that lies in several, which put_mapped() may have.
+  static Extent apart(uint64_t file, uint64_t offset) { return {file, offset, kToEnd, true}; }
+  bool lies_apart() const { return length == kToEnd && mappable; }
   // Where it begins in a file of so many bytes; behind its end where the file is too short.
   uint64_t begin_in(uint64_t size) const {
     return offset != kAtEnd ? offset : length <= size ? size - length : kAtEnd;
@@ -156,8 +159,8 @@ class Source {
 
   // Small samples may be opened many at a time, in whatever mix a batch wants them. `out[i]` becomes the one
   // extent in which all of sample indices[i] lies, others beside it perhaps; its length kToEnd where there is
-  // no such extent, or a block holds more that is worth keeping. It is mappable then where the sample lies in
-  // several, of which put_mapped() may have it. False: this source never offers it.
+  // no such extent, or a block holds more that is worth keeping; Extent::apart() where the sample lies in several,
+  // of which put_mapped() may have it. False: this source never offers it.
   virtual bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const {
     (void)indices, (void)out;
     return false;

@@ -65,23 +65,21 @@ bool is_kept(const LeafPlan& leaf, const Position& at) {
 }
 
 bool is_small(const Extent& extent) { return extent.length <= kSmallSample; }
-// Samples that lie in several extents, of which the files' maps may have each.
-bool lies_apart(const Extent& extent) { return extent.length == kToEnd && extent.mappable; }
 
 size_t large_ones(std::span<const Extent> extents) {
-  const auto is_large = [](const Extent& extent) { return !is_small(extent) && !lies_apart(extent); };
+  const auto is_large = [](const Extent& extent) { return !is_small(extent) && !extent.lies_apart(); };
   return static_cast<size_t>(std::ranges::find_if_not(extents, is_large) - extents.begin());
 }
 
 // How many from the first on lie apart, as many as are worth a block.
 size_t apart_ones(const Source& source, std::span<const Extent> extents) {
-  if (!lies_apart(extents[0])) return 0;
+  if (!extents[0].lies_apart()) return 0;
   uint64_t row_bytes = 1;
   for (const TensorSpec& spec : source.schema().specs)
     if (spec.is_static()) row_bytes = saturating_add(row_bytes, spec.size_bytes());
   const size_t most = std::clamp<uint64_t>(kTogether / row_bytes, 1, kMostTogether);
   const auto some = extents.first(std::min(extents.size(), most));
-  return static_cast<size_t>(std::ranges::find_if_not(some, lies_apart) - some.begin());
+  return static_cast<size_t>(std::ranges::find_if_not(some, &Extent::lies_apart) - some.begin());
 }
 
 // How many of these are neighbours in the block of the first.

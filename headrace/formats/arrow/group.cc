@@ -433,7 +433,8 @@ Extent extent_of(const Table& table, uint64_t row) {
   const bool is_single = contents.rows_of(group.batch) == 1;
   const RecordExtent& batch = (*file.batches)[group.batch];
   if (is_single && !contents.is_compressed) return {group.file, batch.offset, batch.length};
-  return {group.file, batch.offset, kToEnd, may_lie_apart(table, file, group.batch)};
+  if (may_lie_apart(table, file, group.batch)) return Extent::apart(group.file, batch.offset);
+  return {group.file, batch.offset, kToEnd};
 }
 
 }  // namespace
@@ -455,7 +456,7 @@ void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Ex
     run = num_consecutive(rows.subspan(i));
     for (size_t k = i; k < i + run; ++k) {
       out[k] = extent_of(table, rows[k]);
-      out[k].mappable &= is_quick || run < kManyNeighbours;
+      if (!is_quick && run >= kManyNeighbours) out[k].mappable = false;  // they come by their groups
     }
   }
 }
