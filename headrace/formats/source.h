@@ -159,8 +159,8 @@ class Source {
 
   // Small samples may be opened many at a time, in whatever mix a batch wants them. `out[i]` becomes the one
   // extent in which all of sample indices[i] lies, others beside it perhaps; its length kToEnd where there is
-  // no such extent, or a block holds more that is worth keeping; Extent::apart() where the sample lies in several,
-  // of which put_mapped() may have it. False: this source never offers it.
+  // no such extent, or a block holds more that is worth keeping; Extent::apart() where the sample lies in
+  // several, of which put_mapped() may have it. False: this source never offers it.
   virtual bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const {
     (void)indices, (void)out;
     return false;

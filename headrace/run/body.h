@@ -184,6 +184,8 @@ class LevelBody final : public Body {
                        std::span<const MutView> slots) const;
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
   // Nothing: one by one.
+  std::optional<Rows> incoming_rows(const Ticket& ticket, const Part& part, Evaluator& evaluator) const;
+  std::shared_ptr<const std::vector<SampleName>> names_of(const Part& part) const;
   std::optional<RowStatus> run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   void allow_many_batches();

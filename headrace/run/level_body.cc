@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "headrace/run/body.h"
 #include "headrace/run/hold.h"
@@ -103,7 +104,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
                        ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
   // Functions that take long go one by one, and several workers share them.
   constexpr size_t kParts = 4;
-  const bool together = together_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
+  const bool together =
+      together_ && !as_batch_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
   const bool as_rows = as_batch_ && grain >= std::min(ticket.num_rows, least_block_);
   if (!ticket.batch && (together || as_rows)) grain = std::max<size_t>(1, ticket.num_rows);
   if (!ticket.batch) ticket.row_outputs.resize(together ? 0 : ticket.num_rows);
@@ -242,26 +244,41 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
                   &level == level_.get() ? std::span<const Link>(chain) : std::span<const Link>());
 }
 
-std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,
-                                                 Evaluator& evaluator) const {
-  evaluator.begin();
+// As they come to what is done to them together: read, or from memory.
+std::optional<Rows> LevelBody::incoming_rows(const Ticket& ticket, const Part& part,
+                                             Evaluator& evaluator) const {
+  if (ticket.rows_made) return *ticket.rows_made;
   const Schema& schema = together_->incoming();
   Rows rows;
   const auto slots = add_columns(schema, part.count, evaluator, rows.columns);
   if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return std::nullopt;
+  rows.names = names_of(part);
+  return rows;
+}
+
+std::shared_ptr<const std::vector<SampleName>> LevelBody::names_of(const Part& part) const {
   auto names = std::make_shared<std::vector<SampleName>>();
   names->reserve(part.count);
-  std::vector<uint64_t> ends(part.count);
-  for (size_t i = 0; i < part.count; ++i) {
-    const Identity who = identity_of(level_->leaves[part.at[i].leaf], part.at[i]);
+  for (const Position& at : part.at) {
+    const Identity who = identity_of(level_->leaves[at.leaf], at);
     names->push_back({who.id, who.shown});
-    ends[i] = i + 1;
   }
-  rows.names = std::move(names);
+  return names;
+}
+
+std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,
+                                                 Evaluator& evaluator) const {
+  evaluator.begin();
+  std::optional<Rows> rows = incoming_rows(ticket, part, evaluator);
+  if (!rows) return std::nullopt;
+  std::vector<uint64_t> ends(part.count);
+  std::iota(ends.begin(), ends.end(), 1);
   Together::Failure failure;
-  if (!together_->run(rows, ends, evaluator, failure)) return std::nullopt;
+  const bool is_done = together_->run(*rows, ends, evaluator, failure);
+  ticket.rows_made = nullptr;
+  if (!is_done) return std::nullopt;
   if (failure.status.code() == Code::exhausted) return RowStatus{std::move(failure.status), failure.sample};
-  ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
+  ticket.rows_made = std::make_shared<const Rows>(*std::move(rows));
   ticket.ends = std::move(ends);
   if (failure.status.ok()) return RowStatus{};
   const Position& at = part.at[failure.sample];

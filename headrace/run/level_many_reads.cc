@@ -2,6 +2,7 @@
 // microseconds whatever it holds, as much as a hundred records of 100 bytes do. And rows that only an
 // on_error("skip") keeps from being a batch's: read as if they were, they go on side by side (run/rows.h).
 #include <algorithm>
+#include <numeric>
 
 #include "headrace/core/saturate.h"
 #include "headrace/run/body.h"
@@ -21,6 +22,32 @@ bool only_pass(const Level& rows) {
   return rows.all_read && std::ranges::all_of(rows.leaves, [](const LeafPlan& leaf) {
            return leaf.source && leaf.programs.empty() && leaf.caches.empty() && leaf.replaces.empty();
          });
+}
+
+class SameOrder final : public Order {
+ public:
+  explicit SameOrder(const Order& order) : order_(order) {}
+  void locate(std::span<Position> positions) const override { order_.locate(positions); }
+
+ private:
+  const Order& order_;
+};
+
+// The level before its maps, which lives as long as it. Null where elements are more than what is read.
+std::shared_ptr<const Level> as_read(const std::shared_ptr<const Level>& level) {
+  if (only_pass(*level)) return level;
+  const LeafPlan& leaf = level->leaves[0];
+  if (level->leaves.size() != 1 || !level->all_read || !leaf.source || !leaf.caches.empty() ||
+      !leaf.replaces.empty())
+    return nullptr;
+  auto out = std::make_shared<Level>();
+  out->order = std::make_unique<SameOrder>(*level->order);
+  LeafPlan& read = out->leaves.emplace_back();
+  read.source = leaf.source, read.read = leaf.read, read.ordinal = leaf.ordinal;
+  read.incoming = leaf.incoming, read.made_at = leaf.made_at;
+  out->total = level->total, out->shard = level->shard, out->schema = leaf.incoming;
+  out->reads = out->all_read = true;
+  return out;
 }
 
 // A column is one for several batches, of which each has its part; other fields are lists of rows.
@@ -158,14 +185,19 @@ void LevelBody::cut(Ticket& one, std::span<const BatchOfMany> batches, Ticket& o
 }
 
 void LevelBody::allow_rows() {
+  if (!feeds_batches || makes_batches_ || most_together < kTogether) return;
+  const std::shared_ptr<const Level> read = as_read(level_);
+  if (!read) return;
+  for (const TensorSpec& spec : read->schema.specs)
+    if (!spec.is_static() && !are_texts(spec)) return;
   const bool only_skips =
       std::ranges::all_of(chain, [](const Link& link) { return std::holds_alternative<SkipLink>(link); });
-  if (!feeds_batches || makes_batches_ || !only_skips || most_together < kTogether || !only_pass(*level_))
-    return;
-  for (const TensorSpec& spec : level_->schema.specs)
-    if (!spec.is_static() && !are_texts(spec)) return;
+  if (!only_skips || read != level_) {
+    together_ = Together::make(read->schema, level_->leaves[0].programs, chain, most_together, keep_failures);
+    if (!together_) return;
+  }
   auto all = std::make_unique<LeafPlan>();
-  all->rows = std::const_pointer_cast<Level>(level_);  // the leaf is const
+  all->rows = std::const_pointer_cast<Level>(read);  // the leaf is const
   as_batch_ = std::move(all);
   least_block_ = block_;
 }
@@ -197,17 +229,11 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
     return false;
   }
   note_bytes(all, rows);
-  auto names = std::make_shared<std::vector<SampleName>>();
-  names->reserve(rows.count);
   ticket.ends.resize(rows.count);
-  for (size_t i = 0; i < rows.count; ++i) {
-    const Identity who = identity_of(level_->leaves[rows.at[i].leaf], rows.at[i]);
-    names->push_back({who.id, who.shown});
-    ticket.ends[i] = i + 1;
-  }
+  std::iota(ticket.ends.begin(), ticket.ends.end(), 1);
   auto made = std::make_shared<Rows>();
-  made->names = std::move(names);
-  const Schema& schema = level_->schema;
+  made->names = names_of(rows);
+  const Schema& schema = all.batch->rows->schema;
   for (size_t f = 0; f < schema.size(); ++f) {
     const DType dtype = schema.specs[f].dtype;
     made->columns.push_back(all.slots[f].data ? all.columns[f]
@@ -215,7 +241,7 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
   }
   ticket.rows_made = std::move(made);
   ticket.row_outputs.clear();
-  part.has_passed = true;
+  part.has_passed = !together_;
   return true;
 }
 
