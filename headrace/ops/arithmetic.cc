@@ -66,10 +66,13 @@ struct Multiply {
 };
 struct Divide {
   static constexpr std::string_view name = "divide",
-                                    doc = "Divide every element by a number; integers become f32.";
+                                    doc =
+                                        "Divide every element by a number; integers become f32, those of "
+                                        "more than 16 bits f64.";
   static constexpr std::string_view name_of_two = "divide_fields",
                                     doc_of_two =
-                                        "Divide the first tensor by the second; integers become f32.";
+                                        "Divide the first tensor by the second; integers become f32, those "
+                                        "of more than 16 bits f64.";
   static constexpr bool divides = true;
   template <class T> static T apply(T x, T y) { return x / y; }
 };
@@ -142,13 +145,13 @@ struct RemainderOf : Swapped<Remainder> {
                                         "leaves: value % x; of integers by 0 it is 0.";
 };
 
-// Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or f32.
+// Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or float_of() it.
 template <class F> void visit_types(DType in, DType out, F&& f) {
   visit_dtype(in, [&]<class In>() {
     if (in == out)
       f.template operator()<In, In>();
     else if constexpr (std::integral<In>)
-      f.template operator()<In, float>();
+      f.template operator()<In, std::conditional_t<sizeof(In) <= 2, float, double>>();
   });
 }
 
@@ -168,7 +171,7 @@ template <class Operation> struct WithNumber {
   Result<TensorSpec> infer(const TensorSpec& in) const {
     HEADRACE_TRY(check_numeric(in));
     if (is_float(in.dtype)) return in;
-    if (Operation::divides || !value.is_integer) return TensorSpec{DType::f32, in.shape};
+    if (Operation::divides || !value.is_integer) return TensorSpec{float_of(in.dtype), in.shape};
     if constexpr (requires { Operation::refuses_zero; })
       if (value.integer == 0) return invalid("wants another number than 0 for integers");
     if (!fits(value, in.dtype))
@@ -200,7 +203,7 @@ template <class Operation> struct OfTwo {
     HEADRACE_TRY(check_numeric(in[1]));
     HEADRACE_ASSIGN(const Shape shape, shape_of_two(in[0], in[1]));
     const bool becomes_float = Operation::divides && !is_float(in[0].dtype);
-    return std::vector<TensorSpec>{{becomes_float ? DType::f32 : in[0].dtype, shape}};
+    return std::vector<TensorSpec>{{becomes_float ? float_of(in[0].dtype) : in[0].dtype, shape}};
   }
 
   Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {

@@ -43,7 +43,19 @@ TEST(Arithmetic, AnIntegerTensorKeepsItsDtypeWithAnInteger) {
   EXPECT_EQ(run<int64_t>(with_number("multiply", -2), in, DType::i64), (std::vector<int64_t>{2, 0, -82}));
 }
 
-TEST(Arithmetic, AnIntegerTensorBecomesF32WithAFloatOrADivision) {
+TEST(Arithmetic, IntegersOfMoreThan16BitsBecomeF64AndStayWhatTheyAre) {
+  const std::vector<int64_t> x{16777217, 1577836800123, (int64_t{1} << 53) - 1};
+  const View in[] = {view_of(x, DType::i64)}, both[] = {in[0], in[0]};
+  EXPECT_EQ(run<double>(with_number("multiply", 1.0), in, DType::f64),
+            (std::vector<double>{16777217, 1577836800123, 9007199254740991}));
+  EXPECT_EQ(run<double>(with_number("divide", 1000), in, DType::f64)[1], 1577836800.123);
+  EXPECT_EQ(run<double>(*make_op("divide_fields", {}), both, DType::f64), (std::vector<double>{1, 1, 1}));
+  const std::vector<uint32_t> y{4294967295};
+  const View in_32[] = {view_of(y, DType::u32)};
+  EXPECT_EQ(run<double>(with_number("add", 0.5), in_32, DType::f64)[0], 4294967295.5);
+}
+
+TEST(Arithmetic, AnIntegerTensorOfAtMost16BitsBecomesF32WithAFloatOrADivision) {
   const std::vector<uint8_t> x{0, 51, 255};
   const View in[] = {view_of(x, DType::u8)};
   EXPECT_EQ(run<float>(with_number("add", 0.5), in, DType::f32), (std::vector<float>{0.5f, 51.5f, 255.5f}));

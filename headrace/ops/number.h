@@ -1,5 +1,5 @@
 // A number as the user wrote it: 1 and 1.0 differ, because integers keep their dtype with the first and
-// become f32 with the second. For arithmetic.cc and compare.cc, with what else these two share. Free
+// become floats with the second. For arithmetic.cc and compare.cc, with what else these two share. Free
 // functions and values, any thread.
 #pragma once
 #include <concepts>
@@ -40,6 +40,10 @@ std::string number_text(const Number& number);
 
 // Neither text nor bool, or an error.
 Status check_numeric(const TensorSpec& in);
+
+// What integers become where the result is none: f32, which holds all of 16 bits, as pixels have them; of
+// more f64, as in NumPy, so that ids and times stay what they are.
+inline DType float_of(DType integer) { return size_of(integer) <= 2 ? DType::f32 : DType::f64; }
 
 // Whether an integer dtype can hold the number without changing it.
 bool fits(const Number& number, DType dtype);

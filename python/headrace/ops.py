@@ -334,7 +334,7 @@ def decode_raw(
 
 @names_checked
 def divide(x: Data, *, value: int | float) -> Data:
-    """Divide every element by a number; integers become f32.
+    """Divide every element by a number; integers become f32, those of more than 16 bits f64.
 
     Args:
         x: The field to work on.
@@ -348,7 +348,7 @@ def divide(x: Data, *, value: int | float) -> Data:
 
 @names_checked
 def divide_fields(x: Data, y: Data) -> Data:
-    """Divide the first tensor by the second; integers become f32.
+    """Divide the first tensor by the second; integers become f32, those of more than 16 bits f64.
 
     Args:
         x: A field to work on.

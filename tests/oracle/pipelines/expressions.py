@@ -45,6 +45,10 @@ def number_of(c: Choices, dtype: str) -> int | float:
     return c.of((2, 1, 0, 100) if dtype in INTEGERS else (2, 0.5, 0.1, -3.75, 0, 100))
 
 
+def float_of(integer: str) -> str:
+    return "float32" if integer.endswith(("int8", "int16")) else "float64"
+
+
 def with_number(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expression:
     """x + 2, with the number in the dtype of the field."""
     sign, left = c.of("+-*"), c.one_in(4)
@@ -56,11 +60,12 @@ def with_number(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expressio
 
 
 def with_fraction(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expression:
-    """Whole numbers become f32 with a fraction, and by division; tf.data refuses the one and gives f64 for some of the other."""
+    """Whole numbers become floats with a fraction, which tf.data refuses, as they do by division."""
     sign, value = c.of("+-*/"), c.of((0.5, 0.1, 3))
     value = 0.5 if sign != "/" and value == 3 else value
-    theirs = f'tf.cast({x}, "float32") {sign} tf.constant({value}, "float32")'
-    return Expression(f"{x} {sign} {value}", theirs, Leaf("float32", leaf.shape))
+    dtype = float_of(leaf.dtype)
+    theirs = f'tf.cast({x}, "{dtype}") {sign} tf.constant({value}, "{dtype}")'
+    return Expression(f"{x} {sign} {value}", theirs, Leaf(dtype, leaf.shape))
 
 
 def divided(c: Choices, x: str, leaf: Leaf, _: Sequence[Field]) -> Expression:
@@ -100,9 +105,7 @@ def of_two(c: Choices, x: str, leaf: Leaf, fields: Sequence[Field]) -> Expressio
         return Expression(f"{x} {sign} {y}", f"tf.{name}({x}, {y})", leaf)
     sign = c.of(("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!="))
     if sign == "/" and leaf.dtype in INTEGERS:
-        return Expression(
-            f"{x} / {y}", f'tf.cast({x}, "float32") / tf.cast({y}, "float32")', Leaf("float32", leaf.shape)
-        )
+        return Expression(f"{x} / {y}", f"{x} / {y}", Leaf(float_of(leaf.dtype), leaf.shape))
     return Expression(
         f"{x} {sign} {y}", f"{x} {sign} {y}", leaf if sign in "+-*/" else Leaf("bool", leaf.shape)
     )
