@@ -55,6 +55,9 @@ Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
   std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.find('\n') != std::string_view::npos)
+    return corrupt(
+        "wants one line, got the end of another in it: the file has changed since it was looked at");
   if (is_text)
     if (const size_t good = utf8_prefix(line); good < line.size())
       return corrupt("wants UTF-8, got something else behind " + std::to_string(good) +

@@ -10,6 +10,7 @@ namespace headrace {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Value option(std::string_view name, Value value) {
@@ -86,6 +87,17 @@ TEST(Text, WhatIsNoUtf8CostsItsLineAndIsBytes) {
                   "any: x, line 2 at byte 5",
                   "fine"));
   EXPECT_THAT(lines_of(text, option("encoding", "bytes")), ElementsAre("good", "b\xE4 d", "fine"));
+}
+
+TEST(Text, AFileThatWasWrittenAnewMeanwhileIsNoText) {
+  MemoryStore store;
+  store.add("x", "100000\n100001\n100002\n");
+  const auto source = open_source(store, "x", "text");
+  ASSERT_TRUE(source.ok());
+  store.add("x", "2000000\n2000001\n2000002\n");
+  const auto second = read_sample(**source, 1, store);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(std::string(second.status().text()), HasSubstr("the file has changed since it was looked at"));
 }
 
 TEST(Text, IsOnlyReadWhenNamed) {
