@@ -104,6 +104,12 @@ void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlo
   }
 }
 
+void note_blocks(const Node& shuffle, const KeptBlocks& kept, std::vector<std::string>& out) {
+  const auto& kind = *shuffle.as<Shuffle>();
+  if (kind.blocks > 0) note_blocks_that_do_not_fit(*shuffle.input(), kind.blocks, kept, out);
+  if (kind.window == 0 && kind.blocks == 0) note_amplified_reads(*shuffle.input(), kept, out);
+}
+
 // A folder of files that nobody takes for images is a class less, and other labels.
 void note_left_out_classes(const Source& source, std::vector<std::string>& out) {
   const Value metadata = source.metadata();
@@ -179,8 +185,7 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
         "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
         "chooses others",
         out);
-  if (shuffle && shuffle->blocks > 0) note_blocks_that_do_not_fit(*node.input(), shuffle->blocks, kept, out);
-  if (shuffle && shuffle->window == 0 && shuffle->blocks == 0) note_amplified_reads(*node.input(), kept, out);
+  if (shuffle) note_blocks(node, kept, out);
   const bool may_fail = program_of(node.kind) != nullptr;
   if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
     note("on_error stands before a " + std::string(kind_name(node.kind)) +
@@ -215,6 +220,17 @@ bool is_batched(const Node& node) {
 std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
   collect(*plan, kept, out);
+  return out;
+}
+
+std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
+  std::vector<std::string> out;
+  each_node(*plan, [&](const Node& node) {
+    const auto is_unknown = [&](const Node& below) {
+      return below.as<Read>() && !kept.sizes.contains(&below);
+    };
+    if (node.as<Shuffle>() && !find_node(node, is_unknown)) note_blocks(node, kept, out);
+  });
   return out;
 }
 

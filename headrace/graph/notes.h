@@ -16,6 +16,8 @@ struct KeptBlocks {
 
 // One line each, from the data to the end of the plan; none twice.
 std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
+// Those of them that make a run many times slower, as far as sizes are known: it says so as it begins.
+std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept);
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end
 // them.

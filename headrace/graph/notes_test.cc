@@ -41,6 +41,9 @@ TEST(Notes, AGlobalShuffleOverBlocksOfManySamplesReadsThemAgainAndAgain) {
   EXPECT_THAT(noted({.seed = 3, .blocks = 1}, 3000, sizes), IsEmpty());
   // What is kept is opened once.
   EXPECT_THAT(noted({.seed = 3}, 6000, sizes), IsEmpty());
+  EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {5999, sizes}), ElementsAre(told));
+  EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {6000, sizes}), IsEmpty());
+  EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {5999, {}}), IsEmpty());
   // How many stay cannot be said where nobody knows how large they are.
   EXPECT_THAT(noted({.seed = 3}, 6000, {}),
               ElementsAre(HasSubstr("unless all blocks stay in memory, of which they may have 6.0 kB, most "

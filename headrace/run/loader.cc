@@ -104,6 +104,9 @@ class LoaderImpl final : public Loader {
   std::string fingerprint() const override { return fingerprint_; }
   Value report() const override;
   std::string explain(bool measure) const override;
+  std::vector<std::string> warnings() const override {
+    return headrace::warnings(plan_, kept_blocks(options_.memory_budget, element_sizes(plan_)));
+  }
   std::shared_ptr<const Timeline> timeline() const override {
     std::lock_guard lock(control_);
     return watch_.timeline();

@@ -388,6 +388,10 @@ class Loader:
         """The plan before and after each rewrite."""
 
     @property
+    def warnings(self) -> list[str]:
+        """What makes this run many times slower."""
+
+    @property
     def fingerprint(self) -> str:
         """What a state must agree with."""
 

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/set.h>
+#include <nanobind/stl/vector.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -190,6 +191,7 @@ class LoaderHandle {
     return quietly([&] { return loader_->explain(measure); });
   }
   std::string fingerprint() { return loader_->fingerprint(); }
+  std::vector<std::string> warnings() { return loader_->warnings(); }
 
  private:
   // A call in another process may never return. At Ctrl-C, before this or now, it has a moment for that.
@@ -311,6 +313,7 @@ void bind_run(nb::module_& m) {
           "A piece of the last run, to be drawn; None: nothing was traced.")
       .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
       .def("explain", &LoaderHandle::explain, nb::arg("measure"), "The plan before and after each rewrite.")
+      .def_prop_ro("warnings", &LoaderHandle::warnings, "What makes this run many times slower.")
       .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
   nb::class_<ElementsHandle>(m, "Elements", "One element by position, here and now.")
       .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"),

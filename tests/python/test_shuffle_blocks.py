@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -213,3 +214,16 @@ def test_explain_says_what_is_opened_again_and_only_that(tmp_path: Path) -> None
     note, read = told(ds.shuffle(seed=1, blocks=8), numbers.nbytes)
     assert "shuffle mixes 8 blocks of about 480.0 kB" in note and "2.9 MB, half of the memory budget" in note
     assert read > 2
+
+
+def test_an_order_that_reads_again_and_again_warns_before_it_begins(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).integers(0, 1 << 62, (1200, 600))
+    hr.from_arrays({"x": numbers}).write(tmp_path / "x.parquet", options={"rows_per_group": 100})
+    batches = hr.read(tmp_path / "x.parquet").shuffle(seed=1).batch(10)
+    loader = batches.options(memory_budget=numbers.nbytes).numpy()
+    with pytest.warns(RuntimeWarning, match="about 50 of 100 samples read and open a whole block"):
+        iter(loader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        iter(loader.at_its_first_epoch())  # once is enough
+        iter(batches.options(memory_budget=8 * numbers.nbytes).numpy().at_its_first_epoch())

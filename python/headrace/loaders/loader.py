@@ -184,6 +184,7 @@ class Loader(Generic[Element]):
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
         self._knows_epoch = not dataset._node.varies_by_epoch  # or was told: no reason to warn
+        self._knows_order = False  # whether it was said that it is slow
         _alive[self.number] = self
 
     def at_its_first_epoch(self) -> Self:
@@ -216,6 +217,12 @@ class Loader(Generic[Element]):
             _begun.add(begins)
         self._knows_epoch = True
 
+    def _warn_of_the_order(self) -> None:
+        if not self._knows_order:
+            for text in self._core.warnings:
+                warnings.warn(text, RuntimeWarning, stacklevel=3)
+        self._knows_order = True
+
     def _converter(self) -> Callable[[list[Any]], Element]:
         """Return what makes an element of a list of leaves as the engine hands them over."""
         return self._pack
@@ -225,6 +232,7 @@ class Loader(Generic[Element]):
             last._ended_by_another = last._loader is not None
             last.close()
         self._warn_of_the_same_epoch()
+        self._warn_of_the_order()
         self._core.begin()
         iteration = self._make_iteration()
         self._iteration = weakref.ref(iteration)
