@@ -16,6 +16,8 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
+from . import _core
+
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
 
@@ -103,6 +105,21 @@ def whole_number(verb: str, name: str, value: object, least: int = 0, end: int =
         wanted = f"at least {least}" if number < least else f"less than 2**{end.bit_length() - 1}"
         raise ValueError(f"{verb}: {name} wants a whole number of {wanted}, got {number}")
     return number
+
+
+def byte_size(verb: str, name: str, value: object) -> int:
+    """Return the value, a number of bytes or a text as "512MB", as a number of bytes."""
+    if isinstance(value, str):
+        try:
+            value = _core.parse_byte_size(value)
+        except ValueError as error:
+            raise ValueError(f"{verb}: {name} {error}") from None
+    try:
+        return whole_number(verb, name, value, least=1)
+    except TypeError:
+        raise TypeError(
+            f"{verb}: {name} wants a number of bytes, or a text as '512MB', got {value!r}"
+        ) from None
 
 
 def flag(verb: str, name: str, value: object) -> bool:

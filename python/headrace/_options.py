@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _core
-from ._arguments import flag, whole_number
+from ._arguments import byte_size, flag, whole_number
 
 _KNOBS = ("workers", "io", "ready")
 
@@ -35,13 +35,7 @@ def _count(name: str, value: object) -> int:
 
 
 def _bytes(name: str, value: object) -> int:
-    size = _core.parse_byte_size(value) if isinstance(value, str) else value
-    try:
-        return _count(name, size)
-    except TypeError:
-        raise TypeError(
-            f"options: {name} wants a number of bytes, or a text as '512MB', got {value!r}"
-        ) from None
+    return byte_size("options", name, value)
 
 
 def _path(name: str, value: object) -> str:

@@ -128,6 +128,9 @@ class Symbol:
         return apply("absolute", [self], {})[0]
 
     def __neg__(self) -> Any:
+        dtype = self._tracer.spec(self._value)[0]
+        if dtype.startswith("u"):
+            raise ValueError(f"-: wants numbers that may be below 0, got {dtype}; ops.cast gives some")
         return apply("multiply", [self], {"value": -1})[0]
 
     def __lt__(self, other: Data) -> Any:

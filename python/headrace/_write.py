@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from . import _core
-from ._arguments import flag, names_checked, text, whole_number
+from ._arguments import byte_size, flag, names_checked, text, whole_number
 from ._function import leaves_of, spec_of
 from ._progress import line_where_watched, size_text
 from ._structure import flatten
@@ -34,10 +34,7 @@ def wanted(
     options: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what the engine wants to know of the data set to be written."""
-    if isinstance(shard_size, str):
-        size = _core.parse_byte_size(shard_size)
-    else:
-        size = 0 if shard_size is None else whole_number(verb, "shard_size", shard_size, least=1)
+    size = 0 if shard_size is None else byte_size(verb, "shard_size", shard_size)
     return {
         "format": "" if format is None else text(verb, "format", format),
         "options": {key: plain(value) for key, value in (options or {}).items()},

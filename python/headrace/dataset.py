@@ -161,7 +161,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             ragged: Allow rows of different shapes; each field is then a `RaggedColumn`: a sequence of arrays, with all of them in its
                 `values` and `row_splits`. Functions get a list of arrays. Fields of str always are lists, of bytes a `BytesColumn`.
         """
-        rows = whole_number("batch", "size", size)
+        rows = whole_number("batch", "size", size, least=1)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
         return self._then(_core.batch(self._node, rows, drop_last, ragged, users_line()))
 

@@ -72,7 +72,7 @@ def test_ids_and_validity_are_fields_on_request():
 def test_wrong_arguments_say_what_was_wanted():
     ds = hr.range(10)
     for wrong, message in [
-        (lambda: ds.batch(0), "batch: wants a size of at least 1, got 0"),
+        (lambda: ds.batch(0), "batch: size wants a whole number of at least 1, got 0"),
         (lambda: ds.shard(2, 2), "0 <= rank < world, got rank 2 of 2"),
         (lambda: ds.shard(1), "both rank and world"),
         (lambda: ds.shard(0, 2, even="odd"), "'wrap', 'drop', 'pad', got 'odd'"),
