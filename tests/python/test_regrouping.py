@@ -113,7 +113,7 @@ def test_scan_says_what_a_state_must_be():
     ):
         hr.range(3).reduce(0.0, lambda s, x: x)
     with pytest.raises(
-        ValueError, match=r"reduce: the state 'b' begins as i64 \(\), and the function makes f32 \(\)"
+        ValueError, match=r"reduce: the state 'b' begins as i64 \(\), and the function makes f64 \(\)"
     ):
         hr.range(3).reduce({"a": 0, "b": 0}, lambda s, x: {"a": s["a"], "b": s["b"] * 0.5})
     with pytest.raises(TypeError, match=r"return \(state, element\)"):
