@@ -40,8 +40,8 @@ struct Sample {
   uint64_t shown_id =
       0;  // what the id field shows: read << 48 | index; another sample's after on_error("replace")
   std::vector<Tensor> fields;  // in the order of Schema::names
-  // Set when making it failed and on_error("skip") stands further on: it counts as an element until it gets
-  // there.
+  // Set when making it failed and on_error("skip") stands further on, where it counts as an element until it
+  // gets there; or where whoever runs the plan wants to hear of it (LoaderOptions::keep_failures).
   std::shared_ptr<const Status> failure;
 };
 

@@ -220,7 +220,7 @@ class DatasetWriterImpl final : public DatasetWriter {
   }
   uint64_t position() const override { return position_; }
 
-  Status note(const Value& line) override { return target_->note(line); }
+  void note(const Value& line) override { target_->note(line); }
   const std::vector<Value>& notes() const override { return target_->notes(); }
 
   Status close() override {

@@ -60,8 +60,9 @@ class DatasetWriter {
   virtual std::optional<Value> skip_finished() = 0;
   virtual uint64_t position() const = 0;  // samples before the next, those of skipped shards among them
 
-  // Remembered for the next run, should this one be stopped; and what earlier ones remembered.
-  virtual Status note(const Value& line) = 0;
+  // Remembered for the next run, should this one be stopped, with the shard that is finished next; and what
+  // earlier ones remembered.
+  virtual void note(const Value& line) = 0;
   virtual const std::vector<Value>& notes() const = 0;
 
   // All shards are on disk, and not yet under their name. `written()` says what there is then.

@@ -159,6 +159,23 @@ TEST(DatasetWriter, AStoppedRunGoesOnAfterItsLastFinishedShard) {
                                      "out/out-00003-of-00005.tfrecord", "out/out-00004-of-00005.tfrecord"}));
 }
 
+TEST(DatasetWriter, WhatWasNotedIsThereWithTheShardThatWasFinishedNext) {
+  const Folder folder;
+  const DatasetOptions options{.format = "tfrecord", .shard_size = 150};
+  {
+    WriterRequest request = wanted(options);
+    request.threads = 1;  // the second shard waits for the first
+    auto writer = DatasetWriter::make(folder / "out", request);
+    ASSERT_TRUE(writer.ok()) << writer.status().text();
+    (*writer)->note("before the first shard ends");
+    ASSERT_TRUE(add(**writer, 0, 6).ok());  // five fill it
+    (*writer)->note("after it");
+  }
+  auto writer = made(folder / "out", options);
+  EXPECT_EQ(writer->notes(), (std::vector<Value>{"before the first shard ends"}));
+  EXPECT_EQ(writer->skip_finished(), Value(5));
+}
+
 TEST(DatasetWriter, FinishedShardsOfOtherOptionsAreNotUsed) {
   const Folder folder;
   {

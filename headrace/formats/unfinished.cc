@@ -308,9 +308,16 @@ Status UnfinishedDataset::take_over() {
 
 std::string UnfinishedDataset::path_of(const std::string& shard) const { return under(data_, shard); }
 
-Status UnfinishedDataset::note(const Value& line) {
+void UnfinishedDataset::note(const Value& line) {
   const std::lock_guard lock(mutex_);
-  return append_lasting(under(partial_, kJournal), text_bytes(line.dump() + "\n"));
+  noted_ += line.dump() + "\n";
+}
+
+Status UnfinishedDataset::put_down(const Value& line) {
+  const std::lock_guard lock(mutex_);
+  HEADRACE_TRY(append_lasting(under(partial_, kJournal), text_bytes(noted_ + line.dump() + "\n")));
+  noted_.clear();
+  return {};
 }
 
 Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
@@ -324,7 +331,7 @@ Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
   HEADRACE_ASSIGN(shard.entry.bytes, bytes_at(path));
   const Value line =
       Value::Object{{"number", number}, {"shard", shard.entry.value()}, {"after", shard.after}};
-  HEADRACE_TRY(note(line));
+  HEADRACE_TRY(put_down(line));
   const std::lock_guard lock(mutex_);
   shards_[number] = std::move(shard);
   return {};
@@ -363,7 +370,7 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
                                          {"is_file", is_file},
                                          {"replaces_file", replaces_file},
                                          {"is_quarantined", reports.contains(std::string(kQuarantineName))}};
-  HEADRACE_TRY(note(committing));
+  HEADRACE_TRY(put_down(committing));
   if (replaces_file) HEADRACE_TRY(remove_old_companions());
   HEADRACE_TRY(put_in_place(is_file, replaces_file));
   HEADRACE_TRY(end_commit(committing));

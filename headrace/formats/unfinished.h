@@ -68,13 +68,15 @@ class UnfinishedDataset {
   Result<Manifest> commit(Manifest manifest, const std::map<std::string, std::string>& reports = {});
   Status discard();  // nothing is left
 
-  // A line of the journal beside those of shards, and those that an earlier run left.
-  Status note(const Value& line);
+  // A line of the journal beside those of shards, on disk with the next shard that is finished: without that
+  // shard its samples come again. And those that an earlier run left.
+  void note(const Value& line);
   const std::vector<Value>& notes() const { return notes_; }
 
  private:
   explicit UnfinishedDataset(NewDataset wanted);
   Status enter();
+  Status put_down(const Value& line);  // in the journal, on disk, behind what was noted
   Status make_partial() const;
   Status check_partial() const;
   Status start_journal();
@@ -94,7 +96,8 @@ class UnfinishedDataset {
   std::unique_ptr<FileLock> lock_;
   std::map<uint64_t, FinishedShard> earlier_, shards_;
   std::vector<Value> notes_;
-  std::mutex mutex_;  // guards the journal's file and shards_
+  std::mutex mutex_;   // guards the journal's file, shards_ and
+  std::string noted_;  // what goes into it with the next line
 };
 
 // An error when `path` is what has not been finished, or lies in it.

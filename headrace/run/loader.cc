@@ -464,7 +464,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
                         2 * options.io / options.ready + 1,  // while some wait to be taken, others are read
-                        caching.get()));
+                        caching.get(), options.keep_failures));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

@@ -39,7 +39,10 @@ struct LoaderOptions {
   std::string cache_version;    // of the functions in the plan, which files outlive; "": nobody can tell
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes
   std::string trace;            // a file for a Chrome/Perfetto trace of the first iteration; "" = none
-  bool watched = true;          // false: neither what samples cost nor a timeline is kept; for benchmarks
+  // A sample that fails is an element that says why (Sample::failure), and the run goes on. REQUIRES: the
+  // plan has random access and gives no batches.
+  bool keep_failures = false;
+  bool watched = true;  // false: neither what samples cost nor a timeline is kept; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed
   std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
 };

@@ -407,7 +407,7 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
 
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
-                       uint64_t read_block, CachePlacer* caches) {
+                       uint64_t read_block, CachePlacer* caches, bool keep_failures) {
   Pipeline out;
   HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
   const NodePtr placed =
@@ -433,6 +433,7 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
         "shard: steps= is for lengths that cannot be known before the run, and this one can; leave it "
         "out, and let take() end the epoch sooner");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
+  if (out.level) out.level->keep_failures = keep_failures;
   // What stands above is made of what comes, one after the other: only the last stage may give what is ready.
   // Its state counts outputs of tickets, whose size is then always the same.
   Stage* const unordered = ordered ? nullptr : out.root->outermost();

@@ -58,9 +58,10 @@ class CachePlacer {
 
 // `point_memory`: bytes for entropy points that are found; 0: none are used. `read_block`: elements that a
 // ticket shall hold at least where they are read and not batched; what comes out does not depend on it.
+// `keep_failures`: see LoaderOptions.
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
                        bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0,
-                       uint64_t read_block = 0, CachePlacer* caches = nullptr);
+                       uint64_t read_block = 0, CachePlacer* caches = nullptr, bool keep_failures = false);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/run/body.h"
 #include "headrace/run/check_images.h"
 #include "headrace/run/read_back.h"
 
@@ -36,59 +36,6 @@ Value metadata_of(const Node& plan) {
   if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
   return out;
 }
-
-// The samples of a plan in their order. A run ends at whichever of the samples under way fails first, so
-// where one failed, they are made one by one until it is clear which it was.
-class Samples {
- public:
-  Samples(NodePtr plan, LoaderOptions options, std::shared_ptr<Store> store, std::unique_ptr<Loader> loader)
-      : plan_(std::move(plan)),
-        options_(std::move(options)),
-        store_(std::move(store)),
-        loader_(std::move(loader)) {}
-
-  std::optional<uint64_t> size() const { return loader_->size(); }
-  void stop() { loader_->stop(); }
-  // Where the next sample is.
-  Result<Value> save() const { return one_by_one_ > 0 ? Result<Value>(here_) : loader_->save(); }
-  Status go_on_from(const Value& state) {
-    one_by_one_ = 0;
-    return loader_->load(state);
-  }
-
-  // Nothing when none was there in time.
-  Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) {
-    if (one_by_one_ == 0) return loader_->next_within(out, milliseconds);
-    HEADRACE_ASSIGN(const int64_t position, here_.get_integer("consumed"));
-    if (static_cast<uint64_t>(position) == loader_->size()) return std::optional(false);
-    HEADRACE_ASSIGN(out, elements_->at(static_cast<uint64_t>(position), 0));
-    here_.set("consumed", position + 1);
-    if (--one_by_one_ == 0) HEADRACE_TRY(loader_->load(here_));
-    return std::optional(true);
-  }
-
-  // After an error: whether it was the next sample that failed. If not, those under way come again.
-  Result<bool> is_clear() {
-    if (one_by_one_ > 0) return true;
-    HEADRACE_ASSIGN(here_, loader_->save());
-    if (!elements_) {
-      HEADRACE_ASSIGN(elements_, Elements::make(plan_, options_.seed, options_.memory_budget, store_));
-    }
-    one_by_one_ = kUnderWay;
-    return false;
-  }
-
- private:
-  static constexpr uint64_t kUnderWay = 64;  // at least as many as a run has, or it is looked at twice
-
-  NodePtr plan_;
-  LoaderOptions options_;
-  std::shared_ptr<Store> store_;
-  std::unique_ptr<Loader> loader_;
-  std::unique_ptr<Elements> elements_;
-  uint64_t one_by_one_ = 0;  // samples to come so
-  Value here_;               // then, where the next one is
-};
 
 // Whether the plan's fingerprint knows something by a name only: what a function, an array or a generator of
 // Python is now, it may not be in the next run.
@@ -128,15 +75,15 @@ Value identity_of(const Node& plan, const Loader& loader, const WriteOptions& op
 // One call of write_dataset().
 class Copying {
  public:
-  Copying(const WriteOptions& options, Samples samples, std::unique_ptr<DatasetWriter> writer)
+  Copying(const WriteOptions& options, std::unique_ptr<Loader> samples, std::unique_ptr<DatasetWriter> writer)
       : options_(options), samples_(std::move(samples)), writer_(std::move(writer)) {
-    progress_.total = samples_.size();
-    for (const Value& note : writer_->notes()) broken_.push_back(note);
+    progress_.total = samples_->size();
+    for (const Value& note : writer_->notes()) broken_.push_back(note), known_.insert(note.dump());
   }
 
   Result<WriteReport> run(const std::string& target) {
     HEADRACE_TRY(copy());
-    samples_.stop();
+    samples_->stop();
     HEADRACE_TRY(tell(WriteProgress::Phase::finishing));
     HEADRACE_TRY(writer_->close());
     if (options_.verify)
@@ -154,21 +101,20 @@ class Copying {
   Status copy() {
     while (true) {
       while (writer_->is_shard_full()) {
-        HEADRACE_ASSIGN(Value here, samples_.save());
+        HEADRACE_ASSIGN(Value here, samples_->save());
         HEADRACE_TRY(writer_->end_shard(std::move(here)));
       }
       HEADRACE_ASSIGN(const bool is_over, skip_finished());
       if (is_over) return {};
       Sample sample;
-      auto more = samples_.next_within(sample, kWait);
-      if (!more.ok()) {
-        HEADRACE_ASSIGN(const bool was_last, pass_over(more.status()));
-        if (was_last) return {};
+      HEADRACE_ASSIGN(const std::optional<bool> more, samples_->next_within(sample, kWait));
+      HEADRACE_TRY(tell(WriteProgress::Phase::writing));
+      if (!more) continue;
+      if (!*more) return {};
+      if (sample.failure) {
+        pass_over(*sample.failure);
         continue;
       }
-      HEADRACE_TRY(tell(WriteProgress::Phase::writing));
-      if (!*more) continue;
-      if (!**more) return {};
       ++progress_.written, ++progress_.samples;
       for (const Tensor& field : sample.fields)
         if (!field.is_ragged()) progress_.bytes += field.view().size_bytes();
@@ -182,28 +128,17 @@ class Copying {
     if (!after) return false;
     progress_.samples = writer_->position();
     if (after->is_null() || after->is_true("finished")) return true;
-    HEADRACE_TRY(samples_.go_on_from(*after));
+    HEADRACE_TRY(samples_->load(*after));
     return false;
   }
 
-  // A sample is broken: go on behind it. Whether nothing is there.
-  Result<bool> pass_over(Status failure) {
-    if (!options_.drop_broken || !is_data_error(failure) || failure.code() == Code::exhausted) return failure;
-    HEADRACE_ASSIGN(Value here, samples_.save());
-    const auto consumed = here.get_integer("consumed");
-    if (!consumed.ok()) return failure;  // no place of its own can be said: behind a filter, say
-    HEADRACE_ASSIGN(const bool is_clear, samples_.is_clear());
-    if (!is_clear) return false;
-    const bool is_last = static_cast<uint64_t>(*consumed) + 1 == progress_.total;
-    here.set("consumed", *consumed + 1);
-    if (!is_last) HEADRACE_TRY(samples_.go_on_from(here));
-    const Value entry = Value::Object{
-        {"position", *consumed}, {"reason", failure.text()}, {"kind", code_name(failure.code())}};
-    for (const Value& known : broken_)
-      if (known == entry) return is_last;  // an earlier run told, which was stopped behind it
-    broken_.push_back(entry);
-    HEADRACE_TRY(writer_->note(entry));
-    return is_last;
+  void pass_over(const Status& failure) {
+    Value entry = Value::Object{{"position", samples_->position() - 1},
+                                {"reason", failure.text()},
+                                {"kind", code_name(failure.code())}};
+    if (!known_.insert(entry.dump()).second) return;  // an earlier run told, which was stopped behind it
+    writer_->note(entry);
+    broken_.push_back(std::move(entry));
   }
 
   std::string quarantine() const {
@@ -220,12 +155,20 @@ class Copying {
   }
 
   const WriteOptions& options_;
-  Samples samples_;
+  std::unique_ptr<Loader> samples_;
   std::unique_ptr<DatasetWriter> writer_;
   WriteProgress progress_;
   Value::List broken_;
+  std::set<std::string> known_;  // of these
   std::chrono::steady_clock::time_point told_{};
 };
+
+// A zip makes one element of those of its inputs, whatever they are.
+bool gives_batches(const Node& node) {
+  return node.as<Batch>() || node.as<Window>() ||
+         (!node.as<Zip>() &&
+          std::ranges::any_of(node.inputs, [](const NodePtr& input) { return gives_batches(*input); }));
+}
 
 Result<NodePtr> prepared(const NodePtr& plan, const WriteOptions& options) {
   if (plan->size == kInfinite) return invalid("wants an end: this dataset repeats for ever");
@@ -239,13 +182,15 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
                                   const std::shared_ptr<Store>& store) {
   auto plan = prepared(data, options);
   if (!plan.ok()) return plan.status().before("write: ");
-  // What stands behind a border has no place that a run could go on from: what fails there is skipped, and
-  // counted alone.
-  const bool by_place = options.drop_broken && (*plan)->indexed && !(*plan)->sharded;
-  if (options.drop_broken && !by_place) {
+  // What stands behind a border has no place that could be told, and of batches it is rows that fail: these
+  // are skipped, and counted alone.
+  LoaderOptions running = options.loader;
+  running.keep_failures =
+      options.drop_broken && (*plan)->indexed && !(*plan)->sharded && !gives_batches(**plan);
+  if (options.drop_broken && !running.keep_failures) {
     HEADRACE_ASSIGN(*plan, make_node(OnError{OnErrorPolicy::skip}, {*plan}));
   }
-  HEADRACE_ASSIGN(auto loader, Loader::make(*plan, options.loader, store));
+  HEADRACE_ASSIGN(auto loader, Loader::make(*plan, std::move(running), store));
   WriterRequest request;
   request.schema = (*plan)->schema;
   request.options = options;
@@ -253,8 +198,7 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   request.num_samples = (*plan)->size;
   request.identity = identity_of(**plan, *loader, options, *store);
   HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));
-  Samples samples(*plan, options.loader, store, std::move(loader));
-  return Copying(options, std::move(samples), std::move(writer)).run(target);
+  return Copying(options, std::move(loader), std::move(writer)).run(target);
 }
 
 }  // namespace headrace

@@ -158,6 +158,34 @@ def test_a_killed_run_goes_on_from_its_finished_shards(photos, tmp_path):
     assert report["samples"] == 30
 
 
+def test_a_killed_run_leaves_out_the_same_broken_rows_and_lists_them_once(tmp_path):
+    lines = [f"{i},{'oops' if i % 3 == 1 else i / 2}" for i in range(60000)]
+    (tmp_path / "in.csv").write_text("i,x\n" + "\n".join(lines) + "\n")
+    options = ["--format", "csv", "--shard-size", "40kB", "--drop-broken", "--shuffle", "5"]
+    options += ["--source-option", 'dtypes={"x": "f64"}']
+    convert(tmp_path / "in.csv", tmp_path / "whole", *options)
+    quarantine = json.loads((tmp_path / "whole" / "quarantine.json").read_text())["broken"]
+    assert len(quarantine) == 20000
+    assert [entry["position"] for entry in quarantine] == sorted(entry["position"] for entry in quarantine)
+    journal, reused = tmp_path / "out.partial" / "journal", 0
+    for shards in (2, 7, 20):
+        process = start(tmp_path / "in.csv", tmp_path / "out", *options)
+        while process.poll() is None and not (
+            journal.exists() and journal.read_text().count('"shard"') >= shards
+        ):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    if (tmp_path / "out").exists():  # it was quicker than we
+        pytest.skip("the machine is too fast or too slow")
+    reused = convert(tmp_path / "in.csv", tmp_path / "out", *options)["reused_shards"]
+    assert reused >= 7
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
+    for name in names:
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
 def test_a_disk_that_is_full_is_an_error_and_leaves_nothing_that_looks_whole(photos, tmp_path):
     def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
