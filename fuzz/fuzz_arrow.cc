@@ -21,7 +21,7 @@ bool shows_what_is_read(Store& store, const Source& source, uint64_t step) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MemoryStore store;
   store.add("table", std::string(reinterpret_cast<const char*>(data), size));
-  for (const char* nulls : {"error", "zero"}) {
+  for (const char* nulls : {"error", "zero", "nan"}) {
     const auto source = open_source(store, "table", "arrow", Value(Value::Object{{"nulls", nulls}}));
     if (source.ok())
       read_rows(store, **source);

@@ -22,7 +22,7 @@ void read_with(Store& store, Value options) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MemoryStore store;
   store.add("table", std::string(reinterpret_cast<const char*>(data), size));
-  for (const char* nulls : {"error", "zero"}) read_with(store, Value(Value::Object{{"nulls", nulls}}));
+  for (const char* nulls : {"error", "zero", "nan"}) read_with(store, Value(Value::Object{{"nulls", nulls}}));
   const auto source = open_source(store, "table", "parquet", Value(Value::Object{{"nulls", "zero"}}));
   if (!source.ok()) return 0;
   const std::string first = (*source)->schema().names[0];

@@ -1,6 +1,8 @@
 #include "headrace/formats/nulls.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "headrace/core/text.h"
 
@@ -11,8 +13,10 @@ Result<Nulls> rule_of(const Value& given) {
   if (const std::string* text = given.text()) {
     if (*text == "error") return Nulls::error;
     if (*text == "zero") return Nulls::zero;
+    if (*text == "nan") return Nulls::nan;
   }
-  return invalid("nulls wants \"error\" or \"zero\", or a dict of these by column, got " + given.dump());
+  return invalid("nulls wants \"error\", \"zero\" or \"nan\", or a dict of these by column, got " +
+                 given.dump());
 }
 
 bool is_below(std::string_view field, std::string_view name) {
@@ -32,8 +36,8 @@ std::string known(const Schema& schema) {
 OptionInfo nulls_option() {
   return {
       "nulls", "str | dict",
-      "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length is free. "
-      "For some columns: {\"caption\": \"zero\"}.",
+      "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length is free; "
+      "\"nan\" reads NaN for floats. For some columns: {\"caption\": \"zero\"}.",
       "error"};
 }
 
@@ -62,15 +66,39 @@ Result<std::vector<Nulls>> NullRules::of_fields(const Schema& schema) const {
       return invalid("nulls wants names of columns (" + known(schema) + "), got " +
                      in_quotes(name.substr(0, 100)));
   }
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i] == Nulls::nan && !is_float(schema.specs[i].dtype)) out[i] = Nulls::error;
   return out;
 }
 
 std::string text_of(const std::vector<Nulls>& nulls, const Schema& schema) {
-  std::string zeros;
-  for (size_t i = 0; i < nulls.size(); ++i)
-    if (nulls[i] == Nulls::zero) zeros += (zeros.empty() ? " of " : ", ") + schema.names[i];
-  if (zeros.empty()) return {};
-  return std::ranges::count(nulls, Nulls::zero) == std::ssize(nulls) ? " nulls=zero" : " nulls=zero" + zeros;
+  std::string out;
+  for (const auto& [rule, name] : {std::pair{Nulls::zero, "zero"}, {Nulls::nan, "nan"}}) {
+    std::string named;
+    for (size_t i = 0; i < nulls.size(); ++i)
+      if (nulls[i] == rule) named += (named.empty() ? " of " : ", ") + schema.names[i];
+    if (named.empty()) continue;
+    out += std::string(" nulls=") + name;
+    if (std::ranges::count(nulls, rule) != std::ssize(nulls)) out += named;
+  }
+  return out;
+}
+
+std::string null_is_read(bool may_be_nan) {
+  return may_be_nan ? "; nulls=\"zero\" reads zeros for it and nulls=\"nan\" NaN"
+                    : "; nulls=\"zero\" reads zeros or nothing for it";
+}
+
+void fill_nan(DType dtype, std::span<std::byte> out) {
+  const size_t size = size_of(dtype);
+  uint64_t bits = 0;  // quiet, positive, without a payload
+  switch (dtype) {
+    case DType::f16: bits = 0x7e00; break;
+    case DType::bf16: bits = 0x7fc0; break;
+    case DType::f32: bits = 0x7fc00000; break;
+    default: bits = 0x7ff8000000000000;
+  }
+  for (size_t at = 0; at + size <= out.size(); at += size) std::memcpy(out.data() + at, &bits, size);
 }
 
 }  // namespace headrace

@@ -16,7 +16,7 @@ from .sources import read
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
-Nulls = Literal["error", "zero"]
+Nulls = Literal["error", "zero", "nan"]
 Compression = Literal["none", "gzip", "zlib", "zstd"]
 
 
@@ -346,8 +346,8 @@ def read_arrow(
         path: A file, a pattern, a folder of shards, or a list of files and patterns. All have the same columns.
         columns: These columns, in this order; a struct's name stands for its members. All that are served when not given;
             `metadata["left_out_columns"]` lists others.
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
-            columns alone: `{"caption": "zero"}`.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free; "nan"
+            reads NaN for floats and is "error" for others. For some columns alone: `{"caption": "zero", "price": "nan"}`.
 
     Raises:
         NotImplementedError: A chosen column has a type that is not read (maps, unions, decimals, lists of lists), or a file is Feather V1.
@@ -375,8 +375,8 @@ def read_parquet(
             `metadata["left_out_columns"]` lists others.
         where: Only rows for which all of these hold, each (column, operator, value): `[("label", "<", 10)]`. Operators are ==, !=, <, <=, >, >=
             and in; a null holds for none. Those columns are read once, where statistics do not tell; the length is exact.
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
-            columns alone: `{"caption": "zero"}`.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free; "nan"
+            reads NaN for floats and is "error" for others. For some columns alone: `{"caption": "zero", "price": "nan"}`.
 
     Raises:
         NotImplementedError: A chosen column has a type that is not read (maps, lists of structs or of lists), or is encrypted.
@@ -686,8 +686,8 @@ def read_huggingface(
         split: "train", or a part: "train[:10%]", "train[100:-50]", "train[:10%]+train[90%:]"; "[:10%]" of a folder with one split.
         columns: These columns, in this order; a struct's name stands for its members. All that can be read when not given;
             `metadata["left_out_columns"]` lists others: lists of structs, of lists …
-        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free. For some
-            columns alone: `{"caption": "zero"}`.
+        nulls: "error" (the default) refuses a sample with a null; "zero" reads zeros, or nothing where the length is free; "nan"
+            reads NaN for floats and is "error" for others. For some columns alone: `{"caption": "zero", "price": "nan"}`.
 
     Raises:
         ValueError: There are several splits to choose from, or none of that name.

@@ -284,6 +284,9 @@ def test_nulls_of_fields_that_are_not_written_do_not_matter(tmp_path):
         [executable(), "verify", source], check=False, capture_output=True, text=True
     ).stdout
     assert "got null; --option nulls=zero reads zeros" in told and 'nulls="' not in told
+    floats = tmp_path / "floats.csv"
+    convert(SMALL / "typed.parquet", floats, "--fields", "x,y", "--source-option", "nulls=nan")
+    assert floats.read_text().splitlines()[1:3] == ["1.5,nan", "nan,2.0"]
     away = tmp_path / "odd columns=2 nulls=x" / "x.parquet"  # what is the user's stays as it is
     told = subprocess.run([executable(), "inspect", away], check=False, capture_output=True, text=True).stderr
     assert f"'{away}'" in told

@@ -74,7 +74,7 @@ def test_nulls_are_refused_by_name_or_read_as_zeros():
     assert [x["flags"].tolist() for x in rows] == [[True, False], [False, True], [False, False], [True, True]]
     assert [x["kind"] for x in rows] == ["x", "", "y", "x"]
     with pytest.raises(
-        ValueError, match='nulls wants "error" or "zero", or a dict of these by column, got "none"'
+        ValueError, match='nulls wants "error", "zero" or "nan", or a dict of these by column, got "none"'
     ):
         hr.read(SMALL / "nulls.arrows", nulls="none")
 
@@ -95,7 +95,7 @@ def test_nulls_of_some_columns_are_zeros(name):
     assert hr.read(SMALL / name, nulls="zero").fingerprint() != hr.read(SMALL / name).fingerprint()
     for wrong in ({"n": "none"}, {"n": None}, 7):
         with pytest.raises(
-            ValueError, match='nulls wants "error" or "zero", or a dict of these by column, got'
+            ValueError, match='nulls wants "error", "zero" or "nan", or a dict of these by column, got'
         ):
             hr.read(SMALL / name, nulls=wrong)
     with pytest.raises(
@@ -104,6 +104,49 @@ def test_nulls_of_some_columns_are_zeros(name):
         hr.read(SMALL / name, nulls={"n": "zero", "x": "zero"})
     with pytest.raises(ValueError, match=r"\(whole\), got 'n'"):
         hr.read(SMALL / name, nulls={"n": "zero"}, columns=["whole"])
+
+
+@pytest.mark.parametrize("name", ["typed.arrow", "typed.parquet"])
+@pytest.mark.parametrize("order", [{}, {"seed": 3}])
+def test_nulls_of_floats_are_nan_and_those_of_others_errors(name, order):
+    floats = ["x", "y", "pair", "list", "kind", "ts"]
+    ds = hr.read(SMALL / name, nulls="nan", columns=floats)
+    rows = list(ds)
+    nan = float("nan")
+    np.testing.assert_equal([float(s["x"]) for s in rows], [1.5, nan, -2.0, nan])
+    np.testing.assert_equal([float(s["y"]) for s in rows], [nan, 2.0, 3.0, nan])
+    np.testing.assert_equal(
+        [s["pair"].tolist() for s in rows], [[1.0, nan], [nan, nan], [3.0, 4.0], [5.0, 6.0]]
+    )
+    np.testing.assert_equal([s["list"].tolist() for s in rows], [[1.0, nan], [], [2.0], [3.0]])
+    np.testing.assert_equal([float(s["kind"]) for s in rows], [0.5, nan, 0.5, 0.25])
+    if order:  # rows by themselves
+        ds = ds.shuffle(**order)
+    (batch,) = ds.batch(4, ragged=True)
+    at = [int(time) - 1 for time in batch["ts"]]
+    np.testing.assert_equal([float(x) for x in batch["x"]], [float(rows[i]["x"]) for i in at])
+    np.testing.assert_equal([pair.tolist() for pair in batch["pair"]], [rows[i]["pair"].tolist() for i in at])
+    with pytest.raises(hr.CorruptSample, match="wants a value in column 'n', got null; nulls=\"zero\""):
+        hr.read(SMALL / name, nulls="nan", columns=["x", "n"])[3]
+    with pytest.raises(hr.CorruptSample, match=r"in column 'x', got null; nulls=.* and nulls=.nan. NaN"):
+        hr.read(SMALL / name, columns=["x"])[1]
+    some = hr.read(SMALL / name, nulls={"x": "nan", "n": "zero"}, columns=["x", "n"])
+    np.testing.assert_equal(
+        [(float(s["x"]), int(s["n"])) for s in some], [(1.5, 1), (nan, 2), (-2.0, 3), (nan, 0)]
+    )
+    prints = [{"x": "nan"}, {"x": "zero"}, {"x": "nan", "n": "zero"}, {"n": "zero"}, "nan", "zero", "error"]
+    assert len({hr.read(SMALL / name, nulls=nulls).fingerprint() for nulls in prints}) == len(prints)
+
+
+def test_a_list_that_is_null_is_no_nan():
+    for name in ("nulls.arrows", "nulls.parquet"):
+        ds = hr.read(SMALL / name, nulls="nan", columns=["list"])
+        np.testing.assert_equal(ds[0]["list"].tolist(), [1.0, float("nan")])
+        for one in (ds, ds.shuffle(seed=1).batch(4, ragged=True)):
+            with pytest.raises(
+                hr.CorruptSample, match="wants a value in column 'list', got null; nulls=\"zero\""
+            ):
+                list(one)
 
 
 def test_nulls_of_a_name_are_those_of_all_below_it():

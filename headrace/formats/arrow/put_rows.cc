@@ -195,13 +195,15 @@ class PutRows {
   }
 
   bool has_refused_null(const Run& run, size_t i, const Shown& from) const {
-    if (!run.batch->column(i).has_nulls || table_.nulls[i] != Nulls::error) return false;
+    const bool is_read = table_.nulls[i] == Nulls::zero ||
+                         (table_.nulls[i] == Nulls::nan && kind(run, i) == Kind::fixed);  // a list is no NaN
+    if (!run.batch->column(i).has_nulls || is_read) return false;
     for (uint64_t k = 0; k < run.count; ++k)
       if (!bit_in(from.present, run.first, k)) return true;
     return false;
   }
   bool is_null(const Run& run, size_t i, const Shown& from, uint64_t k) const {
-    return run.batch->column(i).has_nulls && table_.nulls[i] == Nulls::zero &&
+    return run.batch->column(i).has_nulls && table_.nulls[i] != Nulls::error &&
            !bit_in(from.present, run.first, k);
   }
 
@@ -220,8 +222,11 @@ class PutRows {
     } else if (!from.values.empty()) {
       std::memcpy(to, from.values.data(), from.values.size());
     }
-    for (uint64_t k = 0; k < run.count; ++k)
-      if (is_null(run, i, from, k)) std::memset(to + k * size, 0, size);
+    for (uint64_t k = 0; k < run.count; ++k) {
+      if (!is_null(run, i, from, k)) continue;
+      std::memset(to + k * size, 0, size);
+      if (table_.nulls[i] == Nulls::nan) fill_nan(column.dtype, {to + k * size, size});
+    }
   }
 
   void put_lists(const Run& run, size_t i, Shown& from) const {

@@ -6,38 +6,47 @@
 namespace headrace::arrow {
 namespace {
 
-Status null_value(const Values& values, std::string_view what) {
+Status null_value(const Values& values, std::string_view what, bool may_be_nan) {
   return Status(Code::corrupt, "wants " + std::string(what) + " in column '" + std::string(values.name) +
-                                   "', got null; nulls=\"zero\" reads zeros or nothing for it");
+                                   "', got null" + null_is_read(may_be_nan));
 }
 
 Shape shape_of(const Values& values, uint64_t count) {
   return values.offset_size == 0 ? values.item : values.item.with_front(static_cast<int64_t>(count));
 }
 
-// Zeros, an empty run, or what a null means to the dictionary's values.
-Tensor zero_of(const Values& values) {
-  if (values.dictionary) return zero_of(*values.dictionary);
+// Whether NaN could stand for a row.
+bool is_number(const Values& values) {
+  if (values.dictionary) return is_number(*values.dictionary);
+  return values.offset_size == 0 && is_float(values.dtype);
+}
+
+// Zeros or NaNs, an empty run, or what a null means to the dictionary's values.
+Tensor null_of(const Values& values, Nulls nulls) {
+  if (values.dictionary) return null_of(*values.dictionary, nulls);
   Tensor out{nullptr, 0, values.dtype, shape_of(values, 0), nullptr};
   const MutableBufferPtr zeros = HeapBuffer::make(out.shape.size_bytes(out.dtype));
   if (zeros->size() > 0) std::memset(zeros->mutable_data(), 0, zeros->size());
+  if (nulls == Nulls::nan) fill_nan(out.dtype, {zeros->mutable_data(), zeros->size()});
   out.buffer = zeros;
   return out;
 }
 
-// Items that are null: refused, or zeros in a copy.
+// Items that are null: refused, or zeros or NaNs in a copy.
 Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& out) {
   const auto count = static_cast<uint64_t>(out.shape.count());
   const size_t size = size_of(values.dtype);
   MutableBufferPtr copy;
   for (uint64_t i = 0; i < count; ++i) {
     if (values.items_present[first + i]) continue;
-    if (nulls == Nulls::error) return null_value(values, values.of_texts ? "texts only" : "numbers only");
+    if (nulls == Nulls::error)
+      return null_value(values, values.of_texts ? "texts only" : "numbers only", is_float(values.dtype));
     if (!copy) {
       copy = HeapBuffer::make(count * size);
       std::memcpy(copy->mutable_data(), out.buffer->data() + out.offset, count * size);
     }
     std::memset(copy->mutable_data() + i * size, 0, size);
+    if (nulls == Nulls::nan) fill_nan(values.dtype, {copy->mutable_data() + i * size, size});
   }
   if (copy) out.buffer = copy, out.offset = 0;
   return {};
@@ -52,7 +61,7 @@ Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tenso
   const uint64_t first = list(row), behind = list(row + 1);
   uint64_t kept = 0;
   for (uint64_t i = first; i < behind; ++i) {
-    if (!values.items_present[i] && nulls == Nulls::error) return null_value(values, "texts only");
+    if (!values.items_present[i] && nulls == Nulls::error) return null_value(values, "texts only", false);
     kept += values.items_present[i] ? begin(i + 1) - begin(i) : 0;
   }
   if (kept == out.view().size_bytes()) return {};
@@ -85,8 +94,9 @@ uint64_t place_in_dictionary(const Tensor& tensor) {
 
 Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   if (std::ranges::any_of(present, [&](const Bits& bits) { return !bits[row]; })) {
-    if (nulls == Nulls::error) return null_value(*this, "a value");
-    out = zero_of(*this);
+    if (nulls == Nulls::error || (nulls == Nulls::nan && !is_number(*this)))
+      return null_value(*this, "a value", is_number(*this));
+    out = null_of(*this, nulls);
     return {};
   }
   const uint64_t base = offset_size == 0 ? 0 : offset(0);

@@ -8,9 +8,9 @@
 namespace headrace::parquet {
 namespace {
 
-Status null_value(const Column& column, const char* what) {
-  return corrupt("wants " + std::string(what) + " in column '" + column.name +
-                 "', got null; nulls=\"zero\" reads zeros or nothing for it");
+Status null_value(const Column& column, const char* what, bool may_be_nan) {
+  return corrupt("wants " + std::string(what) + " in column '" + column.name + "', got null" +
+                 null_is_read(may_be_nan));
 }
 
 }  // namespace
@@ -18,7 +18,9 @@ Status null_value(const Column& column, const char* what) {
 Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   row += first;
   const bool is_null = !null_rows.empty() && null_rows[row] != 0;
-  if (is_null && nulls == Nulls::error && !column->null_is_empty) return null_value(*column, "a value");
+  const bool is_no_number = column->is_list || !is_float(column->dtype);  // of which NaN would be one
+  if (is_null && !column->null_is_empty && (nulls == Nulls::error || (nulls == Nulls::nan && is_no_number)))
+    return null_value(*column, "a value", !is_no_number);
   const bool may_have_nulls = !null_items.empty() && !is_null && nulls == Nulls::error;
   if (column->is_text()) {
     if (may_have_nulls) HEADRACE_TRY(without_nulls(starts[row], starts[row + 1] - starts[row]));
@@ -36,6 +38,7 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
       Tensor{data, value * column->value_size(), column->dtype,
              column->is_list ? column->item.with_front(static_cast<int64_t>(count)) : column->item, nullptr};
   if (may_have_nulls) HEADRACE_TRY(without_nulls(value, static_cast<uint64_t>(out.shape.count()) / width));
+  if (nulls == Nulls::nan && (is_null || !null_items.empty())) put_nans(value, is_null, out);
   return has_far_times ? without_far_times(value, out) : Status();
 }
 
@@ -55,7 +58,18 @@ Status Values::without_nulls(uint64_t first_value, uint64_t count) const {
   const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
   const auto end = begin + static_cast<ptrdiff_t>(count);
   if (std::find(begin, end, 1) == end) return {};
-  return null_value(*column, column->is_of_texts() ? "texts only" : "numbers only");
+  return null_value(*column, column->is_of_texts() ? "texts only" : "numbers only", is_float(column->dtype));
+}
+
+// In a copy.
+void Values::put_nans(uint64_t first_value, bool is_null, Tensor& out) const {
+  const size_t size = size_of(column->dtype), count = static_cast<size_t>(out.shape.count());
+  const MutableBufferPtr copy = HeapBuffer::make(count * size);
+  const std::span<std::byte> bytes(copy->mutable_data(), count * size);
+  std::ranges::copy(out.view().bytes(), bytes.begin());
+  for (size_t i = 0; i < count; ++i)
+    if (is_null || null_items[first_value + i]) fill_nan(column->dtype, bytes.subspan(i * size, size));
+  out.buffer = copy, out.offset = 0;
 }
 
 Status Values::without_far_times(uint64_t first_value, const Tensor& out) const {

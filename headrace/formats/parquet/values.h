@@ -40,6 +40,7 @@ struct Values {
 
  private:
   Status without_nulls(uint64_t first_value, uint64_t count) const;
+  void put_nans(uint64_t first_value, bool is_null, Tensor& out) const;
   Status without_far_times(uint64_t first_value, const Tensor& out) const;
 };
 

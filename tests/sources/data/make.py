@@ -1,5 +1,6 @@
 """Make the small files of this folder: python make.py, with pyarrow 26.0.1, h5py 3.16.0 and mksquashfs 4.5.1."""
 
+import decimal
 import subprocess
 
 import h5py
@@ -49,6 +50,30 @@ NULLS = pyarrow.table(
 )
 with pyarrow.ipc.new_stream("nulls.arrows", NULLS.schema) as writer:
     writer.write_table(NULLS, max_chunksize=3)
+
+# Floats that are null, and numbers that mean something else than themselves.
+TYPED = pyarrow.table(
+    {
+        "x": pyarrow.array([1.5, None, -2.0, None], pyarrow.float32()),
+        "y": pyarrow.array([None, 2.0, 3.0, None], pyarrow.float64()),
+        "pair": pyarrow.array(
+            [[1.0, None], None, [3.0, 4.0], [5.0, 6.0]], pyarrow.list_(pyarrow.float32(), 2)
+        ),
+        "list": pyarrow.array([[1.0, None], [], [2.0], [3.0]], pyarrow.list_(pyarrow.float64())),
+        "kind": pyarrow.array([0.5, None, 0.5, 0.25], pyarrow.float64()).dictionary_encode(),
+        "ts": pyarrow.array([1, 2, 3, 4], pyarrow.timestamp("us", tz="UTC")),
+        "local": pyarrow.array([1, 2, 3, 4], pyarrow.timestamp("ms")),
+        "d": pyarrow.array([1, 2, 3, 4], pyarrow.date32()),
+        "t": pyarrow.array([1, 2, 3, 4], pyarrow.time64("ns")),
+        "took": pyarrow.array([1, 2, 3, 4], pyarrow.duration("s")),
+        "times": pyarrow.array([[1], [], [2, 3], []], pyarrow.list_(pyarrow.time32("ms"))),
+        "price": pyarrow.array([decimal.Decimal(n) / 100 for n in (1, 2, 3, 4)], pyarrow.decimal128(10, 2)),
+        "n": pyarrow.array([1, 2, 3, None], pyarrow.int32()),
+    }
+)
+with pyarrow.ipc.new_file("typed.arrow", TYPED.schema) as writer:
+    writer.write_table(TYPED, max_chunksize=3)
+pyarrow.parquet.write_table(TYPED, "typed.parquet", row_group_size=3)
 
 # Lists of texts, some of them null.
 TEXTS = pyarrow.table(
