@@ -57,10 +57,14 @@ std::string meant(const std::string& wrong, const Schema& schema) {
   return did_you_mean(wrong, names);
 }
 
-// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both. A name
-// stands for all below it, too: "captions" for "captions/values" and "captions/lengths".
-Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
+// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both; all when
+// none is asked for. A name stands for all below it, too: "captions" for "captions/values" and
+// "captions/lengths".
+std::vector<std::pair<std::string, std::string>> chosen_fields(const Schema& schema,
+                                                               std::span<const std::string> fields) {
   std::vector<std::pair<std::string, std::string>> chosen;
+  if (fields.empty())
+    for (const std::string& field : schema.names) chosen.emplace_back(field, field);
   for (const std::string& text : fields) {
     const size_t at = text.find('=');
     const std::string name = text.substr(0, at), old = at == std::string::npos ? text : text.substr(at + 1);
@@ -76,11 +80,34 @@ Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const s
       refuse("--fields wants fields, or NEW=OLD: there is no field '" + old + "'" + meant(old, schema) +
              " (" + schema.text() + ")");
   }
+  return chosen;
+}
+
+Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
+  const auto chosen = chosen_fields(schema, fields);
   return data.map([&](const Fields& sample) {
     Outputs out;
     for (const auto& [name, old] : chosen) out.emplace_back(name, sample[old]);
     return out;
   });
+}
+
+// What the numbers of the new fields meant in the source, which no format that is written says:
+// {"ts": "timestamp[us]"}.
+Value types_written(const Source& source, std::span<const std::string> fields) {
+  Value out{Value::Object()};
+  const Value types = types_in(source);
+  for (const auto& [name, old] : chosen_fields(source.schema(), fields))
+    if (const Value* type = types.find(old)) out.set(name, *type);
+  return out;
+}
+
+std::string types_text(const Value& types) {
+  std::string out;
+  for (const auto& [name, type] : *types.object())
+    out += (out.empty() ? "" : ", ") + name + " (" + *type.text() +
+           (type.text()->starts_with("decimal") ? ", rounded)" : ")");
+  return out;
 }
 
 Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& arguments, int image) {
@@ -143,14 +170,17 @@ Result<IndexedPoints> index_of(const WriteReport& report, const std::string& tar
   return index(read(target, report.manifest.format), options);
 }
 
-Value json_of(const WriteReport& report, const std::string& target, double seconds, const Source& source) {
+Value json_of(const WriteReport& report, const ConvertArguments& arguments, double seconds,
+              const Source& source) {
   Value out;
-  out.set("path", target), out.set("format", report.manifest.format);
+  out.set("path", arguments.target), out.set("format", report.manifest.format);
   out.set("samples", report.manifest.samples()), out.set("bytes", report.manifest.bytes());
   out.set("shards", report.manifest.shards.size()), out.set("reused_shards", report.reused_shards);
   out.set("broken", report.broken), out.set("seconds", seconds);
   const Value metadata = source.metadata();
   if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
+  if (Value types = types_written(source, arguments.fields); !types.object()->empty())
+    out.set("plain_numbers", std::move(types));
   return out;
 }
 
@@ -160,7 +190,7 @@ std::string quarantine_of(const std::string& target) {
 }
 
 void print(const WriteReport& report, const ConvertArguments& arguments, double seconds,
-           const std::string& left_out) {
+           const Source& source) {
   const auto bytes = static_cast<double>(report.manifest.bytes());
   fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
              plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
@@ -171,7 +201,11 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (report.broken > 0)
     fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
                quarantine_of(arguments.target));
-  if (!left_out.empty()) fmt::print("left out: {}\n", left_out);
+  if (const std::string left_out = left_out_columns_text(source);
+      !left_out.empty() && arguments.fields.empty())
+    fmt::print("left out: {}\n", left_out);
+  if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
+    fmt::print("plain numbers now: {}\n", types);
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 
@@ -206,10 +240,10 @@ Result<int> convert(ConvertArguments arguments) {
   }
   const double seconds = seconds_since(begin);
   if (arguments.json) {
-    fmt::print("{}\n", json_of(*report, arguments.target, seconds, *source).dump(1));
+    fmt::print("{}\n", json_of(*report, arguments, seconds, *source).dump(1));
     return kOk;
   }
-  print(*report, arguments, seconds, arguments.fields.empty() ? left_out_columns_text(*source) : "");
+  print(*report, arguments, seconds, *source);
   if (indexed.files > 0)
     fmt::print("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
                size_text(static_cast<double>(indexed.bytes)), indexed.path);
@@ -287,7 +321,8 @@ void add_convert(CLI::App& program, Run& run) {
       "Keep beside the new data where records and the rows of JPEG files begin: see `headrace index`");
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
-                    "\"reused_shards\", \"broken\", \"seconds\"}");
+                    "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
+                    "\"left_out_columns\", \"plain_numbers\"");
   command->footer(
       "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
       "was "

@@ -142,6 +142,11 @@ void print_problems(const Source& source, const std::string& path) {
                *problems[i].get_text("reason"));
 }
 
+std::string type_text(const Value& types, const std::string& name) {
+  const Value* type = types.find(name);
+  return type && type->text() ? "   " + *type->text() : "";
+}
+
 void print_text(const SampleReader& reader, const Survey& found, const std::string& path,
                 const std::vector<std::string>& hints) {
   const Source& source = reader.source();
@@ -150,6 +155,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   const Schema& schema = source.schema();
   fmt::print("{}\n", path);
   line("format", "{}{}{}", name, format ? ": " : "", format ? format->doc : "");
+  const Value types = types_in(source);
   const double total = mean(found.bytes) * static_cast<double>(found.size);
   const bool all = found.looked == found.size;
   line("samples", "{}{}", count_text(found.size),
@@ -158,7 +164,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
     line(i == 0 ? "fields" : "", "{:<12} {}{}", schema.names[i], schema.specs[i].text(),
          static_cast<int>(i) == reader.image_field()     ? "   an encoded image"
          : static_cast<int>(i) == reader.example_field() ? "   a tf.train.Example"
-                                                         : "");
+                                                         : type_text(types, schema.names[i]));
   print_problems(source, path);
   if (!all)
     line("looked at", "{} samples, evenly spread (--samples, --all); what follows is about these",

@@ -38,6 +38,12 @@ std::string left_out_columns_text(const Source& source) {
                                                   : ", which are of types that are not read");
 }
 
+Value types_in(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* types = metadata.find("types");
+  return types && types->object() ? *types : Value(Value::Object());
+}
+
 Value::List problems_of(const Source& source) {
   const Value metadata = source.metadata();
   const Value* problems = metadata.find("problems");

@@ -14,6 +14,9 @@ std::string left_out_text(const Source& source);
 // "columns boxes, tags, which are of types that are not read"; empty when there are none.
 std::string left_out_columns_text(const Source& source);
 
+// What the numbers of columns mean, by field: {"ts": "timestamp[us]"}; an object.
+Value types_in(const Source& source);
+
 // Names that end like a file but are none (a link that leads nowhere, a pipe, a folder) or could not be read:
 // [{"path", "reason"}], the path below the source's; empty when there are none.
 Value::List problems_of(const Source& source);

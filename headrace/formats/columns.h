@@ -13,6 +13,7 @@
 #include "headrace/core/little_endian.h"
 #include "headrace/core/sample.h"
 #include "headrace/core/status.h"
+#include "headrace/core/value.h"
 
 namespace headrace {
 
@@ -62,6 +63,20 @@ template <class Column> Schema schema_of(const std::vector<Column>& columns) {
     specs.push_back(std::invoke(&Column::spec, column));
   }
   return schema_of(std::move(names), std::move(specs));
+}
+
+// "timestamp[us]" or "timestamp[us, tz=UTC]", as Arrow writes it.
+inline std::string timestamp_type(std::string_view unit, std::string_view zone) {
+  return "timestamp[" + std::string(unit) + (zone.empty() ? "" : ", tz=" + std::string(zone)) + "]";
+}
+
+// {"ts": "timestamp[us]"}: the types of columns whose numbers mean something else than themselves. Null:
+// there are none.
+template <class Column> Value types_of(const std::vector<Column>& columns) {
+  Value out;
+  for (const Column& column : columns)
+    if (!column.type.empty()) out.set(column.name, column.type);
+  return out;
 }
 
 // These of them, in this order.

@@ -26,13 +26,16 @@ Value lossy_encoding(const Node& node) {
   return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
 }
 
+// What is said of how the source was read, and of columns that need not be the copy's.
+constexpr const char* kNotOfCopies[] = {"left_out", "left_out_columns", "notes", "problems", "types"};
+
 // What the source says of itself and stays true of the copy; what was done to it.
 Value metadata_of(const Node& plan) {
   Value out{Value::Object()};
   if (const Source* source = first_source(plan))
     if (const Value metadata = source->metadata(); metadata.object())
       for (const auto& [key, value] : *metadata.object())
-        if (key != "left_out" && key != "problems") out.set(key, value);
+        if (std::ranges::find(kNotOfCopies, key) == std::end(kNotOfCopies)) out.set(key, value);
   if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
   return out;
 }

@@ -292,6 +292,24 @@ def test_nulls_of_fields_that_are_not_written_do_not_matter(tmp_path):
     assert f"'{away}'" in told
 
 
+def test_columns_that_become_plain_numbers_are_told(tmp_path):
+    source = SMALL / "typed.parquet"
+    chosen = ["--fields", "when=ts,price,d,n", *ZERO]
+    told = convert(source, tmp_path / "a.arrow", *chosen)
+    types = {"when": "timestamp[us, tz=UTC]", "price": "decimal128(10, 2)", "d": "date32[day]"}
+    assert told["plain_numbers"] == types
+    command = [executable(), "convert", source, tmp_path / "b.arrow", *chosen]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    line = "when (timestamp[us, tz=UTC]), price (decimal128(10, 2), rounded), d (date32[day])"
+    assert f"plain numbers now: {line}\n" in text
+    assert "plain_numbers" not in convert(source, tmp_path / "c.arrow", "--fields", "n", *ZERO)
+    inspected = [executable(), "inspect", source, "--option", "nulls=zero"]
+    text = subprocess.run(inspected, check=True, capture_output=True, text=True).stdout
+    assert "ts           i64 ()   timestamp[us, tz=UTC]\n" in text
+    text = subprocess.run([*inspected, "--json"], check=True, capture_output=True, text=True).stdout
+    assert json.loads(text)["metadata"]["types"]["took"] == "duration[s]"
+
+
 def test_columns_that_are_not_read_are_told(tmp_path):
     told = convert(SMALL / "maps.arrow", tmp_path / "x.arrow")
     assert told["left_out_columns"] == ["m", "lists"]

@@ -138,6 +138,26 @@ def test_nulls_of_floats_are_nan_and_those_of_others_errors(name, order):
     assert len({hr.read(SMALL / name, nulls=nulls).fingerprint() for nulls in prints}) == len(prints)
 
 
+@pytest.mark.parametrize("name", ["typed.arrow", "typed.parquet"])
+def test_what_numbers_mean_is_in_the_metadata(name, tmp_path):
+    types = {
+        "ts": "timestamp[us, tz=UTC]",
+        "local": "timestamp[ms]",
+        "d": "date32[day]",
+        "t": "time64[ns]",
+        "took": "duration[s]",
+        "times": "time32[ms]",
+    }
+    if name.endswith("parquet"):
+        types["price"] = "decimal128(10, 2)"
+    assert hr.read(SMALL / name).metadata["types"] == types
+    assert hr.read(SMALL / name, columns=["n", "d"]).metadata["types"] == {"d": "date32[day]"}
+    assert "types" not in hr.read(SMALL / name, columns=["n"]).metadata
+    # What is written has plain numbers, in any format.
+    hr.read(SMALL / name, nulls="zero").write(tmp_path / "out.arrow")
+    assert "types" not in hr.read(tmp_path / "out.arrow").metadata
+
+
 def test_a_list_that_is_null_is_no_nan():
     for name in ("nulls.arrows", "nulls.parquet"):
         ds = hr.read(SMALL / name, nulls="nan", columns=["list"])

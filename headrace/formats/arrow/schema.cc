@@ -4,6 +4,7 @@
 #include <set>
 
 #include "headrace/formats/arrow/type_ids.h"
+#include "headrace/formats/columns.h"
 
 namespace headrace::arrow {
 namespace {
@@ -87,6 +88,22 @@ Result<DType> date_type(const FlatTable& type, uint8_t kind) {
   return bits == 32 ? DType::i32 : DType::i64;
 }
 
+// As Arrow writes it; "" where it has a unit that there is not.
+Result<std::string> time_type(const FlatTable& type, uint8_t kind, DType stored) {
+  const std::string bits = stored == DType::i32 ? "32" : "64";
+  if (kind == kDate) return "date" + bits + (stored == DType::i32 ? "[day]" : "[ms]");
+  constexpr const char* units[] = {"s", "ms", "us", "ns"};
+  HEADRACE_ASSIGN(const auto unit, type.number<int16_t>(0, kind == kTimestamp ? 0 : 1));
+  if (unit < 0 || unit > 3) return std::string();
+  if (kind == kTime) return "time" + bits + "[" + units[unit] + "]";
+  if (kind == kDuration) return "duration[" + std::string(units[unit]) + "]";
+  HEADRACE_ASSIGN(const auto zone, type.text(1));
+  constexpr size_t kMostZone = 100;
+  const bool is_name =
+      zone.size() <= kMostZone && std::ranges::all_of(zone, [](char c) { return c > ' ' && c < '\x7f'; });
+  return timestamp_type(units[unit], is_name ? zone : "?");
+}
+
 constexpr size_t kMaxName = 4096;  // with those of the structs around it
 
 // Walks the tree of fields in the order in which a record batch lists its nodes and buffers.
@@ -159,10 +176,14 @@ class Walk {
       case kDate:
       case kTime: {
         HEADRACE_ASSIGN(const DType stored, date_type(type, kind));
+        HEADRACE_ASSIGN(column.type, time_type(type, kind, stored));
         return fixed(column, DType::i64, stored);
       }
       case kTimestamp:
-      case kDuration: return fixed(column, DType::i64, DType::i64);
+      case kDuration: {
+        HEADRACE_ASSIGN(column.type, time_type(type, kind, DType::i64));
+        return fixed(column, DType::i64, DType::i64);
+      }
       case kFixedBinary: {
         HEADRACE_ASSIGN(const auto width, type.number<int32_t>(0, 0));
         HEADRACE_TRY(widen(column, width));
@@ -284,6 +305,7 @@ class Walk {
     const Column& child = children[0];
     if (child.is_list() || child.dictionary || !child.refused.empty() || child.rows.size() != 1) return false;
     column.dtype = child.dtype, column.stored = child.stored, column.bits = child.bits;
+    column.type = child.type;
     column.item = child.item, column.values = child.values, column.between = child.between;
     if (child.items) column.between.push_back(child.rows[0].node);
     column.items = child.items ? child.items : child.rows[0];
@@ -338,6 +360,7 @@ class Walk {
     else if (!own.columns[0].refused.empty())
       column.refused = own.columns[0].refused;
     else
+      column.type = own.columns[0].type,
       column.entries = std::make_shared<const std::vector<Column>>(std::move(own.columns));
     return fixed(column, place, place);
   }

@@ -28,6 +28,9 @@ struct NodeAt {
 struct Column {
   std::string name;     // "image/bytes": members of structs by their path
   std::string refused;  // why its values are not served; empty when they are
+  // Of numbers that mean something else than themselves, as Arrow writes it: "timestamp[us, tz=UTC]"; of a
+  // list or a dictionary that of its values.
+  std::string type = {};
 
   DType dtype = DType::u8;   // as served
   DType stored = DType::u8;  // as it lies there; another where values are widened

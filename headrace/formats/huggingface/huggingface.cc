@@ -196,6 +196,13 @@ class OpenHuggingFace final : public Opening<OtherData> {
       }
       if (parts.empty()) rows.ranges.push_back({0, source->size()});
       rows.description = description, rows.metadata = metadata;
+      Value types;
+      const Value of_files = source->metadata();
+      for (size_t i = 0; i < rows.schema.size(); ++i)
+        if (const Value* all = of_files.find("types"))
+          if (const Value* type = all->find(source->schema().names[i]))
+            types.set(rows.schema.names[i], *type);
+      if (!types.is_null()) rows.metadata.set("types", std::move(types));
       return select_rows(std::move(source), std::move(rows));
     };
     return Step<OtherData>(std::move(out));

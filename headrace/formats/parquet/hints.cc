@@ -76,8 +76,12 @@ Value huggingface_classes(std::string_view text) {
 void apply_hints(const Footer& footer, std::vector<Column>& columns) {
   const auto arrow = arrow_columns(footer.find(kArrowSchemaKey));
   for (Column& column : columns) {
-    if (!column.refused.empty() || column.lists.empty() || column.is_of_texts()) continue;
+    if (!column.refused.empty() || column.is_of_texts()) continue;
     const auto said = arrow.find(column.name);
+    if (said != arrow.end() && column.type.empty() && column.dtype == DType::i64 &&
+        said->second.type.starts_with("duration"))
+      column.type = said->second.type;
+    if (column.lists.empty()) continue;
     const bool is_known = said != arrow.end() && take_shape(said->second, column);
     if (!is_known && column.lists.size() > 1) column.refused = "lists of lists";
   }

@@ -1,5 +1,5 @@
-// What a footer's own keys say of its columns: Arrow's schema has the sizes of lists of one length, which
-// Parquet does not. Damage of such a key is no error: rows can be read without it.
+// What a footer's own keys say of its columns: Arrow's schema has the sizes of lists of one length, and which
+// integers are durations; Parquet has neither. Damage of such a key is no error: rows can be read without it.
 #pragma once
 #include "headrace/formats/parquet/schema.h"
 

@@ -33,17 +33,20 @@ int unit_of(Thrift& in, Thrift::Fields& outer) {
 void read_logical_type(Thrift& in, SchemaElement& out) {
   for (Thrift::Fields kind(in); kind.next();) {
     const int id = kind.id();
-    int unit = 0;
     if (!kind.structure()) return;
     for (Thrift::Fields fields(in); fields.next();) {
       if (id == 5 && fields.id() == 1)
         out.scale = fields.small();
+      else if (id == 5 && fields.id() == 2)
+        out.precision = fields.small();
+      else if (id == 8 && fields.id() == 1)
+        out.is_utc = fields.flag();
       else if (id == 10 && fields.id() == 1)
         out.bits = fields.small();
       else if (id == 10 && fields.id() == 2)
         out.is_signed = fields.flag();
       else if ((id == 7 || id == 8) && fields.id() == 2)
-        unit = unit_of(in, fields);
+        out.unit = unit_of(in, fields);
       else
         fields.skip();
     }
@@ -55,7 +58,7 @@ void read_logical_type(Thrift& in, SchemaElement& out) {
       case 3: out.meaning = Meaning::list; break;
       case 5: out.meaning = Meaning::decimal; break;
       case 6: out.meaning = Meaning::date; break;
-      case 7: out.meaning = unit == 1 ? Meaning::time_ms : Meaning::time; break;
+      case 7: out.meaning = out.unit == 1 ? Meaning::time_ms : Meaning::time; break;
       case 8: out.meaning = Meaning::timestamp; break;
       case 10: out.meaning = Meaning::integer; break;
       case 11: out.meaning = Meaning::null; break;
@@ -80,10 +83,10 @@ void set_converted(SchemaElement& out, int32_t converted) {
     case 3: out.meaning = Meaning::list; break;
     case 5: out.meaning = Meaning::decimal; break;
     case 6: out.meaning = Meaning::date; break;
-    case 7: out.meaning = Meaning::time_ms; break;
-    case 8: out.meaning = Meaning::time; break;
+    case 7: out.meaning = Meaning::time_ms, out.unit = 1; break;
+    case 8: out.meaning = Meaning::time, out.unit = 2; break;
     case 9:
-    case 10: out.meaning = Meaning::timestamp; break;
+    case 10: out.meaning = Meaning::timestamp, out.unit = converted == 9 ? 1 : 2, out.is_utc = true; break;
     case 11: integer(8, false); break;
     case 12: integer(16, false); break;
     case 13: integer(32, false); break;
@@ -102,7 +105,7 @@ SchemaElement read_element(Thrift& in) {
   SchemaElement out;
   std::optional<int32_t> converted;
   bool has_name = false;
-  int32_t scale = 0;
+  int32_t scale = 0, precision = 0;
   for (Thrift::Fields fields(in); fields.next();) switch (fields.id()) {
       case 1: out.type = physical_of(in, fields.small()); break;
       case 2: out.length = fields.small(); break;
@@ -116,13 +119,15 @@ SchemaElement read_element(Thrift& in) {
       case 5: out.children = static_cast<uint32_t>(count_of(in, fields.small())); break;
       case 6: converted = fields.small(); break;
       case 7: scale = fields.small(); break;
+      case 8: precision = fields.small(); break;
       case 10:
         if (fields.structure()) read_logical_type(in, out);
         break;
       default: fields.skip();
     }
   if (!has_name) in.fail("a column without a name");
-  if (out.meaning == Meaning::none && converted) set_converted(out, *converted), out.scale = scale;
+  if (out.meaning == Meaning::none && converted)
+    set_converted(out, *converted), out.scale = scale, out.precision = precision;
   return out;
 }
 

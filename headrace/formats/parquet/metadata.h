@@ -52,8 +52,10 @@ struct SchemaElement {
   Repetition repetition = Repetition::required;
   uint32_t children = 0;
   Meaning meaning = Meaning::none;
-  int32_t scale = 0;  // of decimals
-  int bits = 0;       // of Meaning::integer
+  int32_t scale = 0, precision = 0;  // of decimals
+  int unit = 0;                      // of times and timestamps: 1 milli-, 2 micro-, 3 nanoseconds
+  bool is_utc = false;               // of a timestamp
+  int bits = 0;                      // of Meaning::integer
   bool is_signed = true;
 };
 

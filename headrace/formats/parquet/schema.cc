@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/formats/columns.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/hints.h"
 
@@ -166,6 +167,7 @@ class Walk {
       column.length = static_cast<uint32_t>(element.length);
     }
     decide(element, column);
+    column.type = type_of(element, column);
     if (column.is_of_texts() && column.max_rep() > 1) column.refused = "lists of lists of texts";
     if (column.is_of_texts())
       add_texts(std::move(column));
@@ -225,6 +227,21 @@ class Walk {
         if (!is(Physical::fixed) || column.length != 2) return cannot_mean(column, "a float of 16 bits");
         column.item = {};
         return as(DType::f16);
+    }
+  }
+
+  static std::string type_of(const SchemaElement& element, const Column& column) {
+    constexpr const char* units[] = {"", "ms", "us", "ns"};
+    const std::string unit = units[element.unit >= 1 && element.unit <= 3 ? element.unit : 0];
+    switch (element.meaning) {
+      case Meaning::decimal:
+        return (element.precision > 38 ? "decimal256(" : "decimal128(") + std::to_string(element.precision) +
+               ", " + std::to_string(element.scale) + ")";
+      case Meaning::date: return "date32[day]";
+      case Meaning::time_ms: return "time32[ms]";
+      case Meaning::time: return unit.empty() ? "" : "time64[" + unit + "]";
+      case Meaning::timestamp: return unit.empty() ? "" : timestamp_type(unit, element.is_utc ? "UTC" : "");
+      default: return column.change == Change::from_i96 ? timestamp_type("ns", "") : "";
     }
   }
 

@@ -23,6 +23,9 @@ struct Column {
   std::string name;         // "hw/height": members of structs by their path
   std::string refused;      // why its values are not served; empty when they are
   bool is_damaged = false;  // then `refused` is an error of the file and not of ours
+  // Of numbers that mean something else than themselves, as Arrow writes it: "decimal128(10, 2)"; of a list
+  // that of its items.
+  std::string type = {};
 
   size_t leaf = 0;  // which of a row group's chunks
   Physical physical = Physical::boolean;
