@@ -130,8 +130,6 @@ std::string format_of(const Source& source) {
 
 void print_problems(const Source& source, const std::string& path) {
   if (const std::string left_out = left_out_text(source); !left_out.empty()) line("left out", "{}", left_out);
-  if (const std::string columns = left_out_columns_text(source); !columns.empty())
-    line("left out", "{}", columns);
   if (const std::string missing = missing_shards(source); !missing.empty()) line("missing", "{}", missing);
   for (const std::string& note : notes_of(source)) line("note", "{}", note);
   const Value::List problems = problems_of(source);

@@ -1,5 +1,9 @@
 #include "headrace/formats/data_notes.h"
 
+#include <algorithm>
+
+#include "headrace/core/text.h"
+
 namespace headrace {
 
 std::vector<std::string> notes_of(const Source& source) {
@@ -8,7 +12,34 @@ std::vector<std::string> notes_of(const Source& source) {
   std::vector<std::string> out;
   if (notes && notes->list())
     for (const Value& note : *notes->list()) out.push_back(*note.text());
+  if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
   return out;
+}
+
+std::string left_out_columns_note(const Source& source) {
+  constexpr size_t kShown = 10;
+  const Value metadata = source.metadata();
+  const Value* columns = metadata.find("left_out_columns");
+  if (!columns || !columns->list() || columns->list()->empty()) return {};
+  const Value::List& names = *columns->list();
+  std::string out = names.size() == 1 ? "column " : "columns ";
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    out += (i == 0 ? "" : ", ") + in_quotes(names[i].text()->substr(0, 100));
+  return out + (names.size() > kShown ? ", …" : "") +
+         (names.size() == 1 ? " is left out: its type is not read"
+                            : " are left out: their types are not read") +
+         "; columns= of those that are wanted says that this is meant";
+}
+
+bool is_of_reading(std::string_view key) {
+  constexpr std::string_view keys[] = {"left_out", "left_out_columns", "notes", "problems", "types"};
+  return std::ranges::find(keys, key) != std::end(keys);
+}
+
+void add_about(const Value& about, Value& metadata) {
+  if (!about.object()) return;
+  for (const auto& [key, value] : *about.object())
+    if (!metadata.find(key) && !is_of_reading(key)) metadata.set(key, value);
 }
 
 }  // namespace headrace

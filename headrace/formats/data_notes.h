@@ -2,13 +2,21 @@
 // inspect print it, Python warns.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/formats/source.h"
 
 namespace headrace {
 
-// "notes" of its metadata(), a list of texts.
+// "notes" of its metadata(), a list of texts, and what left_out_columns_note() says.
 std::vector<std::string> notes_of(const Source& source);
+// Of columns whose types are not read, "left_out_columns" of its metadata(); "" where there are none.
+std::string left_out_columns_note(const Source& source);
+
+// Whether metadata() says under this key how the data was read: a copy of it has no such thing.
+bool is_of_reading(std::string_view key);
+// What a file says of its data goes under keys that are not there yet, and are not of reading.
+void add_about(const Value& about, Value& metadata);
 
 }  // namespace headrace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/run/check_images.h"
 #include "headrace/run/read_back.h"
 
@@ -26,16 +27,13 @@ Value lossy_encoding(const Node& node) {
   return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
 }
 
-// What is said of how the source was read, and of columns that need not be the copy's.
-constexpr const char* kNotOfCopies[] = {"left_out", "left_out_columns", "notes", "problems", "types"};
-
 // What the source says of itself and stays true of the copy; what was done to it.
 Value metadata_of(const Node& plan) {
   Value out{Value::Object()};
   if (const Source* source = first_source(plan))
     if (const Value metadata = source->metadata(); metadata.object())
       for (const auto& [key, value] : *metadata.object())
-        if (std::ranges::find(kNotOfCopies, key) == std::end(kNotOfCopies)) out.set(key, value);
+        if (!is_of_reading(key)) out.set(key, value);
   if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
   return out;
 }

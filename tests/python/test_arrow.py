@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import warnings
 from pathlib import Path
 from types import MappingProxyType
 
@@ -156,6 +157,20 @@ def test_what_numbers_mean_is_in_the_metadata(name, tmp_path):
     # What is written has plain numbers, in any format.
     hr.read(SMALL / name, nulls="zero").write(tmp_path / "out.arrow")
     assert "types" not in hr.read(tmp_path / "out.arrow").metadata
+
+
+def test_columns_that_are_left_out_are_warned_of(tmp_path):
+    note = "columns 'm', 'lists' are left out: their types are not read; columns= of those that are wanted"
+    with pytest.warns(UserWarning, match=note) as told:
+        ds = hr.read(SMALL / "maps.arrow")
+    assert [Path(one.filename).name for one in told] == ["test_arrow.py"]
+    assert note in ds.explain()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hr.read(SMALL / "maps.arrow", columns=["x"])
+        list(ds)
+        ds.write(tmp_path / "copy.arrow")
+        assert "left_out_columns" not in hr.read(tmp_path / "copy.arrow").metadata
 
 
 def test_a_list_that_is_null_is_no_nan():

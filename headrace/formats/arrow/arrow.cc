@@ -6,6 +6,7 @@
 #include "headrace/formats/arrow/message.h"
 #include "headrace/formats/arrow/put_rows.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -82,9 +83,7 @@ class ArrowSource final : public Source {
     if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
     if (Value types = types_of(*table_->files[0].columns); !types.is_null())
       out.set("types", std::move(types));
-    if (const Value::Object* about = table_->about.object())
-      for (const auto& [key, value] : *about)
-        if (!out.find(key)) out.set(key, value);
+    add_about(table_->about, out);
     return out;
   }
 

@@ -1,5 +1,6 @@
 // Parquet files: see README.md beside this file.
 #include "headrace/formats/columns.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/parquet/table.h"
 #include "headrace/formats/records/record_files.h"
 
@@ -76,9 +77,7 @@ class ParquetSource final : public Source {
     if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
     if (Value types = types_of(*table_->files[0].columns); !types.is_null())
       out.set("types", std::move(types));
-    if (const Value::Object* about = table_->about.object())
-      for (const auto& [key, value] : *about)
-        if (!out.find(key)) out.set(key, value);
+    add_about(table_->about, out);
     return out;
   }
 

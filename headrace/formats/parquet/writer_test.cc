@@ -146,7 +146,12 @@ TEST(ParquetWriter, WhatItCannotHoldIsRefusedByName) {
 TEST(ParquetWriter, WhatTheSourceSaidOfItselfComesBack) {
   const TemporaryFolder folder;
   const Table given{Schema::of({"x"}, {{DType::i64, {}}}), {{number<int64_t>(DType::i64, 3)}}};
-  const Value about(Value::Object{{"classes", Value::List{"cat", "dog"}}});
+  // What only a reading finds is not for a file to say, of whatever form.
+  const Value about(Value::Object{{"classes", Value::List{"cat", "dog"}},
+                                  {"notes", Value::List{7}},
+                                  {"left_out_columns", Value::List{7}},
+                                  {"left_out", 7},
+                                  {"types", 7}});
   ASSERT_TRUE(write_samples("parquet", folder / "a.parquet", given.schema, given.samples,
                             Value(Value::Object()), about)
                   .ok());
