@@ -86,35 +86,14 @@ Result<Value::Object> by_column(std::string_view what, const Value& given,
   return *given.object();
 }
 
-std::string shown(std::string_view field) {
-  constexpr size_t kMost = 40;
-  const std::string_view head = field.substr(0, kMost);
-  return in_quotes(head.substr(0, utf8_prefix(head))) + (field.size() > kMost ? "…" : "");
-}
-
-// What to say of a column that is text for the sake of few fields; "" of others.
-std::string note_of(const std::string& name, const ColumnKind& kind, const std::string& text_path) {
-  if (!kind.is_mostly_numbers()) return {};
-  const std::string number(dtype_name(kind.dtype_of_numbers()));
-  return "column " + in_quotes(name) + " is text for " + shown(kind.text) + " (" + text_path + ", line " +
-         std::to_string(kind.text_line) + ")" +
-         (kind.num_texts > 1 ? " and " + std::to_string(kind.num_texts - 1) + " more" : "") + ": the other " +
-         std::to_string(kind.num_numbers) + " are numbers; dtypes={" + Value(name).dump() + ": \"" + number +
-         "\"} makes of such a field an error of its row, \"str\" says that it is meant so";
-}
-
 // Column i of all files, as it was found.
 CsvColumn found_column(size_t i, const std::string& name, const std::vector<SourceFile>& files,
                        const std::vector<CsvContents>& contents) {
   ColumnKind kind;
-  std::string text_path;
-  for (size_t f = 0; f < contents.size(); ++f) {
-    if (i >= contents[f].columns.size()) continue;
-    kind.merge(contents[f].columns[i]);
-    if (text_path.empty() && kind.num_texts > 0) text_path = files[f].path;
-  }
+  for (size_t f = 0; f < contents.size(); ++f)
+    if (i < contents[f].columns.size()) kind.merge(contents[f].columns[i], files[f].path);
   CsvColumn out{i, name, kind.dtype()};
-  out.note = note_of(name, kind, text_path);
+  out.note = kind.counts.note(name, kind.dtype_of_numbers());
   return out;
 }
 
@@ -154,7 +133,7 @@ Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string wanted =
       "column " + in_quotes(column.name) + " wants " + std::string(dtype_name(column.dtype)) + ", got ";
   if (text.empty()) return corrupt(wanted + "nothing; defaults= says what stands for it");
-  return corrupt(wanted + shown(text));
+  return corrupt(wanted + shown_field(text));
 }
 
 }  // namespace
@@ -218,13 +197,9 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
     out.columns.push_back(all[place]);
   }
-  constexpr size_t kMostNotes = 4;
-  size_t noted = 0;
   for (const CsvColumn& column : out.columns)
-    if (!column.note.empty() && ++noted <= kMostNotes) out.notes.push_back(column.note);
-  if (noted > kMostNotes)
-    out.notes.push_back(std::to_string(noted - kMostNotes) +
-                        " more columns are text for the sake of few fields");
+    if (!column.note.empty()) out.notes.push_back(column.note);
+  out.notes = first_notes(std::move(out.notes));
   out.find_uses();
   return out;
 }

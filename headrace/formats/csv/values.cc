@@ -56,10 +56,6 @@ bool parse_bool(std::string_view text, std::byte* out) {
   return store(is_true, out);
 }
 
-constexpr size_t kKeptText = 48;         // bytes: more than a message shows
-constexpr uint64_t kSparedTexts = 8;     // more than numbers, and a column is one of texts
-constexpr uint64_t kNumbersToAText = 9;  // at most a tenth is no number
-
 bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("+-0123456789") == std::string_view::npos;
 }
@@ -67,32 +63,26 @@ bool is_whole_number(std::string_view text) {
 }  // namespace
 
 void ColumnKind::see(std::string_view field, uint64_t line) {
-  if (is_of_texts) return;
+  if (counts.is_of_texts) return;
   const std::string_view shown = without_blanks(field);
   int64_t whole = 0;
   double value = 0;  // a whole number that no i64 holds is kept as text: a float would round it
   if (parse_all(shown, whole) == std::errc()) {
-    ++num_numbers;
+    counts.see_number();
   } else if (!is_whole_number(shown) && parse_float(shown, value)) {
-    ++num_numbers, is_integer = false;
+    counts.see_number(), is_integer = false;
   } else {
-    if (num_texts++ == 0) text_line = line, text = field.substr(0, kKeptText);
-    is_of_texts = num_texts > num_numbers + kSparedTexts;
+    counts.see_text(field, line);
   }
 }
 
-void ColumnKind::merge(const ColumnKind& later) {
-  if (num_texts == 0) text_line = later.text_line, text = later.text;
-  num_numbers += later.num_numbers, num_texts += later.num_texts;
-  is_integer = is_integer && later.is_integer, is_of_texts = is_of_texts || later.is_of_texts;
+void ColumnKind::merge(const ColumnKind& later, const std::string& path_of_later) {
+  counts.merge(later.counts, path_of_later);
+  is_integer = is_integer && later.is_integer;
 }
 
 DType ColumnKind::dtype() const {
-  return num_texts > 0 || num_numbers == 0 ? DType::str : dtype_of_numbers();
-}
-
-bool ColumnKind::is_mostly_numbers() const {
-  return num_texts > 0 && !is_of_texts && num_texts <= num_numbers / kNumbersToAText;
+  return counts.num_texts > 0 || counts.num_numbers == 0 ? DType::str : dtype_of_numbers();
 }
 
 namespace {

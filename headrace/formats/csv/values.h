@@ -6,22 +6,18 @@
 
 #include "headrace/core/dtype.h"
 #include "headrace/core/status.h"
+#include "headrace/formats/records/mostly_numbers.h"
 
 namespace headrace {
 
-// Which types hold every field of a column that was seen. One that is no number makes it text; the fields
-// behind that one are looked at as long as it may be said that few did.
+// Which types hold every field of a column that was seen. One that is no number makes it text.
 struct ColumnKind {
-  uint64_t num_numbers = 0, num_texts = 0;          // of the fields that were looked at
+  MostlyNumbers counts;
   bool is_integer = true;                           // all numbers are i64
-  bool is_of_texts = false;                         // most are none: others are not looked at
-  uint64_t text_line = 0;                           // of the first that is no number
-  std::string text;                                 // its beginning
   void see(std::string_view field, uint64_t line);  // not empty
-  void merge(const ColumnKind& later);
+  void merge(const ColumnKind& later, const std::string& path_of_later);
   DType dtype() const;  // i64, f64 or str
   DType dtype_of_numbers() const { return is_integer ? DType::i64 : DType::f64; }
-  bool is_mostly_numbers() const;  // and text
   bool operator==(const ColumnKind&) const = default;
 };
 

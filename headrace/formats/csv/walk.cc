@@ -102,10 +102,11 @@ void put(std::string& out, uint64_t value) {
 }
 
 void put(std::string& out, const ColumnKind& kind) {
-  for (const uint64_t value : {kind.num_numbers, kind.num_texts, kind.text_line, kind.text.size(),
-                               uint64_t{kind.is_integer}, uint64_t{kind.is_of_texts}})
+  const MostlyNumbers& counts = kind.counts;
+  for (const uint64_t value : {counts.num_numbers, counts.num_texts, counts.text_line, counts.text.size(),
+                               uint64_t{kind.is_integer}, uint64_t{counts.is_of_texts}})
     put(out, value);
-  out += kind.text;
+  out += counts.text;
 }
 
 // The numbers that put() put, which begin `bytes`; they get behind them.
@@ -119,8 +120,8 @@ template <size_t N> bool take(std::string_view& bytes, uint64_t (&out)[N]) {
 std::optional<ColumnKind> take_kind(std::string_view& bytes) {
   uint64_t numbers[6];
   if (!take(bytes, numbers) || numbers[3] > bytes.size()) return std::nullopt;
-  ColumnKind out{numbers[0], numbers[1], numbers[4] != 0, numbers[5] != 0, numbers[2], {}};
-  out.text = bytes.substr(0, numbers[3]);
+  ColumnKind out{{numbers[0], numbers[1], numbers[5] != 0, numbers[2], {}, {}}, numbers[4] != 0};
+  out.counts.text = bytes.substr(0, numbers[3]);
   bytes.remove_prefix(numbers[3]);
   return out;
 }

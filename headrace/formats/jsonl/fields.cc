@@ -28,10 +28,18 @@ bool see_leaf(void* kind, std::string_view leaf) {
 
 }  // namespace
 
-void JsonKind::see(const JsonSpan& value) {
+void JsonKind::see(const JsonSpan& value, uint64_t line) {
   types |= bit_of(value.type);
-  if (value.type == JsonType::integer && !fits_i64(value.text)) has_large = true;
-  if (value.type != JsonType::list) return;
+  const bool is_large = value.type == JsonType::integer && !fits_i64(value.text);
+  has_large = has_large || is_large;
+  if (value.type != JsonType::list) {
+    if (counts.is_of_texts || value.type == JsonType::null || value.type == JsonType::object) return;
+    if ((value.type == JsonType::integer || value.type == JsonType::real) && !is_large)
+      counts.see_number();
+    else
+      counts.see_text(value.text, line);
+    return;
+  }
   leaves |= value.leaves, has_lists = has_lists || value.has_lists;
   if ((leaves & ~(kBool | kWhole | kReal)) != 0 || is_uneven) return;
   JsonShape seen;
@@ -54,7 +62,8 @@ void JsonKind::merge(const JsonShape& other) {
   }
 }
 
-void JsonKind::merge(const JsonKind& other) {
+void JsonKind::merge(const JsonKind& other, const std::string& path_of_other) {
+  counts.merge(other.counts, path_of_other);
   types |= other.types, leaves |= other.leaves;
   has_large = has_large || other.has_large, is_uneven = is_uneven || other.is_uneven;
   has_lists = has_lists || other.has_lists;
@@ -95,6 +104,11 @@ std::optional<TensorSpec> JsonKind::spec_as(DType dtype) const {
   return TensorSpec{dtype, Shape(sizes)};
 }
 
+std::string JsonKind::note(const std::string& name) const {
+  if (has(JsonType::list) || has(JsonType::object)) return {};
+  return counts.note(name, has(JsonType::real) ? DType::f64 : DType::i64);
+}
+
 uint32_t JsonFields::find(uint32_t parent, std::string_view key, size_t& expected) const {
   const Node& from = nodes_[parent];
   if (expected < from.members.size() && nodes_[from.members[expected]].key == key)
@@ -127,25 +141,26 @@ bool JsonFields::is_group(uint32_t node) const {
   return !nodes_[node].members.empty() && nodes_[node].kind.is_only(JsonType::object);
 }
 
-bool JsonFields::merge(const JsonFields& other) {
+bool JsonFields::merge(const JsonFields& other, const std::string& path_of_other) {
   std::vector<uint32_t> here(other.size(), kRoot);
   for (uint32_t i = 1; i < other.size(); ++i) {
     size_t expected = 0;
     here[i] = find_or_add(here[other[i].parent], other[i].key, expected);
     if (here[i] == kNone) return false;
-    nodes_[here[i]].kind.merge(other[i].kind);
+    nodes_[here[i]].kind.merge(other[i].kind, path_of_other);
   }
   return true;
 }
 
 namespace {
 
-// A node as it is kept, before its key.
+// A node as it is kept, before its key and the beginning of the first value that is no number.
 struct PackedField {
   uint32_t parent = 0, key_size = 0;
   uint8_t types = 0, leaves = 0, flags = 0, rank = 0;
   int32_t depth = 0;
   int64_t sizes[kMaxRank] = {};
+  uint64_t num_numbers = 0, num_texts = 0, text_line = 0, text_size = 0;
 };
 
 }  // namespace
@@ -155,17 +170,22 @@ std::string JsonFields::pack() const {
   for (size_t i = 1; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const JsonKind& kind = node.kind;
-    PackedField packed{
-        node.parent,
-        static_cast<uint32_t>(node.key.size()),
-        kind.types,
-        kind.leaves,
-        static_cast<uint8_t>((kind.has_large ? 1 : 0) | (kind.is_uneven ? 2 : 0) | (kind.has_lists ? 4 : 0)),
-        static_cast<uint8_t>(kind.shape.rank),
-        kind.shape.depth,
-        {}};
+    const MostlyNumbers& counts = kind.counts;
+    PackedField packed{node.parent,
+                       static_cast<uint32_t>(node.key.size()),
+                       kind.types,
+                       kind.leaves,
+                       static_cast<uint8_t>((kind.has_large ? 1 : 0) | (kind.is_uneven ? 2 : 0) |
+                                            (kind.has_lists ? 4 : 0) | (counts.is_of_texts ? 8 : 0)),
+                       static_cast<uint8_t>(kind.shape.rank),
+                       kind.shape.depth,
+                       {},
+                       counts.num_numbers,
+                       counts.num_texts,
+                       counts.text_line,
+                       counts.text.size()};
     std::ranges::copy(kind.shape.sizes, packed.sizes);
-    out.append(reinterpret_cast<const char*>(&packed), sizeof packed).append(node.key);
+    out.append(reinterpret_cast<const char*>(&packed), sizeof packed).append(node.key).append(counts.text);
   }
   return out;
 }
@@ -177,7 +197,7 @@ std::optional<JsonFields> JsonFields::unpack(std::string_view bytes) {
     if (bytes.size() < sizeof packed) return std::nullopt;
     std::memcpy(&packed, bytes.data(), sizeof packed);
     bytes.remove_prefix(sizeof packed);
-    if (packed.parent >= out.size() || packed.key_size > bytes.size() || packed.flags > 7 ||
+    if (packed.parent >= out.size() || packed.key_size > bytes.size() || packed.flags > 15 ||
         packed.rank > kMaxRank || packed.depth < 0 || packed.depth > kMaxRank)
       return std::nullopt;
     size_t expected = 0;
@@ -185,12 +205,20 @@ std::optional<JsonFields> JsonFields::unpack(std::string_view bytes) {
     if (out.find_or_add(packed.parent, bytes.substr(0, packed.key_size), expected) != node)
       return std::nullopt;
     bytes.remove_prefix(packed.key_size);
+    if (packed.text_size > bytes.size()) return std::nullopt;
     JsonKind& kind = out.nodes_[node].kind;
     kind.types = packed.types, kind.leaves = packed.leaves;
     kind.has_large = packed.flags & 1, kind.is_uneven = packed.flags & 2;
     kind.has_lists = packed.flags & 4;
     kind.shape.rank = packed.rank, kind.shape.depth = packed.depth;
     std::ranges::copy(packed.sizes, kind.shape.sizes.begin());
+    kind.counts = {packed.num_numbers,
+                   packed.num_texts,
+                   (packed.flags & 8) != 0,
+                   packed.text_line,
+                   std::string(bytes.substr(0, packed.text_size)),
+                   {}};
+    bytes.remove_prefix(packed.text_size);
     if (std::ranges::any_of(packed.sizes, [](int64_t size) { return size < JsonShape::kUnseen; }))
       return std::nullopt;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headrace/formats/jsonl/json_line.h"
+#include "headrace/formats/records/mostly_numbers.h"
 
 namespace headrace {
 
@@ -17,9 +18,10 @@ struct JsonKind {
   bool has_lists = false;         // lists of lists
   bool is_uneven = false;         // lists of numbers that have no shape, or not all the same number of levels
   JsonShape shape;                // of its lists of numbers; a size of kAny is not always the same
+  MostlyNumbers counts;           // of values that are no lists and no objects
 
-  void see(const JsonSpan& value);
-  void merge(const JsonKind& other);
+  void see(const JsonSpan& value, uint64_t line);
+  void merge(const JsonKind& other, const std::string& path_of_other);
   bool has(JsonType type) const { return (types & bit_of(type)) != 0; }
   bool is_only(JsonType type) const { return (types & ~bit_of(JsonType::null)) == bit_of(type); }
   // Whether its values are lists of texts, not all of them empty.
@@ -30,6 +32,8 @@ struct JsonKind {
   TensorSpec spec() const;
   // The same of another dtype, that of a number; nothing where its lists have no shape.
   std::optional<TensorSpec> spec_as(DType dtype) const;
+  // What to say of a field that is text for the sake of few values; "" of others.
+  std::string note(const std::string& name) const;
 
  private:
   DType dtype_of(unsigned seen) const;  // of numbers or bools alone; else str
@@ -64,7 +68,7 @@ class JsonFields {
   // Whether its members are the fields, and not itself.
   bool is_group(uint32_t node) const;
 
-  bool merge(const JsonFields& other);  // false where there is no room
+  bool merge(const JsonFields& other, const std::string& path_of_other);  // false where there is no room
   std::string pack() const;
   static std::optional<JsonFields> unpack(std::string_view bytes);
 

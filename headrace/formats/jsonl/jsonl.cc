@@ -53,6 +53,7 @@ RecordFormat format_of(std::shared_ptr<const JsonTable> table) {
   out.with_fields = [table](std::span<const int> fields) {
     return format_of(std::make_shared<const JsonTable>(table->with_columns(fields)));
   };
+  out.notes = table->notes();
   return out;
 }
 
@@ -84,7 +85,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = "jsonl 2 " + compression;
+  out.kind = "jsonl 3 " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, packed](uint64_t file) {
     return walk_whole(files[file], packed, json_lines());

@@ -5,6 +5,7 @@
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/codecs/zstd/testing.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/jsonl/table.h"
 #include "headrace/formats/open.h"
 #include "headrace/formats/testing/put_rows.h"
@@ -225,6 +226,44 @@ TEST(Jsonl, ColumnsAreChosenAndTyped) {
               ElementsAre(HasSubstr("dtypes wants str or bytes for 'a', which has objects, got i64")));
   EXPECT_THAT(read("{\"x\":300}", R"({"dtypes":{"x":"u8"}})"),
               ElementsAre("x: u8 ()", "column 'x' wants u8 (), got 300: x, line 1 at byte 0"));
+}
+
+std::vector<std::string> notes_of_lines(const std::string& text, std::string_view options = "{}") {
+  MemoryStore store;
+  store.add("x", text);
+  const auto source = open_source(store, "x", "jsonl", *Value::parse(options));
+  return source.ok() ? notes_of(**source) : std::vector<std::string>{std::string(source.status().text())};
+}
+
+TEST(Jsonl, AKeyThatFewValuesMakeTextIsNamedWithTheFirstOfThem) {
+  std::string text;
+  for (int i = 0; i < 30; ++i)
+    text += R"({"id": )" + std::to_string(i) +
+            R"(, "at": {"price": 0.5}, "n": null})"
+            "\n";
+  EXPECT_THAT(notes_of_lines(text), IsEmpty());
+  const std::string odd = R"({"id": "none", "at": {"price": "n/a"}, "n": 1})"
+                          "\n";
+  EXPECT_THAT(notes_of_lines(text + odd),
+              ElementsAre(HasSubstr("column 'id' is text for 'none' (x, line 31): the other 30 are numbers; "
+                                    "dtypes={\"id\": \"i64\"} makes of such a field an error of its row"),
+                          HasSubstr("column 'at/price' is text for 'n/a' (x, line 31)")));
+  EXPECT_THAT(notes_of_lines(odd + text +
+                             R"({"id": true})"
+                             "\n"),
+              ElementsAre(HasSubstr("'id' is text for 'none' (x, line 1) and 1 more: the other 30"),
+                          HasSubstr("'at/price'")));
+  for (const char* said : {R"({"dtypes":{"id":"i64","at/price":"str"}})", R"({"columns":["n"]})"})
+    EXPECT_THAT(notes_of_lines(text + odd, said), IsEmpty()) << said;
+  // Neither is what dtypes= refuses, nor one in ten.
+  EXPECT_THAT(notes_of_lines(text + R"({"id": {"is": 1}, "at": {"price": [1]}})"
+                                    "\n"),
+              IsEmpty());
+  EXPECT_THAT(notes_of_lines(text + odd + odd + odd + odd), IsEmpty());
+  MemoryStore store;
+  store.add("d/1.jsonl", text), store.add("d/2.jsonl", "{\"id\": 1}\n" + odd), store.add("d/3.jsonl", odd);
+  EXPECT_THAT(notes_of(**open_source(store, "d", "jsonl")),
+              testing::Contains(HasSubstr("'id' is text for 'none' (d/2.jsonl, line 2) and 1 more")));
 }
 
 TEST(Jsonl, BlankLinesAndMarksAreNoSamples) {

@@ -112,7 +112,9 @@ class Choices {
       if (given) {
         HEADRACE_ASSIGN(spec, spec_of(name, *given, kind));
       }
-      out_.push_back({node, name, {name, spec}});
+      JsonColumn column{name, spec};
+      if (!given) column.note = kind.note(name);
+      out_.push_back({node, name, std::move(column)});
     }
     return {};
   }
@@ -210,7 +212,7 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
   JsonTable out;
   std::string refused;
   for (size_t i = 0; i < contents.size(); ++i) {
-    if (contents[i].has_more_fields || !out.fields_.merge(contents[i].fields))
+    if (contents[i].has_more_fields || !out.fields_.merge(contents[i].fields, files[i].path))
       return invalid(in_quotes(files[i].path) + ": wants at most " + std::to_string(JsonFields::kMostFields) +
                      " different keys, and names of at most " + std::to_string(JsonFields::kMostName) +
                      " bytes, got more");
@@ -233,7 +235,11 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
   HEADRACE_TRY(set_fallbacks(options.defaults, all));
   HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
   out.uses_.resize(out.fields_.size());
-  for (Choice& choice : all) out.add(std::move(choice.column), choice.node);
+  for (Choice& choice : all) {
+    if (!choice.column.note.empty()) out.notes_.push_back(choice.column.note);
+    out.add(std::move(choice.column), choice.node);
+  }
+  out.notes_ = first_notes(std::move(out.notes_));
   return out;
 }
 

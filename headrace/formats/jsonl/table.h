@@ -21,6 +21,7 @@ struct JsonColumn {
   TensorSpec spec;
   Part part = Part::whole;
   std::optional<Tensor> fallback = std::nullopt;  // what stands for null, and for a key that is not there
+  std::string note = {};                          // what made it text, where most of its values are numbers
 };
 
 class JsonTable {
@@ -30,6 +31,7 @@ class JsonTable {
                                 const std::vector<JsonlContents>& contents);
 
   Schema schema() const;
+  const std::vector<std::string>& notes() const { return notes_; }  // of columns that may be meant otherwise
   JsonTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
   // As RecordFormat::put.
@@ -55,6 +57,7 @@ class JsonTable {
   std::vector<JsonColumn> columns_;
   std::vector<uint32_t> nodes_, slots_;  // of the columns
   uint32_t num_slots_ = 0;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace headrace

@@ -72,7 +72,7 @@ class JsonLineFinder final : public RecordFinder {
     found_.push_back(one);
   }
   void see_found() {
-    for (const Found& one : found_) contents_.fields.kind(one.node).see(one.value);
+    for (const Found& one : found_) contents_.fields.kind(one.node).see(one.value, lines_);
     found_.clear();
   }
 
