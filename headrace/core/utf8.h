@@ -8,6 +8,12 @@ namespace headrace {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // what some write at the head of a file
 
+// Whether a text begins with the mark of UTF-16, which others write at the head of a file, and read as UTF-8
+// is none.
+inline bool begins_as_utf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
 // How many of the first bytes are whole characters of UTF-8: all of them, or those before the first that is
 // none. Surrogates and what could be written shorter are none.
 size_t utf8_prefix(std::string_view text);

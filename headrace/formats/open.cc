@@ -4,6 +4,7 @@
 #include <set>
 
 #include "headrace/core/text.h"
+#include "headrace/core/utf8.h"
 #include "headrace/formats/archive_folder.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/patterns.h"
@@ -168,6 +169,7 @@ std::string seen(const Probe& probe) {
     out += digits[static_cast<uint8_t>(c) >> 4];
     out += digits[static_cast<uint8_t>(c) & 15];
   }
+  if (begins_as_utf16(head)) out += ", as UTF-16 text does, where UTF-8 is wanted (iconv -f UTF-16 -t UTF-8)";
   return out;
 }
 

@@ -50,6 +50,11 @@ TEST(OpenSource, TextIsKnownThatIsNotUtf8) {
     const auto source = open_source(store, path);
     EXPECT_TRUE(source.ok()) << source.status().text();
   }
+  store.add("x.dat", std::string("\xFF\xFE"
+                                 "a\0\n\0",
+                                 6));
+  EXPECT_THAT(failure(open_source(store, "x.dat")),
+              HasSubstr("that begins with ff fe 61 00 0a 00, as UTF-16 text"));
   store.add("z.csv", "\x01\xe9,\n");
   EXPECT_THAT(failure(open_source(store, "z.csv")), HasSubstr("wants data of a known format"));
 }

@@ -1,6 +1,7 @@
 // CSV: see README.md beside this file.
 #include <algorithm>
 
+#include "headrace/core/text.h"
 #include "headrace/formats/csv/table.h"
 #include "headrace/formats/shards.h"
 
@@ -50,6 +51,26 @@ Result<CsvOptions> options_of(const OpenRequest& request) {
   return out;
 }
 
+// Rows end with \n or \r\n. Of a file that has but \r, as old Macs wrote it, all would be one row.
+Status check_row_ends(const Probe& probe, const CsvDialect& dialect) {
+  if (probe.files.empty() || hides_text_of_head(probe)) return {};
+  const std::string head = text_of_head(probe);
+  bool is_quoted = false;
+  for (size_t i = 0; i + 1 < head.size(); ++i) {
+    if (head[i] == '\n') return {};
+    if (head[i] == dialect.quote && dialect.quote != '\0') is_quoted = !is_quoted;
+    if (head[i] != '\r' || is_quoted) continue;
+    if (head[i + 1] == '\n') return {};
+    const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
+    const auto file = std::ranges::find_if(probe.files, has_bytes);
+    return corrupt(
+        in_quotes((file == probe.files.end() ? probe.files[0] : *file).path) +
+        ": wants rows that end with \\n or \\r\\n, got a file that ends its lines with \\r alone (tr "
+        "'\\r' '\\n' makes rows of them)");
+  }
+  return {};
+}
+
 std::string dialect_text(const CsvOptions& options) {
   return std::to_string(static_cast<int>(options.dialect.delimiter)) + " " +
          std::to_string(static_cast<int>(options.dialect.quote)) + (options.has_header ? " header" : "");
@@ -91,6 +112,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
 
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const CsvOptions options, options_of(request));
+  HEADRACE_TRY(check_row_ends(request.path(), options.dialect));
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;

@@ -20,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Value object(std::string_view json) { return *Value::parse(json); }
 
@@ -118,6 +119,39 @@ TEST(Csv, AColumnThatFewFieldsMakeTextIsNamedWithTheFirstOfThem) {
   for (int i = 0; i < 100; ++i) texts += "t\n", numbers += "1\n";
   store.add("d/1.csv", texts), store.add("d/2.csv", numbers), store.add("d/3.csv", numbers);
   EXPECT_THAT(notes_of(**open_source(store, "d", "csv")), IsEmpty());
+}
+
+TEST(Csv, OneColumnThatAnotherDelimiterWouldDivideIsNamed) {
+  const std::string text = "a;b;c\n1;2;3\n";
+  EXPECT_THAT(notes_of_table(text),
+              ElementsAre("rows have one column: delimiter=\";\" would make 3 columns of 'a;b;c'"));
+  EXPECT_THAT(notes_of_table("1|2\n3|4\n", R"({"header":false})"),
+              ElementsAre(HasSubstr("delimiter=\"|\" would make 2 columns of '1|2'")));
+  EXPECT_THAT(notes_of_table("a,b\n1,2\n", R"({"delimiter":"\t"})"),
+              ElementsAre(HasSubstr("delimiter=\",\"")));
+  EXPECT_THAT(notes_of_table(text, R"({"delimiter":";"})"), IsEmpty());
+  EXPECT_THAT(notes_of_table("a\n1;2\n"), IsEmpty());
+  EXPECT_THAT(table_of("a;b\n1,5;2\n")[1],
+              HasSubstr("wants 1 column, got 2; delimiter=\";\" would make 2 columns of 'a;b'"));
+  EXPECT_THAT(table_of(text, R"({"columns":["a"]})")[0], HasSubstr("got 'a'; delimiter=\";\""));
+}
+
+TEST(Csv, LinesThatEndWithACarriageReturnAloneAreAnError) {
+  for (const char* options : {"{}", R"({"header":false})"})
+    EXPECT_THAT(table_of("a,b\r1,2\r3,4\r", options)[0], HasSubstr("'x': wants rows that end with \\n or"));
+  EXPECT_EQ(table_of("a,\"b\rc\"\n1,2\n").size(), 2u);
+  EXPECT_EQ(table_of("a,b\r\n1,2\r\n").size(), 2u);
+  EXPECT_THAT(table_of("\"a\rb\",c")[0], Not(HasSubstr("alone")));
+}
+
+TEST(Csv, TextInUtf16IsCalledSo) {
+  const std::string text(
+      "\xFF\xFE"
+      "a\0,\0b\0\n\0"
+      "1\0,\0"
+      "2\0\n\0",
+      18);
+  EXPECT_THAT(table_of(text)[0], HasSubstr("wants text in UTF-8, got UTF-16"));
 }
 
 TEST(Csv, AQuoteThatIsNotClosedCostsWhatFollows) {

@@ -22,7 +22,10 @@ Result<std::vector<std::string>> names_in(const std::string& header, const CsvDi
   std::vector<std::string> out;
   for (const CsvField& field : fields) {
     std::string name = field.has_escapes ? unescaped(field, dialect.quote) : std::string(field.text);
-    if (utf8_prefix(name) < name.size()) return corrupt("wants a header in UTF-8, got something else");
+    if (utf8_prefix(name) < name.size())
+      return corrupt(begins_as_utf16(header)
+                         ? "wants text in UTF-8, got UTF-16 (iconv -f UTF-16 -t UTF-8 makes it so)"
+                         : "wants a header in UTF-8, got something else");
     out.push_back(name.empty() ? "column_" + std::to_string(out.size()) : std::move(name));
   }
   return out;
@@ -129,6 +132,24 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
   return out;
 }
 
+// Of data whose rows are one column: what delimiter= would make more of its first row; "" where nothing
+// would.
+std::string delimiter_hint(const CsvOptions& options, const std::vector<std::string>& names,
+                           const std::vector<CsvContents>& contents) {
+  if (names.size() != 1 || contents.empty()) return {};
+  const CsvContents& first = contents[0];
+  const std::string& row =
+      !first.header.empty() || first.columns.empty() ? first.header : first.columns[0].counts.text;
+  std::pair<ptrdiff_t, char> most{0, '\0'};
+  for (const char delimiter : {';', '\t', '|', ','})
+    if (delimiter != options.dialect.delimiter)
+      most = std::max(most, {std::ranges::count(row, delimiter), delimiter},
+                      [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (most.first == 0) return {};
+  return "delimiter=\"" + (most.second == '\t' ? "\\t" : std::string(1, most.second)) + "\" would make " +
+         std::to_string(most.first + 1) + " columns of " + shown_field(row);
+}
+
 Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string wanted =
       "column " + in_quotes(column.name) + " wants " + std::string(dtype_name(column.dtype)) + ", got ";
@@ -153,7 +174,8 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
   std::vector<CsvField> row;
   HEADRACE_TRY(split_row(without_row_end(all.substr(record.offset, record.length)), dialect, row));
   if (row.size() != width)
-    return corrupt("wants " + std::to_string(width) + " columns, got " + std::to_string(row.size()));
+    return corrupt("wants " + std::to_string(width) + (width == 1 ? " column, got " : " columns, got ") +
+                   std::to_string(row.size()) + (hint.empty() ? "" : "; " + hint));
   fields.assign(columns.size(), Tensor());
   MutableBufferPtr numbers;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -189,23 +211,27 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
   HEADRACE_ASSIGN(const std::vector<std::string> names, names_of(options, files, contents));
   HEADRACE_ASSIGN(std::vector<CsvColumn> all, typed_columns(options, names, files, contents));
   CsvTable out{options.dialect, names.size(), {}};
+  out.hint = delimiter_hint(options, names, contents);
   if (options.columns.empty())
     out.columns = std::move(all);
   else
     HEADRACE_TRY(check_distinct(options.columns));
   for (const std::string& name : options.columns) {
-    HEADRACE_ASSIGN(const size_t place, place_of("columns", name, names));
-    out.columns.push_back(all[place]);
+    const auto place = place_of("columns", name, names);
+    if (!place.ok()) return place.status().after(out.hint.empty() ? "" : "; " + out.hint);
+    out.columns.push_back(all[*place]);
   }
   for (const CsvColumn& column : out.columns)
     if (!column.note.empty()) out.notes.push_back(column.note);
   out.notes = first_notes(std::move(out.notes));
+  if (!out.hint.empty()) out.notes.push_back("rows have one column: " + out.hint);
   out.find_uses();
   return out;
 }
 
 CsvTable CsvTable::with_columns(std::span<const int> of_these) const {
   CsvTable out{dialect, width, {}};
+  out.hint = hint;
   for (const int column : of_these) out.columns.push_back(columns[static_cast<size_t>(column)]);
   out.find_uses();
   return out;

@@ -33,7 +33,8 @@ struct CsvTable {
   std::vector<std::string> notes = {};  // of columns that may be meant otherwise
   std::vector<uint32_t> uses = {};      // which of them a field of a row is, by its place; kUnused: none
   static constexpr uint32_t kUnused = ~uint32_t{0};
-  void find_uses();  // of its columns
+  void find_uses();       // of its columns
+  std::string hint = {};  // of one column: that another delimiter would make more
 
   Schema schema() const;
   CsvTable with_columns(std::span<const int> of_these) const;
