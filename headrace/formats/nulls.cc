@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "headrace/core/text.h"
+#include "headrace/core/closest.h"
 
 namespace headrace {
 namespace {
@@ -21,14 +21,6 @@ Result<Nulls> rule_of(const Value& given) {
 
 bool is_below(std::string_view field, std::string_view name) {
   return field == name || (field.starts_with(name) && field[name.size()] == '/');
-}
-
-std::string known(const Schema& schema) {
-  constexpr size_t kShown = 20;
-  std::string out;
-  for (size_t i = 0; i < std::min(schema.size(), kShown); ++i)
-    out += (i == 0 ? "" : ", ") + schema.names[i].substr(0, 100);
-  return schema.size() > kShown ? out + ", …" : out;
 }
 
 }  // namespace
@@ -63,8 +55,8 @@ Result<std::vector<Nulls>> NullRules::of_fields(const Schema& schema) const {
     for (size_t i = 0; i < out.size(); ++i)
       if (is_below(schema.names[i], name)) out[i] = nulls, is_there = true;
     if (!is_there)
-      return invalid("nulls wants names of columns (" + known(schema) + "), got " +
-                     in_quotes(name.substr(0, 100)));
+      return invalid("nulls " + no_such_column(name, std::vector<std::string_view>(schema.names.begin(),
+                                                                                   schema.names.end())));
   }
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i] == Nulls::nan && !is_float(schema.specs[i].dtype)) out[i] = Nulls::error;

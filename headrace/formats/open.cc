@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/closest.h"
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
 #include "headrace/formats/archive_folder.h"
@@ -26,6 +27,13 @@ std::string format_names(bool (*wanted)(const FormatInfo&)) {
 
 std::string known_formats() {
   return format_names([](const FormatInfo& info) { return info.open != nullptr; });
+}
+
+std::string no_format(std::string_view wrong) {
+  const std::string meant = did_you_mean(
+      wrong, names_of_all(formats(), [](const auto& entry) { return std::string_view(entry.first); }));
+  const std::string out = "no format named " + in_quotes(wrong) + meant;
+  return out + (meant.empty() ? "; there are " + known_formats() : " (there are " + known_formats() + ")");
 }
 
 // What a user gave: one path or several, each of which may be a pattern.
@@ -274,11 +282,7 @@ Status check_options(const FormatInfo& info, const Value& options) {
   for (const auto& [key, value] : *options.object()) {
     const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
     if (std::any_of(info.options.begin(), info.options.end(), named)) continue;
-    std::string known;
-    for (const OptionInfo& option : info.options) known += (known.empty() ? "" : ", ") + option.name;
-    const bool chooses = key == "where";  // as other formats have it
-    return invalid("has no option '" + key + "'" + (known.empty() ? ", it has none" : "; it has " + known) +
-                   (chooses ? "; filter(...) of what is read keeps samples by any condition" : ""));
+    return invalid(no_option(key, info.options));
   }
   return {};
 }
@@ -332,8 +336,7 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
-    if (!info)
-      return invalid("read: no format named " + in_quotes(format) + "; there are " + known_formats());
+    if (!info) return invalid("read: " + no_format(format));
     if (!info->open) return invalid("read: " + info->name + " is made, not read from a path");
   }
   for (const std::string& path : given.paths)

@@ -65,13 +65,16 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
   EXPECT_EQ(failure(open_source(store, "none.txt")), "read: cannot open 'none.txt': no such file in memory");
   EXPECT_THAT(failure(open_source(store, "list.txt", "nothing")),
               HasSubstr("no format named 'nothing'; there are "));
+  EXPECT_THAT(failure(open_source(store, "list.txt", "parqet")),
+              HasSubstr("no format named 'parqet', did you mean 'parquet'? (there are "));
   EXPECT_THAT(failure(open_source(store, "list.txt", "range")), HasSubstr("made, not read"));
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list")),
             "file_list: 'list.txt': line 2: wants a label as the lines before it, got 'b.jpg'");
   Value options;
   options.set("rot", "x");
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list", options)),
-            "file_list: 'list.txt': has no option 'rot'; it has root, numbers, extension, key");
+            "file_list: 'list.txt': has no option 'rot', did you mean 'root'? (it has root, numbers, "
+            "extension, key)");
   Value wrong;
   wrong.set("root", 3);
   EXPECT_THAT(failure(open_source(store, "list.txt", "images", wrong)),

@@ -1,5 +1,9 @@
 #include "headrace/formats/options.h"
 
+#include <algorithm>
+
+#include "headrace/core/closest.h"
+
 namespace headrace {
 namespace {
 
@@ -8,6 +12,27 @@ Status wrong_type(std::string_view option, std::string_view wanted, const Value&
 }
 
 }  // namespace
+
+std::string no_option(std::string_view wrong, std::span<const std::string_view> known) {
+  std::string names;
+  for (const std::string_view name : known) names += (names.empty() ? "" : ", ") + std::string(name);
+  const std::string meant = did_you_mean(wrong, known);
+  std::string out = "has no option '" + std::string(wrong) + "'" + meant;
+  if (known.empty())
+    out += ", it has none";
+  else
+    out += meant.empty() ? "; it has " + names : " (it has " + names + ")";
+  // As those who know them from other libraries try.
+  if (wrong == "where") out += "; filter(...) of what is read keeps samples by any condition";
+  if (wrong == "encoding" && std::ranges::find(known, "dtypes") != known.end())
+    out += "; text is UTF-8, and dtypes={\"name\": \"bytes\"} gives a column's bytes as they are";
+  return out;
+}
+
+std::string no_option(std::string_view wrong, const std::vector<OptionInfo>& known) {
+  return no_option(wrong,
+                   names_of_all(known, [](const OptionInfo& one) { return std::string_view(one.name); }));
+}
 
 Result<std::string> GivenOptions::text(std::string_view option, std::string fallback) const {
   const Value* v = options.find(option);

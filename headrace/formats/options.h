@@ -1,6 +1,7 @@
 // Options of a format or a writer: what may be given, and how what was given is read.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ struct OptionInfo {
   std::string name, type, doc;  // type: as Python spells it
   Value fallback;
 };
+
+// "has no option 'nuls', did you mean 'nulls'? (it has columns, nulls)".
+std::string no_option(std::string_view wrong, std::span<const std::string_view> known);
+std::string no_option(std::string_view wrong, const std::vector<OptionInfo>& known);
 
 // An object whose names are known to be among the OptionInfos.
 struct GivenOptions {

@@ -24,10 +24,7 @@ Status check_options(const WriterInfo& info, const Value& options) {
   for (const auto& [key, value] : *options.object()) {
     const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
     if (std::ranges::any_of(info.options, named)) continue;
-    std::string known;
-    for (const OptionInfo& option : info.options) known += (known.empty() ? "" : ", ") + option.name;
-    return invalid(info.name + ": writing has no option '" + key + "'" +
-                   (known.empty() ? ", it has none" : "; it has " + known));
+    return invalid(info.name + ": writing " + no_option(key, info.options));
   }
   return {};
 }

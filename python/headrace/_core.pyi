@@ -137,6 +137,9 @@ class Generator:
 def generator(names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object) -> Generator:
     """What start(epoch) gives passes of."""
 
+def no_option(wrong: str, known: Sequence[str]) -> str:
+    """What a message says of an option that there is not."""
+
 def format_table() -> list:
     """The formats and their options, as the C++ sources describe them."""
 

@@ -5,11 +5,14 @@ An option that is not given has the format's own default; `headrace.formats()` s
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
+from . import _core
 from ._trace import DTypeLike
 from .dataset import Dataset
 from .sources import read
@@ -20,10 +23,28 @@ Nulls = Literal["error", "zero", "nan"]
 Compression = Literal["none", "gzip", "zlib", "zstd"]
 
 
+_Reader = TypeVar("_Reader", bound=Callable[..., Dataset])
+
+
+def _with_options_named(reader: _Reader) -> _Reader:
+    """Name the options that there are, and the one that was meant, to who gives another."""
+    known = list(inspect.signature(reader).parameters)
+
+    @functools.wraps(reader)
+    def checked(*args: Any, **options: Any) -> Dataset:
+        for name in options:
+            if name not in known:
+                raise TypeError(f"{reader.__name__}: {_core.no_option(name, known[1:])}")
+        return reader(*args, **options)
+
+    return cast(_Reader, checked)
+
+
 def _read(path: Paths, format: str, **options: Any) -> Dataset:  # noqa: A002
     return read(path, format=format, **{name: value for name, value in options.items() if value is not None})
 
 
+@_with_options_named
 def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: bool = False) -> Dataset:
     """Read a folder of folders of images: fields `image` (encoded, bytes) and `label` (i64, by sorted folder name).
 
@@ -37,6 +58,7 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: 
     return _read(path, "image_folder", classes=classes, key=key or None)
 
 
+@_with_options_named
 def read_images(path: Path, *, key: bool = False) -> Dataset:
     """Read a folder of images: field `image` (encoded, bytes). `metadata["left_out"]` counts what does not end like an image.
 
@@ -47,6 +69,7 @@ def read_images(path: Path, *, key: bool = False) -> Dataset:
     return _read(path, "images", key=key or None)
 
 
+@_with_options_named
 def read_file_list(
     path: Path,
     *,
@@ -67,6 +90,7 @@ def read_file_list(
     return _read(path, "file_list", root=root, numbers=numbers, extension=extension, key=key or None)
 
 
+@_with_options_named
 def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> Dataset:
     """Read a JSON object from image path to label.
 
@@ -78,6 +102,7 @@ def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> 
     return _read(path, "json_map", root=root, key=key or None)
 
 
+@_with_options_named
 def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
     """Read TFRecord files, plain, gzip, zlib or zstd: field `record` (bytes), one a record.
 
@@ -90,6 +115,7 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
     return _read(path, "tfrecord", verify=verify)
 
 
+@_with_options_named
 def read_text(
     path: Paths,
     *,
@@ -111,6 +137,7 @@ def read_text(
     return _read(path, "text", encoding=encoding, header=header, compression=compression)
 
 
+@_with_options_named
 def read_csv(
     path: Paths,
     *,
@@ -157,6 +184,7 @@ def read_csv(
     )
 
 
+@_with_options_named
 def read_jsonl(
     path: Paths,
     *,
@@ -198,6 +226,7 @@ def _spelled(defaults: Mapping[str, Any] | None) -> Any:
     }
 
 
+@_with_options_named
 def read_fixed(
     path: Paths,
     *,
@@ -228,6 +257,7 @@ def read_fixed(
     )
 
 
+@_with_options_named
 def read_npy(path: Paths) -> Dataset:
     """Read NumPy's .npy files: field `array`, one sample for each slice along the first axis.
 
@@ -245,6 +275,7 @@ def read_npy(path: Paths) -> Dataset:
     return _read(path, "npy")
 
 
+@_with_options_named
 def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
     """Read NumPy's .npz files: a field for each array, one sample for each slice along their first axes.
 
@@ -263,6 +294,7 @@ def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
     return _read(path, "npz", fields=fields)
 
 
+@_with_options_named
 def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
     """Read IDX files, MNIST's: one sample for each slice along the first axis; plain or gzip.
 
@@ -279,6 +311,7 @@ def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
     return _read(path, "idx", labels=None if labels is None else os.fspath(labels))
 
 
+@_with_options_named
 def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Dataset:
     """Read the binary files of CIFAR-10 and CIFAR-100: fields `image`, u8 (32, 32, 3), and `label`, i64.
 
@@ -295,6 +328,7 @@ def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Datas
     return _read(path, "cifar", classes=classes)
 
 
+@_with_options_named
 def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"] | None = None) -> Dataset:
     """Read LMDB databases, in the order of their keys: fields `key` and `value` (bytes).
 
@@ -313,6 +347,7 @@ def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"]
     return _read(path, "lmdb", values=values)
 
 
+@_with_options_named
 def read_recordio(path: Paths, *, header: bool | None = None, label_width: int | None = None) -> Dataset:
     """Read RecordIO files (.rec) of MXNet, dmlc or SageMaker.
 
@@ -330,6 +365,7 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
     return _read(path, "recordio", header=header, label_width=label_width)
 
 
+@_with_options_named
 def read_arrow(
     path: Paths,
     *,
@@ -356,6 +392,7 @@ def read_arrow(
     return _read(path, "arrow", columns=columns, nulls=nulls)
 
 
+@_with_options_named
 def read_parquet(
     path: Paths,
     *,
@@ -386,6 +423,7 @@ def read_parquet(
     return _read(path, "parquet", columns=columns, where=conditions, nulls=nulls)
 
 
+@_with_options_named
 def read_hdf5(
     path: Paths,
     *,
@@ -411,6 +449,7 @@ def read_hdf5(
     return _read(path, "hdf5", group=group, fields=fields)
 
 
+@_with_options_named
 def read_voc_xml(
     path: Path,
     *,
@@ -457,6 +496,7 @@ def read_voc_xml(
     )
 
 
+@_with_options_named
 def read_webdataset(
     path: Paths,
     *,
@@ -485,6 +525,7 @@ def read_webdataset(
     return _read(path, "webdataset", fields=fields, missing=missing, decode=decode, unfinished=unfinished)
 
 
+@_with_options_named
 def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None) -> Dataset:
     """Read a folder of MosaicML Streaming (MDS): `index.json` and the shards it lists, plain, zstd or gz. A field for each column.
 
@@ -504,6 +545,7 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
     return _read(path, "mds", split=split, verify=verify)
 
 
+@_with_options_named
 def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) -> Dataset:
     """Read one of FFCV's .beton files: a field for each of its fields, numbers as f64 and i64, JSON as str, arrays as they are.
 
@@ -521,6 +563,7 @@ def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) 
     return _read(path, "beton", images=images)
 
 
+@_with_options_named
 def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
     """Read ArrayRecord files of any group size, plain, zstd, brotli or snappy: field `record` (bytes), as `read_tfrecord` gives it.
 
@@ -535,6 +578,7 @@ def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
     return _read(path, "array_record", verify=verify)
 
 
+@_with_options_named
 def read_litdata(path: Path) -> Dataset:
     """Read a folder of LitData: `index.json` and the chunks it lists, plain, zstd or framed; a field for each leaf of a sample.
 
@@ -551,6 +595,7 @@ def read_litdata(path: Path) -> Dataset:
     return _read(path, "litdata")
 
 
+@_with_options_named
 def read_zarr(
     path: Path,
     *,
@@ -575,6 +620,7 @@ def read_zarr(
     return _read(path, "zarr", group=group, fields=fields)
 
 
+@_with_options_named
 def read_coco(
     path: Path,
     *,
@@ -622,6 +668,7 @@ def read_coco(
     )
 
 
+@_with_options_named
 def read_captions(
     path: Path,
     *,
@@ -646,6 +693,7 @@ def read_captions(
     return _read(path, "captions", images=images, split=split, each=each)
 
 
+@_with_options_named
 def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
     """Read a data set that TensorFlow Datasets prepared, without it: `~/tensorflow_datasets/mnist/3.0.1`.
 
@@ -669,6 +717,7 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
     return _read(path, "tfds", split=split, fields=fields)
 
 
+@_with_options_named
 def read_huggingface(
     path: Path,
     *,

@@ -152,6 +152,12 @@ void bind_formats(nb::module_& m) {
   nb::class_<GeneratorHandle>(m, "Generator", "Samples one after the other, as the engine sees them.");
   m.def("generator", &generator, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("slot"),
         nb::arg("label"), nb::arg("start"), "What start(epoch) gives passes of.");
+  m.def(
+      "no_option",
+      [](const std::string& wrong, const std::vector<std::string>& known) {
+        return no_option(wrong, std::vector<std::string_view>(known.begin(), known.end()));
+      },
+      nb::arg("wrong"), nb::arg("known"), "What a message says of an option that there is not.");
   m.def("format_table", &format_table, "The formats and their options, as the C++ sources describe them.");
 }
 

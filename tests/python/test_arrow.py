@@ -53,7 +53,9 @@ def test_several_files_are_one_source(tmp_path):
 def test_columns_are_chosen_by_name():
     path = SMALL / "table_plain.arrow"
     assert list(hr.read(path, columns=["score", "image"]).schema) == ["score", "image/bytes", "image/path"]
-    with pytest.raises(ValueError, match="has no column 'nowhere'; it has image/bytes, image/path"):
+    with pytest.raises(
+        ValueError, match=r"wants names of columns \(image/bytes, image/path, .*\), got 'nowhere'"
+    ):
         hr.read(path, columns=["nowhere"])
     with pytest.raises(ValueError, match="wants each column once, got 'score' twice"):
         hr.read(path, columns=["score", "score"])

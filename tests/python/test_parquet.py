@@ -55,7 +55,7 @@ def test_several_files_are_one_source(tmp_path):
 def test_columns_are_chosen_by_name():
     path = SMALL / TABLES[0]
     assert list(hr.read(path, columns=["score", "image"]).schema) == ["score", "image", "image/path"]
-    with pytest.raises(ValueError, match="has no column 'nowhere'; it has image, image/path"):
+    with pytest.raises(ValueError, match=r"wants names of columns \(image, image/path, .*\), got 'nowhere'"):
         hr.read(path, columns=["nowhere"])
     with pytest.raises(ValueError, match="wants each column once, got 'score' twice"):
         hr.read(path, columns=["score", "score"])

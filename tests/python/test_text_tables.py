@@ -167,3 +167,32 @@ def test_one_bad_row_of_many_makes_no_column_text_without_a_word(tmp_path: Path)
     ):
         list(typed)
     assert [int(sample["id"]) for sample in typed.on_error("skip")] == [i for i in range(1000) if i != 500]
+
+
+def test_options_formats_and_columns_that_were_meant_are_named(tmp_path: Path) -> None:
+    names, nearly = [f"column{i}" for i in range(30)], {"columns"[:5] + "s": ["column7"]}
+    (tmp_path / "x.csv").write_text(",".join(names) + "\n" + ",".join(map(str, range(30))) + "\n")
+    hr.read(tmp_path / "x.csv").write(tmp_path / "x.jsonl")
+    hr.read(tmp_path / "x.csv").write(tmp_path / "x.parquet")
+    hr.read(tmp_path / "x.csv").write(tmp_path / "x.arrow")
+    for path in [tmp_path / name for name in ("x.csv", "x.jsonl", "x.parquet", "x.arrow")]:
+        with pytest.raises(ValueError, match=r"got 'colunm7', did you mean 'column7'\?") as told:
+            hr.read(path, columns=["colunm7"])
+        assert "column9, …)" in str(told.value) and "column10" not in str(told.value), path
+        with pytest.raises(
+            ValueError, match=r"has no option 'colum[s]', did you mean 'columns'\? \(it has columns"
+        ):
+            hr.read(path, **nearly)
+    with pytest.raises(ValueError, match=r"no format named 'parqet', did you mean 'parquet'\? \(there are"):
+        hr.read(tmp_path / "x.csv", format="parqet")
+    with pytest.raises(
+        TypeError, match=r"read_csv: has no option 'colum[s]', did you mean 'columns'\? \(it has"
+    ):
+        hr.read_csv(tmp_path / "x.csv", **nearly)  # type: ignore[arg-type]
+    for read in (hr.read_csv, hr.read_jsonl):
+        with pytest.raises(
+            TypeError, match=r"text is UTF-8, and dtypes=.* gives a column's bytes as they are"
+        ):
+            read(tmp_path / "x.csv", encoding="latin-1")  # type: ignore[operator]
+    with pytest.raises(ValueError, match="text is UTF-8, and dtypes="):
+        hr.read(tmp_path / "x.csv", encoding="latin-1")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/closest.h"
 #include "headrace/formats/arrow/type_ids.h"
 #include "headrace/formats/columns.h"
 
@@ -392,16 +393,11 @@ Value written_about(const FlatTable& schema) { return own_object(schema, kOfSche
 namespace {
 
 // Of those that are served.
-std::string known_names(const Layout& layout) {
-  constexpr size_t kShown = 20;
-  std::string out;
-  size_t shown = 0;
-  for (const Column& column : layout.columns) {
-    if (!column.refused.empty()) continue;
-    if (++shown > kShown) return out + ", …";
-    out += (out.empty() ? "" : ", ") + column.name.substr(0, 100);
-  }
-  return out.empty() ? "there is none" : out;
+std::vector<std::string_view> served_names(const Layout& layout) {
+  std::vector<std::string_view> out;
+  for (const Column& column : layout.columns)
+    if (column.refused.empty()) out.push_back(column.name);
+  return out;
 }
 
 }  // namespace
@@ -410,10 +406,12 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
                                            std::vector<std::string>* left_out) {
   std::vector<Column> chosen;
   std::set<std::string> seen;
+  const std::vector<std::string_view> served = served_names(layout);
   const auto choose = [&](const Column& column) -> Status {
     if (!column.refused.empty())
       return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
-                                           "); choose others with columns=: " + known_names(layout));
+                                           "); choose others with columns=: " +
+                                           (served.empty() ? "there is none" : first_names(served)));
     if (!seen.insert(column.name).second)
       return invalid("wants each column once, got '" + column.name + "' twice");
     chosen.push_back(column);
@@ -435,7 +433,7 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
       HEADRACE_TRY(choose(column));
       found = true;
     }
-    if (!found) return invalid("has no column '" + name + "'; it has " + known_names(layout));
+    if (!found) return invalid(no_such_column(name, served));
   }
   if (chosen.empty()) return corrupt("wants at least one column, got none");
   return chosen;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/closest.h"
 #include "headrace/core/text.h"
 #include "headrace/core/utf8.h"
 
@@ -11,9 +12,7 @@ namespace {
 constexpr size_t kSlot = 8;  // bytes of the row's buffer for a number
 
 std::string list_of(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
+  return first_names(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 Result<std::vector<std::string>> names_in(const std::string& header, const CsvDialect& dialect) {
@@ -75,8 +74,8 @@ Result<size_t> place_of(std::string_view what, const std::string& name,
                         const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end())
-    return invalid(std::string(what) + " wants names of columns (" + list_of(names) + "), got " +
-                   in_quotes(name));
+    return invalid(std::string(what) + " " +
+                   no_such_column(name, std::vector<std::string_view>(names.begin(), names.end())));
   return static_cast<size_t>(found - names.begin());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "headrace/core/closest.h"
 #include "headrace/core/text.h"
 
 namespace headrace {
@@ -136,10 +137,8 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
                     "cannot read column " + in_quotes(name) +
                         ", which holds lists of structs, of lists or of a fixed number of texts, or what "
                         "is no number and no text");
-    std::string known;
-    for (const HuggingFaceColumn& column : columns)
-      known += (known.empty() ? "" : ", ") + in_quotes(column.name);
-    return invalid("has no column " + in_quotes(name) + "; it has " + known);
+    const auto name_of = [](const HuggingFaceColumn& column) { return std::string_view(column.name); };
+    return invalid(no_such_column(name, names_of_all(columns, name_of)));
   }
   return out;
 }

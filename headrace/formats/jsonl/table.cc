@@ -4,14 +4,13 @@
 #include <cstring>
 #include <set>
 
+#include "headrace/core/closest.h"
 #include "headrace/core/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/records/marks.h"
 
 namespace headrace {
 namespace {
-
-constexpr size_t kNamesShown = 20;
 
 // The members of an option that is an object by column; none when it is not given.
 Result<Value::Object> given_by_column(std::string_view option, const Value& given) {
@@ -82,11 +81,8 @@ class Choices {
   }
 
   static Status no_column(std::string_view option, std::string_view name, const std::vector<Choice>& all) {
-    std::string names;
-    for (size_t i = 0; i < std::min(all.size(), kNamesShown); ++i)
-      names += (i == 0 ? "" : ", ") + all[i].column.name;
-    if (all.size() > kNamesShown) names += ", …";
-    return invalid(std::string(option) + " wants names of columns (" + names + "), got " + in_quotes(name));
+    const auto name_of = [](const Choice& choice) { return std::string_view(choice.column.name); };
+    return invalid(std::string(option) + " " + no_such_column(name, names_of_all(all, name_of)));
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/closest.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/hints.h"
@@ -274,12 +275,8 @@ class Walk {
   size_t num_lists_ = 0;  // of texts, each of which is a column more
 };
 
-std::string known_names(const std::vector<Column>& columns) {
-  constexpr size_t kShown = 20;
-  std::string out;
-  for (size_t i = 0; i < std::min(columns.size(), kShown); ++i)
-    out += (i == 0 ? "" : ", ") + columns[i].name.substr(0, 100);
-  return columns.size() > kShown ? out + ", …" : out;
+std::vector<std::string_view> names_in(const std::vector<Column>& columns) {
+  return names_of_all(columns, [](const Column& column) { return std::string_view(column.name); });
 }
 
 }  // namespace
@@ -312,7 +309,7 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
   std::set<std::string> seen;
   const auto cannot_serve = [&](const Column& column) {
     return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
-                                         "); choose others with columns=: " + known_names(columns));
+                                         "); choose others with columns=: " + first_names(names_in(columns)));
   };
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
@@ -341,7 +338,7 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
       found = true;
     }
     if (!found && other) return cannot_serve(*other);
-    if (!found) return invalid("has no column '" + name + "'; it has " + known_names(columns));
+    if (!found) return invalid(no_such_column(name, names_in(columns)));
   }
   if (chosen.empty() && !columns.empty()) return cannot_serve(columns[0]);
   if (chosen.empty()) return corrupt("wants at least one column, got none");
