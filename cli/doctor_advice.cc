@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/terminal.h"
+#include "headrace/core/closest.h"
 #include "headrace/formats/writer.h"
 #include "headrace/run/fetch.h"
 #include "headrace/run/machine.h"
@@ -46,6 +47,37 @@ class Adviser {
  public:
   Adviser(Measured& measured, const InputArguments& input, const SampleReader& reader, bool any_broken)
       : m_(measured), input_(input), reader_(reader), any_broken_(any_broken) {}
+
+  // Samples that are broken for their nulls alone.
+  void nulls(const Look& look) {
+    uint64_t count = 0;
+    std::vector<std::string> columns;  // of each sample the first
+    for (const Broken& one : look.broken) {
+      constexpr std::string_view kColumn = "in column '", kNull = "', got null; ";
+      const size_t begin = one.reason.find(kColumn), end = one.reason.find(kNull);
+      if (begin == std::string::npos || end == std::string::npos || end < begin) continue;
+      ++count;
+      const std::string name = one.reason.substr(begin + kColumn.size(), end - begin - kColumn.size());
+      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
+    }
+    if (count == 0) return;
+    const std::vector<std::string_view> names(columns.begin(), columns.end());
+    Advice out{.name = "nulls", .verdict = {}, .how = {}, .mends = true};
+    out.verdict = fmt::format(
+        "nulls in {} {} break {} of {}: nulls= reads them as zeros or nothing (zero) or as NaN (nan, of "
+        "floats), "
+        "and columns= leaves a column out",
+        columns.size() == 1 ? "column" : "columns", first_names(names), count_text(count),
+        plural(look.samples.size(), "sample"));
+    InputArguments with = input_;
+    std::erase_if(with.options, [](const std::string& option) { return option.starts_with("nulls="); });
+    // Others may have a null behind that of a float.
+    const std::vector<TensorSpec>& specs = reader_.source().schema().specs;
+    const bool are_floats = std::ranges::all_of(specs, [](const auto& spec) { return is_float(spec.dtype); });
+    with.options.push_back(are_floats ? "nulls=nan" : "nulls=zero");
+    out.how = Adviser(m_, with, reader_, any_broken_).command("doctor", "");
+    m_.advice.push_back(std::move(out));
+  }
 
   void advise() {
     set_limit();
@@ -328,12 +360,17 @@ Measured measure(const SourcePtr& source, const SampleReader& reader, const Look
   const double scale =
       static_cast<double>(look.size) / static_cast<double>(std::max<size_t>(1, look.samples.size()));
   out.data_bytes = look.num_bytes * scale, out.pixel_bytes = look.num_pixels * 3 * scale;
-  if (look.read.count() == 0) return out;
+  Adviser adviser(out, input, reader, !look.broken.empty());
+  adviser.nulls(look);
+  if (look.read.count() == 0) {
+    out.skipped = out.reading.skipped = look.size == 0 ? "there are no samples" : "no sample can be read";
+    return out;
+  }
   out.reading = measure_reading(*source, look);
   out.containers = measure_containers(source, look);
   if (look.decode.count() > 0) out.pixels = measure_pixels(reader, look);
   out.skipped = too_little_to_compute(out, look.samples.size());
-  Adviser(out, input, reader, !look.broken.empty()).advise();
+  adviser.advise();
   return out;
 }
 

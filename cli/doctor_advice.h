@@ -18,10 +18,11 @@ struct Advice {
   // How much faster samples come, with reading and decoding at the same time: while they are read from the
   // disk, and when they lie in memory, which they do from the second epoch on where they fit.
   double first_epoch = 1, later_epochs = 1;
+  bool mends = false;  // samples are broken without it; it comes first
 
   static constexpr double kWorth = 1.1;  // what is less is no gain: measurements differ by as much
   bool is_worth_it() const { return first_epoch >= kWorth || later_epochs >= kWorth; }
-  bool is_advised() const { return is_worth_it() && !how.empty(); }
+  bool is_advised() const { return (mends || is_worth_it()) && !how.empty(); }
 };
 
 struct Machine {

@@ -214,6 +214,7 @@ class Text {
   }
 
   void slow() const {
+    if (d_.look.read.count() == 0) return wrap("slow", "not judged: no sample can be read");
     const Slow& s = d_.slow;
     std::string usual = fmt::format("median {:.2f} ms to read", s.median_read_s * 1e3);
     if (images()) usual += fmt::format(", {:.2f} ms of CPU to decode", s.median_decode_s * 1e3);
@@ -239,12 +240,7 @@ class Text {
                rate(layouts->one_file_shuffled), rate(layouts->one_file_in_order));
   }
 
-  void advice(const Measured& m) const {
-    if (m.is_too_little()) return wrap("advice", "none: " + m.skipped);
-    const auto gains = std::ranges::count_if(m.advice, [](const Advice& a) { return a.is_advised(); });
-    wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine",
-                                           plural(static_cast<uint64_t>(gains), "change"))
-                             : "keep as is: nothing that was measured is worth a change");
+  void figures_of(const Measured& m) const {
     const bool fits = m.data_bytes < static_cast<double>(m.machine.memory);
     wrap("  machine",
          fmt::format("{}, {} of memory; the data are {}{} and {}", plural(m.machine.cores, "core"),
@@ -266,6 +262,18 @@ class Text {
                        100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
                        plural(m.pixels.images, "image")));
     if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
+  }
+
+  void advice(const Measured& m) const {
+    const auto gains = std::ranges::count_if(m.advice, [](const Advice& a) { return a.is_advised(); });
+    if (m.is_too_little() && gains == 0) return wrap("advice", "none: " + m.skipped);
+    wrap("advice", gains > 0 ? fmt::format("{} worth a try on this machine",
+                                           plural(static_cast<uint64_t>(gains), "change"))
+                             : "keep as is: nothing that was measured is worth a change");
+    if (m.is_too_little())
+      wrap("  measured", "nothing: " + m.skipped);
+    else
+      figures_of(m);
     if (!m.advice.empty()) wrap("  marks", "* worth a try; - measured for comparison, not advised");
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);

@@ -112,8 +112,9 @@ Result<int> verify(const VerifyArguments& arguments) {
   std::string what = !reader.has_images() ? "read; they hold no images to decode" : "read and decoded";
   if (unknown > 0)
     what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
-  fmt::print("{}: {} of {} broken ({}, {} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
-             plural(source->size(), "sample"), what, size_text(static_cast<double>(num_bytes)), seconds);
+  if (num_bytes > 0) what += ", " + size_text(static_cast<double>(num_bytes));
+  fmt::print("{}: {} of {} broken ({} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
+             plural(source->size(), "sample"), what, seconds);
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);

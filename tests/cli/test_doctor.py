@@ -441,6 +441,30 @@ def test_too_little_to_measure_is_said_once_and_nothing_advised(tmp_path):
     assert text.count("too little to measure") == 1 and "decoding" not in text and "headrace" not in text
 
 
+@pytest.mark.parametrize("name", ["nulls.parquet", "typed.parquet"])
+def test_nulls_that_break_samples_are_the_first_advice(name):
+    source = ROOT / "tests" / "sources" / "data" / name
+    first = doctor(source, code=1, advice=True)["advice"]["items"][0]
+    assert first["name"] == "nulls" and first["advised"]
+    text = headrace("doctor", source).stdout
+    assert "keep as is" not in text and "not measured:\n" not in text and "0 B" not in text
+    assert f"headrace doctor --option nulls=zero {source}" in text
+    assert doctor(*shlex.split(first["how"])[2:], advice=True)["broken"] == []
+
+
+def test_rows_that_all_have_a_null_are_told_so(tmp_path):
+    source = ROOT / "tests" / "sources" / "data" / "typed.parquet"
+    chosen = ["--option", 'columns=["x"]', "--option", 'where=[["n", "==", 2]]']
+    text = headrace("doctor", source, *chosen).stdout
+    assert "nulls in column x break 1 of 1 sample" in " ".join(text.split()), text
+    assert "nothing: no sample can be read" in text and "0 B" not in text and "keep as is" not in text
+    assert "--option nulls=nan" in text
+    assert "slow          not judged: no sample can be read" in text
+    for command in ("verify", "inspect"):
+        told = headrace(command, source, *chosen).stdout
+        assert "--option nulls=nan" in told and "0 B" not in told
+
+
 @pytest.mark.alone
 def test_enough_to_measure_is_measured(advised):
     assert advised[0]["skipped"] == ""
