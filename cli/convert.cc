@@ -85,11 +85,13 @@ std::vector<std::pair<std::string, std::string>> chosen_fields(const Schema& sch
 
 Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const std::string> fields) {
   const auto chosen = chosen_fields(schema, fields);
-  return data.map([&](const Fields& sample) {
-    Outputs out;
-    for (const auto& [name, old] : chosen) out.emplace_back(name, sample[old]);
-    return out;
-  });
+  return data.map(
+      [&](const Fields& sample) {
+        Outputs out;
+        for (const auto& [name, old] : chosen) out.emplace_back(name, sample[old]);
+        return out;
+      },
+      kNoLine);
 }
 
 // What the numbers of the new fields meant in the source, which no format that is written says:
@@ -113,8 +115,8 @@ std::string types_text(const Value& types) {
 Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& arguments, int image) {
   const Schema& schema = source->schema();
   Dataset out = from_source(source);
-  if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle});
-  if (arguments.take > 0) out = out.take(arguments.take);
+  if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle}, kNoLine);
+  if (arguments.take > 0) out = out.take(arguments.take, kNoLine);
   if (arguments.max_side > 0 || arguments.quality > 0) {
     if (image < 0) refuse("--max-side and --quality want images, there are none in {" + schema.text() + "}");
     out = encoded_again(out, schema, image, arguments.max_side, arguments.quality);
@@ -124,9 +126,11 @@ Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& argu
     if (schema.find(condition.field) < 0)
       refuse("--where: there is no field '" + condition.field + "'" + meant(condition.field, schema) + " (" +
              schema.text() + ")");
-    out = out.filter([&](const Fields& sample) {
-      return sample[condition.field].apply(condition.op, {{"value", condition.number}});
-    });
+    out = out.filter(
+        [&](const Fields& sample) {
+          return sample[condition.field].apply(condition.op, {{"value", condition.number}});
+        },
+        kNoLine);
   }
   if (!arguments.fields.empty()) out = with_fields(out, schema, arguments.fields);
   HEADRACE_TRY(out.node().status());
@@ -216,6 +220,11 @@ Result<int> convert(ConvertArguments arguments) {
   if (!arguments.shard_size.empty()) {
     auto size = parse_byte_size(arguments.shard_size);
     if (!size.ok()) refuse("--shard-size " + std::string(size.status().text()));
+    constexpr uint64_t kNoUnit = 1000;  // a number below, by itself, is one of another unit
+    if (*size < kNoUnit && arguments.shard_size.find_first_not_of("0123456789 ") == std::string::npos)
+      refuse("--shard-size " + arguments.shard_size + " is " + std::to_string(*size) +
+             " bytes, which makes a file of nearly every sample; " + arguments.shard_size +
+             "MB was meant, perhaps");
     write_options.shard_size = *size;
   }
   if (const auto chosen = choose_writer(arguments.target, write_options.format, write_options.options);

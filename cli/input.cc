@@ -40,24 +40,27 @@ Result<std::string> plan_text(const InputArguments& arguments) {
 }
 
 Dataset training(const Dataset& data, const Schema& schema, int image) {
-  const Dataset shuffled = data.shuffle();
-  return shuffled.map([&](const Fields& sample) {
-    Outputs out;
-    for (size_t i = 0; i < schema.size(); ++i) {
-      const Symbol field = sample[schema.names[i]];
-      if (static_cast<int>(i) != image) {
-        // What has no fixed shape cannot be batched, and boxes would not fit the cropped image anyway.
-        if (schema.specs[i].is_static()) out.emplace_back(schema.names[i], field);
-        continue;
-      }
-      const Symbol cropped = field.apply("decode_image").apply("random_resized_crop", {{"size", 224}});
-      out.emplace_back(schema.names[i], cropped.apply("random_flip")
-                                            .apply("normalize", {{"mean", Value::List{0.485, 0.456, 0.406}},
-                                                                 {"std", Value::List{0.229, 0.224, 0.225}},
-                                                                 {"layout", "CHW"}}));
-    }
-    return out;
-  });
+  const Dataset shuffled = data.shuffle({}, kNoLine);
+  return shuffled.map(
+      [&](const Fields& sample) {
+        Outputs out;
+        for (size_t i = 0; i < schema.size(); ++i) {
+          const Symbol field = sample[schema.names[i]];
+          if (static_cast<int>(i) != image) {
+            // What has no fixed shape cannot be batched, and boxes would not fit the cropped image anyway.
+            if (schema.specs[i].is_static()) out.emplace_back(schema.names[i], field);
+            continue;
+          }
+          const Symbol cropped = field.apply("decode_image").apply("random_resized_crop", {{"size", 224}});
+          out.emplace_back(schema.names[i],
+                           cropped.apply("random_flip")
+                               .apply("normalize", {{"mean", Value::List{0.485, 0.456, 0.406}},
+                                                    {"std", Value::List{0.229, 0.224, 0.225}},
+                                                    {"layout", "CHW"}}));
+        }
+        return out;
+      },
+      kNoLine);
 }
 
 const Source* first_source(const Node& node) {
@@ -101,10 +104,7 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
   command
       .add_option("--format", arguments.format, "Name of the format; recognised by content when not given")
       ->option_text("NAME")
-      ->check([](const std::string& name) {
-        return find_format(name) ? std::string()
-                                 : "no format named '" + name + "'; `headrace formats` lists them";
-      });
+      ->check([](const std::string& name) { return find_format(name) ? std::string() : no_format(name); });
   command
       .add_option("--option", arguments.options,
                   "An option of the format, such as classes='[\"cat\", \"dog\"]'; may be repeated")
@@ -244,8 +244,8 @@ Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
   const Schema& schema = source->schema();
   const int image = find_image_field(source, *file_store());
   const Dataset data = from_source(source);
-  Dataset out = image < 0 ? data.shuffle() : training(data, schema, image);
-  out = out.on_error(OnErrorPolicy::replace).batch(batch, {.ragged = image < 0});
+  Dataset out = image < 0 ? data.shuffle({}, kNoLine) : training(data, schema, image);
+  out = out.on_error(OnErrorPolicy::replace, kNoLine).batch(batch, {.ragged = image < 0}, kNoLine);
   if (!out.node().ok()) return out.node().status();
   const std::string what = image < 0 ? "shuffle and batch over " : "the ResNet-50 training pipeline over ";
   return Opened{LoadedPlan{out, 0}, what + arguments.path};

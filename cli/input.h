@@ -24,6 +24,9 @@ Value options_value(const std::vector<std::string>& options);
 // `plan`: PATH may be a saved pipeline too.
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
 
+// Of nodes that the command line builds itself: a line of its own code says nothing to the user.
+inline const Line kNoLine;
+
 inline constexpr uint64_t kMostThreads = 4096;  // as in options(workers=…)
 // An option that wants a number of at least 1; 0 in `variable` stands for "not given" and is no default to be
 // shown.

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "headrace/formats/format.h"
+#include "headrace/formats/open.h"
 #include "headrace/formats/writer.h"
 #include "headrace/ops/op.h"
 
@@ -27,6 +28,28 @@ Result<int> list_formats() {
     for (const OptionInfo& option : writer.options)
       fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
+  return kOk;
+}
+
+void describe(const std::vector<OptionInfo>& options) {
+  for (const OptionInfo& option : options)
+    fmt::print("  {:<14} {} = {}\n  {:<14}   {}\n", option.name, option.type, default_text(option.fallback),
+               "", option.doc);
+}
+
+Result<int> describe_format(const std::string& name) {
+  const FormatInfo* format = find_format(name);
+  const WriterInfo* writer = find_writer(name);
+  if (!format && !writer) refuse(no_format(name));
+  if (format) {
+    fmt::print("{}\n  {}{}\n", name, format->doc,
+               !format->recognise && format->open ? " Only when named with --format." : "");
+    describe(format->options);
+  }
+  if (!writer) return kOk;
+  fmt::print("{}{}, as `headrace convert` writes it\n  {}{}\n", format ? "\n" : "", name, writer->doc,
+             writer->ending.empty() ? "" : fmt::format(" By the ending {}.", writer->ending));
+  describe(writer->options);
   return kOk;
 }
 
@@ -56,8 +79,13 @@ Result<int> list_ops(const std::string& name) {
 }  // namespace
 
 void add_formats(CLI::App& program, Run& run) {
-  auto* command = program.add_subcommand("formats", "List the formats that can be read, with their options");
-  command->callback([&run] { run = list_formats; });
+  auto* command =
+      program.add_subcommand("formats", "List the formats that can be read and written, or describe one");
+  auto name = std::make_shared<std::string>();
+  command->add_option("name", *name, "Format to describe with its options")->option_text("NAME");
+  command->footer("example:\n  headrace formats parquet");
+  command->callback(
+      [name, &run] { run = [name] { return name->empty() ? list_formats() : describe_format(*name); }; });
 }
 
 void add_ops(CLI::App& program, Run& run) {

@@ -24,13 +24,14 @@ int fail(Status status) {
   return -1;
 }
 
-// "train.cc:31".
+// "train.cc:31"; "" of no line.
 std::string line_text(const Line& at) {
+  if (at.line() == 0) return {};
   const std::string_view path = at.file_name();
   return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(at.line());
 }
 std::string verb_at(std::string_view verb, const Line& at) {
-  return std::string(verb) + " at " + line_text(at);
+  return at.line() == 0 ? std::string() : std::string(verb) + " at " + line_text(at);
 }
 
 template <class F> Result<Program> trace(const NodePtr& node, std::string_view verb, F&& f) {
@@ -39,7 +40,8 @@ template <class F> Result<Program> trace(const NodePtr& node, std::string_view v
   for (size_t i = 0; i < node->schema.size(); ++i) builder.field(static_cast<int>(i));
   trace_failure = {};
   const Outputs outputs = f(Fields(&builder));
-  if (!trace_failure.ok()) return std::exchange(trace_failure, {}).before(std::string(verb) + ": ");
+  if (!trace_failure.ok())
+    return std::exchange(trace_failure, {}).before(verb.empty() ? "" : std::string(verb) + ": ");
   std::vector<std::string> names;
   std::vector<int> values;
   for (const auto& [name, symbol] : outputs) names.push_back(name), values.push_back(symbol.value());

@@ -130,7 +130,7 @@ struct SampleOptions {
   uint64_t seed = 0;
 };
 
-// The line of a program that calls a verb: errors of elements name it.
+// The line of a program that calls a verb: errors of elements name it. Line() is none, and is not named.
 using Line = std::source_location;
 
 class Dataset {

@@ -29,13 +29,6 @@ std::string known_formats() {
   return format_names([](const FormatInfo& info) { return info.open != nullptr; });
 }
 
-std::string no_format(std::string_view wrong) {
-  const std::string meant = did_you_mean(
-      wrong, names_of_all(formats(), [](const auto& entry) { return std::string_view(entry.first); }));
-  const std::string out = "no format named " + in_quotes(wrong) + meant;
-  return out + (meant.empty() ? "; there are " + known_formats() : " (there are " + known_formats() + ")");
-}
-
 // What a user gave: one path or several, each of which may be a pattern.
 struct Given {
   std::vector<std::string> paths;
@@ -362,6 +355,13 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
 }
 
 }  // namespace
+
+std::string no_format(std::string_view wrong) {
+  const std::string meant = did_you_mean(
+      wrong, names_of_all(formats(), [](const auto& entry) { return std::string_view(entry.first); }));
+  const std::string out = "no format named " + in_quotes(wrong) + meant;
+  return out + (meant.empty() ? "; there are " + known_formats() : " (there are " + known_formats() + ")");
+}
 
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {

@@ -22,6 +22,9 @@ Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& path
 Result<SourcePtr> open_described(Store& store, const Value& description,
                                  const IndexingOptions& indexing = {});
 
+// What a message says of a format that there is not: which was meant, perhaps, and which there are.
+std::string no_format(std::string_view wrong);
+
 // The bytes of extents, on the heap. Errors name the file.
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,
                                             Store& store);

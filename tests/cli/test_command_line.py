@@ -557,6 +557,22 @@ def test_lists_and_version():
     assert "decode_image" in headrace("ops").stdout
     assert "size" in headrace("ops", "random_resized_crop").stdout
     assert headrace("--version").stdout.startswith("headrace 0.")
+    told = headrace("formats", "parquet").stdout
+    assert told.startswith("parquet\n  Tables in Parquet files") and "  nulls          str | dict = " in told
+    assert "parquet, as `headrace convert` writes it" in told and "rows_per_group" in told
+    assert "TFRecord" not in told and "where" not in headrace("formats", "image_folder").stdout
+
+
+def test_no_line_of_our_own_stands_in_what_is_told(photos, damaged, tmp_path):
+    explained = headrace("explain", photos).stdout
+    assert "random_resized_crop" in explained and ".cc:" not in explained
+    table = tmp_path / "x.csv"
+    table.write_text("i,x\n1,2\n")
+    assert ".cc:" not in headrace("explain", table).stdout
+    broken = headrace("convert", damaged, tmp_path / "out.tar", "--max-side", "20").stderr
+    assert "decode_image: " in broken and ".cc:" not in broken
+    done = headrace("bench", damaged, "--batches", 2)
+    assert ".cc:" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -572,6 +588,13 @@ def test_lists_and_version():
         (["bench", ".", "--seconds", "-1"], 2, "--seconds: wants more than 0, got -1 (see"),
         (["bench", ".", "--seconds", "nan"], 2, "--seconds: wants more than 0, got nan (see"),
         (["ops", "resizee"], 2, "did you mean 'resize'"),
+        (["formats", "parqet"], 2, "no format named 'parqet', did you mean 'parquet'?"),
+        (["inspect", ".", "--format", "parqet"], 2, "did you mean 'parquet'?"),
+        (
+            ["convert", "a", "b.csv", "--shard-size", "5"],
+            2,
+            "5 is 5 bytes, which makes a file of nearly every",
+        ),
         (["run", "x.json", "--json", "--epochs", "many"], 2, "--epochs"),
         (["inspect", ".", "--option", "root"], 2, "--option wants name=value"),
         (["view", ".", "--out", "sheet.jpg"], 2, "wants a name that ends in .png"),
