@@ -210,9 +210,14 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
 
     Args:
         data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too, and
-            `ragged` makes one of arrays that differ in shape. Arrays are shared, not copied, when they lie in C order.
+            `ragged` makes one of arrays that differ in shape. Arrays are shared, not copied, when they lie in C order. A `DataFrame`
+            is a dict of its columns, of numbers, bool or str; its index is left out.
         slot: The name under which a saved plan wants the data bound.
     """
+
+    Raises:
+        TypeError: a column holds what no field can: dates, None, other objects.
+        ValueError: columns differ in length.
     source = _array_source(data, text("from_arrays", "slot", slot))
     return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
 
@@ -366,7 +371,7 @@ def operators() -> list[dict[str, Any]]:
 
 
 def _array_source(data: Any, slot: str) -> _core.Source:
-    names, columns, structure = flatten(data, _is_column)
+    names, columns, structure = flatten(data, _is_column, lambda node, _: _columns_of(node))
     leaves = [_column(column, name) for name, column in zip(names, columns, strict=True)]
     return _core.array_source(names, structure, leaves, slot)
 
@@ -379,6 +384,37 @@ def _is_column(node: object) -> bool:
 
 def _column(column: Any, name: str) -> Any:
     if isinstance(column, Ragged):
+def _columns_of(node: Any) -> Any:
+    """Return a data frame as a dict of its columns, and anything else as it is."""
+    if isinstance(node, Mapping) or not all(
+        hasattr(node, word) for word in ("columns", "dtypes", "to_numpy")
+    ):
+        return node
+    columns = list(node.columns)
+    if again := [name for name in columns if columns.count(name) > 1]:
+        raise ValueError(f"from_arrays: wants columns of different names, got {again[0]!r} twice")
+    return {name: node[name] for name in columns}
+
+
+def _of_series(column: Any, name: str) -> Any:
+    """Return a column of a data frame as what a field can be made of."""
+    array = np.asarray(column.to_numpy())
+    if {getattr(column.dtype, "kind", "O"), array.dtype.kind} & {"m", "M"}:
+        raise TypeError(
+            f'from_arrays: column {name!r} holds {column.dtype}, which no field can; .astype("int64") makes numbers of it'
+        )
+    if array.dtype.kind != "O":
+        return array
+    values = array.tolist()
+    wanted = (bytes, str) if any(isinstance(value, (bytes, str)) for value in values) else (bool, int, float)
+    if odd := [value for value in values if not isinstance(value, wanted)]:
+        raise TypeError(
+            f"from_arrays: column {name!r} wants numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill what is "
+            "missing with .fillna(...), make something else of it with .astype(...), or leave the column out with .drop(columns=...)"
+        )
+    return values if wanted == (bytes, str) else np.asarray(values)
+
+
         return column.flat, column.shapes
     if isinstance(column, _core.BytesColumn):
         return list(column)
@@ -389,6 +425,8 @@ def _column(column: Any, name: str) -> Any:
         return column
     array = np.asanyarray(column)
     if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
+    if hasattr(column, "to_numpy") and hasattr(column, "dtype"):
+        column = _of_series(column, name)
         values = array.tolist()
         if all(isinstance(value, (bytes, str)) for value in values):
             return values

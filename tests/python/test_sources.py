@@ -103,3 +103,71 @@ def test_every_format_with_a_path_has_a_reader_with_its_options():
         reader = getattr(readers, f"read_{row['name']}")
         assert getattr(hr, reader.__name__) is reader
         assert list(inspect.signature(reader).parameters)[1:] == [option["name"] for option in row["options"]]
+
+
+def test_columns_of_a_data_frame_are_fields():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "x": [1, 2, 3],
+            "y": np.float32([0.5, 1.5, 2.5]),
+            "even": [False, True, False],
+            "name": ["a", "bc", ""],
+            "object": np.array(["a", "b", "c"], object),
+            "nullable": pandas.array([4, 5, 6], dtype="Int64"),
+            "kind": pandas.Categorical(["u", "v", "u"]),
+        },
+        index=[7, 8, 9],
+    )
+    ds = hr.from_arrays(frame)
+    assert {name: ds.schema[name].dtype for name in ("x", "y", "even", "name")} == {
+        "x": "i64",
+        "y": "f32",
+        "even": "bool",
+        "name": "str",
+    }
+    assert dict(ds[1]) == {
+        "x": 2,
+        "y": 1.5,
+        "even": True,
+        "name": "bc",
+        "object": "b",
+        "nullable": 5,
+        "kind": "v",
+    }
+    (batch,) = hr.from_arrays({"frame": frame[["x", "y"]], "z": frame["x"]}).batch(3)
+    assert batch["frame"]["x"].tolist() == batch["z"].tolist() == [1, 2, 3]
+    assert [int(x) for x in hr.from_arrays(frame["x"][::2])] == [1, 3]
+    empty = frame[frame["x"] > 5]
+    assert len(hr.from_arrays(empty[["x"]])) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (
+            lambda pd: pd.to_datetime(["2020-01-01", "2020-01-02"]),
+            r"column 'odd' holds datetime64.*\.astype\(\"int64\"\)",
+        ),
+        (
+            lambda pd: pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True),
+            r"column 'odd' holds datetime64.*UTC",
+        ),
+        (lambda pd: pd.to_timedelta([1, 2]), r"column 'odd' holds timedelta64"),
+        (
+            lambda pd: pd.Series(["a", None], dtype=object),
+            r"column 'odd' wants .*got NoneType \(None\).*fillna",
+        ),
+        (lambda pd: pd.Series([[1], [2, 3]]), r"column 'odd' wants .*got list \(\[1\]\)"),
+    ],
+)
+def test_a_column_that_can_be_no_field_is_named_with_a_way_out(column, words):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=words):
+        hr.from_arrays(pandas.DataFrame({"x": [1, 2], "odd": column(pandas)}))
+
+
+def test_a_data_frame_with_a_column_twice_is_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="got 'x' twice"):
+        hr.from_arrays(pandas.DataFrame([[1, 2]], columns=["x", "x"]))
