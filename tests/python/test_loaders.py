@@ -1,6 +1,8 @@
+import copy
 import gc
 import json
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -349,3 +351,15 @@ def test_a_forked_child_is_told_that_a_loader_is_not_its_own_and_makes_another()
         [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_loader_says_what_to_send_to_another_process(ds):
+    loader = ds.numpy()
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(
+            TypeError, match=r"a loader cannot be pickled or copied.*its dataset, which can be"
+        ):
+            copied(loader)
+    assert lists(pickle.loads(pickle.dumps(loader.dataset)).numpy()) == lists(ds.numpy())
+    with pytest.raises(TypeError, match="a loader is what DataLoader is"):
+        loader[0]

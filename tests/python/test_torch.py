@@ -133,3 +133,8 @@ def test_rows_of_a_ragged_batch_go_to_a_device_as_one():
     assert [(row.ndim, int(row)) for row in loader._tensor(numbers, False)] == [(0, 0), (0, 1), (0, 2)]
     (images,) = hr.from_list([np.ones((2, n)) for n in (3, 4)]).batch(2, ragged=True)
     assert [tuple(row.shape) for row in loader._tensor(images, False)] == [(2, 3), (2, 4)]
+
+
+def test_pytorchs_dataloader_does_not_take_a_loader(ds):
+    with pytest.raises(TypeError, match="a loader is what DataLoader is"):
+        list(DataLoader(ds.batch(4).torch(), batch_size=None))

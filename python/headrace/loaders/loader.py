@@ -18,7 +18,7 @@ from .._structure import packer
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import NoReturn, Self
 
     from ..dataset import Dataset
 
@@ -252,6 +252,18 @@ class Loader(Generic[Element]):
 
     def _target(self) -> str:
         return ""
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            "a loader is what DataLoader is, and not a dataset for it: iterate over it, as in `for batch in loader`; elements by "
+            "position are its dataset's, as in `ds[i]`"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a loader cannot be pickled or copied: it is what DataLoader is, and runs in the process that made it. Iterate over it here; "
+            "what to send elsewhere is its dataset, which can be pickled, and there .torch() or .numpy() makes a loader of it"
+        )
+
 
     @property
     def epoch(self) -> int:
