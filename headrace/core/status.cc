@@ -21,4 +21,9 @@ Status Status::after(std::string_view fact) && {
   return std::move(*this);
 }
 
+Status Status::refused(int error_number, std::string_view path) && {
+  if (rep_) rep_->error_number = error_number, rep_->path = path;
+  return std::move(*this);
+}
+
 }  // namespace headrace

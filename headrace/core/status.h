@@ -30,7 +30,7 @@ std::string_view code_name(Code code);
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string text) : rep_(std::make_unique<Rep>(Rep{code, std::move(text)})) {}
+  Status(Code code, std::string text) : rep_(std::make_unique<Rep>(Rep{code, std::move(text), 0, {}})) {}
   Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
   Status(Status&&) noexcept = default;
   Status& operator=(const Status& other) { return *this = Status(other); }
@@ -40,14 +40,22 @@ class [[nodiscard]] Status {
   Code code() const { return rep_ ? rep_->code : Code::ok; }
   std::string_view text() const { return rep_ ? std::string_view(rep_->text) : std::string_view(); }
 
-  // The same error with one more fact before or after its text. Keeps the code; does nothing when ok.
+  // What the system refused, where it did: its errno, else 0, and the path, else "".
+  int error_number() const { return rep_ ? rep_->error_number : 0; }
+  std::string_view path() const { return rep_ ? std::string_view(rep_->path) : std::string_view(); }
+
+  // The same error with one more fact before or after its text. Keeps all else; does nothing when ok.
   Status before(std::string_view fact) &&;
   Status after(std::string_view fact) &&;
+  // The same error, of which the system said so.
+  Status refused(int error_number, std::string_view path) &&;
 
  private:
   struct Rep {
     Code code;
     std::string text;
+    int error_number = 0;
+    std::string path;
   };
   std::unique_ptr<Rep> rep_;
 };

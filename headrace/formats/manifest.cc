@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "headrace/io/system.h"
+
 namespace headrace {
 namespace {
 
@@ -71,7 +73,7 @@ Result<std::vector<std::string>> marked_names(const std::string& folder) {
       out.push_back(std::move(name));
     }
   }
-  if (error) return Status(Code::io, "cannot look into '" + folder + "': " + error.message());
+  if (error) return system_error("cannot look into", folder, error);
   std::ranges::sort(out);
   return out;
 }

@@ -253,7 +253,8 @@ Result<std::vector<std::string>> expand(Store& store, const std::string& pattern
     if (out.size() == before) missing.push_back(glob);
   }
   const auto not_found = [&](const std::string& text) {
-    return Status(Code::not_found, "'" + pattern + "' " + text + what_is_there(store, pattern));
+    return Status(Code::not_found, "'" + pattern + "' " + text + what_is_there(store, pattern))
+        .refused(ENOENT, pattern);
   };
   if (out.empty()) return not_found("matches no file");
   if (!missing.empty())

@@ -109,7 +109,10 @@ class LocalFile final : public OpenFile {
   }
 
  private:
-  static Status read_error() { return {Code::io, "cannot read: " + std::generic_category().message(errno)}; }
+  static Status read_error() {
+    const int error = errno;
+    return Status(Code::io, "cannot read: " + std::generic_category().message(error)).refused(error, "");
+  }
   std::shared_ptr<const SharedDescriptor> open_;
   int descriptor_;  // of open_
 };
@@ -119,7 +122,8 @@ class FileStore final : public Store {
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     // Looked at before it is opened: opening a pipe or a device can have effects of its own.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
-    if (S_ISDIR(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is a folder");
+    if (S_ISDIR(s.st_mode))
+      return Status(Code::io, "cannot read '" + path + "': it is a folder").refused(EISDIR, path);
     if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is no regular file");
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return system_error("cannot open", path);

@@ -50,7 +50,7 @@ Status sync_folder(const std::string& path) {
   for (std::filesystem::recursive_directory_iterator it(path, error), end;
        !error && it != end && all.size() <= kFew; it.increment(error))
     if (!it->is_symlink(error)) all.push_back(it->path());
-  if (error) return {Code::io, "cannot look into '" + path + "': " + error.message()};
+  if (error) return system_error("cannot look into", path, error);
   if (all.size() > kFew) {
     const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
     return folder.value() >= 0 && ::syncfs(folder.value()) == 0 ? Status()
@@ -99,13 +99,13 @@ Status make_folders_above(const std::string& path) {
   const std::filesystem::path above = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!above.empty()) std::filesystem::create_directories(above, error);
-  return error ? Status(Code::io, "cannot create '" + above.string() + "': " + error.message()) : Status();
+  return error ? system_error("cannot create", above.string(), error) : Status();
 }
 
 Status remove_all(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);
-  return error ? Status(Code::io, "cannot remove '" + path + "': " + error.message()) : Status();
+  return error ? system_error("cannot remove", path, error) : Status();
 }
 
 Status remove_file(const std::string& path) {

@@ -1,14 +1,18 @@
 #include "headrace/io/system.h"
 
 #include <cerrno>
-#include <system_error>
+#include <utility>
 
 namespace headrace {
 
 Status system_error(std::string what, const std::string& path) {
-  const int error = errno;
-  const Code code = error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io;
-  return {code, what + " '" + path + "': " + std::generic_category().message(error)};
+  return system_error(std::move(what), path, {errno, std::generic_category()});
+}
+
+Status system_error(std::string what, const std::string& path, const std::error_code& error) {
+  const int number = error.value();
+  const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io;
+  return Status(code, std::move(what) + " '" + path + "': " + error.message()).refused(number, path);
 }
 
 Status check_path(const std::string& path) {

@@ -8,7 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <memory>
-#include <system_error>
+
+#include "headrace/io/system.h"
 
 namespace headrace {
 namespace {
@@ -59,9 +60,9 @@ class Walk {
   Result<Entries> only_here() {
     const std::string folder = path_.empty() ? "/" : path_;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(folder), ::closedir);
-    if (!directory) return refused().before("cannot list '" + folder + "': ");
+    if (!directory) return cannot_list(folder);
     Names children;
-    HEADRACE_TRY(read(*directory, children).before("cannot list '" + folder + "': "));
+    HEADRACE_TRY(read(*directory, folder, children));
     Entries out;
     for (const uint32_t i : in_order(children)) {
       const std::string_view name = children[i].substr(1);
@@ -85,20 +86,16 @@ class Walk {
     listing_.problems.push_back({path.append(name), std::move(reason)});
   }
 
-  static Status refused() {
-    const int error = errno;
-    return {error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io,
-            std::generic_category().message(error)};
-  }
+  static Status cannot_list(const std::string& path) { return system_error("cannot list", path); }
 
   // Read the directory at path_, then what lies below it. An error means that this directory could not be
   // read.
   Status enter(const std::string& path) {
     if (above_.size() >= kMaxDepth) return Status(Code::exhausted, "nested deeper than 128 folders");
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(path), ::closedir);
-    if (!directory) return refused().before("cannot list '" + path + "': ");
+    if (!directory) return cannot_list(path);
     struct stat s;
-    if (::fstat(::dirfd(directory.get()), &s) != 0) return refused().before("cannot list '" + path + "': ");
+    if (::fstat(::dirfd(directory.get()), &s) != 0) return cannot_list(path);
     const Identity identity{s.st_dev, s.st_ino};
     if (std::find(above_.begin(), above_.end(), identity) != above_.end()) {
       problem("", "a link that leads back to a folder it is in");
@@ -107,7 +104,7 @@ class Walk {
     listing_.directories.add(relative());
     listing_.changed_ns.push_back(nanoseconds(s.st_ctim));
     Names children;  // files "f<name>", directories "d<name>/", linked directories "l<name>/"
-    HEADRACE_TRY(read(*directory, children).before("cannot list '" + path + "': "));
+    HEADRACE_TRY(read(*directory, path, children));
     above_.push_back(identity);
     Status status = below(children);
     above_.pop_back();
@@ -122,11 +119,11 @@ class Walk {
     return directory;
   }
 
-  Status read(DIR& directory, Names& children) {
+  Status read(DIR& directory, const std::string& path, Names& children) {
     while (true) {
       errno = 0;
       const dirent* entry = ::readdir(&directory);
-      if (!entry) return errno == 0 ? Status() : refused();
+      if (!entry) return errno == 0 ? Status() : cannot_list(path);
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       const bool linked = entry->d_type != DT_DIR;

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._arguments import text, whole_number
 from ._carrying import of_pair
+from ._errors import os_error
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Filled, Pass, filled, name_of, opener
 from ._line import stacklevel, users_line
@@ -65,7 +66,7 @@ def read(
     except FileNotFoundError as error:
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""
-        raise FileNotFoundError(f"{error}{hint}") from None
+        raise os_error(f"{error}{hint}", error.errno, error.filename) from None
     for note in source.notes:
         warnings.warn(note, UserWarning, stacklevel=stacklevel())
     return Dataset(_core.read(source, users_line()))

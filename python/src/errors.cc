@@ -1,5 +1,6 @@
 #include "errors.h"
 
+#include <cerrno>
 #include <map>
 
 #include "text.h"
@@ -44,12 +45,29 @@ nb::object exception_class(Code code) {
   switch (code) {
     case Code::invalid: return nb::borrow(PyExc_ValueError);
     case Code::corrupt: return own("CorruptSample");
-    case Code::not_found: return nb::borrow(PyExc_FileNotFoundError);
-    case Code::io: return nb::borrow(PyExc_OSError);
     case Code::exhausted: return nb::borrow(PyExc_MemoryError);
     case Code::unavailable: return nb::borrow(PyExc_NotImplementedError);
     default: return own("HeadraceError");
   }
+}
+
+nb::object text_object(std::string_view text) {
+  // Names of files may hold bytes that are no text, and a message that cannot be printed says nothing.
+  nb::object out =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (!out.is_valid()) throw nb::python_error();
+  return out;
+}
+
+// Of what is not there, or what the system refused.
+nb::object os_error(const Status& status, const nb::object& message) {
+  int number = status.error_number();
+  if (number == 0 && status.code() == Code::not_found) number = ENOENT;
+  const std::string path(status.path());
+  const nb::object name =
+      nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+  if (!name.is_valid()) throw nb::python_error();
+  return nb::module_::import_("headrace._errors").attr("os_error")(message, number, name);
 }
 
 bool is_error(nb::handle exception) {
@@ -73,15 +91,12 @@ void raise(const Status& status) {
     PyErr_SetObject(cause.type().ptr(), cause.ptr());
     throw nb::python_error();
   }
-  const nb::object type = exception_class(status.code());
-  const std::string text = shown_text(status.text());
-  // Names of files may hold bytes that are no text, and a message that cannot be printed says nothing.
-  const nb::object message =
-      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
-  if (!message.is_valid()) throw nb::python_error();
-  const nb::object exception = type(message);
+  const Code code = status.code();
+  const nb::object message = text_object(shown_text(status.text()));
+  const bool is_systems = code == Code::not_found || code == Code::io;
+  const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
-  PyErr_SetObject(type.ptr(), exception.ptr());
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
 }
 

@@ -1,8 +1,12 @@
 """Broken inputs: what is raised names file, operator, reason and the user's line; skip and replace deliver the rest."""
 
+import copy
+import errno
 import io
 import os
+import pickle
 import re
+import resource
 from collections.abc import Callable
 from typing import Any
 
@@ -335,3 +339,56 @@ def test_skip_above_what_counts_batches_says_so() -> None:
         with pytest.raises(ValueError, match=r"on_error: \"skip\" leaves samples out of the batches below"):
             list(above.on_error("skip"))
     assert [x.tolist() for x in data.shuffle(seed=1).on_error("replace")] != []
+
+
+def test_what_the_system_refuses_is_known_by_its_errno_and_file(photos, tmp_path):
+    nowhere = str(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError) as caught:
+        hr.read(nowhere)
+    error = caught.value
+    assert (error.errno, error.filename) == (errno.ENOENT, nowhere)
+    assert str(error) == f"read: cannot look at '{nowhere}': No such file or directory"
+    with pytest.raises(FileNotFoundError) as caught:
+        hr.read(str(tmp_path / "x-*.tar"))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(tmp_path / "x-*.tar"))
+    ds, gone = decoded(hr.read(photos)), photos / "dog" / "5.jpg"
+    gone.unlink()
+    with pytest.raises(FileNotFoundError) as caught:
+        list(ds.batch(4))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(gone))
+    gone.symlink_to(gone)  # a loop: nobody can open it, not even root
+    with pytest.raises(OSError, match=r"dog/5\.jpg") as caught:
+        list(ds.batch(4))
+    assert (caught.value.errno, caught.value.filename) == (errno.ELOOP, str(gone))
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="Not a directory") as caught:
+        hr.range(3).write(tmp_path / "file" / "out.tfrecord")
+    assert caught.value.errno == errno.ENOTDIR
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
+def test_what_may_not_be_read_is_a_permission_error(photos):
+    path = photos / "dog" / "5.jpg"
+    path.chmod(0)
+    with pytest.raises(PermissionError) as caught:
+        list(decoded(hr.read(photos)))
+    assert (caught.value.errno, caught.value.filename) == (errno.EACCES, str(path))
+
+
+def test_a_write_that_the_system_refuses_is_known_by_its_errno(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            hr.from_arrays({"x": np.zeros(100_000)}).write(tmp_path / "out.tfrecord")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.errno == errno.EFBIG and caught.value.filename.startswith(str(tmp_path))
+
+
+def test_an_error_of_the_system_can_be_pickled_and_says_the_same(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        hr.read(str(tmp_path / "nowhere"))
+    for copied in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert isinstance(copied, FileNotFoundError) and str(copied) == str(caught.value)
+        assert (copied.errno, copied.filename) == (caught.value.errno, caught.value.filename)

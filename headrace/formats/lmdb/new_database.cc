@@ -43,7 +43,8 @@ NewDatabase::~NewDatabase() {
 
 Status NewDatabase::check(int failed) const {
   if (failed == 0) return {};
-  return {Code::io, "cannot write '" + path_ + "': " + mdb_strerror(failed)};
+  const int of_system = failed > 0 ? failed : 0;  // LMDB's own are negative
+  return Status(Code::io, "cannot write '" + path_ + "': " + mdb_strerror(failed)).refused(of_system, path_);
 }
 
 Status NewDatabase::open(Layout layout) {

@@ -1,6 +1,7 @@
 #include "headrace/io/archives/archive_store.h"
 
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <mutex>
 #include <shared_mutex>
@@ -139,7 +140,8 @@ class ArchiveStore final : public Store {
                              : file.status().before("cannot read " + in_quotes(path) + ": ");
           }
           if (inside.archive->names().has_folder(inside.path))
-            return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder");
+            return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder")
+                .refused(EISDIR, path);
           return not_there("cannot read ", path);
         });
   }
@@ -177,8 +179,9 @@ class ArchiveStore final : public Store {
 
  private:
   static Status not_there(std::string_view what, const std::string& path) {
-    return {Code::not_found,
-            std::string(what) + in_quotes(path) + ": the archive has no such file or folder"};
+    return Status(Code::not_found,
+                  std::string(what) + in_quotes(path) + ": the archive has no such file or folder")
+        .refused(ENOENT, path);
   }
 
   // What `inside` answers of a path that leads through an archive, or to one where `itself`; otherwise what
