@@ -121,6 +121,7 @@ class LoaderImpl final : public Loader {
   Result<std::optional<bool>> end_by(std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
   void save_points_of(const std::shared_ptr<Crew>& crew);
+  Result<std::optional<bool>> stopped_by_another(std::optional<uint64_t> milliseconds);
   Result<std::shared_ptr<Crew>> join_consumers();
   // REQUIRES: control_ is held.
   Status begin_locked();
@@ -326,7 +327,18 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
     }
   }
   if (pulled == Pull::end) return end_by(milliseconds);
-  return was_stopped ? stopped() : failure;
+  return was_stopped ? stopped_by_another(milliseconds) : failure;
+}
+
+// To one who waited while another consumer of the same iteration came to its end, or to a failure.
+Result<std::optional<bool>> LoaderImpl::stopped_by_another(std::optional<uint64_t> milliseconds) {
+  {
+    std::lock_guard lock(control_);
+    if (!failure_.ok()) return failure_;
+    std::lock_guard counting(counts_);
+    if (!ended_) return stopped();
+  }
+  return end_by(milliseconds);
 }
 
 // While the iteration goes on: under repeat its end may never come.

@@ -355,8 +355,10 @@ class Loader:
     def begin(self) -> None:
         """Begin the next epoch, or continue a loaded state."""
 
-    def next(self) -> list | None:
-        """The leaves of the next element; None at the end."""
+    def next(self, iteration: int) -> list | None:
+        """
+        The leaves of the next element of the iteration of this number; None at the end.
+        """
 
     def stop(self) -> None:
         """End all threads; the state stays."""

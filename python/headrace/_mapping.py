@@ -250,9 +250,9 @@ def _first_samples(node: _core.Node) -> Iterator[list[Any] | Exception]:
         return
     loader = _core.Loader(node, {"workers": 1, "io": 1, "ready": 1})
     try:
-        loader.begin()
+        iteration = loader.begin()
         for _ in range(_TRIES):
-            leaves = loader.next()
+            leaves = loader.next(iteration)
             if leaves is None:
                 return
             yield leaves

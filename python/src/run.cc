@@ -13,6 +13,7 @@
 
 #include "errors.h"
 #include "gil.h"
+#include "headrace/core/stop_flag.h"
 #include "headrace/io/store.h"
 #include "headrace/run/index.h"
 #include "headrace/run/loader.h"
@@ -127,17 +128,23 @@ class LoaderHandle {
     loader_.reset();
   }
 
-  void begin() {
+  // The number of the iteration that begins, which next() wants: who waits in the one before takes nothing
+  // of this one.
+  uint64_t begin() {
     check_process();
-    check(quietly([&] { return loader_->begin(); }));
+    return unwrap(quietly([&]() -> Result<uint64_t> {
+      const uint64_t number = ++begun_;
+      while (const size_t consumers = consumers_) consumers_.wait(consumers);
+      HEADRACE_TRY(loader_->begin());
+      return number;
+    }));
   }
 
-  std::optional<nb::list> next() {
+  std::optional<nb::list> next(uint64_t iteration) {
     check_process();
     while (true) {
       Sample sample;
-      const std::optional<bool> more =
-          unwrap(quietly([&] { return loader_->next_within(sample, kSignalCheckMs); }));
+      const std::optional<bool> more = unwrap(quietly([&] { return next_of(iteration, sample); }));
       if (more && *more) return fields_to_python(std::move(sample));
       if (more) return std::nullopt;
       if (PyErr_CheckSignals() == 0) continue;
@@ -194,6 +201,14 @@ class LoaderHandle {
   std::vector<std::string> warnings() { return loader_->warnings(); }
 
  private:
+  Result<std::optional<bool>> next_of(uint64_t iteration, Sample& out) {
+    ++consumers_;  // first: who begins the next iteration is seen here, or waits
+    auto more = iteration == begun_ ? loader_->next_within(out, kSignalCheckMs)
+                                    : Result<std::optional<bool>>(stopped());
+    --consumers_;
+    consumers_.notify_all();
+    return more;
+  }
   // A call in another process may never return. At Ctrl-C, before this or now, it has a moment for that.
   void stop_with_calls() {
     constexpr auto kMoment = std::chrono::milliseconds(100), kLook = std::chrono::milliseconds(10);
@@ -226,6 +241,8 @@ class LoaderHandle {
   }
 
   std::unique_ptr<Loader> loader_;
+  std::atomic<uint64_t> begun_ = 0;    // the number of the last iteration
+  std::atomic<size_t> consumers_ = 0;  // threads that wait for an element
   pid_t process_ = this_process();
   bool is_interrupted_ = false;
 };
@@ -294,8 +311,9 @@ void bind_run(nb::module_& m) {
         nb::arg("progress").none(), "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
-      .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state.")
-      .def("next", &LoaderHandle::next, "The leaves of the next element; None at the end.")
+      .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state; its number.")
+      .def("next", &LoaderHandle::next, nb::arg("iteration"),
+           "The leaves of the next element of the iteration of this number; None at the end.")
       .def("stop", &LoaderHandle::stop, "End all threads; the state stays.")
       .def("save", &LoaderHandle::save, "The state: elements handed out.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -351,6 +352,70 @@ def test_a_forked_child_is_told_that_a_loader_is_not_its_own_and_makes_another()
         [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_threads_that_share_an_iterator_all_come_to_its_end():
+    def consume(iteration, seen, raised):
+        try:
+            seen.extend(int(x) for x in iteration)
+        except Exception as error:  # noqa: BLE001 -- whatever it is
+            raised.append(error)
+
+    for _ in range(20):
+        iteration = iter(hr.range(60).map(lambda x: (time.sleep(0.0002), x)[1], python=True).numpy())
+        seen, raised = [], []
+        consumers = [threading.Thread(target=consume, args=(iteration, seen, raised)) for _ in range(4)]
+        for consumer in consumers:
+            consumer.start()
+        for consumer in consumers:
+            consumer.join()
+        assert raised == [] and sorted(seen) == list(range(60))
+
+
+def test_threads_that_share_an_iterator_all_hear_of_a_failure():
+    def broken(x):
+        time.sleep(0.001)
+        if x == 20:
+            raise ValueError("no")
+        return x
+
+    def consume(iteration, said):
+        try:
+            for _ in iteration:
+                pass
+            said.append("")
+        except hr.HeadraceError as error:
+            said.append(str(error))
+
+    iteration, said = iter(hr.range(60).map(broken, python=True).numpy()), []
+    consumers = [threading.Thread(target=consume, args=(iteration, said)) for _ in range(4)]
+    for consumer in consumers:
+        consumer.start()
+    for consumer in consumers:
+        consumer.join()
+    assert any("ValueError: no" in words for words in said)
+    assert all(words == "" or "ValueError: no" in words for words in said), said
+
+
+def test_of_two_threads_that_begin_an_iteration_the_later_one_goes_on():
+    def consume(loader, said, start):
+        start.wait()
+        try:
+            said.append(len(list(loader)))
+        except RuntimeError as error:
+            said.append(str(error))
+
+    for _ in range(20):
+        loader = hr.range(50).map(lambda x: (time.sleep(0.0005), x)[1], python=True).numpy()
+        said, start = [], threading.Barrier(2)
+        consumers = [threading.Thread(target=consume, args=(loader, said, start)) for _ in range(2)]
+        for consumer in consumers:
+            consumer.start()
+        for consumer in consumers:
+            consumer.join()
+        assert 50 in said
+        (other,) = [words for words in said if words != 50]
+        assert str(other).startswith("this iteration was ended by another iter() of its loader"), said
 
 
 def test_a_loader_says_what_to_send_to_another_process(ds):

@@ -6,6 +6,7 @@ import atexit
 import itertools
 import json
 import os
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
 from .._arguments import flag, whole_number
+from .._errors import HeadraceError
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -164,7 +166,8 @@ class Loader(Generic[Element]):
     """Iterates over a dataset: each `iter()` is its next epoch.
 
     One iteration at a time; beginning another ends it. Threads run only while an iteration is under way; they end with it, when it is
-    dropped, at `close()`, and with the process. Use from one thread at a time.
+    dropped, at `close()`, and with the process. Threads may share an iterator: each element goes to one of them, and all come to its
+    end. All else is for one thread at a time.
 
     Attributes:
         name: What metrics call it, "train" for instance; none when not given.
@@ -180,6 +183,8 @@ class Loader(Generic[Element]):
         self._process = os.getpid()
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
+        self._last_begun = 0  # the number of the last iteration
+        self._beginning = threading.RLock()  # of an iteration: one that another ends is known by then
         described = _nearest_batch(dataset._node)
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
@@ -228,15 +233,16 @@ class Loader(Generic[Element]):
         return self._pack
 
     def __iter__(self) -> Iteration[Element]:
-        if (last := self._current()) is not None:
-            last._ended_by_another = last._loader is not None
-            last.close()
-        self._warn_of_the_same_epoch()
-        self._warn_of_the_order()
-        self._core.begin()
-        iteration = self._make_iteration()
-        self._iteration = weakref.ref(iteration)
-        return iteration
+        with self._beginning:
+            if (last := self._current()) is not None:
+                last._ended_by_another = last._loader is not None
+                last.close()
+            self._warn_of_the_same_epoch()
+            self._warn_of_the_order()
+            self._last_begun = self._core.begin()
+            iteration = self._make_iteration()
+            self._iteration = weakref.ref(iteration)
+            return iteration
 
     def _make_iteration(self) -> Iteration[Element]:
         return Iteration(self)
@@ -247,11 +253,6 @@ class Loader(Generic[Element]):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}{self._target()} at epoch {self.epoch} of\n{self.dataset!r}>"
-
-    def _target(self) -> str:
-        return ""
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
             "a loader is what DataLoader is, and not a dataset for it: iterate over it, as in `for batch in loader`; elements by "
@@ -264,6 +265,11 @@ class Loader(Generic[Element]):
             "what to send elsewhere is its dataset, which can be pickled, and there .torch() or .numpy() makes a loader of it"
         )
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{self._target()} at epoch {self.epoch} of\n{self.dataset!r}>"
+
+    def _target(self) -> str:
+        return ""
 
     @property
     def epoch(self) -> int:
@@ -347,7 +353,8 @@ class Iteration(Iterator[Element]):
 
     def __init__(self, loader: Loader[Element]):
         self._loader: Loader[Element] | None = loader
-        self._next: Callable[[], list[Any] | None] = loader._core.next
+        self._next: Callable[[int], list[Any] | None] = loader._core.next
+        self._number = loader._last_begun
         self._convert = loader._converter()
         self._state: State | None = None  # of an iteration that is over
         self._ended_by_another = False
@@ -356,23 +363,33 @@ class Iteration(Iterator[Element]):
         return self
 
     def __next__(self) -> Element:
-        loader = self._loader
-        if loader is None:
-            if self._ended_by_another:
-                raise RuntimeError(
-                    "this iteration was ended by another iter() of its loader; make a second loader for that"
-                )
-            raise StopIteration
+        if self._loader is None:
+            self._say_that_it_is_over()
         try:
-            leaves = self._next()
+            leaves = self._next(self._number)
+        except HeadraceError:
+            if self._ended_by_another:  # while this thread waited
+                self._say_that_it_is_over()
+            self.close()
+            raise
         except BaseException:
             self.close()
             raise
         if leaves is None:
-            loader._warn_at_the_end()
+            if self._ended_by_another:
+                self._say_that_it_is_over()
+            if (loader := self._loader) is not None:  # else another thread was told before
+                loader._warn_at_the_end()
             self.close()
             raise StopIteration
         return self._convert(leaves)
+
+    def _say_that_it_is_over(self) -> NoReturn:
+        if self._ended_by_another:
+            raise RuntimeError(
+                "this iteration was ended by another iter() of its loader; make a second loader for that"
+            ) from None
+        raise StopIteration
 
     def state_dict(self) -> State:
         """Return where this iteration stands; see `Loader.state_dict`."""
