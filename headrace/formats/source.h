@@ -179,6 +179,17 @@ class Source {
     (void)indices, (void)mapped, (void)to;
     return 0;
   }
+  // Samples that nobody reads, for calls of somebody's code make them: from the first on, as many as are
+  // small and made soon. Row i of the block is sample indices[i]; of one that could not be made get() says
+  // why. No rows: this source never offers it.
+  struct Made {
+    BlockPtr block;
+    size_t rows = 0;
+  };
+  virtual Made make(std::span<const uint64_t> indices) const {
+    (void)indices;
+    return {};
+  }
   // Those from `index` on that are unpacked as one; where samples can be read alone, those of one file. Found
   // by asking for their blocks and extents, unless the source knows better. REQUIRES: index < size(), and
   // blocks that do not come back.

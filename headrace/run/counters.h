@@ -57,6 +57,7 @@ class Counters {
   Tally core_wait_ns;              // ready to run, without a core
   Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
   Tally reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
+  Tally reading_python_ns;                     // of their CPU time, in calls that made samples
   Tally opened_again;                          // blocks that were dropped for want of memory
 };
 

@@ -341,6 +341,25 @@ Result<BlockPtr> Fetcher::charged(const Source& source, uint64_t number, BlockPt
   });
 }
 
+Result<Source::Made> Fetcher::made(const Source& source, std::span<const uint64_t> indices,
+                                   Counters& counters) {
+  if (stop_ && stop_->raised()) return stopped();
+  Charge charge(pool_);
+  if (const size_t known = refused_bytes(source, indices[0]); !charge.set(known))
+    return over_budget(known, *pool_, "sample");
+  const uint64_t begin = now_ns(), cpu_begin = thread_cpu_ns();
+  Source::Made out = source.make(indices);
+  if (out.rows == 0) return out;
+  counters.reading_python_ns.add(thread_cpu_ns() - cpu_begin);
+  counters.io_ns.add(now_ns() - begin);
+  counters.io_reads.add(out.rows);
+  counters.io_bytes.add(out.block->held_bytes());
+  // Who is refused several may find room for one of them.
+  if (out.rows > 1 && !charge.set(out.block->held_bytes())) return made(source, indices.first(1), counters);
+  HEADRACE_ASSIGN(out.block, charged(source, indices[0], std::move(out.block), std::move(charge)));
+  return out;
+}
+
 Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters,
                                std::vector<Mapped>* seen) {
   Charge charge(pool_);

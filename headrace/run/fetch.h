@@ -63,6 +63,9 @@ class Fetcher {
                                    std::span<const Extent> extents, std::span<const FieldPlace> to,
                                    Counters& counters);
 
+  // The first of these samples, as many as calls make at once; none where their source is read.
+  Result<Source::Made> made(const Source& source, std::span<const uint64_t> indices, Counters& counters);
+
   // So many blocks are worth keeping, in a pipeline that jumps between them.
   void keep(size_t blocks);
 

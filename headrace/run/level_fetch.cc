@@ -103,6 +103,25 @@ bool puts(const Ticket& ticket, const LeafPlan& leaf) {
   return passes(leaf) && leaf.source->schema().specs == ticket.batch->rows->schema.specs;
 }
 
+// Rows from `first` on that calls make; how many, up to one that found no memory.
+size_t fetch_made(Fetcher& fetcher, const Source& source, std::span<const uint64_t> indices, Part& part,
+                  size_t first, Counters& counters) {
+  size_t done = 0;
+  while (done < indices.size()) {
+    const auto made = fetcher.made(source, indices.subspan(done), counters);
+    if (made.ok() ? made->rows == 0 : made.status().code() == Code::exhausted) break;
+    const size_t rows = made.ok() ? made->rows : 1;
+    for (size_t k = 0; k < rows; ++k, ++done) {
+      const size_t i = first + done;
+      if (made.ok())
+        part.blocks[i] = made->block, part.rows[i] = k;
+      else
+        part.failures[i] = made.status();
+    }
+  }
+  return done;
+}
+
 // Behind the rows from `first` on that lie in one block.
 size_t end_of_run(const Part& part, size_t first) {
   size_t end = first + 1;
@@ -308,7 +327,10 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   std::vector<uint64_t> indices(end - first);
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
-  if (!leaf.source->extents(indices, extents)) return fetch_blocks(leaf, part, first, end, counters, seen);
+  if (!leaf.source->extents(indices, extents)) {
+    first += fetch_made(*fetcher_, *leaf.source, indices, part, first, counters);
+    return fetch_blocks(leaf, part, first, end, counters, seen);
+  }
   constexpr size_t kFewRefusals = 4;  // more, and most rows of the part are in no map, or have no room
   size_t refusals = 0, copied = 0;
   for (size_t i = first, n = 0; i < end; i += n) {

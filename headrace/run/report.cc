@@ -47,7 +47,8 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
              " are busy, most of it in " + most;
     case Limit::python:
       return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
-             "; python=\"processes\" would use all cores";
+             (slowest == kReading ? "; what items do would use all cores in a map(..., python=\"processes\")"
+                                  : "; python=\"processes\" would use all cores");
     case Limit::functions:
       return "functions that wait: " + number("%.0f", g.workers_occupied()) + " of " +
              std::to_string(g.settings.workers) + " workers are in them, and cores are idle";
@@ -242,9 +243,9 @@ std::string report_text(const Value& r) {
     out += "a loader that takes no time would give " + number("%.0f samples/s\n", most);
   out += "  operator                     calls      CPU s   us a call        bytes out\n";
   const auto row = [&](std::string_view name, double calls, const Value& of) {
-    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11.1f %16s\n", std::string(name).c_str(), calls,
-                  real(of, "cpu_s"), 1e6 * real(of, "cpu_s") / std::max(1.0, calls),
-                  byte_size_text(real(of, "bytes")).c_str());
+    const std::string a_call = calls > 0 ? number("%.1f", 1e6 * real(of, "cpu_s") / calls) : "-";
+    std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11s %16s\n", std::string(name).c_str(), calls,
+                  real(of, "cpu_s"), a_call.c_str(), byte_size_text(real(of, "bytes")).c_str());
     out += line;
   };
   const Value& io = *r.find("io");

@@ -56,6 +56,21 @@ std::string limited_by(const Gauge& lately) {
   return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text();
 }
 
+// Samples that calls of Python's code make, which is where readers are: of two of them one waits for the
+// lock.
+TEST(Report, ReadersInPythonsCodeTakeTurnsWhateverCoresThereAre) {
+  RunTotals totals;
+  totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
+  Gauge lately{.seconds = 10, .settings = {2, 2, 3}, .rows = 1000, .waited = 9.5};
+  lately.reading = 19, lately.reading_cpu = 9.5;
+  EXPECT_EQ(limited_by(lately), "store latency");
+  lately.reading_in_python = 9.4;
+  EXPECT_EQ(limited_by(lately), "python");
+  const Value report = make_report(totals, lately, {}, {}, {});
+  for (const Value& what : *report.find("what_if")->list())
+    EXPECT_FALSE(what.find("change")->text()->ends_with("cores")) << *what.find("text")->text();
+}
+
 // What a reader does is work, too: nothing of it is the store's.
 Gauge unpacking(Settings settings, double cpu_s) {
   return {.seconds = 10,

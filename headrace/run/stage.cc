@@ -291,7 +291,8 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   PartClock& clock = evaluator.part_clock();
   clock.begin();
   if (work.io) {
-    const uint64_t reads = counters.io_reads.get(), bytes = counters.io_bytes.get();
+    const uint64_t reads = counters.io_reads.get(), bytes = counters.io_bytes.get(),
+                   python_ns = counters.reading_python_ns.get();
     work.result.status = body_->fetch(ticket, ticket.parts[work.part], counters);
     const PartClock::Time time = clock.end();
     took(work, time);
@@ -299,6 +300,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
     counters.reading_cpu_ns.add(work.busy_ns);
     work.reads = counters.io_reads.get() - reads;
     work.read_bytes = counters.io_bytes.get() - bytes;
+    work.python_ns = counters.reading_python_ns.get() - python_ns;
     if (ticket.parts[work.part].has_passed) count_costs(work, time, evaluator, counters);
     return;
   }

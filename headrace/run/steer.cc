@@ -75,7 +75,7 @@ Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& 
 
 void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& executor) {
   if (work.io)
-    now_.reading += occupied_ns, now_.reading_cpu += work.busy_ns;
+    now_.reading += occupied_ns, now_.reading_cpu += work.busy_ns, now_.reading_in_python += work.python_ns;
   else
     now_.occupied += occupied_ns, now_.busy += work.busy_ns, now_.in_python += work.python_ns;
   if (!work.result.status.ok() || work.part == Work::kFinish || !executor.gives(*work.stage)) return;
@@ -125,6 +125,7 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.in_python = std::min(out.busy, seconds(to.in_python - from.in_python));
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
+  out.reading_in_python = std::min(out.reading_cpu, seconds(to.reading_in_python - from.reading_in_python));
   out.reading_lacked = seconds(to.reading_lacked - from.reading_lacked);
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
   out.fixed = ledger.by_use[static_cast<size_t>(Use::other)];

@@ -54,7 +54,7 @@ class Steer {
   struct Sums {
     uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
     uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0,
-             reading_cpu = 0, reading_lacked = 0;
+             reading_cpu = 0, reading_lacked = 0, reading_in_python = 0;
     uint64_t reads = 0, bytes = 0, starved = 0;
   };
   struct Moment {

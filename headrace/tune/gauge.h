@@ -25,9 +25,10 @@ struct Gauge {
   size_t machine = 0;                  // cores of which those are; 0: no more than may be had
   double worker_time = 0;              // of all workers in force, and of all readers: what may be occupied
   double reader_time = 0;
-  double reading = 0;         // readers had a part in hands
-  double reading_cpu = 0;     // of that, CPU time
-  double reading_lacked = 0;  // as `lacked`, of readers
+  double reading = 0;            // readers had a part in hands
+  double reading_cpu = 0;        // of that, CPU time
+  double reading_lacked = 0;     // as `lacked`, of readers
+  double reading_in_python = 0;  // of `reading_cpu`, in Python's code that makes samples
   uint64_t reads = 0, bytes = 0;
   size_t memory = 0, budget = 0;  // in use at the end, and what may be
   size_t fixed = 0;               // of `memory`, what more elements under way would not add to
@@ -39,7 +40,9 @@ struct Gauge {
   double workers_occupied() const { return seconds > 0 ? occupied / seconds : 0; }
   double readers_occupied() const { return seconds > 0 ? reading / seconds : 0; }
   double cores_used() const { return seconds > 0 ? (busy + reading_cpu) / seconds : 0; }
-  // The same by everything this process does.
+  // Share of the time, of all threads together, in Python's code.
+  double python_share() const { return seconds > 0 ? (in_python + reading_in_python) / seconds : 0; }
+  // As cores_used(), by everything this process does.
   double own_cores_used() const {
     const double used = seconds > 0 ? process / seconds : 0;
     return used > cores_used() ? used : cores_used();

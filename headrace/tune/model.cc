@@ -41,7 +41,7 @@ Gauge& Gauge::operator+=(const Gauge& later) {
   occupied += later.occupied, busy += later.busy, lacked += later.lacked, process += later.process,
       in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
-  reading_lacked += later.reading_lacked;
+  reading_lacked += later.reading_lacked, reading_in_python += later.reading_in_python;
   reads += later.reads, bytes += later.bytes;
   worker_time += later.worker_time, reader_time += later.reader_time;
   if (later.others >= 0) others = later.others;
@@ -66,11 +66,17 @@ namespace {
 // Whether one thread at a time is in functions of the interpreter. What is faster than one thread could be
 // does not hold the lock all the time, nor does what hardly waits for others who are in such functions as
 // well.
-bool holds_lock(const Gauge& g, double python) {
+bool holds_lock(const Gauge& g) {
+  const double python = g.python_share();
   if (python >= 1.1) return false;
-  const auto workers = static_cast<double>(g.settings.workers);
-  const double waits_if_held = 0.5 * python * (workers - 1) / workers * g.in_python;
-  return python < 0.3 || g.occupied - g.busy >= 0.3 * waits_if_held;
+  const auto others = [](size_t threads) {
+    return 1 - 1 / static_cast<double>(std::max<size_t>(1, threads));
+  };
+  const double waits =
+      (g.in_python > 0 ? g.occupied - g.busy : 0) + (g.reading_in_python > 0 ? g.reading - g.reading_cpu : 0);
+  const double waits_if_held =
+      0.5 * python * (others(g.settings.workers) * g.in_python + others(g.settings.io) * g.reading_in_python);
+  return python < 0.3 || waits >= 0.3 * waits_if_held;
 }
 
 // Of the time of threads that might all run at once, how much they were ready to and had no core.
@@ -101,8 +107,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   out.by_quick_store = ratio(rows * static_cast<double>(g.settings.io), g.reading - 0.5 * g.store_waits());
   out.by_bandwidth = tried.bandwidth, out.readers_in_vain = tried.readers_in_vain;
   out.no_room = tried.no_room;
-  const double python = g.in_python / g.seconds;
-  if (python > 0.02 && holds_lock(g, python)) out.by_python = rows / g.in_python;
+  if (g.python_share() > 0.02 && holds_lock(g)) out.by_python = out.rate / g.python_share();
   const double own = g.seconds - g.waited;
   out.by_consumer = ratio(rows, std::max(0.0, own));
   if (!g.functions_wait()) out.if_by_workers = Limit::workers;
@@ -126,7 +131,7 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double workers = g.workers_occupied() / static_cast<double>(g.settings.workers);
   const double readers = g.readers_occupied() / static_cast<double>(g.settings.io);
   const double cpu = g.cores_used() / cpu_of(g, cores);
-  const double python = std::isfinite(model.by_python) ? g.in_python / g.seconds : 0;
+  const double python = std::isfinite(model.by_python) ? g.python_share() : 0;
   const double lacked = lacked_share(g, cores), working = g.busy + g.reading_cpu;
   const double own = g.own_cores_used() / cpu_of(g, cores);
   const double free = free_cpu_of(g, cores);

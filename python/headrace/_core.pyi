@@ -128,8 +128,10 @@ def array_source(names: Sequence[str], structure: str, columns: list, slot: str)
 def numbers_beside(source: Source, what: str) -> Source:
     """Numbers as the verbs want them that take keys, weights or choices."""
 
-def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, item: object) -> Source:
-    """Items that a function gives as lists of leaves."""
+def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, items: object, convert: object) -> Source:
+    """
+    Items by position; convert(item, index) makes leaves of what nests in other ways.
+    """
 
 class Generator:
     """Samples one after the other, as the engine sees them."""
@@ -352,8 +354,8 @@ class Loader:
 
     def __init__(self, node: Node, options: dict) -> None: ...
 
-    def begin(self) -> None:
-        """Begin the next epoch, or continue a loaded state."""
+    def begin(self) -> int:
+        """Begin the next epoch, or continue a loaded state; its number."""
 
     def next(self, iteration: int) -> list | None:
         """

@@ -214,11 +214,11 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
             `ragged` makes one of arrays that differ in shape. Arrays are shared, not copied, when they lie in C order. A `DataFrame`
             is a dict of its columns, of numbers, bool or str; its index is left out.
         slot: The name under which a saved plan wants the data bound.
-    """
 
     Raises:
         TypeError: a column holds what no field can: dates, None, other objects.
         ValueError: columns differ in length.
+    """
     source = _array_source(data, text("from_arrays", "slot", slot))
     return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
 
@@ -226,8 +226,9 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     """Make a dataset of anything with a length and items: a list, a map-style dataset of PyTorch.
 
-    Items are asked for by several threads, one at a time (under Python's lock), and look like item 0: its structure and dtypes; the
-    sizes of dimensions may differ.
+    Items are asked for by several threads, one at a time (under Python's lock; quick small ones many in a row), and look like item 0:
+    its structure and dtypes; the sizes of dimensions may differ. Arrays of up to 16 kB are copied, larger ones shared: an item's array is
+    not to be written into again.
 
     Args:
         items: What has `__len__` and `__getitem__`.
@@ -383,8 +384,6 @@ def _is_column(node: object) -> bool:
     )
 
 
-def _column(column: Any, name: str) -> Any:
-    if isinstance(column, Ragged):
 def _columns_of(node: Any) -> Any:
     """Return a data frame as a dict of its columns, and anything else as it is."""
     if isinstance(node, Mapping) or not all(
@@ -416,6 +415,8 @@ def _of_series(column: Any, name: str) -> Any:
     return values if wanted == (bytes, str) else np.asarray(values)
 
 
+def _column(column: Any, name: str) -> Any:
+    if isinstance(column, Ragged):
         return column.flat, column.shapes
     if isinstance(column, _core.BytesColumn):
         return list(column)
@@ -424,10 +425,10 @@ def _of_series(column: Any, name: str) -> Any:
         return column.flat, column.shapes
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
-    array = np.asanyarray(column)
-    if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
     if hasattr(column, "to_numpy") and hasattr(column, "dtype"):
         column = _of_series(column, name)
+    array = np.asanyarray(column)
+    if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
         values = array.tolist()
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
@@ -455,11 +456,11 @@ def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | Non
     if wanted is not None and sorted(wanted.get("names", ())) == sorted(names):
         order, nested = [names.index(name) for name in wanted["names"]], wanted["structure"]
 
-    def item(index: int) -> Leaves:
-        names, leaves, nest = flatten(items[index], is_function_leaf)
+    def convert(item: Any, index: int) -> Leaves:
+        names, leaves, nest = flatten(item, is_function_leaf)
         if nest != structure:
             raise ValueError(f"item {index} has the structure {nest}, and item 0 {structure}")
         return [to_leaf(leaves[at], names[at]) for at in order]
 
     specs = [spec_of(to_leaf(first[at], names[at])) for at in order]
-    return _core.sequence_source([names[at] for at in order], specs, nested, size, slot, item)
+    return _core.sequence_source([names[at] for at in order], specs, nested, size, slot, items, convert)

@@ -62,11 +62,11 @@ SourceHandle arrays(std::vector<std::string> names, const std::string& structure
 }
 
 SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
-                      uint64_t size, const std::string& slot, nb::object item) {
+                      uint64_t size, const std::string& slot, nb::object items, nb::object convert) {
   std::vector<TensorSpec> types;
   for (nb::handle spec : specs) types.push_back(to_spec(spec));
-  return {
-      sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot, std::move(item))};
+  return {sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot,
+                          std::move(items), std::move(convert))};
 }
 
 GeneratorHandle generator(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
@@ -148,7 +148,8 @@ void bind_formats(nb::module_& m) {
       nb::arg("source"), nb::arg("what"),
       "Numbers as the verbs want them that take keys, weights or choices.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
-        nb::arg("size"), nb::arg("slot"), nb::arg("item"), "Items that a function gives as lists of leaves.");
+        nb::arg("size"), nb::arg("slot"), nb::arg("items"), nb::arg("convert"),
+        "Items by position; convert(item, index) makes leaves of what nests in other ways.");
   nb::class_<GeneratorHandle>(m, "Generator", "Samples one after the other, as the engine sees them.");
   m.def("generator", &generator, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("slot"),
         nb::arg("label"), nb::arg("start"), "What start(epoch) gives passes of.");

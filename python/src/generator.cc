@@ -1,21 +1,17 @@
 #include "generator.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "errors.h"
 #include "gil.h"
 #include "headrace/formats/described.h"
+#include "leaves.h"
 #include "nest.h"
-#include "results.h"
 #include "text.h"
 
 namespace headrace::python {
 namespace {
-
-// Larger arrays are shared where nobody else can write into them; to copy others costs less than to ask.
-constexpr size_t kMostCopied = 16384;
 
 // Whether we hold the only reference, and it the only one to its memory.
 bool is_ours_alone(const nb::object& array) {
@@ -27,7 +23,7 @@ class Iteration {
  public:
   // `pass` is a headrace._generator.Pass.
   Iteration(const Schema& schema, nb::object pass)
-      : pass_(std::move(pass)), nest_(schema.structure), results_(schema.size()) {}
+      : pass_(std::move(pass)), nest_(schema.structure), leaves_(nest_) {}
 
   const nb::object& pass() const { return pass_; }
   bool next(std::vector<Tensor>& fields) {
@@ -42,17 +38,14 @@ class Iteration {
   // As the value is now: whoever made it may write into its arrays again.
   void take(nb::object value, std::vector<Tensor>& fields) {
     std::vector<std::pair<size_t, nb::object>> large;
-    {
-      const nb::object converted = read(value);
-      for (size_t i = 0; i < results_.size(); ++i) {
-        const View& view = results_.view(i);
-        const bool is_small = is_text(view.dtype) || view.size_bytes() <= kMostCopied;
-        fields.push_back(is_small ? make_tensor(view) : Tensor());
-        if (!is_small) large.emplace_back(i, nb::borrow(leaves_[i]));
-      }
-      results_.clear();
-      value.reset();
+    leaves_.read(value, pass_.attr("leaves"));
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      const bool is_small = leaves_.is_small(i);
+      fields.push_back(is_small ? make_tensor(leaves_.view(i)) : Tensor());
+      if (!is_small) large.emplace_back(i, nb::borrow(leaves_.leaf(i)));
     }
+    leaves_.clear();
+    value.reset();
     for (auto& [i, array] : large) {
       const bool is_shared = !is_ours_alone(array);
       fields[i] = to_tensor(array);
@@ -60,23 +53,9 @@ class Iteration {
     }
   }
 
-  // Its leaves, and what shows them; what it returns keeps them.
-  nb::object read(const nb::object& value) {
-    results_.clear();
-    leaves_.resize(nest_.num_leaves());
-    if (nest_.unpack(value, leaves_) &&
-        std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add(leaf); }))
-      return {};
-    results_.clear(), leaves_.clear();
-    const auto converted = nb::cast<nb::list>(pass_.attr("leaves")(value));
-    for (nb::handle leaf : converted) leaves_.push_back(leaf), results_.add_converted(leaf);
-    return converted;
-  }
-
   nb::object pass_, iterator_;
   Nest nest_;
-  std::vector<nb::handle> leaves_;  // borrowed from the value that is read
-  Results results_;
+  Leaves leaves_;
 };
 
 class IteratorPass final : public Generator::Pass {

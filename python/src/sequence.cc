@@ -1,73 +1,112 @@
 #include "sequence.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "errors.h"
 #include "gil.h"
 #include "headrace/formats/described.h"
+#include "headrace/run/counters.h"
+#include "leaves.h"
 #include "tensors.h"
 
 namespace headrace::python {
 namespace {
 
-class ItemBlock final : public Block {
+// Items that are asked for under the lock, one after the other, until they hold so much or took so long.
+constexpr size_t kMostBytes = 64 << 10;
+constexpr uint64_t kMostNs = 1'000'000;
+constexpr size_t kValueAlign = 8;  // where a value begins among those that were copied
+
+// Rows of a sequence, or why there is none.
+class ItemsBlock final : public Block {
  public:
-  explicit ItemBlock(std::vector<Tensor> fields) : fields_(std::move(fields)) {
-    for (const Tensor& field : fields_) held_ += field.buffer ? field.buffer->size() : 0;
-  }
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row != 0) return invalid("sequence: wants row 0, got " + std::to_string(row));
-    fields = fields_;
+    if (row >= rows_.size()) return invalid("sequence: has no row " + std::to_string(row));
+    if (!rows_[row].failure.ok()) return rows_[row].failure;
+    fields = rows_[row].fields;
     return {};
   }
-  size_t held_bytes() const override { return held_; }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
+  size_t held_bytes() const override { return copied_.size() + shared_bytes_; }
 
- private:
-  std::vector<Tensor> fields_;
-  size_t held_ = 0;
-};
-
-// Reading is a call; there are no bytes to ask for.
-class ItemOpening final : public Opening<BlockPtr> {
- public:
-  ItemOpening(const Schema& schema, const std::string& slot, SharedObject item, uint64_t index)
-      : schema_(schema), slot_(slot), item_(std::move(item)), index_(index) {}
-
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr>) override {
-    const Gil gil;
+  size_t num_rows() const { return rows_.size(); }
+  // While it is made: the lock is held.
+  void fail(Status failure) { rows_.push_back({{}, std::move(failure)}); }
+  void add(const Leaves& leaves) {
     std::vector<Tensor> fields;
-    try {
-      for (nb::handle leaf : nb::cast<nb::list>((*item_)(index_))) fields.push_back(to_tensor(leaf));
-    } catch (nb::python_error& error) {
-      return foreign(error, slot_);
-    } catch (const std::exception& error) {
-      return invalid(slot_ + ": " + error.what());
-    }
-    if (fields.size() != schema_.size())
-      return invalid(slot_ + ": wants " + std::to_string(schema_.size()) + " fields, got " +
-                     std::to_string(fields.size()));
-    for (size_t i = 0; i < fields.size(); ++i)
-      if (const TensorSpec got = fields[i].view().spec(); !schema_.specs[i].admits(got))
-        return invalid(slot_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
-                       " as item 0 has it, got " + got.text());
-    return Step<BlockPtr>(BlockPtr(std::make_shared<ItemBlock>(std::move(fields))));
+    fields.reserve(leaves.size());
+    for (size_t i = 0; i < leaves.size(); ++i)
+      fields.push_back(leaves.is_small(i) ? copied(leaves.view(i)) : to_tensor(leaves.leaf(i)));
+    for (const Tensor& field : fields) shared_bytes_ += field.buffer ? field.buffer->size() : 0;
+    rows_.push_back({std::move(fields), {}});
+  }
+  void finish() {
+    const MutableBufferPtr buffer = HeapBuffer::make(std::max<size_t>(copied_.size(), 1));
+    if (!copied_.empty()) std::memcpy(buffer->mutable_data(), copied_.data(), copied_.size());
+    for (Row& row : rows_)
+      for (Tensor& field : row.fields)
+        if (!field.buffer) field.buffer = buffer;
   }
 
  private:
-  const Schema& schema_;  // of the source, which outlives its openings
-  const std::string& slot_;
-  SharedObject item_;
-  uint64_t index_;
+  struct Row {
+    std::vector<Tensor> fields;
+    Status failure;
+  };
+  Tensor copied(const View& view) {
+    const size_t at = (copied_.size() + kValueAlign - 1) / kValueAlign * kValueAlign,
+                 size = view.size_bytes();
+    copied_.resize(at + size);
+    if (size > 0) std::memcpy(copied_.data() + at, view.data, size);
+    return {nullptr, at, view.dtype, view.shape, nullptr};
+  }
+
+  std::vector<Row> rows_;
+  std::vector<std::byte> copied_;
+  size_t shared_bytes_ = 0;
 };
+
+// What Python has of it. The lock is held in all of it.
+struct Items {
+  nb::object items;    // by position
+  nb::object convert;  // (item, index): the list of its leaves
+  Nest nest;
+};
+std::shared_ptr<const Items> shared_items(Items&& items) {
+  return {new Items(std::move(items)), [](const Items* held) {
+            nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
 
 class SequenceSource final : public Source {
  public:
-  SequenceSource(Schema schema, uint64_t size, std::string slot, nb::object item)
-      : schema_(std::move(schema)), size_(size), slot_(std::move(slot)), item_(share(std::move(item))) {}
+  SequenceSource(Schema schema, uint64_t size, std::string slot, Items items)
+      : schema_(std::move(schema)),
+        size_(size),
+        slot_(std::move(slot)),
+        items_(shared_items(std::move(items))) {}
 
   const Schema& schema() const override { return schema_; }
   uint64_t size() const override { return size_; }
   Place place(uint64_t index) const override { return {index, 0}; }
-  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return std::make_unique<ItemOpening>(schema_, slot_, item_, block);
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t index) const override;
+  Made make(std::span<const uint64_t> indices) const override {
+    auto out = std::make_shared<ItemsBlock>();
+    const Gil gil;
+    const uint64_t begin = now_ns();
+    Leaves leaves(items_->nest);
+    for (const uint64_t index : indices) {
+      Status status = add(index, leaves, *out);
+      if (!status.ok()) out->fail(std::move(status));
+      if (out->held_bytes() >= kMostBytes || now_ns() - begin >= kMostNs) break;
+    }
+    out->finish();
+    return {out, out->num_rows()};
   }
   std::string where(uint64_t) const override { return slot_; }
   Value describe() const override {
@@ -84,16 +123,67 @@ class SequenceSource final : public Source {
   }
 
  private:
+  Status add(uint64_t index, Leaves& leaves, ItemsBlock& out) const {
+    try {
+      const nb::object number = nb::steal(PyLong_FromUnsignedLongLong(index));
+      const nb::object item = nb::steal(PyObject_GetItem(items_->items.ptr(), number.ptr()));
+      if (!item.is_valid()) throw nb::python_error();
+      leaves.read(item, [&](const nb::object& value) { return items_->convert(value, number); });
+      Status status = check(leaves);
+      if (status.ok()) out.add(leaves);
+      leaves.clear();
+      return status;
+    } catch (nb::python_error& error) {
+      return foreign(error, slot_);
+    } catch (const std::exception& error) {
+      return invalid(slot_ + ": " + error.what());
+    }
+  }
+  Status check(const Leaves& leaves) const {
+    if (leaves.size() != schema_.size())
+      return invalid(slot_ + ": wants " + std::to_string(schema_.size()) + " fields, got " +
+                     std::to_string(leaves.size()));
+    for (size_t i = 0; i < leaves.size(); ++i)
+      if (const TensorSpec got = leaves.view(i).spec(); !schema_.specs[i].admits(got))
+        return invalid(slot_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
+                       " as item 0 has it, got " + got.text());
+    return {};
+  }
+
   Schema schema_;
   uint64_t size_;
   std::string slot_;
-  SharedObject item_;
+  std::shared_ptr<const Items> items_;
 };
+
+// Of one item; there are no bytes to ask for.
+class ItemOpening final : public Opening<BlockPtr> {
+ public:
+  ItemOpening(const SequenceSource& source, uint64_t index) : source_(source), index_(index) {}
+
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr>) override {
+    BlockPtr block = source_.make({&index_, 1}).block;
+    std::vector<Tensor> fields;
+    HEADRACE_TRY(block->get(0, fields));
+    return Step<BlockPtr>(std::move(block));
+  }
+
+ private:
+  const SequenceSource& source_;  // which outlives its openings
+  uint64_t index_;
+};
+
+std::unique_ptr<Opening<BlockPtr>> SequenceSource::open(uint64_t index) const {
+  return std::make_unique<ItemOpening>(*this, index);
+}
 
 }  // namespace
 
-SourcePtr sequence_source(Schema schema, uint64_t size, std::string slot, nb::object item) {
-  return std::make_shared<SequenceSource>(std::move(schema), size, std::move(slot), std::move(item));
+SourcePtr sequence_source(Schema schema, uint64_t size, std::string slot, nb::object items,
+                          nb::object convert) {
+  Nest nest(schema.structure);
+  return std::make_shared<SequenceSource>(std::move(schema), size, std::move(slot),
+                                          Items{std::move(items), std::move(convert), std::move(nest)});
 }
 
 }  // namespace headrace::python

@@ -8,8 +8,9 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// `item(index) -> leaves` gives a sample as a list of arrays, bytes and str, with the specs of `schema`. It
-// is called with the GIL, from the threads that read.
-SourcePtr sequence_source(Schema schema, uint64_t size, std::string slot, nb::object item);
+// `items[index]` is a sample that nests as `schema` says, with its specs; else `convert(item, index)` makes a
+// list of arrays, bytes and str of it, or raises. Both are called with the GIL, from the threads that read.
+SourcePtr sequence_source(Schema schema, uint64_t size, std::string slot, nb::object items,
+                          nb::object convert);
 
 }  // namespace headrace::python

@@ -57,7 +57,7 @@ def test_it_reads_no_sample_again_that_it_does_not_hold(stop, workers):
     loader.load_state_dict(json.loads(state))
     iteration = iter(loader)
     first = taken(iteration, 1)
-    ahead = 400  # what is under way beside the window
+    ahead = 1100  # what is under way beside the window
     assert len(source.read) <= min(WINDOW, SIZE - stop) + ahead
     # A state that was taken soon after another one is like any other.
     again = ds.numpy()

@@ -46,8 +46,9 @@ def test_arrays_handed_out_are_the_consumers_own_and_shared_ones_are_read_only()
     data = np.arange(6).reshape(3, 2)
     (batch,) = hr.from_arrays(data).batch(3)
     assert batch.flags.writeable and not np.shares_memory(batch, data)
-    items = hr.from_dataset([data, data])
-    assert not items[1].flags.writeable and np.shares_memory(items[1], data)
+    large = np.arange(6000).reshape(3, 2000)
+    items = hr.from_dataset([large, large])
+    assert not items[1].flags.writeable and np.shares_memory(items[1], large)
 
 
 class Squares:
