@@ -100,8 +100,7 @@ bool is_repeatable(const Node& node) {
     const std::vector<bool> same = repeatable_steps(program);
     return std::ranges::find(same, false) == same.end() && is_repeatable(*node.input());
   }
-  const bool joins = is_union(node) && !node.as<Zip>();
-  return (joins || moves_indices(node)) &&
+  return ((is_union(node) && !node.as<Zip>()) || moves_indices(node)) &&
          std::ranges::all_of(data_of(node), [](const NodePtr& input) { return is_repeatable(*input); });
 }
 
@@ -396,8 +395,8 @@ class AutoCache::Placing {
     size_t reserved = 0;
     ExtraCache::Room room{candidate.share, machine_.disk_room};
     if (candidate.where == KeptIn::memory) {
-      const double each = candidate.element_bytes + candidate.beside;
-      const double wanted = (each + 256) * 1.1 * static_cast<double>(use.in_memory);
+      const double each = candidate.element_bytes + candidate.beside + 256;
+      const double wanted = 1.1 * each * static_cast<double>(use.in_memory);
       room.bytes = std::min(machine_.memory_room, static_cast<uint64_t>(wanted));
       reserved = room.bytes;
       if (!owner_.pool_->charge(reserved, Use::other)) return nullptr;

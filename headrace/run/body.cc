@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "headrace/run/hold.h"
+#include "headrace/run/sample_body.h"
 
 namespace headrace {
 namespace {

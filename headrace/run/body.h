@@ -1,10 +1,11 @@
 // What a stage does to its items, apart from when: split a ticket into parts, fetch, run, and put the results
 // together.
 //
-// LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody takes samples of
-// the stage before; GroupBody (group_body.h) makes batches of them, PackBody (pack_body.h) packs them. Each
-// may carry a chain of links (map, filter, unbatch) for what it made. Immutable once a run has begun but for
-// how much goes into an item; `fetch` and `run` are called from many threads, for different parts.
+// LevelBody evaluates positions of a Level (rows of a batch, or single elements); SampleBody (sample_body.h)
+// takes samples of the stage before; GroupBody (group_body.h) makes batches of them, PackBody (pack_body.h)
+// packs them. Each may carry a chain of links (map, filter, unbatch) for what it made. Immutable once a run
+// has begun but for how much goes into an item; `fetch` and `run` are called from many threads, for different
+// parts.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -51,6 +52,7 @@ class Body {
     return std::nullopt;
   }
 
+  virtual bool forget_kept() { return false; }            // for items that may come: whether there was any
   virtual bool takes_positions() const { return false; }  // items are positions: pulling one can be undone
   // The first number of the feeder's cursor counts rows handed out since the rest of it was written: a state
   // adds to it, and does not depend on how many rows an item had.
@@ -62,7 +64,8 @@ class Body {
   // A row took so long: items yet to come are as long as is worth a ticket. In order only, where a state does
   // not depend on it.
   virtual void settle_items(uint64_t row_ns) { (void)row_ns; }
-  // The memory did not suffice for an item of so many: from now on they are half of that, at most.
+  // Whether the memory that did not suffice for it may for one of fewer; those are half of that, at most.
+  virtual bool may_be_fewer(const Ticket&) const { return false; }
   virtual void take_fewer(uint64_t than) { (void)than; }
   virtual uint64_t most_rows_of_item() const { return 1; }  // where items are settled
 
@@ -116,7 +119,9 @@ class LevelBody final : public Body {
   // Elements of an item, where it is not a batch.
   void set_block(uint64_t block) { block_ = block; }
   void settle_items(uint64_t row_ns) override;
+  bool may_be_fewer(const Ticket& ticket) const override;
   void take_fewer(uint64_t than) override;
+  bool forget_kept() override;
   uint64_t most_rows_of_item() const override { return most_block_; }
   const uint64_t& block() const { return block_; }
   // Large bytes that nothing is done with may be those of mapped files. Before the first ticket; REQUIRES:
@@ -183,9 +188,11 @@ class LevelBody final : public Body {
   bool gather_incoming(const Level& level, const Schema& schema, const Part& part,
                        std::span<const MutView> slots) const;
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
-  // Nothing: one by one.
+  // What many together are done to. Nothing: one by one.
   std::optional<Rows> incoming_rows(const Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   std::shared_ptr<const std::vector<SampleName>> names_of(const Part& part) const;
+  // Each of the rows by itself, which an operator has failed on. REQUIRES: nothing stands before the chain.
+  RowStatus follow_each(const Rows& rows, Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   std::optional<RowStatus> run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   bool gather_zipped(const Level& level, const Part& part, std::span<const MutView> slots) const;
   void allow_many_batches();
@@ -276,14 +283,6 @@ class LevelBody final : public Body {
   mutable std::atomic<bool> was_refused_ = false;  // one of them, since their number was settled
   bool makes_batches_ = false, maps_ = false;
   bool many_batches_ = false, many_reads_ = false;  // in a ticket
-};
-
-class SampleBody final : public Body {
- public:
-  Result<bool> admit(Ticket& ticket, size_t grain, Pool& pool) const override;
-  RowStatus run(Ticket& ticket, Part& part, Evaluator& evaluator) const override;
-  std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const override;
-  bool finish_at_once(Ticket& ticket) const override;
 };
 
 // Who the element at a position is; of a zip, who that of its naming input is.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/run/sample_body.h"
+
 namespace headrace {
 
 void hand_over(const Sample& sample, Pool& pool) {

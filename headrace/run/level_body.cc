@@ -38,6 +38,8 @@ LevelBody::LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher
   for (const LeafPlan& leaf : level_->leaves) makes_batches_ = makes_batches_ || leaf.rows;
 }
 
+bool LevelBody::forget_kept() { return fetcher_->forget(); }
+
 bool LevelBody::is_resident() const {
   return std::ranges::all_of(level_->leaves,
                              [](const LeafPlan& leaf) { return !leaf.rows && leaf.resident(); });
@@ -242,48 +244,6 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
     return nullptr;
   return hold_for(leaf.programs,
                   &level == level_.get() ? std::span<const Link>(chain) : std::span<const Link>());
-}
-
-// As they come to what is done to them together: read, or from memory.
-std::optional<Rows> LevelBody::incoming_rows(const Ticket& ticket, const Part& part,
-                                             Evaluator& evaluator) const {
-  if (ticket.rows_made) return *ticket.rows_made;
-  const Schema& schema = together_->incoming();
-  Rows rows;
-  const auto slots = add_columns(schema, part.count, evaluator, rows.columns);
-  if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return std::nullopt;
-  rows.names = names_of(part);
-  return rows;
-}
-
-std::shared_ptr<const std::vector<SampleName>> LevelBody::names_of(const Part& part) const {
-  auto names = std::make_shared<std::vector<SampleName>>();
-  names->reserve(part.count);
-  for (const Position& at : part.at) {
-    const Identity who = identity_of(level_->leaves[at.leaf], at);
-    names->push_back({who.id, who.shown});
-  }
-  return names;
-}
-
-std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& part,
-                                                 Evaluator& evaluator) const {
-  evaluator.begin();
-  std::optional<Rows> rows = incoming_rows(ticket, part, evaluator);
-  if (!rows) return std::nullopt;
-  std::vector<uint64_t> ends(part.count);
-  std::iota(ends.begin(), ends.end(), 1);
-  Together::Failure failure;
-  const bool is_done = together_->run(*rows, ends, evaluator, failure);
-  ticket.rows_made = nullptr;
-  if (!is_done) return std::nullopt;
-  if (failure.status.code() == Code::exhausted) return RowStatus{std::move(failure.status), failure.sample};
-  ticket.rows_made = std::make_shared<const Rows>(*std::move(rows));
-  ticket.ends = std::move(ends);
-  if (failure.status.ok()) return RowStatus{};
-  const Position& at = part.at[failure.sample];
-  return RowStatus{std::move(failure.status).after(": " + where(level_->leaves[at.leaf], at) + failure.at),
-                   failure.sample};
 }
 
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {

@@ -15,7 +15,8 @@ constexpr uint64_t kMostInTicket = 64, kMostRowsRead = 16384;  // of it
 constexpr uint64_t kRowsAtOnce = 1024;                         // whose bookkeeping stays in the caches
 constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: who keeps one batch keeps its neighbours' memory
 constexpr size_t kTicketShare = 64;
-constexpr size_t kBeginsAt = 64;  // where memory of the pool begins, and so each batch
+constexpr size_t kRowShare = 4096;  // of the budget: of larger rows too few would go together to be worth it
+constexpr size_t kBeginsAt = 64;    // where memory of the pool begins, and so each batch
 
 // Nothing is done with any of the rows, and none is tried in the place of another.
 bool only_pass(const Level& rows) {
@@ -100,7 +101,13 @@ void LevelBody::settle_reads(uint64_t row_ns) {
   block_ = want > block_ ? std::min(want, 2 * block_) : std::max<uint64_t>(1, (block_ + want) / 2);
 }
 
+// Elements that were to be read as rows may each want a block of its own when they go one by one.
+bool LevelBody::may_be_fewer(const Ticket& ticket) const {
+  return !ticket.batches.empty() || (as_batch_ && ticket.parts.size() == 1 && ticket.item.count > 1);
+}
+
 void LevelBody::take_fewer(uint64_t than) {
+  if (as_batch_) block_ = std::max<uint64_t>(1, than / 2);
   if (!many_reads_) return;
   most_reads_ = std::min(most_reads_, than / 2);
   block_ = std::max<uint64_t>(1, most_reads_);
@@ -190,14 +197,15 @@ void LevelBody::allow_rows() {
   if (!read) return;
   for (const TensorSpec& spec : read->schema.specs)
     if (!spec.is_static() && !are_texts(spec)) return;
+  auto all = std::make_unique<LeafPlan>();
+  all->rows = std::const_pointer_cast<Level>(read);  // the leaf is const
+  if (column_bytes(*all) > fetcher_->budget() / kRowShare) return;
   const bool only_skips =
       std::ranges::all_of(chain, [](const Link& link) { return std::holds_alternative<SkipLink>(link); });
   if (!only_skips || read != level_) {
     together_ = Together::make(read->schema, level_->leaves[0].programs, chain, most_together, keep_failures);
     if (!together_) return;
   }
-  auto all = std::make_unique<LeafPlan>();
-  all->rows = std::const_pointer_cast<Level>(read);  // the leaf is const
   as_batch_ = std::move(all);
   least_block_ = block_;
 }

@@ -17,6 +17,7 @@
 #include "headrace/run/group_body.h"
 #include "headrace/run/pack_body.h"
 #include "headrace/run/points.h"
+#include "headrace/run/sample_body.h"
 #include "headrace/run/scan.h"
 
 namespace headrace {

@@ -16,14 +16,17 @@ size_t Stage::drop_fetched() {
   std::vector<PartKey> fetched;  // oldest first
   for (const PartKey& key : ready_) {
     const TicketPtr ticket = find(key.first);
-    if (key.second != Work::kFinish && !ticket->parts[key.second].blocks.empty()) fetched.push_back(key);
+    if (key.second == Work::kFinish) continue;
+    if (!ticket->parts[key.second].blocks.empty() || ticket->rows_made) fetched.push_back(key);
   }
+  if (fetched.empty()) return body_->forget_kept() ? 1 : 0;
   fetched.erase(fetched.begin(), fetched.begin() + static_cast<std::ptrdiff_t>(fetched.size() / 2));
   for (const PartKey& key : fetched) {
     const TicketPtr ticket = find(key.first);
     Part& part = ticket->parts[key.second];
     part.forget();
     ticket->take_back(part);
+    ticket->rows_made = nullptr;  // that were to go on together
     part.state = Part::State::io;
     ready_.erase(key), io_.insert(key);
   }
@@ -34,7 +37,7 @@ bool Stage::drop_younger(const Ticket* keep) {
   if (!body_->takes_positions()) return false;
   const auto holds_memory = [](const Ticket& t) {
     const bool slots = std::any_of(t.slots.begin(), t.slots.end(), [](const MutView& s) { return s.data; });
-    return t.done || slots || t.parts_left < t.parts.size();
+    return t.done || slots || t.rows_made || t.parts_left < t.parts.size();
   };
   const auto untouched = [](const Ticket& t) { return t.emitted == t.item.handed_out; };
   const auto younger = [&](const Ticket& t) { return !keep || t.serial > keep->serial; };
@@ -65,7 +68,7 @@ void Stage::drop_youngest() {
 
 // Items come in order, so none of those after it was handed out.
 bool Stage::split(const TicketPtr& ticket) {
-  if (ticket->batches.empty()) return false;
+  if (!body_->may_be_fewer(*ticket)) return false;
   body_->take_fewer(ticket->item.count);
   while (!ticket->dropped) drop_youngest();
   return true;

@@ -63,7 +63,9 @@ PIPELINES: dict[str, Callable[[hr.Dataset], hr.Dataset]] = {
 def told(element: Any) -> Any:
     if isinstance(element, dict):
         return {name: told(value) for name, value in element.items()}
-    return element.tolist() if isinstance(element, np.ndarray) else list(element)
+    return (
+        element.tolist() if isinstance(element, np.ndarray) else [np.asarray(row).tolist() for row in element]
+    )
 
 
 def all_of(ds: hr.Dataset) -> tuple[list[Any], list[Any], int]:

@@ -11,6 +11,7 @@
 #include "headrace/io/testing/cache_in.h"
 #include "headrace/io/testing/temporary_folder.h"
 #include "headrace/run/crew.h"
+#include "headrace/run/sample_body.h"
 
 namespace headrace {
 namespace {
