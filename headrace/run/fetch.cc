@@ -16,6 +16,7 @@ constexpr uint64_t kLittle =
     256 << 10;                      // bytes: taken from the budget before it is known that they are there
 constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
 constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
+constexpr int kMostDropped = 8;                 // blocks, for one that is larger than they are
 constexpr uint64_t kAskEach = 32;               // so many looks at what is in memory, whether it still is
 constexpr size_t kAhead = 8;                    // extents whose bytes the processor may fetch meanwhile
 constexpr size_t kAlign = 64;                   // where a read begins, as if it had a buffer of its own
@@ -69,13 +70,15 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   if (!opened.ok()) return opened;
   std::vector<Mapped> mapped;
   if (seen) mapped.assign(seen->begin() + static_cast<std::ptrdiff_t>(before), seen->end());
-  const auto ledger = pool_->ledger();
-  const size_t in_use = ledger.by_use[static_cast<size_t>(Use::encoded)];
   std::lock_guard lock(mutex_);
   if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
   add_kept({&source, block, *opened, std::move(mapped)});
-  const bool is_full = in_use > most_kept(ledger.budget, jumps_);
-  if (kept_.size() > keeps_ || is_full) drop_one_kept(is_full && jumps_);
+  const auto is_full = [&] {
+    const auto ledger = pool_->ledger();
+    return ledger.by_use[static_cast<size_t>(Use::encoded)] > most_kept(ledger.budget, jumps_);
+  };
+  if (kept_.size() > keeps_) drop_one_kept(false);
+  for (int i = 0; i < kMostDropped && is_full(); ++i) drop_one_kept(jumps_);
   return opened;
 }
 

@@ -34,6 +34,10 @@ class Fetcher {
         stop_(std::move(stop)),
         maps_(pool_->ledger().budget) {}
 
+  ~Fetcher();
+  Fetcher(const Fetcher&) = delete;
+  Fetcher& operator=(const Fetcher&) = delete;
+
   // The block, from what is kept or from the store. `exhausted` when the budget has no room for its bytes
   // now. With `seen`, large bytes may be those of mapped files, and are added to it: whether they were the
   // file's is known only after they were looked at.
@@ -68,6 +72,8 @@ class Fetcher {
 
   // So many blocks are worth keeping, in a pipeline that jumps between them.
   void keep(size_t blocks);
+  // Gives up what is kept, whose memory others need; false when there was nothing.
+  bool forget();
 
   const std::shared_ptr<Store>& store() const { return store_; }
   Pool& pool() const { return *pool_; }
@@ -82,14 +88,13 @@ class Fetcher {
   // Blocks of a source that are kept: enough for neighbours in order, few enough for the budget. Those that
   // are wanted again in no order are as many as keep() says, and have more of it.
   static constexpr size_t kNeighbours = 16;
-  static constexpr size_t kAllThatFit = size_t{1} << 16;  // to know of so many takes some MB
+  static constexpr size_t kAllThatFit = size_t{1} << 16;  // to know of so many takes 45 MB of the budget
   static size_t most_kept(size_t budget, bool in_no_order) { return budget / (in_no_order ? 2 : 4); }
 
  private:
   Result<BlockPtr> together(const Source& source, std::span<const uint64_t> indices,
                             std::span<const Extent> extents, bool maps, Counters& counters);
   Status read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters);
-  bool forget();
   void drop_one_kept(bool is_wanted);  // REQUIRES: mutex_ is held
   class Charge;
   Result<BlockPtr> charged(const Source& source, uint64_t number, BlockPtr block, Charge charge);
@@ -124,7 +129,8 @@ class Fetcher {
   void add_kept(Kept kept);
   void drop_kept(KeptAt at);
   void note_dropped(const Kept& one);
-  std::list<Kept> kept_;  // newest first; guarded by mutex_
+  std::list<Kept> kept_;                      // newest first; guarded by mutex_
+  std::map<const Source*, size_t> num_kept_;  // of each that has any; guarded by mutex_
   // Where they are, if they are many: else to look through them is quicker. Guarded by mutex_.
   std::map<std::tuple<const Source*, uint64_t, bool>, KeptAt> kept_at_;
   size_t keeps_ = kNeighbours;                            // blocks of one source; guarded by mutex_

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kMostKept = 256;  // blocks, where many sources take turns: the last of each
 constexpr size_t kMostLookedThrough = 64, kMostKnown = 4096;
+constexpr size_t kBesideKept = 704;  // bytes, about, to know of a block that is kept
 
 }  // namespace
 
@@ -25,6 +26,8 @@ void Fetcher::add_kept(Kept kept) {
   const bool mapped = !kept.mapped.empty();
   if (const KeptAt known = where_kept(*kept.source, kept.block, mapped); known != kept_.end())
     drop_kept(known);
+  if (!pool_->charge(kBesideKept, Use::encoded)) return;
+  ++num_kept_[kept.source];
   kept_.push_front(std::move(kept));
   if (keeps_ > kMostLookedThrough)
     kept_at_[{kept_.front().source, kept_.front().block, mapped}] = kept_.begin();
@@ -32,7 +35,9 @@ void Fetcher::add_kept(Kept kept) {
 
 void Fetcher::drop_kept(KeptAt at) {
   kept_at_.erase({at->source, at->block, !at->mapped.empty()});
+  if (--num_kept_[at->source] == 0) num_kept_.erase(at->source);
   kept_.erase(at);
+  pool_->uncharge(kBesideKept, Use::encoded);
 }
 
 BlockPtr Fetcher::find_kept(const Source& source, uint64_t block, std::vector<Mapped>* seen) {
@@ -59,22 +64,25 @@ void Fetcher::note_dropped(const Kept& one) {
 
 // The oldest that is not the last of its source. With `is_wanted`, somebody will miss it.
 void Fetcher::drop_one_kept(bool is_wanted) {
-  for (auto it = kept_.end(); it != kept_.begin();) {
-    --it;
-    const auto is_newer = [&](const Kept& one) { return one.source == it->source; };
-    if (!std::any_of(kept_.begin(), it, is_newer)) continue;
-    if (is_wanted) note_dropped(*it);
-    return drop_kept(it);
+  for (size_t left = kept_.size(); left > 0; --left) {
+    const KeptAt oldest = std::prev(kept_.end());
+    if (num_kept_[oldest->source] > 1) {
+      if (is_wanted) note_dropped(*oldest);
+      return drop_kept(oldest);
+    }
+    kept_.splice(kept_.begin(), kept_, oldest);  // it stays: nobody comes upon it again and again
   }
   if (kept_.size() > std::max(keeps_, kMostKept)) drop_kept(std::prev(kept_.end()));
 }
 
-// Give up what is kept, whose memory others need; false when there was nothing.
+Fetcher::~Fetcher() { pool_->uncharge(kept_.size() * kBesideKept, Use::encoded); }
+
 bool Fetcher::forget() {
   std::list<Kept> given_up;
   std::lock_guard lock(mutex_);
   given_up.swap(kept_);
-  kept_at_.clear();
+  kept_at_.clear(), num_kept_.clear();
+  pool_->uncharge(given_up.size() * kBesideKept, Use::encoded);
   for (const Kept& one : given_up)
     if (jumps_) note_dropped(one);
   return !given_up.empty();
