@@ -217,14 +217,6 @@ Layouts of_blocks(Layouts out, const Reading& reading) {
   return out;
 }
 
-// Whether samples can be had out of mapped files, each by itself.
-bool lie_alone(const Source& source) {
-  const std::array<uint64_t, 1> first{0};
-  std::array<Extent, 1> extent;
-  return source.size() > 0 && source.extents(first, extent) &&
-         (extent[0].length != kToEnd || extent[0].lies_apart());
-}
-
 // Whether a loader with the memory that it takes by itself keeps all blocks.
 bool has_room_for_all(const Look& look) {
   const double share =

@@ -71,6 +71,13 @@ size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<co
   return rows.size();
 }
 
+bool lie_alone(const Source& source) {
+  const uint64_t first = 0;
+  Extent extent;
+  return source.size() > 0 && source.extents({&first, 1}, {&extent, 1}) &&
+         (extent.length != kToEnd || extent.lies_apart());
+}
+
 SourcePtr narrowed(const SourcePtr& whole, std::span<const int> fields) {
   SourcePtr part = whole->with_fields(fields);
   return part ? std::make_shared<NarrowedSource>(whole, std::move(part)) : nullptr;

@@ -221,6 +221,8 @@ class Source {
   virtual bool resident() const { return false; }
 };
 
+// Whether its samples can be had by themselves, whatever block they are of: the first one can.
+bool lie_alone(const Source& source);
 // Its with_fields() under its own name: place, identity and lots are those of `whole`. Null: it has none.
 SourcePtr narrowed(const SourcePtr& whole, std::span<const int> fields);
 

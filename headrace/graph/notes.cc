@@ -48,7 +48,7 @@ std::vector<ReadBlocks> read_blocks(const Node& node, const KeptBlocks& kept) {
   std::vector<ReadBlocks> out;
   each_node(node, [&](const Node& one) {
     const auto* read = one.as<Read>();
-    if (!read || read->source->resident()) return;
+    if (!read || read->source->resident() || lie_alone(*read->source)) return;
     const Source& source = *read->source;
     const uint64_t rows = rows_of_first_block(source);
     if (rows < 2) return;
@@ -106,6 +106,7 @@ void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlo
 
 void note_blocks(const Node& shuffle, const KeptBlocks& kept, std::vector<std::string>& out) {
   const auto& kind = *shuffle.as<Shuffle>();
+  if (is_batched(*shuffle.input())) return;  // whose rows come together
   if (kind.blocks > 0) note_blocks_that_do_not_fit(*shuffle.input(), kind.blocks, kept, out);
   if (kind.window == 0 && kind.blocks == 0) note_amplified_reads(*shuffle.input(), kept, out);
 }
@@ -225,7 +226,14 @@ std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
 
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
+  // All samples of the data come, each by itself.
+  const auto is_plain = [](const Node& node) {
+    return node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Shard>() ||
+           node.as<Shuffle>() || node.as<Concatenate>() || node.as<Interleave>() || node.as<Mix>() ||
+           node.as<Repeat>();
+  };
   each_node(*plan, [&](const Node& node) {
+    if (find_node(node, [&](const Node& below) { return !is_plain(below); })) return;
     const auto is_unknown = [&](const Node& below) {
       return below.as<Read>() && !kept.sizes.contains(&below);
     };

@@ -42,7 +42,7 @@ std::string number_text(const Number& number);
 Status check_numeric(const TensorSpec& in);
 
 // What integers become where the result is none: f32, which holds all of 16 bits, as pixels have them; of
-// more f64, as in NumPy, so that ids and times stay what they are.
+// more f64, as in NumPy, which holds ids and times up to 2^53.
 inline DType float_of(DType integer) { return size_of(integer) <= 2 ? DType::f32 : DType::f64; }
 
 // Whether an integer dtype can hold the number without changing it.

@@ -104,10 +104,6 @@ std::string steps(const Explained& run) {
 
 }  // namespace
 
-KeptBlocks kept_blocks(size_t budget, ElementSizes sizes) {
-  return {static_cast<double>(Fetcher::most_kept(budget, true)), std::move(sizes)};
-}
-
 std::string explain_run(const Explained& run) {
   MeasureElements measure;
   std::optional<double> scratch;
@@ -136,7 +132,8 @@ std::string explain_run(const Explained& run) {
   const size_t budget = run.options.memory_budget;
   out += memory_text(memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch, budget),
                      budget);
-  for (const std::string& note : notes(run.written, kept_blocks(budget, written)))
+  for (const std::string& note :
+       notes(run.written, {static_cast<double>(Fetcher::most_kept(budget, true)), written}))
     out += "note: " + note + "\n";
   for (const std::string& hint : order_hints(run.written)) out += "note: " + hint + "\n";
   return out;

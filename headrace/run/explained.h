@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "headrace/graph/notes.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/pipeline.h"
 #include "headrace/tune/settings.h"
@@ -25,6 +24,5 @@ struct Explained {
 };
 
 std::string explain_run(const Explained& run);
-KeptBlocks kept_blocks(size_t budget, ElementSizes sizes);
 
 }  // namespace headrace

@@ -7,6 +7,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text.h"
+#include "headrace/graph/notes.h"
 #include "headrace/io/new_file.h"
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
@@ -105,7 +106,8 @@ class LoaderImpl final : public Loader {
   Value report() const override;
   std::string explain(bool measure) const override;
   std::vector<std::string> warnings() const override {
-    return headrace::warnings(plan_, kept_blocks(options_.memory_budget, element_sizes(plan_)));
+    const auto most = static_cast<double>(Fetcher::most_kept(options_.memory_budget, true));
+    return headrace::warnings(pipeline_.plan, {most, element_sizes(pipeline_.plan)});
   }
   std::shared_ptr<const Timeline> timeline() const override {
     std::lock_guard lock(control_);

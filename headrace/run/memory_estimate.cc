@@ -61,7 +61,7 @@ class Estimate {
   void add_blocks(const Node& below) {
     each_node(below, [&](const Node& node) {
       const auto* read = node.as<Read>();
-      if (!read || !Fetcher::shares_blocks(*read->source)) return;
+      if (!read || !Fetcher::shares_blocks(*read->source) || lie_alone(*read->source)) return;
       add("blocks of samples that are kept", node, static_cast<double>(read->source->size()), true,
           ", at most half of the budget");
       if (auto& bytes = out.back().bytes) bytes = std::min(*bytes, most_of_blocks_);

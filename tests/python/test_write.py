@@ -145,7 +145,9 @@ class TestDatasetWrite:
 
     def test_broken_rows_are_left_out_with_their_positions_and_reasons(self, tmp_path):
         rows = broken_rows(tmp_path / "in.csv", 3000)
-        report = hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).write(tmp_path / "out.csv", drop_broken=True, verify=True)
+        report = hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).write(
+            tmp_path / "out.csv", drop_broken=True, verify=True
+        )
         assert (report["samples"], report["broken"]) == (2000, 1000)
         broken = json.loads((tmp_path / "out.csv.quarantine.json").read_text())["broken"]
         assert [entry["position"] for entry in broken] == list(range(1, 3000, 3))
@@ -156,13 +158,17 @@ class TestDatasetWrite:
     def test_a_broken_row_costs_little(self, tmp_path):
         broken_rows(tmp_path / "in.csv", 15000)
         began = time.monotonic()
-        report = hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).write(tmp_path / "out.csv", drop_broken=True)
+        report = hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).write(
+            tmp_path / "out.csv", drop_broken=True
+        )
         assert report["broken"] == 5000
         assert time.monotonic() - began < 2.5  # 0.5 ms each; threads that are begun anew for each take 2 ms
 
     def test_rows_of_batches_are_left_out_alone(self, tmp_path):
         rows = broken_rows(tmp_path / "in.csv", 60)
-        hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).batch(4).write(tmp_path / "out.tfrecord", drop_broken=True)
+        hr.read(tmp_path / "in.csv", dtypes={"x": "f64"}).batch(4).write(
+            tmp_path / "out.tfrecord", drop_broken=True
+        )
         assert len(hr.read(tmp_path / "out.tfrecord")) == len(rows) / 4
 
     def test_a_batch_is_refused_with_what_to_do(self, photos, tmp_path):
