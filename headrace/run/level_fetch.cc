@@ -328,7 +328,8 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
   if (!leaf.source->extents(indices, extents)) {
-    first += fetch_made(*fetcher_, *leaf.source, indices, part, first, counters);
+    if (leaf.source->num_files() == 0)  // only what has no files may make its samples
+      first += fetch_made(*fetcher_, *leaf.source, indices, part, first, counters);
     return fetch_blocks(leaf, part, first, end, counters, seen);
   }
   constexpr size_t kFewRefusals = 4;  // more, and most rows of the part are in no map, or have no room
