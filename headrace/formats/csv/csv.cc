@@ -3,6 +3,7 @@
 
 #include "headrace/core/text.h"
 #include "headrace/formats/csv/table.h"
+#include "headrace/formats/records/table_format.h"
 #include "headrace/formats/shards.h"
 
 namespace headrace {
@@ -76,22 +77,6 @@ std::string dialect_text(const CsvOptions& options) {
          std::to_string(static_cast<int>(options.dialect.quote)) + (options.has_header ? " header" : "");
 }
 
-RecordFormat format_of(std::shared_ptr<const CsvTable> table) {
-  RecordFormat out;
-  out.name = "csv";
-  out.inflates = true;
-  out.schema = table->schema();
-  out.read = [table](const Record& record, std::vector<Tensor>& fields) {
-    return table->read(record, fields);
-  };
-  out.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
-  out.with_fields = [table](std::span<const int> fields) {
-    return format_of(std::make_shared<const CsvTable>(table->with_columns(fields)));
-  };
-  out.notes = table->notes;
-  return out;
-}
-
 Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
                          std::vector<FileIndex> indexes) {
   auto contents = std::make_shared<std::vector<CsvContents>>();
@@ -102,7 +87,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
     contents->push_back(*std::move(unpacked));
   }
   HEADRACE_ASSIGN(CsvTable made, csv_table(options, request.path().files, *contents));
-  RecordFormat format = format_of(std::make_shared<const CsvTable>(std::move(made)));
+  RecordFormat format = table_format("csv", std::make_shared<const CsvTable>(std::move(made)));
   format.called = [contents](size_t file, uint64_t record) {
     return "line " + std::to_string((*contents)[file].lines.of(record));
   };

@@ -221,9 +221,9 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     out.columns.push_back(all[*place]);
   }
   for (const CsvColumn& column : out.columns)
-    if (!column.note.empty()) out.notes.push_back(column.note);
-  out.notes = first_notes(std::move(out.notes));
-  if (!out.hint.empty()) out.notes.push_back("rows have one column: " + out.hint);
+    if (!column.note.empty()) out.said.push_back(column.note);
+  out.said = first_notes(std::move(out.said));
+  if (!out.hint.empty()) out.said.push_back("rows have one column: " + out.hint);
   out.find_uses();
   return out;
 }

@@ -30,13 +30,14 @@ struct CsvTable {
   CsvDialect dialect;
   size_t width = 0;  // fields of a row
   std::vector<CsvColumn> columns;
-  std::vector<std::string> notes = {};  // of columns that may be meant otherwise
-  std::vector<uint32_t> uses = {};      // which of them a field of a row is, by its place; kUnused: none
+  std::vector<std::string> said = {};  // notes()
+  std::vector<uint32_t> uses = {};     // which of them a field of a row is, by its place; kUnused: none
   static constexpr uint32_t kUnused = ~uint32_t{0};
   void find_uses();       // of its columns
   std::string hint = {};  // of one column: that another delimiter would make more
 
   Schema schema() const;
+  const std::vector<std::string>& notes() const { return said; }  // of columns that may be meant otherwise
   CsvTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
   // As RecordFormat::put.

@@ -1,6 +1,7 @@
 // JSON lines: see README.md beside this file.
 #include "headrace/core/utf8.h"
 #include "headrace/formats/jsonl/table.h"
+#include "headrace/formats/records/table_format.h"
 #include "headrace/formats/shards.h"
 
 namespace headrace {
@@ -41,22 +42,6 @@ int recognise(const Probe& probe) {
   return is_named && lines > 0 ? 45 : lines > 1 ? 25 : 0;
 }
 
-RecordFormat format_of(std::shared_ptr<const JsonTable> table) {
-  RecordFormat out;
-  out.name = "jsonl";
-  out.inflates = true;
-  out.schema = table->schema();
-  out.read = [table](const Record& record, std::vector<Tensor>& fields) {
-    return table->read(record, fields);
-  };
-  out.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
-  out.with_fields = [table](std::span<const int> fields) {
-    return format_of(std::make_shared<const JsonTable>(table->with_columns(fields)));
-  };
-  out.notes = table->notes();
-  return out;
-}
-
 Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options,
                          std::vector<FileIndex> indexes) {
   std::vector<JsonlContents> contents;
@@ -69,7 +54,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options
     contents.push_back(*std::move(unpacked));
   }
   HEADRACE_ASSIGN(JsonTable made, JsonTable::make(options, request.path().files, contents));
-  RecordFormat format = format_of(std::make_shared<const JsonTable>(std::move(made)));
+  RecordFormat format = table_format("jsonl", std::make_shared<const JsonTable>(std::move(made)));
   format.called = [lines](size_t file, uint64_t record) {
     return "line " + std::to_string((*lines)[file].of(record));
   };
