@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "headrace/run/body.h"
 #include "headrace/run/hold.h"

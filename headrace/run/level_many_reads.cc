@@ -1,6 +1,7 @@
 // Small batches of rows that are read: several in a ticket, read as one and then cut. A ticket costs some
 // microseconds whatever it holds, as much as a hundred records of 100 bytes do. And rows that only an
-// on_error("skip") keeps from being a batch's: read as if they were, they go on side by side (run/rows.h).
+// on_error("skip"), filters and maps of numbers keep from being a batch's: read as if they were, they go on
+// side by side (run/rows.h).
 #include <algorithm>
 #include <numeric>
 
@@ -237,8 +238,10 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
     return false;
   }
   note_bytes(all, rows);
-  ticket.ends.resize(rows.count);
-  std::iota(ticket.ends.begin(), ticket.ends.end(), 1);
+  if (!together_) {  // else run_together() says which end
+    ticket.ends.resize(rows.count);
+    std::iota(ticket.ends.begin(), ticket.ends.end(), 1);
+  }
   auto made = std::make_shared<Rows>();
   made->names = names_of(rows);
   const Schema& schema = all.batch->rows->schema;

@@ -54,7 +54,6 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
   const bool is_done = together_->run(*rows, ends, evaluator, failure);
   const std::shared_ptr<const Rows> read = std::exchange(ticket.rows_made, nullptr);
   if (!is_done) {
-    ticket.ends.clear();
     if (read) was_refused_.store(true, std::memory_order_relaxed);
     if (!read || !level_->leaves[0].programs.empty()) return std::nullopt;
     return follow_each(*read, ticket, part, evaluator);
