@@ -6,6 +6,8 @@
 namespace headrace {
 namespace {
 
+constexpr size_t kLongest = 100;  // bytes of a name in a message
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -38,7 +40,7 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string_vie
 }
 
 std::string first_names(std::span<const std::string_view> names) {
-  constexpr size_t kShown = 10, kLongest = 100;  // names, bytes of one
+  constexpr size_t kShown = 10;  // names
   std::string out;
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     out += (i == 0 ? "" : ", ") + std::string(names[i].substr(0, kLongest));
@@ -46,7 +48,6 @@ std::string first_names(std::span<const std::string_view> names) {
 }
 
 std::string no_such_column(std::string_view wrong, std::span<const std::string_view> names) {
-  constexpr size_t kLongest = 100;
   return "wants names of columns (" + first_names(names) + "), got '" +
          std::string(wrong.substr(0, kLongest)) + "'" +
          (wrong.size() > kLongest ? "" : did_you_mean(wrong, names));
