@@ -151,7 +151,7 @@ template <class F> void visit_types(DType in, DType out, F&& f) {
     if (in == out)
       f.template operator()<In, In>();
     else if constexpr (std::integral<In>)
-      f.template operator()<In, std::conditional_t<sizeof(In) <= 2, float, double>>();
+      f.template operator()<In, FloatOf<In>>();
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <concepts>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "headrace/core/tensor.h"
@@ -44,6 +45,7 @@ Status check_numeric(const TensorSpec& in);
 // What integers become where the result is none: f32, which holds all of 16 bits, as pixels have them; of
 // more f64, as in NumPy, which holds ids and times up to 2^53.
 inline DType float_of(DType integer) { return size_of(integer) <= 2 ? DType::f32 : DType::f64; }
+template <std::integral Integer> using FloatOf = std::conditional_t<sizeof(Integer) <= 2, float, double>;
 
 // Whether an integer dtype can hold the number without changing it.
 bool fits(const Number& number, DType dtype);
