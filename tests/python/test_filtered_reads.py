@@ -13,7 +13,7 @@ import headrace as hr
 from headrace import ops
 
 from . import test_skipped_reads
-from .test_skipped_reads import COUNT, DAMAGED, all_of, told
+from .test_skipped_reads import COUNT, DAMAGED, check_alone_and_side_by_side
 
 
 def numbers(folder: Path, damaged: list[int]) -> hr.Dataset:
@@ -95,20 +95,9 @@ def test_elements_states_and_counts_are_those_of_samples_that_go_alone(
     tmp_path: Path, data: str, pipeline: str, damaged: list[int]
 ) -> None:
     ds = PIPELINES[pipeline](DATA[data](tmp_path, damaged), data)
-    elements, states, skipped = all_of(ds.options(workers=1, rewrites=False))
-    assert len(elements) > 10
-    for workers, io in ((1, 1), (3, 3)):
-        for _ in range(2):  # how many travel together is settled while they do
-            side_by_side = all_of(ds.options(workers=workers, io=io))
-            assert side_by_side[0] == elements
-            if workers == 1 or pipeline != "in a window":
-                assert side_by_side[1] == states
-            if pipeline not in ("taken", "sharded"):  # what is read ahead counts
-                assert side_by_side[2] == skipped
-    loader = ds.options(workers=2).numpy()
-    for k in (1, len(elements) // 2, len(elements) - 1):
-        loader.load_state_dict(states[k])
-        assert [told(element) for element in loader] == elements[k:]
+    check_alone_and_side_by_side(
+        ds, states_differ=pipeline == "in a window", counts_differ=pipeline in ("taken", "sharded")
+    )
 
 
 @pytest.mark.parametrize("budget", [200_000, 400_000, 1 << 22])
