@@ -1,6 +1,9 @@
 """Small data that the tests make for themselves."""
 
+import faulthandler
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +12,8 @@ from PIL import Image
 
 from .pictures import picture
 
+LOCAL = ("ext2/ext3", "xfs", "btrfs", "f2fs", "tmpfs")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -16,6 +21,19 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def maps_of_files(tmp_path: Path) -> Iterator[None]:
+    """Files can be mapped: nobody handles the signal that a map may cause (decision 12)."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
+    if kind.stdout.strip() not in LOCAL:
+        pytest.skip(f"files on {kind.stdout.strip()} are not mapped")
+    was_on = faulthandler.is_enabled()
+    faulthandler.disable()
+    yield
+    if was_on:
+        faulthandler.enable(file=sys.__stderr__)
 
 
 @pytest.fixture

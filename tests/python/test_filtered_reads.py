@@ -148,6 +148,7 @@ def test_numbers_are_read_together(tmp_path: Path) -> None:
     assert min(np.diff(reads)) < COUNT / 30
 
 
+@pytest.mark.usefixtures("maps_of_files")  # by their groups, such rows find room or not as it happens
 @pytest.mark.parametrize("budget", [1 << 20, 2 << 20, 4 << 20])
 @pytest.mark.parametrize("kind", ["filter", "filter in Python", "skip"])
 def test_wide_rows_find_room_wherever_they_do_alone(tmp_path: Path, budget: int, kind: str) -> None:
@@ -161,8 +162,5 @@ def test_wide_rows_find_room_wherever_they_do_alone(tmp_path: Path, budget: int,
         loader = ds.batch(16).options(memory_budget=budget, workers=4, **options).numpy()
         return sum(len(batch["n"]) for batch in loader.at_its_first_epoch())
 
-    try:
-        alone = [count(rewrites=False) for _ in range(3)]
-    except MemoryError:
-        pytest.skip("rows that are read by their groups, each alone, find no room either")
+    alone = [count(rewrites=False) for _ in range(3)]
     assert [count() for _ in range(3)] == alone == [3000 if kind == "skip" else 1500] * 3

@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,11 @@ import pytest
 
 import headrace as hr
 
-LOCAL = ("ext2/ext3", "xfs", "btrfs", "f2fs", "tmpfs")
 FIELDS = {"tfrecord": "record", "rec": "record", "tar": "bin", "lmdb": "value", "arrow": "bin", "h5": "bin"}
 COUNT = 40
 
 
-@pytest.fixture(autouse=True)
-def _nobody_handles_the_signal(tmp_path: Path) -> Iterator[None]:
-    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
-    if kind.stdout.strip() not in LOCAL:
-        pytest.skip(f"files on {kind.stdout.strip()} are not mapped")
-    was_on = faulthandler.is_enabled()
-    faulthandler.disable()
-    yield
-    if was_on:
-        faulthandler.enable(file=sys.__stderr__)
+pytestmark = pytest.mark.usefixtures("maps_of_files")
 
 
 def _records() -> list[bytes]:
