@@ -172,7 +172,7 @@ build/asan: dev-packages
 .PHONY: asan
 asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build build/asan -j $(JOBS) --target headrace_tests
-	seq 0 $$(($(JOBS) - 1)) | ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	seq 0 $$(($(JOBS) - 1)) | ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:handle_abort=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={} build/asan/tests/headrace_tests --gtest_brief=1
 
 # Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid
