@@ -9,7 +9,7 @@ namespace {
 // Bytes that came into memory until maps are given up. Pages of a file that is cached are nobody's memory
 // alone and go when others want it, but they count in what a process is seen to use: so a small share of the
 // budget.
-constexpr uint64_t kLeast = uint64_t{32} << 20, kMost = uint64_t{2} << 30, kShare = 8;
+constexpr uint64_t kLeastInMemory = uint64_t{32} << 20, kMostInMemory = uint64_t{2} << 30, kShare = 8;
 constexpr size_t kRounds = 4;  // of maps, after which what is still held is given back
 
 }  // namespace
@@ -20,7 +20,7 @@ bool are_intact(std::span<const Mapped> all) {
   return ones.are_intact();
 }
 
-Maps::Maps(uint64_t budget) : most_in_memory_(std::clamp(budget / kShare, kLeast, kMost)) {}
+Maps::Maps(uint64_t budget) : most_in_memory_(std::clamp(budget / kShare, kLeastInMemory, kMostInMemory)) {}
 
 std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file) {
   Round given_up;

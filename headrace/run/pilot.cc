@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kLeast = 2;          // samples that are looked at, however long they take
+constexpr size_t kLeastSamples = 2;          // samples that are looked at, however long they take
 constexpr size_t kMostFailed = 16;    // before the first that is good
 constexpr uint64_t kMostRows = 4096;  // of a block; more are not counted
 
@@ -202,7 +202,7 @@ template <class Look> Status each_sample(uint64_t size, const PilotOptions& opti
   const uint64_t begin = now_ns(), count = std::min<uint64_t>(size, options.samples);
   size_t good = 0, failed = 0;
   for (uint64_t i = 0; i < count; ++i) {
-    if (good >= kLeast && seconds(now_ns() - begin) > options.seconds) break;
+    if (good >= kLeastSamples && seconds(now_ns() - begin) > options.seconds) break;
     const Status status = look(i * (size / count));
     status.ok() ? ++good : ++failed;
     if (good == 0 && failed >= kMostFailed) return status;
@@ -227,7 +227,7 @@ LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const S
   Steps steps(programs[0]);
   LockCost out;
   const uint64_t begin = now_ns();
-  for (int runs = 0; runs <= static_cast<int>(kLeast) || seconds(now_ns() - begin) < kSeconds; ++runs) {
+  for (int runs = 0; runs <= static_cast<int>(kLeastSamples) || seconds(now_ns() - begin) < kSeconds; ++runs) {
     if (!runner.run(programs, schema, sample.fields, sample, 1, &steps).ok()) break;
     for (size_t s = 0; s < steps.laps.size() && runs > 0; ++s)  // the first one's memory is new
       out.add(programs[0].steps[s], steps.laps[s].cpu_s, steps.laps[s].wait_s);

@@ -142,7 +142,7 @@ std::vector<Offset> members_of(FlatBufferBuilder& builder, std::span<const NewCo
   return out;
 }
 
-Offset schema_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about,
+Offset put_schema(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about,
                  Paths paths) {
   const std::vector<Offset> fields = members_of(builder, columns, paths, 0);
   const auto all_fields = builder.CreateVector(fields);
@@ -181,7 +181,7 @@ std::string schema_message(std::span<const NewColumn> columns, const About& abou
 
 std::string schema_message(std::span<const NewColumn> columns, const About& about, Paths paths) {
   FlatBufferBuilder builder;
-  return message(builder, Message::schema, schema_of(builder, columns, about, paths), 0);
+  return message(builder, Message::schema, put_schema(builder, columns, about, paths), 0);
 }
 
 std::string batch_message(uint64_t rows, std::span<const Node> nodes, std::span<const Piece> pieces,
@@ -203,7 +203,7 @@ std::string file_end(std::span<const NewColumn> columns, const About& about,
                      std::span<const BatchPlace> batches) {
   FlatBufferBuilder builder;
   const auto all = builder.CreateVectorOfStructs(batches.data(), batches.size());
-  const Offset schema = schema_of(builder, columns, about, names_of(columns));
+  const Offset schema = put_schema(builder, columns, about, names_of(columns));
   builder.Finish(NewTable(builder).number(0, kVersion5).offset(1, schema).offset(3, all).end());
   return std::string(text_of(builder)) + number_bytes(static_cast<uint32_t>(builder.GetSize())) + "ARROW1";
 }

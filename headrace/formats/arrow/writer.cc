@@ -19,7 +19,7 @@ constexpr uint64_t kPlainBytes = uint64_t{1} << 20, kCompressedBytes = uint64_t{
 constexpr uint64_t kMostRows = uint64_t{1} << 16;
 constexpr size_t kMostBatches = size_t{1} << 26;  // places in a footer, which has less than 2 GiB
 
-struct Form {
+struct Layout {
   bool is_stream = false;
   Codec codec = Codec::none;
   uint64_t rows = 0;  // of a batch; 0: as many as make it large enough
@@ -33,8 +33,8 @@ Result<Codec> codec_of(const WriteRequest& request) {
   return invalid("compression wants \"none\", \"lz4\" or \"zstd\", got \"" + name + "\"");
 }
 
-Result<Form> form_of(const WriteRequest& request) {
-  Form out;
+Result<Layout> layout_of(const WriteRequest& request) {
+  Layout out;
   HEADRACE_ASSIGN(out.is_stream, request.flag("stream", false));
   HEADRACE_ASSIGN(out.codec, codec_of(request));
   HEADRACE_ASSIGN(const int64_t rows, request.integer("rows_per_batch", 0));
@@ -66,12 +66,12 @@ arrow::About about_of(const Value& metadata) {
 
 class ArrowWriter final : public FileWriter {
  public:
-  ArrowWriter(std::vector<NewColumn> columns, arrow::About about, Form form,
+  ArrowWriter(std::vector<NewColumn> columns, arrow::About about, Layout layout,
               std::unique_ptr<AppendedFile> file)
-      : columns_(std::move(columns)), about_(std::move(about)), form_(form), file_(std::move(file)) {}
+      : columns_(std::move(columns)), about_(std::move(about)), layout_(layout), file_(std::move(file)) {}
 
   Status begin() {
-    if (!form_.is_stream) HEADRACE_TRY(append("ARROW1\0\0"sv));
+    if (!layout_.is_stream) HEADRACE_TRY(append("ARROW1\0\0"sv));
     return append(arrow::schema_message(columns_, about_));
   }
 
@@ -89,7 +89,7 @@ class ArrowWriter final : public FileWriter {
   Status finish() override {
     HEADRACE_TRY(write_batch());
     HEADRACE_TRY(append(arrow::end_mark()));
-    if (!form_.is_stream) HEADRACE_TRY(append(arrow::file_end(columns_, about_, batches_)));
+    if (!layout_.is_stream) HEADRACE_TRY(append(arrow::file_end(columns_, about_, batches_)));
     return file_->finish();
   }
 
@@ -103,15 +103,15 @@ class ArrowWriter final : public FileWriter {
   }
 
   bool is_full() const {
-    if (form_.rows != 0) return rows_ >= form_.rows;
+    if (layout_.rows != 0) return rows_ >= layout_.rows;
     uint64_t bytes = 0;
     for (const NewColumn& column : columns_) bytes += column.bytes();
-    return rows_ >= kMostRows || bytes >= (form_.codec == Codec::none ? kPlainBytes : kCompressedBytes);
+    return rows_ >= kMostRows || bytes >= (layout_.codec == Codec::none ? kPlainBytes : kCompressedBytes);
   }
 
   Status write_batch() {
     if (rows_ == 0) return {};
-    if (batches_.size() == kMostBatches && !form_.is_stream)
+    if (batches_.size() == kMostBatches && !layout_.is_stream)
       return invalid("an Arrow file wants at most 2^26 record batches; set more rows_per_batch, or none");
     std::vector<arrow::Node> nodes;
     std::vector<std::span<const std::byte>> buffers;
@@ -124,13 +124,13 @@ class ArrowWriter final : public FileWriter {
       body += (buffer.size() + 7) / 8 * 8;
     }
     const uint64_t offset = file_->size();
-    const std::string head = arrow::batch_message(rows_, nodes, pieces, form_.codec, body);
+    const std::string head = arrow::batch_message(rows_, nodes, pieces, layout_.codec, body);
     HEADRACE_TRY(append(head));
     for (const auto& buffer : buffers) {
       HEADRACE_TRY(file_->append(buffer));
       HEADRACE_TRY(append("\0\0\0\0\0\0\0"sv.substr(0, (8 - buffer.size() % 8) % 8)));
     }
-    if (!form_.is_stream)
+    if (!layout_.is_stream)
       batches_.push_back(
           {static_cast<int64_t>(offset), static_cast<int32_t>(head.size()), 0, static_cast<int64_t>(body)});
     for (NewColumn& column : columns_) column.clear();
@@ -140,11 +140,11 @@ class ArrowWriter final : public FileWriter {
 
   // Each buffer on its own, all of them in `compressed_`.
   Status compress(std::vector<std::span<const std::byte>>& buffers) {
-    if (form_.codec == Codec::none) return {};
+    if (layout_.codec == Codec::none) return {};
     compressed_.clear();
     std::vector<size_t> ends;
     for (const auto& buffer : buffers) {
-      HEADRACE_TRY(arrow::deflate(form_.codec, buffer, compressed_));
+      HEADRACE_TRY(arrow::deflate(layout_.codec, buffer, compressed_));
       ends.push_back(compressed_.size());
     }
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -156,7 +156,7 @@ class ArrowWriter final : public FileWriter {
 
   std::vector<NewColumn> columns_;
   arrow::About about_;
-  Form form_;
+  Layout layout_;
   std::unique_ptr<AppendedFile> file_;
   uint64_t rows_ = 0;  // of the batch that is collected
   std::vector<arrow::BatchPlace> batches_;
@@ -164,11 +164,11 @@ class ArrowWriter final : public FileWriter {
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
-  HEADRACE_ASSIGN(const Form form, form_of(request));
+  HEADRACE_ASSIGN(const Layout layout, layout_of(request));
   HEADRACE_ASSIGN(std::vector<NewColumn> columns, new_columns(request));
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
   auto out =
-      std::make_unique<ArrowWriter>(std::move(columns), about_of(request.metadata), form, std::move(file));
+      std::make_unique<ArrowWriter>(std::move(columns), about_of(request.metadata), layout, std::move(file));
   HEADRACE_TRY(out->begin());
   return out;
 }

@@ -17,12 +17,6 @@ namespace {
 constexpr size_t kShown = 40;
 constexpr size_t kNumberAlign = 8;  // of an array, behind a header whose length is a multiple of it
 
-template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
-  const size_t dot = suffix.rfind('.');
-  const std::string_view last = dot == std::string_view::npos ? suffix : suffix.substr(dot + 1);
-  return std::ranges::find(kinds, last) != kinds.end();
-}
-
 bool is_number(std::string_view suffix) {
   return ends_as(suffix, std::array<std::string_view, 5>{"cls", "cls2", "id", "index", "inx"});
 }
@@ -217,6 +211,10 @@ template <class Hold> bool put_row(const SampleFields& wanted, const Places& pla
 SampleFields::Kind member_kind(std::string_view suffix) {
   using enum SampleFields::Kind;
   return is_number(suffix) ? number : is_text_suffix(suffix) ? text : is_array(suffix) ? array : bytes;
+}
+
+bool ends_as(std::string_view suffix, std::span<const std::string_view> kinds) {
+  return std::ranges::find(kinds, suffix.substr(suffix.rfind('.') + 1)) != kinds.end();
 }
 
 bool is_pickle(std::string_view suffix) {

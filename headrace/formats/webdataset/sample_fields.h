@@ -1,5 +1,6 @@
 // What becomes of a sample's members: `__key__`, whole numbers, texts, arrays, and bytes as they are.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ struct SampleFields {
   std::vector<Field> fields = {};  // by choose(); one a name
 };
 
+// Whether what stands behind its last dot is one of those.
+bool ends_as(std::string_view suffix, std::span<const std::string_view> kinds);
 // What members of such a suffix are decoded as.
 SampleFields::Kind member_kind(std::string_view suffix);
 bool is_pickle(std::string_view suffix);

@@ -28,10 +28,6 @@ struct Member {
   std::string suffix;
 };
 
-template <size_t n> bool ends_as(std::string_view suffix, const std::array<std::string_view, n>& kinds) {
-  return std::ranges::find(kinds, suffix.substr(suffix.rfind('.') + 1)) != kinds.end();
-}
-
 // What names of fields mean bytes as they are, because somebody calls a member so.
 bool is_bytes_suffix(std::string_view suffix) {
   return ends_as(suffix,
