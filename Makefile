@@ -155,7 +155,7 @@ format: $(CHECKERS_READY)  ## format C++ and Python in place
 
 # -O1 and line tables only (a -g after it would undo that): half the time to build, and reports still name the line.
 SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
-  -DHEADRACE_UNITY_BATCH=24 -DHEADRACE_CLI=OFF -DCMAKE_CXX_COMPILER=$(CLANG)
+  -DHEADRACE_CLI=OFF -DCMAKE_CXX_COMPILER=$(CLANG)
 # Of GCC 12's precompiled headers one with -fsanitize=thread made every compiler that read it take all memory.
 CLANG = $(shell command -v clang++-19 || command -v clang++-18)
 
