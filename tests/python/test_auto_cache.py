@@ -319,7 +319,7 @@ def test_a_cheap_pipeline_gets_none():
 def test_what_has_no_room_in_memory_is_kept_in_files_that_the_next_run_finds(own_cache):
     slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)
-    wanted = epochs(ds)
+    wanted = epochs(worth_a_file(64, Slow(seconds=0, size=20_000)))
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     loader = tight.numpy()
     assert "on disk" in next(line for line in loader.explain().splitlines() if line.startswith("cache: "))
@@ -485,7 +485,7 @@ def worth_a_file(count, slow=None):
 def test_files_that_are_damaged_cost_their_elements(own_cache):
     slow = Slow(seconds=0.1, size=20_000)
     ds = worth_a_file(64, slow)
-    wanted = epochs(ds)
+    wanted = epochs(worth_a_file(64, Slow(seconds=0, size=20_000)))
     tight = ds.options(cache="auto", memory_budget=12 << 20)
     assert epochs(tight) == wanted
     draw = random.Random(1)
