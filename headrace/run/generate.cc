@@ -46,7 +46,7 @@ class GenerateFeeder final : public Stream {
     turn_->epoch = epoch, turn_->occurrence = occurrence;
   }
   void save(Cursor& cursor) const override {
-    if (turn_->busy.load(std::memory_order_acquire)) return;  // no item can be pulled that began here
+    if (turn_->busy.load(std::memory_order_acquire)) return;  // see Stream::save()
     cursor.insert(cursor.end(), {turn_->again, turn_->index});
     put_bytes(turn_->place, cursor);
   }

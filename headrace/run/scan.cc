@@ -50,7 +50,7 @@ class ScanFeeder final : public OneChild {
     child_->start(epoch, occurrence);
   }
   void save(Cursor& cursor) const override {
-    if (turn_->busy.load(std::memory_order_acquire)) return;  // no item can be pulled that began here
+    if (turn_->busy.load(std::memory_order_acquire)) return;  // see Stream::save()
     cursor.push_back(again_);
     for (const Tensor& leaf : turn_->carried) put_tensor(leaf, cursor);
     child_->save(cursor);

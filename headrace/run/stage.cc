@@ -207,6 +207,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
   if (ended_ || !failure_.ok() || !has_place(ring)) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);
+  if (ticket->before.empty()) return Admitted::no;  // else what comes next has no place that is known
   Status failure;
   const Pull pulled = feeder_->pull(ticket->item, failure, 1);
   if (pulled == Pull::wait) return Admitted::no;
