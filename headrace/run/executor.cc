@@ -1,7 +1,6 @@
 #include "headrace/run/executor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "headrace/run/sample_body.h"
 
@@ -46,21 +45,6 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
   for (const Stage* stage : stages_)
     if (std::ranges::find(feeding, stage) == feeding.end()) last_.push_back(stage);
 }
-
-namespace {
-
-// Fields in memory of their own. Where there is no room they stay where they are: the consumer must go on.
-void separate(Sample& sample, Pool& pool) {
-  for (Tensor& field : sample.fields) {
-    const View view = field.view();
-    MutableBufferPtr own = pool.take(std::max<size_t>(view.size_bytes(), 1), Use::slot);
-    if (!own) continue;
-    std::memcpy(own->mutable_data(), view.data, view.size_bytes());
-    field.buffer = std::move(own), field.offset = 0;
-  }
-}
-
-}  // namespace
 
 void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
@@ -347,7 +331,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
       return Pull::error;
     }
     out = std::move(item.samples[0]);
-    if (!item.is_alone) separate(out, *pool_);
+    if (!item.is_alone) (void)separate(out, *pool_);  // without room, too, the consumer must go on
     given_ = item.given;
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;

@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kLeastSamples = 2;          // samples that are looked at, however long they take
+constexpr size_t kLeastSamples = 2;   // samples that are looked at, however long they take
 constexpr size_t kMostFailed = 16;    // before the first that is good
 constexpr uint64_t kMostRows = 4096;  // of a block; more are not counted
 
@@ -227,7 +227,8 @@ LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const S
   Steps steps(programs[0]);
   LockCost out;
   const uint64_t begin = now_ns();
-  for (int runs = 0; runs <= static_cast<int>(kLeastSamples) || seconds(now_ns() - begin) < kSeconds; ++runs) {
+  for (int runs = 0; runs <= static_cast<int>(kLeastSamples) || seconds(now_ns() - begin) < kSeconds;
+       ++runs) {
     if (!runner.run(programs, schema, sample.fields, sample, 1, &steps).ok()) break;
     for (size_t s = 0; s < steps.laps.size() && runs > 0; ++s)  // the first one's memory is new
       out.add(programs[0].steps[s], steps.laps[s].cpu_s, steps.laps[s].wait_s);

@@ -48,8 +48,8 @@ class Stream {
     return pulled;
   }
   virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
-  // Nothing is written while the work that the next item begins after is under way. That may end right after it:
-  // whoever saves for an item that is yet to be pulled must not pull then.
+  // Nothing is written while the work that the next item begins after is under way. That may end right after
+  // it: whoever saves for an item that is yet to be pulled must not pull then.
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
   // Right after restore(): leave these of the outputs to come out, which rise and do not touch, and do not

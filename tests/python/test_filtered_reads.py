@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import faulthandler
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,10 +150,24 @@ def test_numbers_are_read_together(tmp_path: Path) -> None:
     assert min(np.diff(reads)) < COUNT / 30
 
 
-@pytest.mark.usefixtures("maps_of_files")  # by their groups, such rows find room or not as it happens
+@pytest.fixture(params=["out of maps", "by their groups"])
+def way_of_reading(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param == "out of maps":
+        request.getfixturevalue("maps_of_files")
+        yield
+        return
+    was_on = faulthandler.is_enabled()
+    faulthandler.enable(file=sys.__stderr__)  # somebody handles the signal that a map may cause (decision 12)
+    yield
+    if not was_on:
+        faulthandler.disable()
+
+
+@pytest.mark.usefixtures("way_of_reading")
 @pytest.mark.parametrize("budget", [1 << 20, 2 << 20, 4 << 20])
 @pytest.mark.parametrize("kind", ["filter", "filter in Python", "skip"])
 def test_wide_rows_find_room_wherever_they_do_alone(tmp_path: Path, budget: int, kind: str) -> None:
+    """Shuffled, each of a batch lies in another group, of 128 kB or more, which it must not keep until the batch is made."""
     wide = {"n": np.arange(3000), "v": np.zeros((3000, 1000), np.float32)}
     hr.from_arrays(wide).write(tmp_path / "w.arrow")
     ds = hr.read(tmp_path / "w.arrow").shuffle(seed=1).on_error("skip")

@@ -143,7 +143,7 @@ std::vector<Offset> members_of(FlatBufferBuilder& builder, std::span<const NewCo
 }
 
 Offset put_schema(FlatBufferBuilder& builder, std::span<const NewColumn> columns, const About& about,
-                 Paths paths) {
+                  Paths paths) {
   const std::vector<Offset> fields = members_of(builder, columns, paths, 0);
   const auto all_fields = builder.CreateVector(fields);
   const Offset pairs = pairs_of(builder, about);
