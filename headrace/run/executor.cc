@@ -331,7 +331,8 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
       return Pull::error;
     }
     out = std::move(item.samples[0]);
-    if (!item.is_alone) (void)separate(out, *pool_);  // without room, too, the consumer must go on
+    if (!item.is_alone)  // without room, too, the consumer must go on
+      for (Tensor& field : out.fields) (void)separate(field, *pool_);
     given_ = item.given;
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;

@@ -3,6 +3,7 @@
 
 #include "headrace/run/body.h"
 #include "headrace/run/hold.h"
+#include "headrace/run/leave_blocks.h"
 
 namespace headrace {
 namespace {
@@ -245,25 +246,6 @@ std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part
                   &level == level_.get() ? std::span<const Link>(chain) : std::span<const Link>());
 }
 
-namespace {
-
-// Whether none beside it in its part lies in the block of row `i`, those before which are done with.
-bool is_alone_in_block(const Part& part, size_t i, const Block* before) {
-  if (part.blocks.empty()) return false;
-  const Block* const block = part.blocks[i].get();
-  return !block || (block != before && (i + 1 == part.count || part.blocks[i + 1].get() != block));
-}
-
-// What row `i` of a part became.
-Status leave_block(std::vector<Sample>& samples, Part& part, size_t i, Pool& pool) {
-  Status status = leave_blocks(samples, pool);
-  if (status.ok()) return status;
-  while (++i < part.count) part.forget_row(i);  // what was read ahead goes first
-  return leave_blocks(samples, pool);
-}
-
-}  // namespace
-
 RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const {
   evaluator.row_times().begin(0);
   if (many_batches_ || !ticket.batches.empty()) return run_batches(ticket, evaluator);
@@ -283,7 +265,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   ticket.begin_rows(part);
   RowTimes& times = evaluator.row_times();
   times.begin(part.count);
-  const Block* block = nullptr;  // of the row before
+  RowsThatLeave leaving(level, part, fetcher_->pool());
   for (size_t i = 0; i < part.count; ++i) {
     times.next_row();
     if (ticket.batch && pass(ticket, part, i, passing)) {
@@ -292,8 +274,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     }
     const size_t n = part.first + i;
     const Row row = row_of(level, part, i, rows.first + n * rows.step, rows.epoch);
-    const bool is_alone = !ticket.batch && is_alone_in_block(part, i, block);
-    block = part.blocks.empty() ? nullptr : part.blocks[i].get();
+    if (!ticket.batch) leaving.begin_row(i);
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];
       slots[f] = {spec.dtype, spec.shape, nullptr};
@@ -311,7 +292,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
       status = follow(
           std::move(sample), 0, evaluator, [&] { return where(level.leaves[row.at.leaf], row.at); },
           ticket.row_outputs[n]);
-      if (is_alone && status.ok()) status = leave_block(ticket.row_outputs[n], part, i, fetcher_->pool());
+      if (status.ok()) status = leaving.leave(ticket.row_outputs[n]);
       out.assign(level.schema.size(), {});
     }
     if (!status.ok()) return {std::move(status), n};

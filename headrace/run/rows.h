@@ -6,7 +6,6 @@
 
 #include "headrace/core/pool.h"
 #include "headrace/core/sample.h"
-#include "headrace/core/status.h"
 
 namespace headrace {
 
@@ -22,14 +21,8 @@ inline uint32_t child_number(uint32_t parent, int64_t row) {
 // Of the rows of one sample, in order.
 void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out);
 
-// Fields whose memory is at least `times` what they are go into memory of their own. Where there is no room
-// they stay where they are, and it is an error of code `exhausted`.
-Status separate(Sample& sample, Pool& pool, size_t times = 1);
-
-// Samples that wait for their batch keep the blocks that they lie in, each a group of a table where they are
-// shuffled: where a batch of those would be too much, or memory is short, those that are a small part of one
-// are copied out of it.
-Status leave_blocks(std::vector<Sample>& samples, Pool& pool);
+// A dense field goes into memory of its own. False, and it stays where it is, where there is no room.
+bool separate(Tensor& field, Pool& pool);
 
 // All of one shape, but for texts, and without failures.
 struct Rows {

@@ -1,0 +1,87 @@
+#include "headrace/run/leave_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace headrace {
+namespace {
+
+constexpr size_t kBudget = size_t{1} << 20;
+
+// Values of i64 in memory that the pool knows of.
+struct Group {
+  Group(Pool& pool, size_t count) {
+    const MutableBufferPtr made = pool.take(count * sizeof(int64_t), Use::encoded);
+    for (size_t i = 0; i < count; ++i) {
+      const auto value = static_cast<int64_t>(i);
+      std::memcpy(made->mutable_data() + i * sizeof value, &value, sizeof value);
+    }
+    buffer = made;
+  }
+  Tensor values(size_t first, size_t count) const {
+    return {buffer, first * sizeof(int64_t), DType::i64, {static_cast<int64_t>(count)}, nullptr};
+  }
+  BufferPtr buffer;
+};
+
+TEST(LeaveBlocks, ASmallPartOfWhatWouldBeTooMuchForABatch) {
+  const auto pool = Pool::make(kBudget);
+  std::vector<Sample> samples(1);
+  {
+    const Group group(*pool, 4000);
+    samples[0].fields = {group.values(100, 50), group.values(7, 1)};
+  }
+  ASSERT_GE(pool->ledger().in_use, 32'000u);
+  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  EXPECT_LE(pool->ledger().in_use, 1024u) << "the group is gone";
+  EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[49], 149);
+  EXPECT_EQ(samples[0].fields[1].view().as<int64_t>()[0], 7);
+}
+
+TEST(LeaveBlocks, StayWhereThereIsRoomAndGoWhereMemoryIsShort) {
+  const auto pool = Pool::make(kBudget);
+  const Group group(*pool, 1000);  // less than what a batch may keep of each
+  std::vector<Sample> samples(1);
+  samples[0].fields = {group.values(3, 2)};
+  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  EXPECT_EQ(samples[0].fields[0].buffer, group.buffer);
+  const auto others = pool->take(kBudget / 2, Use::other);
+  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  EXPECT_NE(samples[0].fields[0].buffer, group.buffer);
+  EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[1], 4);
+}
+
+TEST(LeaveBlocks, NotWhereCopiesWouldBeMoreThanTheBlock) {
+  const auto pool = Pool::make(kBudget);
+  const Group group(*pool, 40'000);
+  std::vector<Sample> rows(40'000);  // of an unbatch
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].fields = {group.values(i, 1)};
+  const size_t before = pool->ledger().in_use;
+  ASSERT_TRUE(leave_blocks(rows, *pool, pool->ledger()).ok());
+  EXPECT_EQ(pool->ledger().in_use, before);
+}
+
+TEST(LeaveBlocks, NotWhereAnotherFieldKeepsTheMemoryAllTheSame) {
+  const auto pool = Pool::make(kBudget);
+  const Group group(*pool, 40'000);
+  std::vector<Sample> samples(1);
+  samples[0].fields = {group.values(0, 39'000), group.values(39'999, 1)};
+  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  EXPECT_EQ(samples[0].fields[1].buffer, group.buffer);
+}
+
+TEST(LeaveBlocks, WithoutRoomIsAnErrorThatIsAnsweredByTryingAgain) {
+  const auto pool = Pool::make(kBudget);
+  const Group group(*pool, 8000);
+  const size_t rest = kBudget - pool->ledger().in_use;
+  ASSERT_TRUE(pool->charge(rest, Use::other));
+  std::vector<Sample> samples(1);
+  samples[0].fields = {group.values(5, 1)};
+  EXPECT_EQ(leave_blocks(samples, *pool, pool->ledger()).code(), Code::exhausted);
+  EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[0], 5);
+  pool->uncharge(rest, Use::other);
+}
+
+}  // namespace
+}  // namespace headrace
