@@ -9,18 +9,18 @@ namespace headrace {
 namespace {
 
 // Memory in which fields of some samples lie, and what those fields would take by themselves.
-struct Held {
+struct BufferUse {
   const Buffer* buffer;
   size_t own_bytes;
 };
 
-std::vector<Held> held_by(std::span<const Sample> samples) {
+std::vector<BufferUse> uses_of(std::span<const Sample> samples) {
   constexpr size_t kLeast = 64;  // of any memory
-  std::vector<Held> out;
+  std::vector<BufferUse> out;
   for (const Sample& sample : samples)
     for (const Tensor& field : sample.fields) {
       if (!field.buffer) continue;  // a list of rows
-      auto at = std::ranges::find(out, field.buffer.get(), &Held::buffer);
+      auto at = std::ranges::find(out, field.buffer.get(), &BufferUse::buffer);
       if (at == out.end()) at = out.insert(at, {field.buffer.get(), 0});
       at->own_bytes += std::max(field.size_bytes(), kLeast);
     }
@@ -43,15 +43,16 @@ Status leave_blocks(std::span<Sample> samples, Pool& pool, const Pool::Ledger& l
   constexpr size_t kSmallPart = 8, kBatch = 64;
   const bool is_short = ledger.in_use >= ledger.budget / 2;
   if (!is_short && most_held_by(samples) < ledger.budget / kBatch) return {};
-  std::vector<Held> left = held_by(samples);
-  std::erase_if(left, [](const Held& one) { return one.own_bytes > one.buffer->size() / kSmallPart; });
+  std::vector<BufferUse> left = uses_of(samples);
+  std::erase_if(left, [](const BufferUse& one) { return one.own_bytes > one.buffer->size() / kSmallPart; });
   size_t kept = 0;
-  for (const Held& one : left) kept += one.buffer->size();
+  for (const BufferUse& one : left) kept += one.buffer->size();
   if (kept == 0 || kept > ledger.budget / 2) return {};  // of so much copies have no room beside it
   if (!is_short && kept < ledger.budget / kBatch) return {};
   for (Sample& sample : samples)
     for (Tensor& field : sample.fields)
-      if (std::ranges::find(left, field.buffer.get(), &Held::buffer) != left.end() && !separate(field, pool))
+      if (std::ranges::find(left, field.buffer.get(), &BufferUse::buffer) != left.end() &&
+          !separate(field, pool))
         return over_budget(field.size_bytes(), pool, "sample");
   return {};
 }
