@@ -82,7 +82,7 @@ bool lie_side_by_side(const std::vector<Tensor>& rows) {
   return !rows.empty();
 }
 
-nb::object values(const RaggedColumn& column) {
+nb::object ragged_values(const RaggedColumn& column) {
   const std::vector<Tensor>& rows = column.rows.rows->tensors();
   const Shape one = shape_of_a_value(rows);
   int64_t count = 0;
@@ -96,7 +96,7 @@ nb::object values(const RaggedColumn& column) {
   return to_python(std::move(out));
 }
 
-nb::object row_splits(const RaggedColumn& column) {
+nb::object ragged_row_splits(const RaggedColumn& column) {
   const std::vector<Tensor>& rows = column.rows.rows->tensors();
   shape_of_a_value(rows);
   return row_splits_of(rows.size(), [&](size_t i) { return values_of(rows[i]); });
@@ -114,13 +114,13 @@ void bind_ragged_column(nb::module_& m) {
       m, "RaggedColumn", nb::type_slots(ragged_slots),
       nb::sig("class RaggedColumn(collections.abc.Sequence[numpy.typing.NDArray[typing.Any]])"), kRaggedDoc)
       .def_prop_ro(
-          "values", values, nb::sig("def values(self) -> numpy.typing.NDArray[typing.Any]"),
+          "values", ragged_values, nb::sig("def values(self) -> numpy.typing.NDArray[typing.Any]"),
           "All rows in one array, one after the other along axis 0: shape (row_splits[-1], *shape of a "
           "value).\n\n"
           "It shares the batch's memory where the rows lie side by side there, else it is a copy. Row i is\n"
           "values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each.\n\n"
           "Raises:\n    ValueError: rows differ along another axis than the first.")
-      .def_prop_ro("row_splits", row_splits,
+      .def_prop_ro("row_splits", ragged_row_splits,
                    nb::sig("def row_splits(self) -> numpy.typing.NDArray[typing.Any]"),
                    "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).\n\n"
                    "Raises:\n    ValueError: rows differ along another axis than the first.")
