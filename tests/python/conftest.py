@@ -1,5 +1,6 @@
 """Small data that the tests make for themselves."""
 
+import contextlib
 import faulthandler
 import signal
 import subprocess
@@ -23,17 +24,32 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _somebody_handles_signals(handles: bool) -> Iterator[None]:
+    def set_handler(is_wanted: bool) -> None:
+        faulthandler.enable(file=sys.__stderr__) if is_wanted else faulthandler.disable()
+
+    was_on = faulthandler.is_enabled()
+    set_handler(handles)
+    yield
+    set_handler(was_on)
+
+
 @pytest.fixture
 def maps_of_files(tmp_path: Path) -> Iterator[None]:
     """Files can be mapped: nobody handles the signal that a map may cause (decision 12)."""
     kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True, check=True)
     if kind.stdout.strip() not in LOCAL:
         pytest.skip(f"files on {kind.stdout.strip()} are not mapped")
-    was_on = faulthandler.is_enabled()
-    faulthandler.disable()
-    yield
-    if was_on:
-        faulthandler.enable(file=sys.__stderr__)
+    with _somebody_handles_signals(False):
+        yield
+
+
+@pytest.fixture
+def no_maps_of_files() -> Iterator[None]:
+    """Files are read: somebody handles that signal."""
+    with _somebody_handles_signals(True):
+        yield
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import faulthandler
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -150,17 +148,9 @@ def test_numbers_are_read_together(tmp_path: Path) -> None:
     assert min(np.diff(reads)) < COUNT / 30
 
 
-@pytest.fixture(params=["out of maps", "by their groups"])
-def way_of_reading(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "out of maps":
-        request.getfixturevalue("maps_of_files")
-        yield
-        return
-    was_on = faulthandler.is_enabled()
-    faulthandler.enable(file=sys.__stderr__)  # somebody handles the signal that a map may cause (decision 12)
-    yield
-    if not was_on:
-        faulthandler.disable()
+@pytest.fixture(params=["maps_of_files", "no_maps_of_files"])
+def way_of_reading(request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue(request.param)
 
 
 @pytest.mark.usefixtures("way_of_reading")
