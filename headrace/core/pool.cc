@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <limits>
@@ -45,23 +46,54 @@ size_t round_up(size_t size) {
   return (size + step - 1) / step * step;
 }
 
+// Of a mutex that is held for some tens of nanoseconds, by threads that come often. Who finds it taken tries
+// again a while: to sleep and to be called costs more than all that is done meanwhile.
+class BriefLock {
+ public:
+  explicit BriefLock(std::mutex& mutex) : mutex_(mutex) {
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+      if (mutex_.try_lock()) return;
+      pause();
+    }
+    mutex_.lock();
+  }
+  ~BriefLock() { mutex_.unlock(); }
+  BriefLock(const BriefLock&) = delete;
+  BriefLock& operator=(const BriefLock&) = delete;
+
+ private:
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  std::mutex& mutex_;
+};
+
 class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl> {
  public:
-  explicit PoolImpl(size_t budget) : budget_(budget) { ledger_.budget = budget; }
+  explicit PoolImpl(size_t budget) : Pool(budget) { ledger_.budget = budget; }
   ~PoolImpl() override { release_retained(); }
 
   MutableBufferPtr take(size_t size, Use use) override;
   bool charge(size_t size, Use use) override {
-    std::lock_guard lock(mutex_);
+    BriefLock lock(mutex_);
     return charge_locked(size, use);
   }
   void uncharge(size_t size, Use use) override {
-    std::lock_guard lock(mutex_);
+    BriefLock lock(mutex_);
     uncharge_locked(size, use);
   }
-  void hand_over(const Buffer& block) override;
+  size_t in_use() const override { return in_use_.load(std::memory_order_relaxed); }
+  size_t in_use(Use use) const override {
+    return by_use_[static_cast<size_t>(use)].load(std::memory_order_relaxed);
+  }
+  void hand_over(std::span<const Buffer* const> blocks) override;
   Ledger ledger() const override {
-    std::lock_guard lock(mutex_);
+    BriefLock lock(mutex_);
     return ledger_;
   }
 
@@ -80,11 +112,18 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
     row += size;
     auto& peak = ledger_.peak_by_use[static_cast<size_t>(use)];
     peak = std::max(peak, row);
+    show(use);
     return true;
   }
   void uncharge_locked(size_t size, Use use) {
     ledger_.in_use -= size;
     ledger_.by_use[static_cast<size_t>(use)] -= size;
+    show(use);
+  }
+  void show(Use use) {
+    const auto row = static_cast<size_t>(use);
+    in_use_.store(ledger_.in_use, std::memory_order_relaxed);
+    by_use_[row].store(ledger_.by_use[row], std::memory_order_relaxed);
   }
   void release_retained() {
     for (auto& [size, blocks] : free_) {
@@ -94,9 +133,10 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
     ledger_.retained = 0;
   }
 
-  const size_t budget_;
   mutable std::mutex mutex_;
-  Ledger ledger_;                                        // guarded by mutex_
+  Ledger ledger_;                   // guarded by mutex_
+  std::atomic<size_t> in_use_ = 0;  // the same, to be looked at
+  std::array<std::atomic<size_t>, kUses> by_use_{};
   std::unordered_map<size_t, std::vector<void*>> free_;  // guarded by mutex_
 };
 
@@ -124,7 +164,7 @@ MutableBufferPtr PoolImpl::take(size_t size, Use use) {
   const size_t capacity = round_up(size);
   void* data = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    BriefLock lock(mutex_);
     auto& blocks = free_[capacity];
     if (!blocks.empty()) {
       data = blocks.back();
@@ -154,19 +194,20 @@ BufferPtr PoolImpl::lend(std::span<const std::byte> bytes, std::shared_ptr<const
                                             use, shared_from_this(), std::move(owner));
 }
 
-void PoolImpl::hand_over(const Buffer& block) {
-  auto* mine = dynamic_cast<const PoolBuffer*>(&block);
-  if (!mine || mine->pool_.get() != this) return;
-  std::lock_guard lock(mutex_);
-  if (mine->handed_over_) return;
-  const_cast<PoolBuffer*>(mine)->handed_over_ = true;
-  uncharge_locked(mine->capacity_, mine->use_);
-  ledger_.handed_over += mine->capacity_;
+void PoolImpl::hand_over(std::span<const Buffer* const> blocks) {
+  BriefLock lock(mutex_);
+  for (const Buffer* const block : blocks) {
+    auto* const mine = dynamic_cast<PoolBuffer*>(const_cast<Buffer*>(block));
+    if (!mine || mine->pool_.get() != this || mine->handed_over_) continue;
+    mine->handed_over_ = true;
+    uncharge_locked(mine->capacity_, mine->use_);
+    ledger_.handed_over += mine->capacity_;
+  }
 }
 
 void PoolImpl::give_back(void* data, size_t capacity, Use use, bool handed_over) {
   {
-    std::lock_guard lock(mutex_);
+    BriefLock lock(mutex_);
     if (handed_over)
       ledger_.handed_over -= capacity;
     else

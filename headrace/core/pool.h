@@ -31,6 +31,11 @@ class Pool {
   static std::shared_ptr<Pool> make(size_t budget);
   virtual ~Pool() = default;
 
+  size_t budget() const { return budget_; }
+  // Of it, now, all and for one use: without a lock, for whoever asks often.
+  virtual size_t in_use() const = 0;
+  virtual size_t in_use(Use use) const = 0;
+
   // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last
   // owner drops it.
   virtual MutableBufferPtr take(size_t size, Use use) = 0;
@@ -41,8 +46,8 @@ class Pool {
   // then.
   virtual bool charge(size_t size, Use use) = 0;
   virtual void uncharge(size_t size, Use use) = 0;
-  // The block leaves the budget: it now belongs to the consumer, who may keep it as long as they like.
-  virtual void hand_over(const Buffer& block) = 0;
+  // The blocks leave the budget: they now belong to the consumer, who may keep them as long as they like.
+  virtual void hand_over(std::span<const Buffer* const> blocks) = 0;
 
   struct Ledger {
     size_t budget = 0, in_use = 0, peak = 0, retained = 0, handed_over = 0;
@@ -50,6 +55,10 @@ class Pool {
     uint64_t allocations = 0, reuses = 0;
   };
   virtual Ledger ledger() const = 0;
+
+ protected:
+  explicit Pool(size_t budget) : budget_(budget) {}
+  const size_t budget_;
 };
 
 // A bump allocator of one worker, emptied after each sample: intermediate pixels and decoder state, never

@@ -20,37 +20,48 @@ struct TextOwner {
 
 // Immutable; any thread.
 class RowList {
+  struct Slice;
+
  public:
   explicit RowList(std::vector<Tensor> rows = {});
-  // `owners`: in order, the first from row 0 on. REQUIRES: is_text(dtype).
-  RowList(DType dtype, std::vector<Text> texts, std::vector<TextOwner> owners);
+  // `texts`: memory of as many Text as there are rows. `owners`: in order, the first from row 0 on. REQUIRES:
+  // is_text(dtype).
+  RowList(DType dtype, BufferPtr texts, std::vector<TextOwner> owners);
+  explicit RowList(Slice slice);
   ~RowList();
+  RowList(const RowList&) = delete;
+  RowList& operator=(const RowList&) = delete;
 
-  size_t size() const { return texts_.empty() ? tensors_.size() : texts_.size(); }
+  size_t size() const { return memory_ ? texts_.size() : tensors_.size(); }
   bool empty() const { return size() == 0; }
   // The bytes of each row; of none where the rows are tensors.
   std::span<const Text> texts() const { return texts_; }
+  const BufferPtr& memory() const { return memory_; }  // that these lie in, and others perhaps; or null
   std::span<const TextOwner> owners() const { return owners_; }  // of the texts
-  Text bytes(size_t i) const { return texts_.empty() ? bytes_of(tensors_[i]) : texts_[i]; }
+  Text bytes(size_t i) const { return memory_ ? texts_[i] : bytes_of(tensors_[i]); }
 
-  // Rows first, first + 1 … of these, in the same memory. REQUIRES: there are so many.
+  // Rows first, first + 1 … of these, in the same memory, which they keep. REQUIRES: there are so many.
   std::shared_ptr<const RowList> slice(size_t first, size_t count) const;
 
-  const std::vector<Tensor>& tensors() const { return texts_.empty() ? tensors_ : of_texts(); }
+  const std::vector<Tensor>& tensors() const { return memory_ ? of_texts() : tensors_; }
   const Tensor& operator[](size_t i) const { return tensors()[i]; }
   const Tensor& front() const { return tensors().front(); }
   auto begin() const { return tensors().begin(); }
   auto end() const { return tensors().end(); }
 
  private:
-  // A view would take a copy of the shape along.
-  static Text bytes_of(const Tensor& row) {
-    return {row.buffer ? row.buffer->data() + row.offset : nullptr, row.shape.size_bytes(row.dtype)};
-  }
+  struct Slice {  // some of the texts of a list
+    DType dtype;
+    BufferPtr memory;
+    std::span<const Text> texts;
+    std::vector<TextOwner> owners;
+  };
+  static Text bytes_of(const Tensor& row);
   const std::vector<Tensor>& of_texts() const;  // made at the first call
 
   DType dtype_ = DType::bytes;
-  std::vector<Text> texts_;
+  BufferPtr memory_;
+  std::span<const Text> texts_;
   std::vector<TextOwner> owners_;
   std::vector<Tensor> tensors_;
   struct Made;
@@ -59,21 +70,34 @@ class RowList {
 
 using RowListPtr = std::shared_ptr<const RowList>;
 
+// Memory of texts, none of which has bytes.
+std::span<Text> make_texts(Buffer& memory);
+
 // Where texts go, a row behind the other; row n of `to` is row first + n of the list it becomes.
 class TextRows {
  public:
   TextRows(Text* to, size_t first, std::vector<TextOwner>& owners)
-      : to_(to), first_(first), owners_(&owners) {}
+      : to_(to),
+        first_(first),
+        owners_(&owners),
+        last_(owners.empty() ? nullptr : owners.back().buffer.get()) {}
   // `bytes` lie in `buffer`. REQUIRES: rows come in order.
   void set(size_t n, const BufferPtr& buffer, Text bytes) {
-    if (owners_->empty() || owners_->back().buffer != buffer) owners_->push_back({first_ + n, buffer});
+    if (buffer.get() != last_ || owners_->empty()) [[unlikely]]
+      add_owner(n, buffer);
     to_[n] = bytes;
   }
 
  private:
+  void add_owner(size_t n, const BufferPtr& buffer) {
+    owners_->push_back({first_ + n, buffer});
+    last_ = buffer.get();
+  }
+
   Text* to_;
   size_t first_;
   std::vector<TextOwner>* owners_;
+  const Buffer* last_;  // of them
 };
 
 }  // namespace headrace

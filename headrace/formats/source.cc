@@ -48,6 +48,12 @@ class NarrowedSource final : public Source {
 
 }  // namespace
 
+bool MappedBytes::take_more(size_t at_least) {
+  const MutableBufferPtr made = take(at_least);
+  if (made) left_ = {made->mutable_data(), made->size()}, buffer_ = made;
+  return made != nullptr;
+}
+
 bool FieldPlace::put(size_t n, Tensor&& row) const {
   if (!values) {
     if (texts && row.is_ragged()) return false;

@@ -133,8 +133,33 @@ class MappedBytes {
     Text bytes;  // in it
     size_t offset() const { return static_cast<size_t>(bytes.data() - buffer->data()); }
   };
-  // A copy of some of them, at a multiple of `align`; nothing where no memory is left.
-  virtual std::optional<Kept> keep(Text bytes, size_t align = 1) = 0;
+  // A copy of some of them, at a multiple of `align`, behind the last one where that has room; nothing where
+  // no memory is left.
+  std::optional<Kept> keep(Text bytes, size_t align = 1) {
+    size_t skip = align > 1 ? -reinterpret_cast<uintptr_t>(left_.data()) % align : 0;
+    if (!buffer_ || skip + bytes.size() > left_.size()) {
+      if (!take_more(bytes.size())) return std::nullopt;
+      skip = 0;
+    }
+    const auto to = left_.subspan(skip, bytes.size());
+    if (!bytes.empty()) __builtin_memcpy(to.data(), bytes.data(), bytes.size());
+    left_ = left_.subspan(skip + bytes.size()), kept_ += bytes.size();
+    return Kept{buffer_, to};
+  }
+  // So many bytes are going to be kept, side by side if there is memory for all of them.
+  void expect(size_t size) {
+    if (!buffer_ || size > left_.size()) (void)take_more(size);
+  }
+  uint64_t bytes_kept() const { return kept_; }
+
+ private:
+  // Memory for so many bytes or more, aligned for all that is kept; null where there is none.
+  virtual MutableBufferPtr take(size_t at_least) = 0;
+  bool take_more(size_t at_least);
+
+  BufferPtr buffer_;
+  std::span<std::byte> left_;  // of it
+  uint64_t kept_ = 0;
 };
 
 struct Place {

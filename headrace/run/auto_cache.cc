@@ -204,7 +204,7 @@ class AutoCache::Placing {
   // The run needs memory, too: half of the budget, and some elements as they leave it.
   void leave_room_for_run(const Pilot& measured) {
     constexpr double kUnderWay = 8;
-    const double budget = static_cast<double>(owner_.pool_->ledger().budget);
+    const double budget = static_cast<double>(owner_.pool_->budget());
     const double run = std::max((1 - kMemoryShare) * budget, kUnderWay * rows_ * measured.output_bytes);
     const double room = budget - run - static_cast<double>(owner_.reserved());
     machine_.memory_room = static_cast<uint64_t>(std::max(0.0, room));

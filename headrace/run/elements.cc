@@ -1,5 +1,6 @@
 // ds[i]: one element at a time, in the caller's thread.
 #include "headrace/run/executor.h"
+#include "headrace/run/level_body.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/pipeline.h"

@@ -1,28 +1,35 @@
 #include "headrace/run/executor.h"
 
 #include <algorithm>
+#include <array>
 
+#include "headrace/run/level_body.h"
 #include "headrace/run/sample_body.h"
 
 namespace headrace {
 
 void hand_over(const Sample& sample, Pool& pool) {
+  std::array<const Buffer*, 32> blocks;  // rows often share one
+  size_t n = 0;
+  const auto add = [&](const BufferPtr& buffer) {
+    if (!buffer || (n > 0 && blocks[n - 1] == buffer.get())) return;
+    if (n == blocks.size()) pool.hand_over(blocks), n = 0;
+    blocks[n++] = buffer.get();
+  };
   for (const Tensor& field : sample.fields) {
-    if (field.buffer) pool.hand_over(*field.buffer);
+    add(field.buffer);
     if (!field.rows) continue;
-    const Buffer* last = nullptr;  // rows often share one
-    for (const TextOwner& owner : field.rows->owners())
-      if (owner.buffer && owner.buffer.get() != last) pool.hand_over(*(last = owner.buffer.get()));
-    if (!field.rows->texts().empty()) continue;
-    for (const Tensor& row : *field.rows)
-      if (row.buffer && row.buffer.get() != last) pool.hand_over(*(last = row.buffer.get()));
+    for (const TextOwner& owner : field.rows->owners()) add(owner.buffer);
+    if (add(field.rows->memory()); field.rows->memory()) continue;
+    for (const Tensor& row : *field.rows) add(row.buffer);
   }
+  if (n > 0) pool.hand_over(std::span(blocks).first(n));
 }
 
 Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible)
     : root_(std::move(root)),
       pool_(std::move(pool)),
-      budget_(pool_->ledger().budget),
+      budget_(pool_->budget()),
       ring_(ring),
       headroom_(budget_),
       flexible_(flexible) {
@@ -162,9 +169,8 @@ bool Executor::take_any(Duty duty, Work& work) {
 // Ahead of what runs, that is: for the oldest ticket nothing is enough, for those behind it may run in vain.
 bool Executor::reads_enough() const {
   if (running_ == 0) return false;
-  const auto ledger = pool_->ledger();
-  const bool is_enough = ledger.by_use[static_cast<size_t>(Use::encoded)] > ledger.budget / 2 ||
-                         ledger.in_use + headroom_.bytes() / 2 > ledger.budget;
+  const bool is_enough = pool_->in_use(Use::encoded) > pool_->budget() / 2 ||
+                         pool_->in_use() + headroom_.bytes() / 2 > pool_->budget();
   return is_enough && std::ranges::none_of(stages_, [&](Stage* stage) {
            return may_work(*stage) && stage->reads_for_front();
          });
@@ -214,7 +220,7 @@ bool Executor::has_news() const {
 
 size_t Executor::scratch_to_keep(size_t workers) const {
   constexpr size_t kMost = size_t{8} << 20, kShare = 16;  // of the budget, at most, for all of them
-  return std::min(kMost, pool_->ledger().budget / kShare / std::max<size_t>(1, workers));
+  return std::min(kMost, pool_->budget() / kShare / std::max<size_t>(1, workers));
 }
 
 bool Executor::has_many_news() const {

@@ -73,10 +73,7 @@ Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Co
   std::lock_guard lock(mutex_);
   if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
   add_kept({&source, block, *opened, std::move(mapped)});
-  const auto is_full = [&] {
-    const auto ledger = pool_->ledger();
-    return ledger.by_use[static_cast<size_t>(Use::encoded)] > most_kept(ledger.budget, jumps_);
-  };
+  const auto is_full = [&] { return pool_->in_use(Use::encoded) > most_kept(pool_->budget(), jumps_); };
   if (kept_.size() > keeps_) drop_one_kept(false);
   for (int i = 0; i < kMostDropped && is_full(); ++i) drop_one_kept(jumps_);
   return opened;
@@ -223,28 +220,15 @@ class Fetcher::MappedOnes final : public MappedBytes {
     looks_ += !bytes.empty();
     return bytes;
   }
-  std::optional<Kept> keep(Text bytes, size_t align) override {
-    size_t skip = (align - reinterpret_cast<uintptr_t>(left_.data()) % align) % align;
-    if (!buffer_ || skip + bytes.size() > left_.size()) {
-      if (!take(std::max(piece_, bytes.size()))) return std::nullopt;
-      skip = 0;
-    }
-    const auto to = left_.subspan(skip, bytes.size());
-    if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
-    left_ = left_.subspan(skip + bytes.size()), bytes_ += bytes.size();
-    return Kept{buffer_, to};
-  }
   bool are_intact() const { return copies_.are_intact(); }
   uint64_t looks() const { return looks_; }
-  uint64_t bytes() const { return bytes_; }  // that were kept: pages of them are looked at again and again
 
  private:
-  static constexpr uint64_t kPiece = 16 << 10;  // bytes of memory taken at once
-  bool take(size_t size) {
-    const MutableBufferPtr made = fetcher_.pool_->take(size, Use::encoded);
-    if (made) left_ = {made->mutable_data(), size};
-    buffer_ = made;
-    return made != nullptr;
+  static constexpr size_t kPiece = 16 << 10, kMostPiece = 64 << 10;  // bytes of memory taken at once
+  MutableBufferPtr take(size_t at_least) override {
+    const size_t size = std::max(at_least, piece_);
+    piece_ = std::min(2 * piece_, kMostPiece);
+    return fetcher_.pool_->take(size, Use::encoded);
   }
 
   Fetcher& fetcher_;
@@ -252,10 +236,8 @@ class Fetcher::MappedOnes final : public MappedBytes {
   std::shared_ptr<OpenFile> opened_;
   uint64_t ordinal_ = 0;
   Copies copies_;
-  const size_t piece_;
-  BufferPtr buffer_;
-  std::span<std::byte> left_;  // of it
-  uint64_t looks_ = 0, bytes_ = 0;
+  size_t piece_;
+  uint64_t looks_ = 0;
 };
 
 std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const uint64_t> indices,
@@ -271,7 +253,7 @@ std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const 
   if (put == 0) return 0;
   // Columns of a row, and records of a page, are looked at one by one.
   counters.io_reads.add(std::min<uint64_t>(mapped.looks(), put));
-  uint64_t bytes = mapped.bytes();
+  uint64_t bytes = mapped.bytes_kept();  // pages of them are looked at again and again
   for (const FieldPlace& field : to)
     if (field.values) bytes += field.spec->size_bytes() * put;
   counters.io_bytes.add(bytes);

@@ -29,10 +29,7 @@ class Fetcher {
   // With a flag, reads under way end soon after it is raised.
   Fetcher(std::shared_ptr<Store> store, std::shared_ptr<Pool> pool,
           std::shared_ptr<const StopFlag> stop = nullptr)
-      : store_(std::move(store)),
-        pool_(std::move(pool)),
-        stop_(std::move(stop)),
-        maps_(pool_->ledger().budget) {}
+      : store_(std::move(store)), pool_(std::move(pool)), stop_(std::move(stop)), maps_(pool_->budget()) {}
 
   ~Fetcher();
   Fetcher(const Fetcher&) = delete;
@@ -77,7 +74,7 @@ class Fetcher {
 
   const std::shared_ptr<Store>& store() const { return store_; }
   Pool& pool() const { return *pool_; }
-  size_t budget() const { return pool_->ledger().budget; }
+  size_t budget() const { return pool_->budget(); }
   // A copy within the budget; null when it has no room now.
   BufferPtr copy(std::span<const std::byte> bytes);
 

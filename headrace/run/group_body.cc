@@ -1,5 +1,6 @@
 #include "headrace/run/group_body.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace headrace {
@@ -14,15 +15,17 @@ RowListPtr texts_of(std::span<const RowRange> ranges, size_t field, DType dtype)
     return range.rows->columns[field].rows->slice(range.first, range.count);
   };
   if (ranges.size() == 1) return slice(ranges[0]);
-  std::vector<Text> texts;
+  size_t count = 0;
+  for (const RowRange& range : ranges) count += range.count;
+  const MutableBufferPtr memory = HeapBuffer::make(count * sizeof(Text));
   std::vector<TextOwner> owners;
-  for (const RowRange& range : ranges) {
+  auto to = make_texts(*memory).begin();
+  for (size_t first = 0; const RowRange& range : ranges) {
     const RowListPtr some = slice(range);
-    for (const TextOwner& owner : some->owners())
-      owners.push_back({texts.size() + owner.first, owner.buffer});
-    texts.insert(texts.end(), some->texts().begin(), some->texts().end());
+    for (const TextOwner& owner : some->owners()) owners.push_back({first + owner.first, owner.buffer});
+    to = std::ranges::copy(some->texts(), to).out, first += range.count;
   }
-  return std::make_shared<const RowList>(dtype, std::move(texts), std::move(owners));
+  return std::make_shared<const RowList>(dtype, memory, std::move(owners));
 }
 
 }  // namespace

@@ -39,16 +39,16 @@ size_t most_held_by(std::span<const Sample> samples) {
 
 }  // namespace
 
-Status leave_blocks(std::span<Sample> samples, Pool& pool, const Pool::Ledger& ledger) {
+Status leave_blocks(std::span<Sample> samples, Pool& pool) {
   constexpr size_t kSmallPart = 8, kBatch = 64;
-  const bool is_short = ledger.in_use >= ledger.budget / 2;
-  if (!is_short && most_held_by(samples) < ledger.budget / kBatch) return {};
+  const bool is_short = pool.in_use() >= pool.budget() / 2;
+  if (!is_short && most_held_by(samples) < pool.budget() / kBatch) return {};
   std::vector<BufferUse> left = uses_of(samples);
   std::erase_if(left, [](const BufferUse& one) { return one.own_bytes > one.buffer->size() / kSmallPart; });
   size_t kept = 0;
   for (const BufferUse& one : left) kept += one.buffer->size();
-  if (kept == 0 || kept > ledger.budget / 2) return {};  // of so much copies have no room beside it
-  if (!is_short && kept < ledger.budget / kBatch) return {};
+  if (kept == 0 || kept > pool.budget() / 2) return {};  // of so much copies have no room beside it
+  if (!is_short && kept < pool.budget() / kBatch) return {};
   for (Sample& sample : samples)
     for (Tensor& field : sample.fields)
       if (std::ranges::find(left, field.buffer.get(), &BufferUse::buffer) != left.end() &&
@@ -65,19 +65,17 @@ bool RowsThatLeave::is_alone(size_t i) const {
 }
 
 void RowsThatLeave::begin_row(size_t i) {
-  constexpr size_t kRowsALedger = 8;  // it wants a lock that all workers do
   row_ = i, is_alone_ = is_alone(i);
   block_ = part_.blocks.empty() ? nullptr : part_.blocks[i].get();
-  if (is_alone_ && num_alone_++ % kRowsALedger == 0) ledger_ = pool_.ledger();
 }
 
 Status RowsThatLeave::leave(std::span<Sample> samples) {
   if (!is_alone_) return {};
-  Status status = leave_blocks(samples, pool_, ledger_);
+  Status status = leave_blocks(samples, pool_);
   if (status.ok()) return status;
   for (size_t later = row_ + 1; later < part_.count; ++later)
     part_.forget_row(later);  // read ahead: that goes first
-  return leave_blocks(samples, pool_, ledger_);
+  return leave_blocks(samples, pool_);
 }
 
 }  // namespace headrace

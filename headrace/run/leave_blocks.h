@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-// `ledger`: of the pool, a moment ago. Fails with `exhausted` alone, and then some are where they were.
-Status leave_blocks(std::span<Sample> samples, Pool& pool, const Pool::Ledger& ledger);
+// Fails with `exhausted` alone, and then some are where they were.
+Status leave_blocks(std::span<Sample> samples, Pool& pool);
 
 // The same of the rows of a part, those that lie alone in their block: others keep it all the same.
 class RowsThatLeave {
@@ -26,9 +26,8 @@ class RowsThatLeave {
   const Level& level_;
   Part& part_;
   Pool& pool_;
-  Pool::Ledger ledger_;
   const Block* block_ = nullptr;  // of the row before, which is no longer there
-  size_t row_ = 0, num_alone_ = 0;
+  size_t row_ = 0;
   bool is_alone_ = false;
 };
 

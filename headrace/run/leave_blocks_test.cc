@@ -33,7 +33,7 @@ TEST(LeaveBlocks, ASmallPartOfWhatWouldBeTooMuchForABatch) {
     samples[0].fields = {group.values(100, 50), group.values(7, 1)};
   }
   ASSERT_GE(pool->ledger().in_use, 32'000u);
-  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  ASSERT_TRUE(leave_blocks(samples, *pool).ok());
   EXPECT_LE(pool->ledger().in_use, 1024u) << "the group is gone";
   EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[49], 149);
   EXPECT_EQ(samples[0].fields[1].view().as<int64_t>()[0], 7);
@@ -44,10 +44,10 @@ TEST(LeaveBlocks, StayWhereThereIsRoomAndGoWhereMemoryIsShort) {
   const Group group(*pool, 1000);  // less than what a batch may keep of each
   std::vector<Sample> samples(1);
   samples[0].fields = {group.values(3, 2)};
-  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  ASSERT_TRUE(leave_blocks(samples, *pool).ok());
   EXPECT_EQ(samples[0].fields[0].buffer, group.buffer);
   const auto others = pool->take(kBudget / 2, Use::other);
-  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  ASSERT_TRUE(leave_blocks(samples, *pool).ok());
   EXPECT_NE(samples[0].fields[0].buffer, group.buffer);
   EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[1], 4);
 }
@@ -58,7 +58,7 @@ TEST(LeaveBlocks, NotWhereCopiesWouldBeMoreThanTheBlock) {
   std::vector<Sample> rows(40'000);  // of an unbatch
   for (size_t i = 0; i < rows.size(); ++i) rows[i].fields = {group.values(i, 1)};
   const size_t before = pool->ledger().in_use;
-  ASSERT_TRUE(leave_blocks(rows, *pool, pool->ledger()).ok());
+  ASSERT_TRUE(leave_blocks(rows, *pool).ok());
   EXPECT_EQ(pool->ledger().in_use, before);
 }
 
@@ -67,7 +67,7 @@ TEST(LeaveBlocks, NotWhereAnotherFieldKeepsTheMemoryAllTheSame) {
   const Group group(*pool, 40'000);
   std::vector<Sample> samples(1);
   samples[0].fields = {group.values(0, 39'000), group.values(39'999, 1)};
-  ASSERT_TRUE(leave_blocks(samples, *pool, pool->ledger()).ok());
+  ASSERT_TRUE(leave_blocks(samples, *pool).ok());
   EXPECT_EQ(samples[0].fields[1].buffer, group.buffer);
 }
 
@@ -78,7 +78,7 @@ TEST(LeaveBlocks, WithoutRoomIsAnErrorThatIsAnsweredByTryingAgain) {
   ASSERT_TRUE(pool->charge(rest, Use::other));
   std::vector<Sample> samples(1);
   samples[0].fields = {group.values(5, 1)};
-  EXPECT_EQ(leave_blocks(samples, *pool, pool->ledger()).code(), Code::exhausted);
+  EXPECT_EQ(leave_blocks(samples, *pool).code(), Code::exhausted);
   EXPECT_EQ(samples[0].fields[0].view().as<int64_t>()[0], 5);
   pool->uncharge(rest, Use::other);
 }

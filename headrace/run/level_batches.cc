@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "headrace/core/saturate.h"
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 namespace {
@@ -120,8 +120,8 @@ struct LevelBody::Making {
 
 void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const {
   const Stretch rows = rows_of(leaf, at);
-  part.count = leaf.rows_from(rows.first, rows.level->size(at.epoch, rows_));
-  locate(rows, part);
+  part.count = rows.count;
+  locate({&rows, 1}, part);
 }
 
 // Field by field, where all are of one source.

@@ -1,7 +1,8 @@
+#include "headrace/run/level_body.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/run/body.h"
 #include "headrace/run/hold.h"
 #include "headrace/run/leave_blocks.h"
 
@@ -94,14 +95,14 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     const LeafPlan& leaf = level_->leaves[at.leaf];
     if (leaf.rows && leaf.caches.empty()) {
       ticket.batch = &leaf;
-      ticket.num_rows = leaf.rows_from(first_row(*level_, leaf, at), leaf.rows->size(at.epoch, rows_));
+      ticket.num_rows = rows_of(leaf, at).count;
       HEADRACE_TRY(check_fits(ticket, pool));
       if (!admit_batch(ticket, pool)) return false;
     }
   }
   const Stretch rows = stretch_of(ticket);
   const uint64_t bookkeeping = saturating_mul(ticket.num_rows, sizeof(Position) + sizeof(Part) / grain);
-  if (bookkeeping > pool.ledger().budget)
+  if (bookkeeping > pool.budget())
     return over_budget(bookkeeping, pool,
                        ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
   // Functions that take long go one by one, and several workers share them.
@@ -117,7 +118,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
     // Who fetches or runs it locates it, without the executor's mutex, unless it takes that to know whether
     // it reads.
-    if (rows.level->reads && !rows.level->all_read) locate(rows, part);
+    if (rows.level->reads && !rows.level->all_read) locate({&rows, 1}, part);
     if (rows.level->all_read || std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
     ticket.parts.push_back(std::move(part));
   }
@@ -127,19 +128,35 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
 LevelBody::Stretch LevelBody::stretch_of(const Ticket& ticket) const {
   const Item& item = ticket.item;
   if (ticket.batch) return rows_of(*ticket.batch, ticket.batch_at);
-  return {level_.get(), item.first, item.step, item.epoch, item.occurrence, true};
+  return {level_.get(), item.first, item.step, item.epoch, item.occurrence, true, ticket.num_rows};
 }
 
 LevelBody::Stretch LevelBody::rows_of(const LeafPlan& leaf, const Position& at) const {
-  return {leaf.rows.get(), first_row(*level_, leaf, at), leaf.stride, at.epoch, at.occurrence, at.valid};
+  const uint64_t first = first_row(*level_, leaf, at);
+  const size_t count = leaf.rows_from(first, leaf.rows->size(at.epoch, rows_));
+  return {leaf.rows.get(), first, leaf.stride, at.epoch, at.occurrence, at.valid, count};
 }
 
-void LevelBody::locate(const Stretch& rows, Part& part) const {
+// Rows first, first + 1 … of all.
+void LevelBody::locate(Stretches rows, size_t first, std::span<Position> out) const {
+  for (const Stretch& some : rows) {
+    if (first >= some.count) {
+      first -= some.count;
+      continue;
+    }
+    const auto now = out.first(std::min(out.size(), some.count - first));
+    some.level->locate(some.first + first * some.step, some.epoch, some.occurrence, start_of(*some.level),
+                       now, some.step);
+    for (size_t i = 0; !some.valid && i < now.size(); ++i) now[i].valid = false;
+    out = out.subspan(now.size()), first = 0;
+    if (out.empty()) return;
+  }
+}
+
+void LevelBody::locate(Stretches rows, Part& part) const {
   part.at.resize(part.count);
-  rows.level->locate(rows.first + part.first * rows.step, rows.epoch, rows.occurrence, start_of(*rows.level),
-                     part.at, rows.step);
-  for (size_t i = 0; !rows.valid && i < part.count; ++i) part.at[i].valid = false;
-  locate_zipped(*rows.level, part);
+  locate(rows, part.first, part.at);
+  locate_zipped(*rows[0].level, part);
 }
 
 // What is known of the batch's size before its rows are made: the columns of fixed shapes.
@@ -149,7 +166,7 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < schema.size(); ++f)
     if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
-  if (bytes <= pool.ledger().budget) return {};
+  if (bytes <= pool.budget()) return {};
   return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows))
       .after("; a smaller batch or a larger memory_budget would have room")
       .after(leaf.made_at);
@@ -166,12 +183,14 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
     if (!has_slots(leaf.batch, schema, f)) {
       LooseRows& rows = ticket.rows[f];
       rows.are_texts = are_texts(spec);
-      const size_t row_bytes = rows.are_texts ? sizeof(Text) : sizeof(Tensor);
-      if (saturating_mul(ticket.num_rows, row_bytes) > pool.ledger().budget) return false;
-      if (rows.are_texts)
-        rows.texts.resize(ticket.num_rows);
-      else
+      if (!rows.are_texts) {
+        if (saturating_mul(ticket.num_rows, sizeof(Tensor)) > pool.budget()) return false;
         rows.tensors.resize(ticket.num_rows);
+        continue;
+      }
+      const auto memory = pool.take(saturating_mul(ticket.num_rows, sizeof(Text)), Use::ragged);
+      if (!memory) return false;
+      rows.memory = memory, rows.texts = make_texts(*memory);
       continue;
     }
     const TensorSpec column{spec.dtype, spec.shape.with_front(static_cast<int64_t>(ticket.num_rows))};
@@ -194,7 +213,7 @@ bool LevelBody::gather_in_blocks(const Ticket& ticket, const Stretch& rows, cons
   Part block;
   for (size_t done = 0; done < part.count; done += block.count) {
     block.first = part.first + done, block.count = std::min(kBlock, part.count - done);
-    locate(rows, block);
+    locate({&rows, 1}, block);
     if (!gathered(block)) return false;
   }
   return true;
@@ -251,7 +270,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
   if (many_batches_ || !ticket.batches.empty()) return run_batches(ticket, evaluator);
   const Stretch rows = stretch_of(ticket);
   if (ticket.batch && gather_in_blocks(ticket, rows, part)) return {};
-  if (part.at.empty()) locate(rows, part);
+  if (part.at.empty()) locate({&rows, 1}, part);
   if (!ticket.batch && ticket.row_outputs.empty()) {  // together
     if (auto done = run_together(ticket, part, evaluator)) return *std::move(done);
     ticket.row_outputs.resize(ticket.num_rows);

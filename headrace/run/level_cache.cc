@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "headrace/core/element_cache.h"
-#include "headrace/run/body.h"
 #include "headrace/run/extra_cache.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 namespace {

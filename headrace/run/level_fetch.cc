@@ -1,5 +1,6 @@
 // How the rows of a part get their blocks, and into the batch when that is all there is to do.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -8,7 +9,7 @@
 #include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_past_caches.h"
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 namespace {
@@ -56,6 +57,14 @@ class PlacesOfRows {
  private:
   std::vector<FieldPlace> fields_;
   std::vector<TextRows> texts_;
+};
+
+// Some rows of a part, where they stand and where their bytes lie: so many stay in the caches.
+struct FewRows {
+  static constexpr size_t kMost = 512;
+  std::array<Position, kMost> at;
+  std::array<uint64_t, kMost> indices;
+  std::array<Extent, kMost> extents;
 };
 
 bool is_kept(const LeafPlan& leaf, const Position& at) {
@@ -163,20 +172,21 @@ Status said_by_format(Status status, const Source& source) {
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
   if (!ticket.batches.empty()) return fetch_many(ticket, part, counters);
   if (as_batch_ && part.count == ticket.num_rows && read_rows(ticket, part, counters)) return {};
-  HEADRACE_TRY(fetch_and_pass(ticket, part, counters));
+  const Stretch rows = stretch_of(ticket);
+  HEADRACE_TRY(fetch_and_pass(ticket, part, {&rows, 1}, counters));
   if (many_reads_ && part.has_passed) note_bytes(ticket, part);
   return {};
 }
 
-Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Counters& counters) const {
+Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const {
   if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
-  const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
-  if (part.at.empty()) locate(stretch_of(ticket), part);
+  const Level& level = *rows[0].level;
   ticket.begin_rows(part);
   part.forget();
-  const Small small = put_small(ticket, part, counters);
+  const Small small = put_small(ticket, part, rows, counters);
   part.has_passed = small == Small::are_put;
   if (part.has_passed) return {};
+  if (part.at.empty()) locate(rows, part);
   if (small == Small::was_refused) return fetch_part(level, part, counters, nullptr);  // run() says why
   std::vector<Mapped> seen;
   Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
@@ -243,36 +253,39 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
 
 // Small samples that nothing is done with, put into the batch where they were read: no block is kept for
 // each. Where that does not do, no row is in place, and the part has the blocks that were read.
-LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Counters& counters) const {
-  if (!ticket.batch || !part.zipped.empty()) return Small::are_none;
+LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const {
+  if (!ticket.batch || std::ranges::none_of(ticket.batch->rows->leaves, passes)) return Small::are_none;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
-  std::vector<uint64_t> indices;
-  std::vector<Extent> extents;
-  for (size_t first = 0; first < part.count;) {
-    const LeafPlan& leaf = leaves[part.at[first].leaf];
-    indices.clear();
-    indices.reserve(part.count);
-    for (size_t i = first; i < part.count && part.at[i].leaf == part.at[first].leaf; ++i)
-      indices.push_back(part.at[i].index);
-    extents.resize(indices.size());
+  FewRows few;
+  std::span<const Position> at;  // of rows that are located
+  for (size_t first = 0, n = 0; first < part.count; first += n, at = at.subspan(n)) {
+    if (at.empty() && !part.at.empty()) {
+      at = part.at;
+    } else if (at.empty()) {
+      const auto here = std::span(few.at).first(std::min(few.at.size(), part.count - first));
+      locate(rows, part.first + first, here);
+      at = here;
+    }
+    const LeafPlan& leaf = leaves[at[0].leaf];
+    const size_t most = std::min(at.size(), FewRows::kMost);
+    for (n = 0; n < most && at[n].leaf == at[0].leaf; ++n) few.indices[n] = at[n].index;
+    const auto indices = std::span<const uint64_t>(few.indices).first(n);
+    const auto extents = std::span(few.extents).first(n);
     const bool may_be_put = puts(ticket, leaf) && leaf.source->extents(indices, extents) &&
                             std::ranges::all_of(extents, is_small);
-    const Small put =
-        may_be_put ? put_together(ticket, part, first, indices, extents, counters) : Small::are_none;
-    if (put != Small::are_put) {
-      if (may_be_put || first > 0) ticket.take_back(part);
-      return put;
-    }
-    first += indices.size();
+    const Small put = may_be_put ? put_together(ticket, part, first, *leaf.source, indices, extents, counters)
+                                 : Small::are_none;
+    if (put == Small::are_put) continue;
+    if (may_be_put || first > 0) ticket.take_back(part);
+    return put;
   }
   return Small::are_put;
 }
 
-// Those of one leaf from row `first` on.
-LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t first,
+// Those of one source from row `first` on.
+LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t first, const Source& source,
                                          std::span<const uint64_t> indices, std::span<const Extent> extents,
                                          Counters& counters) const {
-  const Source& source = *ticket.batch->rows->leaves[part.at[first].leaf].source;
   std::vector<uint64_t> rows;
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
     const PlacesOfRows places(ticket, part, part.first + first + done);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "headrace/core/saturate.h"
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 namespace {
@@ -121,9 +121,8 @@ void LevelBody::admit_many(Ticket& ticket) const {
   const LeafPlan& leaf = level_->leaves[0];
   ticket.num_rows = 0;
   for (const Position& batch : at) {
-    const size_t rows = leaf.rows_from(first_row(*level_, leaf, batch), leaf.rows->size(batch.epoch, rows_));
-    ticket.batches.push_back({batch, rows});
-    ticket.num_rows += rows;
+    ticket.batches.push_back({batch, rows_of(leaf, batch).count});
+    ticket.num_rows += ticket.batches.back().num_rows;
   }
   ticket.parts.push_back({.state = Part::State::io, .count = ticket.num_rows});
 }
@@ -155,14 +154,10 @@ Result<bool> LevelBody::read_some(std::span<const BatchOfMany> batches, size_t n
     return over_budget(num_rows * column_bytes(*one.batch), fetcher_->pool(), "batches");
   Part& part = one.parts.emplace_back();
   part.count = num_rows;
-  part.at.reserve(num_rows);
-  Part rows;
-  for (const BatchOfMany& batch : batches) {
-    rows.count = batch.num_rows;
-    locate(rows_of(*one.batch, batch.at), rows);
-    part.at.insert(part.at.end(), rows.at.begin(), rows.at.end());
-  }
-  HEADRACE_TRY(fetch_and_pass(one, part, counters));
+  std::vector<Stretch> rows;
+  rows.reserve(batches.size());
+  for (const BatchOfMany& batch : batches) rows.push_back(rows_of(*one.batch, batch.at));
+  HEADRACE_TRY(fetch_and_pass(one, part, rows, counters));
   if (part.has_passed) cut(one, batches, out);
   return part.has_passed;
 }
@@ -232,8 +227,9 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
   if (!admit_batch(all, fetcher_->pool())) return false;
   Part& rows = all.parts.emplace_back();
   rows.count = part.count;
-  locate(stretch_of(ticket), rows);
-  if (!fetch_and_pass(all, rows, counters).ok() || !rows.has_passed) {
+  const Stretch stand = stretch_of(ticket);
+  locate({&stand, 1}, rows);  // their names are wanted
+  if (!fetch_and_pass(all, rows, {&stand, 1}, counters).ok() || !rows.has_passed) {
     was_refused_.store(true, std::memory_order_relaxed);
     return false;
   }

@@ -1,7 +1,7 @@
 // on_error("replace"): another sample in the place of one that failed.
 #include <algorithm>
 
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 namespace {

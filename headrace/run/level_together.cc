@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 
 namespace headrace {
 

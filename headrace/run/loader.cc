@@ -12,6 +12,7 @@
 #include "headrace/run/auto_cache.h"
 #include "headrace/run/crew.h"
 #include "headrace/run/explained.h"
+#include "headrace/run/level_body.h"
 #include "headrace/run/loader_settings.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/merge.h"

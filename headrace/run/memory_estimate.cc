@@ -7,6 +7,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/walk.h"
 #include "headrace/run/fetch.h"
+#include "headrace/run/level_body.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/stage.h"
 

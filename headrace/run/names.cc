@@ -1,5 +1,6 @@
 #include "headrace/run/names.h"
 
+#include "headrace/run/level_body.h"
 #include "headrace/run/stage.h"
 
 namespace headrace {

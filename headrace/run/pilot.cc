@@ -11,7 +11,7 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/parts.h"
 #include "headrace/graph/walk.h"
-#include "headrace/run/body.h"
+#include "headrace/run/level_body.h"
 #include "headrace/run/machine.h"
 
 namespace headrace {
@@ -331,7 +331,7 @@ class Tried {
   Tried(const Way& way, const PilotOptions& options)
       : programs_(way.programs),
         kept_(way.kept),
-        memory_(options.pool->ledger().budget),
+        memory_(options.pool->budget()),
         runner_(programs_, options) {
     mark_part_readers(before());
     mark_part_readers(after());

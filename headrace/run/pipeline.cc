@@ -15,6 +15,7 @@
 #include "headrace/run/deal.h"
 #include "headrace/run/generate.h"
 #include "headrace/run/group_body.h"
+#include "headrace/run/level_body.h"
 #include "headrace/run/pack_body.h"
 #include "headrace/run/points.h"
 #include "headrace/run/sample_body.h"

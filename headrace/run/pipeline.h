@@ -14,6 +14,8 @@
 
 namespace headrace {
 
+class LevelBody;
+
 class PointIndex;
 
 struct Pipeline {

@@ -198,8 +198,7 @@ bool Stage::has_place(size_t ring) const {
 // Of those that can be put back.
 bool Stage::leaves(size_t headroom, const Pool& pool) const {
   if (headroom == 0 || !body_->takes_positions() || in_flight() == 0) return true;
-  const auto ledger = pool.ledger();
-  return ledger.in_use + headroom + bytes_admitted_ <= ledger.budget;
+  return pool.in_use() + headroom + bytes_admitted_ <= pool.budget();
 }
 
 Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {

@@ -58,7 +58,7 @@ RowListPtr Ticket::row_list(size_t field, DType dtype) {
   std::vector<TextOwner> owners;
   for (Part& part : parts)
     if (field < part.owners.size()) std::ranges::move(part.owners[field], std::back_inserter(owners));
-  return all.made = std::make_shared<const RowList>(dtype, std::move(all.texts), std::move(owners));
+  return all.made = std::make_shared<const RowList>(dtype, std::move(all.memory), std::move(owners));
 }
 
 void Ticket::forget() {

@@ -67,7 +67,8 @@ struct Part {
 // The rows of a field that have no slot, as they are made.
 struct LooseRows {
   bool are_texts = false;
-  std::vector<Text> texts;
+  BufferPtr memory;  // of the texts
+  std::span<Text> texts;
   std::vector<Tensor> tensors;  // of any others
   RowListPtr made;              // of all of them, at last
 };

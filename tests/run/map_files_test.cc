@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <thread>
 
@@ -203,7 +204,7 @@ TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {
   EXPECT_EQ(pool->ledger().in_use, 600u);
   EXPECT_FALSE(pool->lend(bytes, owner, Use::encoded));
   EXPECT_EQ(owner.use_count(), 2);
-  pool->hand_over(*lent);
+  pool->hand_over(std::array<const Buffer*, 1>{lent.get()});
   EXPECT_EQ(pool->ledger().in_use, 0u);
   EXPECT_EQ(pool->ledger().handed_over, 600u);
   lent = nullptr;

@@ -21,7 +21,7 @@ template <class Put> std::vector<std::vector<Tensor>> rows_put(const Schema& sch
                                                                bool in_columns, const Put& put) {
   std::vector<MutableBufferPtr> columns(schema.size());
   std::vector<std::vector<Tensor>> tensors(schema.size(), std::vector<Tensor>(most));
-  std::vector<std::vector<Text>> texts(schema.size(), std::vector<Text>(most));
+  std::vector<MutableBufferPtr> texts(schema.size());
   std::vector<std::vector<TextOwner>> owners(schema.size());
   std::vector<TextRows> text_rows;
   text_rows.reserve(schema.size());
@@ -30,7 +30,8 @@ template <class Put> std::vector<std::vector<Tensor>> rows_put(const Schema& sch
     const TensorSpec& spec = schema.specs[f];
     to[f].spec = &spec;
     if (is_text(spec.dtype)) {
-      to[f].texts = &text_rows.emplace_back(texts[f].data(), 0, owners[f]);
+      texts[f] = HeapBuffer::make(most * sizeof(Text));
+      to[f].texts = &text_rows.emplace_back(make_texts(*texts[f]).data(), 0, owners[f]);
     } else if (in_columns && spec.is_static()) {
       columns[f] = HeapBuffer::make(std::max<size_t>(1, most * spec.size_bytes()));
       to[f].values = columns[f]->mutable_data();
@@ -41,7 +42,7 @@ template <class Put> std::vector<std::vector<Tensor>> rows_put(const Schema& sch
   std::vector<std::vector<Tensor>> out(put(std::span<const FieldPlace>(to)));
   for (size_t f = 0; f < schema.size(); ++f) {
     const TensorSpec& spec = schema.specs[f];
-    if (to[f].texts) tensors[f] = RowList(spec.dtype, std::move(texts[f]), std::move(owners[f])).tensors();
+    if (to[f].texts) tensors[f] = RowList(spec.dtype, texts[f], std::move(owners[f])).tensors();
     for (size_t i = 0; i < out.size(); ++i)
       out[i].push_back(columns[f] ? Tensor{columns[f], i * spec.size_bytes(), spec.dtype, spec.shape, nullptr}
                                   : tensors[f][i]);
@@ -67,18 +68,13 @@ class ReadAsMapped final : public MappedBytes {
     shown_.push_back(bytes);
     return bytes->bytes();
   }
-  std::optional<Kept> keep(Text bytes, size_t) override {
-    const MutableBufferPtr kept = HeapBuffer::make(bytes.size());
-    if (!bytes.empty()) std::memcpy(kept->mutable_data(), bytes.data(), bytes.size());
-    kept_ = kept;
-    return Kept{kept_, kept->bytes()};
-  }
 
  private:
+  MutableBufferPtr take(size_t at_least) override { return HeapBuffer::make(at_least); }
+
   Store& store_;
   const Source& source_;
   std::vector<BufferPtr> shown_;
-  BufferPtr kept_;
 };
 
 // REQUIRES: as Source::put_mapped().
