@@ -1,86 +1,17 @@
 // LMDB: see README.md beside this file.
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "headrace/codecs/fields.h"
-#include "headrace/formats/lmdb/index.h"
-#include "headrace/formats/lmdb/page.h"
+#include "headrace/formats/lmdb/put_mapped.h"
 #include "headrace/formats/records/damaged.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
 namespace {
 
-struct LmdbFile {
-  SourceFile file;
-  uint64_t page_size = 0, size = 0;  // size: records
-  std::vector<RecordExtent> extents;
-  std::vector<LmdbBlock> blocks;  // as many
-  BufferPtr keys;                 // of big values
-
-  // The block that record `i` is in. Blocks are of about the same size, so a look at where it would then be
-  // comes close, and steps that double do the rest.
-  uint64_t block_of(uint64_t i) const {
-    const auto begins_after = [&](uint64_t block) { return blocks[block].first > i; };
-    uint64_t low = std::min<uint64_t>(
-        blocks.size() - 1, static_cast<uint64_t>(static_cast<double>(i) / static_cast<double>(size) *
-                                                 static_cast<double>(blocks.size())));
-    uint64_t high = low + 1, step = 1;  // the answer is in [low, high)
-    while (begins_after(low)) high = low, low -= std::min(low, step), step *= 2;
-    while (high < blocks.size() && !begins_after(high))
-      low = high, high = std::min<uint64_t>(blocks.size(), high + step), step *= 2;
-    while (high - low > 1) {
-      const uint64_t middle = low + (high - low) / 2;
-      (begins_after(middle) ? high : low) = middle;
-    }
-    return low;
-  }
-  bool is_big(uint64_t block) const { return blocks[block].kind == LmdbBlock::big; }
-  bool is_lost(uint64_t block) const { return blocks[block].kind == LmdbBlock::lost; }
-  // The key of a big value, or why a block is lost.
-  std::span<const std::byte> key_of(uint64_t block) const {
-    return keys->bytes().subspan(blocks[block].key, blocks[block].key_size);
-  }
-  uint64_t page_of(uint64_t block) const { return extents[block].offset / page_size; }
-  uint64_t records_of(uint64_t block) const {
-    return (block + 1 < blocks.size() ? blocks[block + 1].first : size) - blocks[block].first;
-  }
-};
-
-// What source and blocks share: blocks may outlive their source.
-struct Lmdb {
-  Schema schema;
-  enum class Values : uint8_t { bytes, datum, tensor_protos } values = Values::bytes;
-  DatumKind datum;
-  TensorProtosKind tensors;
-  std::vector<LmdbFile> files;
-  std::vector<uint64_t> first_record, first_block;  // of each file; of all at the end
-  bool is_damaged = false;                          // a block of one is lost
-
-  Status fields(Tensor key, Tensor value, std::vector<Tensor>& out) const {
-    if (values == Values::datum) return read_datum(value, datum, out);
-    if (values == Values::tensor_protos) return read_tensor_protos(value, tensors, out);
-    out.resize(2);
-    out[0] = std::move(key), out[1] = std::move(value);
-    return {};
-  }
-};
-
 Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
   return {buffer, offset, DType::bytes, {static_cast<int64_t>(size)}, nullptr};
-}
-
-// A key and the value behind it, row n of a batch.
-void share(const BufferPtr& buffer, Text bytes, size_t key, size_t n, std::span<const FieldPlace> to) {
-  to[0].texts->set(n, buffer, bytes.first(key));
-  to[1].texts->set(n, buffer, bytes.subspan(key));
-}
-// The same of the big value of a block.
-void share_big(const LmdbFile& file, uint64_t block, const BufferPtr& buffer, Text value, size_t n,
-               std::span<const FieldPlace> to) {
-  to[0].texts->set(n, file.keys, file.key_of(block));
-  to[1].texts->set(n, buffer, value);
 }
 
 class Values final : public Block {
@@ -102,14 +33,14 @@ class Values final : public Block {
   // Key and value, as they are. False: get() says why. REQUIRES: are_bytes().
   bool put_big(size_t n, std::span<const FieldPlace> to) const {
     const auto value = lmdb_big_value(block_bytes(), page(), file_.page_size);
-    if (value.ok()) share_big(file_, block_, bytes_, *value, n, to);
+    if (value.ok()) share_big_lmdb_value(file_, block_, bytes_, *value, n, to);
     return value.ok();
   }
   // The same of a row of a leaf, which parse() gave.
   bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
     if (row >= file_.records_of(block_)) return false;
     const auto node = page.small_node(file_.blocks[block_].node + row);
-    if (node) share(bytes_, node->bytes, node->key, n, to);
+    if (node) share_lmdb_pair(bytes_, node->bytes, node->key, n, to);
     return node.has_value();
   }
 
@@ -213,18 +144,18 @@ class LmdbSource final : public Source {
   uint64_t size() const override { return lmdb_->first_record.back(); }
 
   Place place(uint64_t index) const override {
-    const Spot spot = spot_of(lmdb_->first_record, index);
+    const LmdbSpot spot = lmdb_spot(lmdb_->first_record, index);
     const LmdbFile& file = lmdb_->files[spot.file];
     const uint64_t block = file.block_of(spot.i);
     return {lmdb_->first_block[spot.file] + block, spot.i - file.blocks[block].first};
   }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    const Spot spot = spot_of(lmdb_->first_block, block);
+    const LmdbSpot spot = lmdb_spot(lmdb_->first_block, block);
     return std::make_unique<OpenValues>(lmdb_, spot.file, spot.i);
   }
 
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
-    Neighbours near(*lmdb_);
+    LmdbNeighbours near(*lmdb_);
     for (size_t i = 0; i < indices.size(); ++i) {
       near.find(indices[i]);
       const LmdbFile& file = lmdb_->files[near.file];
@@ -237,7 +168,7 @@ class LmdbSource final : public Source {
     std::vector<Values> values;
     std::vector<Pages::Row> rows;
     rows.reserve(indices.size());
-    Neighbours near(*lmdb_);
+    LmdbNeighbours near(*lmdb_);
     for (size_t i = 0; i < indices.size(); ++i) {
       if (near.find(indices[i])) values.emplace_back(lmdb_, near.file, near.block, bytes, at[i]);
       rows.push_back({indices[i] - near.first, values.size() - 1});
@@ -245,25 +176,15 @@ class LmdbSource final : public Source {
     return std::make_shared<Pages>(std::move(values), std::move(rows));
   }
 
-  // A page is looked at where it is, and of it the record copied.
   size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                     std::span<const FieldPlace> to) const override {
-    if (lmdb_->values != Lmdb::Values::bytes) return 0;
-    Neighbours near(*lmdb_);
-    std::array<MappedNode, kNodesAtOnce> some;
-    for (size_t n = 0; n < indices.size();) {
-      const size_t found = find_mapped(indices.subspan(n), near, mapped, some);
-      for (size_t i = 0; i < found; ++i, ++n)
-        if (!put_node(some[i], mapped, n, to)) return n;
-      if (found == 0) return n;
-    }
-    return indices.size();
+    return lmdb_->values == Lmdb::Values::bytes ? put_lmdb_pairs(*lmdb_, indices, mapped, to) : 0;
   }
 
   uint64_t num_files() const override { return lmdb_->files.size(); }
   std::string file(uint64_t ordinal) const override { return lmdb_->files[ordinal].file.path; }
   std::string where(uint64_t index) const override {
-    const Spot spot = spot_of(lmdb_->first_record, index);
+    const LmdbSpot spot = lmdb_spot(lmdb_->first_record, index);
     const LmdbFile& file = lmdb_->files[spot.file];
     const uint64_t offset = file.extents[file.block_of(spot.i)].offset;
     return file.file.path + ", record " + std::to_string(spot.i) + " in page " +
@@ -286,16 +207,6 @@ class LmdbSource final : public Source {
   }
 
  private:
-  struct Spot {
-    size_t file;
-    uint64_t i;  // in the file
-  };
-  // Of what is numbered through all files; `first` holds where each file begins, and the end.
-  static Spot spot_of(const std::vector<uint64_t>& first, uint64_t i) {
-    const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
-    return {file, i - first[file]};
-  }
-
   Value::List damage() const {
     Value::List out;
     for (size_t f = 0; f < lmdb_->files.size(); ++f) {
@@ -307,80 +218,6 @@ class LmdbSource final : public Source {
       }
     }
     return out;
-  }
-
-  // Where records are, of which one often lies beside the one before.
-  struct Neighbours {
-    explicit Neighbours(const Lmdb& all) : lmdb(all) {}
-    // True where `index` is in another block than the last one.
-    bool find(uint64_t index) {
-      if (index >= first && index < end) return false;
-      const Spot spot = spot_of(lmdb.first_record, index);
-      file = spot.file, block = lmdb.files[file].block_of(spot.i);
-      first = index - spot.i + lmdb.files[file].blocks[block].first;
-      end = first + lmdb.files[file].records_of(block);
-      node = lmdb.files[file].blocks[block].node;
-      return true;
-    }
-    const Lmdb& lmdb;
-    size_t file = 0;
-    uint64_t block = 0;           // of the file
-    uint64_t first = 0, end = 0;  // its records
-    uint32_t node = 0;            // of the first
-  };
-
-  // A node of a page that is mapped, or a big value. The processor waits for each of the three places in
-  // memory that lead to a record, unless it is told of many records at once where they are.
-  static constexpr size_t kNodesAtOnce = 16;
-  struct MappedNode {
-    const LmdbFile* file = nullptr;
-    uint64_t block = 0, node = 0;
-    std::span<const std::byte> bytes;  // of the block
-    std::optional<LmdbPage> page;      // of a node; nothing where there is none
-    bool is_big() const { return file->is_big(block); }
-    uint64_t number() const { return file->page_of(block); }
-  };
-  size_t find_mapped(std::span<const uint64_t> indices, Neighbours& near, MappedBytes& mapped,
-                     std::array<MappedNode, kNodesAtOnce>& out) const {
-    size_t count = std::min(indices.size(), kNodesAtOnce);
-    for (size_t i = 0; i < count; ++i) {
-      MappedNode& here = out[i];
-      const bool is_new = near.find(indices[i]) || i == 0;
-      here.file = &lmdb_->files[near.file];
-      here.block = near.block, here.node = near.node + (indices[i] - near.first);
-      const RecordExtent& extent = here.file->extents[near.block];
-      here.bytes = is_new ? mapped.at({near.file, extent.offset, extent.length}) : out[i - 1].bytes;
-      if (here.bytes.empty()) {
-        count = i;
-        break;
-      }
-      __builtin_prefetch(here.bytes.data());
-      __builtin_prefetch(here.bytes.data() + std::min(kLmdbPageHeader + 2 * here.node, here.bytes.size()));
-    }
-    for (size_t i = 0; i < count; ++i) {
-      MappedNode& here = out[i];
-      here.page.reset();
-      if (here.is_big()) continue;
-      if (i > 0 && here.bytes.data() == out[i - 1].bytes.data())
-        here.page = out[i - 1].page;
-      else if (auto parsed = LmdbPage::parse(here.bytes, here.number(), LmdbPage::Kind::leaf); parsed.ok())
-        here.page = *parsed;
-      if (here.page) here.page->expect(here.node);
-    }
-    return count;
-  }
-  static bool put_node(const MappedNode& from, MappedBytes& mapped, size_t n,
-                       std::span<const FieldPlace> to) {
-    if (from.is_big()) {
-      const auto value = lmdb_big_value(from.bytes, from.number(), from.file->page_size);
-      const auto kept = value.ok() ? mapped.keep(*value) : std::nullopt;
-      if (kept) share_big(*from.file, from.block, kept->buffer, kept->bytes, n, to);
-      return kept.has_value();
-    }
-    const auto node = from.page ? from.page->small_node(from.node) : std::nullopt;
-    const auto kept = node ? mapped.keep(node->bytes) : std::nullopt;
-    if (kept) share(kept->buffer, kept->bytes, node->key, n, to);
-    return kept.has_value();
   }
 
   std::shared_ptr<const Lmdb> lmdb_;

@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20 };
 enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
-constexpr uint64_t kNodeHeader = 8, kNamedDatabase = 48;  // bytes; of the value that tells of one
+constexpr uint64_t kNamedDatabase = 48;  // bytes of the value that tells of one
 
 Status wants(const std::string& what, uint64_t got) {
   return corrupt("wants " + what + ", got " + std::to_string(got));
@@ -116,16 +116,6 @@ void LmdbPage::expect(size_t i) const {
   if (i >= nodes_) return;
   const auto begin = load_once<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
   if (begin + kNodeHeader <= bytes_.size()) __builtin_prefetch(bytes_.data() + begin);
-}
-
-std::optional<LmdbPage::SmallNode> LmdbPage::small_node(size_t i) const {
-  if (i >= nodes_) return std::nullopt;
-  const auto begin = load_once<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
-  if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return std::nullopt;
-  const auto node = bytes_.subspan(begin);
-  const size_t size = load_once<uint32_t>(node, 0), key = load_once<uint16_t>(node, 6);
-  if (load<uint16_t>(node, 4) != 0 || key + size > node.size() - kNodeHeader) return std::nullopt;
-  return SmallNode{node.subspan(kNodeHeader, key + size), key};
 }
 
 Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> bytes, uint64_t number,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "headrace/core/little_endian.h"
 #include "headrace/core/status.h"
 
 namespace headrace {
@@ -53,10 +54,19 @@ class LmdbPage {
     std::span<const std::byte> bytes;
     size_t key = 0;  // bytes of it
   };
-  std::optional<SmallNode> small_node(size_t i) const;
+  std::optional<SmallNode> small_node(size_t i) const {
+    if (i >= nodes_) return std::nullopt;
+    const auto begin = load_once<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
+    if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader) return std::nullopt;
+    const auto node = bytes_.subspan(begin);
+    const size_t size = load_once<uint32_t>(node, 0), key = load_once<uint16_t>(node, 6);
+    if (load<uint16_t>(node, 4) != 0 || key + size > node.size() - kNodeHeader) return std::nullopt;
+    return SmallNode{node.subspan(kNodeHeader, key + size), key};
+  }
   void expect(size_t i) const;  // that small_node(i) comes soon
 
  private:
+  static constexpr uint64_t kNodeHeader = 8;
   LmdbPage(std::span<const std::byte> bytes, size_t nodes) : bytes_(bytes), nodes_(nodes) {}
   Result<std::span<const std::byte>> node_bytes(size_t i) const;  // from its first byte to the page's end
 

@@ -21,6 +21,10 @@ std::string hex(const std::byte* bytes) {
   return out;
 }
 
+RecordioPart part_of(uint32_t word) {
+  return {static_cast<PartKind>(word >> 29), word & ((uint32_t{1} << 29) - 1)};
+}
+
 // Calls `take(data)` for each part of a record. Where parts do not fill the bytes exactly, it says why.
 template <class Take> Status each_part(std::span<const std::byte> bytes, const Take& take) {
   bool inside = false;
@@ -64,7 +68,7 @@ Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t l
     return corrupt("wants the magic word 0a 23 d7 ce, got " + hex(header.data()));
   const uint32_t word = load<uint32_t>(header, 4);
   if (word >> 29 > 3) return corrupt("wants a part of kind 0 to 3, got " + std::to_string(word >> 29));
-  const RecordioPart part{static_cast<PartKind>(word >> 29), word & ((uint32_t{1} << 29) - 1)};
+  const RecordioPart part = part_of(word);
   if (part.framed() > left)
     return corrupt("wants a part of " + std::to_string(part.length) + " bytes, only " +
                    std::to_string(left - std::min(left, kRecordioHeader)) + " are left");
@@ -88,6 +92,13 @@ Result<Tensor> recordio_data(const Record& record) {
                 DType::bytes,
                 {static_cast<int64_t>(part.length)},
                 nullptr};
+}
+
+std::optional<std::span<const std::byte>> whole_recordio_data(std::span<const std::byte> record) {
+  if (record.size() < kRecordioHeader || load<uint32_t>(record) != kRecordioMagic) return std::nullopt;
+  const RecordioPart part = part_of(load_once<uint32_t>(record, 4));
+  if (!part.is_all_of(record.size())) return std::nullopt;
+  return record.subspan(kRecordioHeader, part.length);
 }
 
 std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {

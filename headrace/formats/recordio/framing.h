@@ -5,6 +5,7 @@
 // the magic word at such a place always begins a part.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -38,6 +39,10 @@ Status follows(const RecordioPart& part, bool inside);
 // The data of a record, which its bytes must be in full. Of one part they are shared; of several they are put
 // together in memory of their own.
 Result<Tensor> recordio_data(const Record& record);
+
+// The data of a record of one part, which its bytes must be in full; nothing: recordio_data() has more to
+// say. Each word of the frame is looked at once.
+std::optional<std::span<const std::byte>> whole_recordio_data(std::span<const std::byte> record);
 
 // The first bytes of a record's data, at most `count`, as far as its own first bytes hold them.
 std::string recordio_prefix(std::span<const std::byte> bytes, size_t count);

@@ -78,6 +78,21 @@ size_t put(const RecordRun& run, TextRows& out) {
   return run.records.size();
 }
 
+// The same out of mapped files. What is no record of one part is left to be read.
+size_t put_mapped(std::span<const Text> records, MappedBytes& mapped, size_t first, TextRows& out) {
+  size_t all = 0;
+  for (const Text& record : records) all += record.size();
+  mapped.expect(all);
+  for (size_t i = 0; i < records.size(); ++i) {
+    expect_record(records, i);
+    const auto data = whole_recordio_data(records[i]);
+    const auto kept = data ? mapped.keep(*data) : std::nullopt;
+    if (!kept) return i;
+    out.set(first + i, kept->buffer, kept->bytes);
+  }
+  return records.size();
+}
+
 // What is not said by options is said by the first records.
 Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex>& indexes) {
   Fields out;
@@ -123,10 +138,15 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.read = [what](const Record& record, std::vector<Tensor>& fields) {
       return read(record, what, fields);
     };
-    if (!what.has_header)
+    if (!what.has_header) {
       format.put = [](const RecordRun& run, std::span<const FieldPlace> to) {
         return put(run, *to[0].texts);
       };
+      format.put_mapped = [](std::span<const Text> records, MappedBytes& mapped, size_t first,
+                             std::span<const FieldPlace> to) {
+        return put_mapped(records, mapped, first, *to[0].texts);
+      };
+    }
     return record_files(std::move(format), request, std::move(indexes));
   };
   return from_records(std::move(out));

@@ -33,6 +33,24 @@ Spot spot_of(const Places& places, uint64_t index) {
   return {file, index - places.first[file]};
 }
 
+// Where records lie, of which the next is in the file of the one before, mostly.
+class Spots {
+ public:
+  explicit Spots(const Places& places) : places_(places) {}
+  Spot of(uint64_t index) {
+    if (index - begin_ >= size_) {
+      file_ = spot_of(places_, index).file;
+      begin_ = places_.first[file_], size_ = places_.first[file_ + 1] - begin_;
+    }
+    return {file_, index - begin_};
+  }
+
+ private:
+  const Places& places_;
+  size_t file_ = 0;
+  uint64_t begin_ = 0, size_ = 0;  // records of the file
+};
+
 // In a file that is compressed as a whole, a run is the records that begin between two points. Elsewhere
 // every record is a block.
 uint64_t run_begin(const Places& places, const Spot& spot) {
@@ -193,8 +211,9 @@ class RecordFilesSource final : public Source {
   }
 
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    Spots spots(places());
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(places(), indices[i]);
+      const Spot spot = spots.of(indices[i]);
       const RecordExtent& record = places().indexes[spot.file].records[spot.record];
       out[i] = {spot.file, record.offset, places().inflated[spot.file] ? kToEnd : record.length};
     }
@@ -202,8 +221,9 @@ class RecordFilesSource final : public Source {
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     std::vector<RecordExtent> extents(indices.size());
+    Spots spots(places());
     for (size_t i = 0; i < indices.size(); ++i) {
-      const Spot spot = spot_of(places(), indices[i]);
+      const Spot spot = spots.of(indices[i]);
       extents[i] = {at[i], places().indexes[spot.file].records[spot.record].length};
     }
     return std::make_shared<Together>(records_, std::move(extents), std::move(bytes));
@@ -214,10 +234,12 @@ class RecordFilesSource final : public Source {
   size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                     std::span<const FieldPlace> to) const override {
     if (!records_->format.put_mapped) return 0;
+    Spots spots(places());
     std::vector<Text> shown;
+    shown.reserve(std::min(indices.size(), kMostRuns * kMostRecords));
     for (size_t n = 0; n < indices.size(); n += shown.size()) {
       shown.clear();
-      show(indices.subspan(n), mapped, shown);
+      show(indices.subspan(n), spots, mapped, shown);
       const size_t put = records_->format.put_mapped(shown, mapped, n, to);
       if (shown.empty() || put < shown.size()) return n + put;
     }
@@ -262,12 +284,13 @@ class RecordFilesSource final : public Source {
 
  private:
   // Some of the next records; none where the first is to be read.
-  void show(std::span<const uint64_t> indices, MappedBytes& mapped, std::vector<Text>& out) const {
-    constexpr size_t kMostRuns = 8, kLine = 64,
-                     kMostFetched = 1024;  // bytes; the processor finds what follows
+  static constexpr size_t kMostRuns = 8, kMostRecords = 64;  // of each
+  void show(std::span<const uint64_t> indices, Spots& spots, MappedBytes& mapped,
+            std::vector<Text>& out) const {
+    constexpr size_t kLine = 64, kMostFetched = 1024;  // bytes; the processor finds what follows
     for (size_t runs = 0; out.size() < indices.size() && runs < kMostRuns; ++runs) {
       const auto rest = indices.subspan(out.size());
-      const Spot first = spot_of(places(), rest[0]);
+      const Spot first = spots.of(rest[0]);
       const auto records = neighbours(rest, first);
       const uint64_t begin = records.front().offset;
       const Text bytes =
@@ -282,7 +305,6 @@ class RecordFilesSource final : public Source {
   // REQUIRES: extents() gave one to each.
   std::span<const RecordExtent> neighbours(std::span<const uint64_t> indices, const Spot& first) const {
     constexpr uint64_t kMostLooked = 64 << 10;  // bytes, of records that are padded to a kilobyte and more
-    constexpr size_t kMostRecords = 64;
     const auto rest = std::span(places().indexes[first.file].records).subspan(first.record);
     const size_t most = std::min({indices.size(), rest.size(), kMostRecords});
     const auto side_by_side = rest.first(num_consecutive(indices.first(most)));

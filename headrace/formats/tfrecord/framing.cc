@@ -30,14 +30,18 @@ Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left)
 Result<std::span<const std::byte>> tfrecord_data(std::span<const std::byte> framed, bool verify) {
   if (framed.size() < kTfrecordFrame)
     return corrupt("wants a record of at least 16 bytes, got " + std::to_string(framed.size()));
-  const auto length = load<uint64_t>(framed);
+  const auto length = load_once<uint64_t>(framed);
   if (length != framed.size() - kTfrecordFrame)
     return corrupt("wants a record of " + std::to_string(framed.size() - kTfrecordFrame) +
                    " bytes as when it was indexed, got " + std::to_string(length));
   const auto data = framed.subspan(kTfrecordHeader, length);
-  if (verify && masked_crc32c(data) != load<uint32_t>(framed, kTfrecordHeader + length))
+  if (verify && !is_tfrecord_data(data, framed))
     return corrupt("wants data and their checksum, which do not match");
   return data;
+}
+
+bool is_tfrecord_data(std::span<const std::byte> data, std::span<const std::byte> framed) {
+  return masked_crc32c(data) == load<uint32_t>(framed, framed.size() - kTfrecordFooter);
 }
 
 }  // namespace headrace

@@ -21,4 +21,8 @@ Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left)
 // The data of a framed record, which the bytes must be in full. `verify`: its checksum is checked, too.
 Result<std::span<const std::byte>> tfrecord_data(std::span<const std::byte> framed, bool verify);
 
+// Whether these bytes, a copy of its data, have the checksum that stands behind them in a framed record,
+// which the bytes must be in full.
+bool is_tfrecord_data(std::span<const std::byte> data, std::span<const std::byte> framed);
+
 }  // namespace headrace

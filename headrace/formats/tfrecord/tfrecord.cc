@@ -25,6 +25,22 @@ size_t put(const RecordRun& run, bool verify, TextRows& out) {
   return run.records.size();
 }
 
+// The same out of mapped files. What its checksum is of is the copy, which nobody changes.
+size_t put_mapped(std::span<const Text> records, bool verify, MappedBytes& mapped, size_t first,
+                  TextRows& out) {
+  size_t all = 0;
+  for (const Text& record : records) all += record.size();
+  mapped.expect(all);
+  for (size_t i = 0; i < records.size(); ++i) {
+    expect_record(records, i);
+    const auto data = tfrecord_data(records[i], false);
+    const auto kept = data.ok() ? mapped.keep(*data) : std::nullopt;
+    if (!kept || (verify && !is_tfrecord_data(kept->bytes, records[i]))) return i;
+    out.set(first + i, kept->buffer, kept->bytes);
+  }
+  return records.size();
+}
+
 // A checksum of four bytes matches by chance once in 2^32.
 int recognise(const Probe& probe) {
   if (!probe.head) return 0;
@@ -57,6 +73,10 @@ Result<SourceOpening> open(const OpenRequest& request) {
     };
     format.put = [verify](const RecordRun& run, std::span<const FieldPlace> to) {
       return put(run, verify, *to[0].texts);
+    };
+    format.put_mapped = [verify](std::span<const Text> records, MappedBytes& mapped, size_t first,
+                                 std::span<const FieldPlace> to) {
+      return put_mapped(records, verify, mapped, first, *to[0].texts);
     };
     return record_files(std::move(format), request, std::move(indexes));
   };
