@@ -46,22 +46,47 @@ void check_rows(const RowList& rows) {
 
 Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
 
+PyObject* bytes_of(Text row) {
+  PyObject* made = PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
+                                             static_cast<Py_ssize_t>(row.size()));
+  if (!made || !may_be_mapped(row)) return made;
+  const nb::object owned = nb::steal(made);
+  try {
+    check_row(row);
+  } catch (nb::python_error& error) {
+    error.restore();
+    return nullptr;
+  }
+  return Py_NewRef(made);
+}
+
 PyObject* bytes_item(PyObject* self, Py_ssize_t index) {
   const RowList& rows = bytes_rows(self);
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
     PyErr_SetString(PyExc_IndexError, "the batch has no such row");
     return nullptr;
   }
-  const Text row = rows.bytes(static_cast<size_t>(index));
-  nb::object made = nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
-                                                        static_cast<Py_ssize_t>(row.size())));
-  try {
-    if (made.is_valid()) check_row(row);
-  } catch (nb::python_error& error) {
-    error.restore();
-    return nullptr;
-  }
-  return made.release().ptr();
+  return bytes_of(rows.bytes(static_cast<size_t>(index)));
+}
+
+// A loop over a column: Python's own for sequences would make a number for each row, and look for the column.
+struct BytesIterator {
+  RowListPtr rows;
+  size_t next = 0;
+  std::span<const Text> texts;  // the rows, where they are texts
+};
+
+PyObject* iterate(PyObject* self) {
+  const auto* column = column_behind<BytesColumn>(self);
+  const RowListPtr rows = column ? column->rows : std::make_shared<const RowList>();
+  return nb::cast(BytesIterator{rows, 0, rows->texts()}).release().ptr();
+}
+
+PyObject* iterate_next(PyObject* self) {
+  if (!nb::inst_ready(self)) return nullptr;  // Python made it without a column
+  auto* at = nb::inst_ptr<BytesIterator>(self);
+  if (at->next < at->texts.size()) return bytes_of(at->texts[at->next++]);
+  return at->next < at->rows->size() ? bytes_of(at->rows->bytes(at->next++)) : nullptr;
 }
 
 PyObject* compare(PyObject* self, PyObject* other, int operation) {
@@ -73,8 +98,13 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   return PyObject_RichCompare(mine.ptr(), theirs.ptr(), operation);
 }
 
+PyType_Slot iterator_slots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+                                {Py_tp_iternext, reinterpret_cast<void*>(iterate_next)},
+                                {0, nullptr}};
+
 PyType_Slot bytes_slots[] = {{Py_sq_length, reinterpret_cast<void*>(bytes_length)},
                              {Py_sq_item, reinterpret_cast<void*>(bytes_item)},
+                             {Py_tp_iter, reinterpret_cast<void*>(iterate)},
                              {Py_mp_length, reinterpret_cast<void*>(bytes_length)},
                              {Py_mp_subscript, reinterpret_cast<void*>(column_subscript)},
                              {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
@@ -93,23 +123,29 @@ nb::list views(const BytesColumn& column) {
   return out;
 }
 
-// Rows that nobody cuts short meanwhile and that lie one after the other.
-bool lie_side_by_side(const RowList& rows) {
+// Of all rows; data where nobody cuts them short meanwhile and they lie one after the other.
+struct Stretch {
+  const std::byte* data = nullptr;
+  size_t size = 0;
+};
+Stretch stretch_of(const RowList& rows) {
+  Stretch out;
+  bool is_one = true;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Text row = rows.bytes(i);
-    if (may_be_mapped(row) || (i > 0 && rows.bytes(i - 1).data() + rows.bytes(i - 1).size() != row.data()))
-      return false;
+    if (i == 0) out.data = row.data();
+    is_one = is_one && !may_be_mapped(row) && row.data() == out.data + out.size;
+    out.size += row.size();
   }
-  return !rows.empty();
+  return is_one ? out : Stretch{nullptr, out.size};
 }
 
 nb::object values(const BytesColumn& column) {
   const RowList& rows = *column.rows;
-  size_t size = 0;
-  for (size_t i = 0; i < rows.size(); ++i) size += rows.bytes(i).size();
+  const auto [data, size] = stretch_of(rows);
   const Shape shape{static_cast<int64_t>(size)};
-  if (lie_side_by_side(rows) && size > 0) {
-    const auto shared = std::make_shared<BorrowedBuffer>(Text(rows.bytes(0).data(), size), column.rows);
+  if (data && size > 0) {
+    const auto shared = std::make_shared<BorrowedBuffer>(Text(data, size), column.rows);
     return to_python(Tensor{shared, 0, DType::u8, shape, nullptr});
   }
   BufferPtr copied = joined(rows);
@@ -149,6 +185,9 @@ void bind_bytes_column(nb::module_& m) {
       .def("__reduce__", column_reduce,
            nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
   register_as_sequence(m.attr("BytesColumn"));
+  nb::class_<BytesIterator>(m, "BytesIterator", nb::type_slots(iterator_slots),
+                            nb::sig("class BytesIterator(collections.abc.Iterator[bytes])"),
+                            "The rows of a BytesColumn, one after the other.");
 }
 
 }  // namespace headrace::python
