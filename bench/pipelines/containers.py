@@ -2,8 +2,8 @@
 
     python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--arrays] [--json]
 
-Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes,
-page cache. The files (3.1 GB)
+Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes, or with
+--workers 0 the caller's alone; page cache. The files (3.1 GB)
 are made in FOLDER where they are missing, and read once; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
 as `bytes`; "views" and "tensor" are what a reader gives without making bytes. With --arrays a batch is handed over as one array of bytes and
 where in it each record begins. Figures are medians of rounds that alternate.
@@ -54,7 +54,8 @@ def compare(
     def entry(reader: str) -> Entry:
         python = arguments.peers if reader not in ALL_OURS else sys.executable
         batch = arguments.batch
-        return Entry(reader, "records", (reader, container, str(path), str(size), order, str(batch)), python)
+        how = (str(size), order, str(batch), str(arguments.workers))
+        return Entry(reader, "records", (reader, container, str(path), *how), python)
 
     peers = [p for p in PEERS.get((container, order), ()) if not (p in SLOW and size == SMALL)]
     if arguments.arrays:
@@ -111,13 +112,16 @@ def main() -> None:
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument(
+        "--workers", type=int, choices=(0, 1), default=1, help="0: all in the caller's thread, as the peers"
+    )
     parser.add_argument("--container", choices=CONTAINERS, action="append")
     parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")
     parser.add_argument("--order", choices=("sequential", "random"), action="append")
     parser.add_argument("--arrays", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    arguments.records = {LARGE: 2_048, SMALL: 102_400}  # a round
+    arguments.records = {LARGE: 2_048, SMALL: 1_024_000}  # a round
     subprocess.run(
         [
             arguments.peers,

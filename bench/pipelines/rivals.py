@@ -2,7 +2,7 @@
 
     python bench/pipelines/rivals.py [FOLDER] --peers PYTHON --ffcv PYTHON [--container mds --size 100 --order random] [--json]
 
-Records of 110 kB and of 100 bytes, in order and shuffled, in batches of 256, one thread that reads and one that computes, page cache. The files
+Records of 110 kB and of 100 bytes, in order and shuffled, in batches of 256, one thread that reads and one that computes or with --workers 0 the caller's alone, page cache. The files
 (4.5 GB) are made in FOLDER by each format's own writer where they are missing. PYTHON of --peers imports Streaming, LitData
 and ArrayRecord, that of --ffcv FFCV. Every reader hands each record to the same consumer, in Python. "memcpy" is a copy of the record from
 memory to memory. Wherever a peer costs more than twice that, we want half of its cost or less, elsewhere no more than it. Figures are
@@ -43,7 +43,7 @@ PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "beton-bytes": dict.fromkeys(ORDERS, FFCV[:1]),
 }
 ARRAYS = ("npy", "npz", "beton")  # their rows are arrays
-EPOCHS = {LARGE: 2, SMALL: 1}  # a round
+EPOCHS = {LARGE: 2, SMALL: 4}  # a round
 
 
 class Row(NamedTuple):
@@ -111,9 +111,8 @@ def compare(container: str, size: int, order: str, arguments: argparse.Namespace
     def entry(reader: str) -> Entry:
         peers = arguments.ffcv if reader in FFCV else arguments.peers
         python = sys.executable if reader in ours else peers
-        return Entry(
-            reader, "rivals", (reader, container, str(path), str(size), order, str(arguments.batch)), python
-        )
+        how = (str(size), order, str(arguments.batch), str(arguments.workers))
+        return Entry(reader, "rivals", (reader, container, str(path), *how), python)
 
     batches = EPOCHS[size] * RECORDS[size] // arguments.batch
     times = race([entry(r) for r in (*ours, *pairs, "memcpy")], arguments.rounds, batches)
@@ -139,6 +138,9 @@ def main() -> None:
     parser.add_argument("--ffcv", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument(
+        "--workers", type=int, choices=(0, 1), default=1, help="0: all in the caller's thread, as most peers"
+    )
     parser.add_argument("--container", choices=CONTAINERS, action="append")
     parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")
     parser.add_argument("--order", choices=ORDERS, action="append")

@@ -1,8 +1,9 @@
-"""Readers of record containers, one a process: `READER CONTAINER FILE SIZE ORDER BATCH`.
+"""Readers of record containers, one a process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
 
 Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or, where a reader's name ends in
 "views" (or "tensor"), as whatever the reader gives without making bytes of it. One whose name ends in "array" hands over all records of a
-batch as one array of bytes and where in it each begins, the way training takes them. ORDER is "sequential" or "random".
+batch as one array of bytes and where in it each begins, the way training takes them. ORDER is "sequential" or "random". WORKERS is
+headrace's: 1 beside one thread that reads, or 0, as those that read in the caller's thread.
 """
 
 import os
@@ -18,7 +19,7 @@ import numpy as np
 from .record_data import RECORDS, extents_of
 from .segment import serve
 
-reader, container, file, size_text, order, batch_text = sys.argv[1:]
+reader, container, file, size_text, order, batch_text, workers_text = sys.argv[1:]
 as_array = reader.endswith("-array")
 path, size, batch = Path(file), int(size_text), int(batch_text)
 count = RECORDS[size]
@@ -78,7 +79,7 @@ def headrace(views: bool) -> Iterator[int]:
     if order == "random":
         ds = ds.shuffle(seed=1)
     field = FIELDS[container]
-    for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
+    for element in ds.repeat().batch(batch).options(workers=int(workers_text), io=1).numpy():
         rows = element[field]
         if as_array:
             yield consume_array(rows.values, rows.row_splits)

@@ -1,8 +1,9 @@
-"""Readers of the formats of `rival_data`, one a process: `READER CONTAINER FILE SIZE ORDER BATCH`.
+"""Readers of the formats of `rival_data`, one a process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
 
 Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or as a row of an array where the
 format has arrays. Where a reader's name ends in "views" it gives what it has without a copy, where in "batch" the consumer takes the first
-byte of all rows at once. ORDER is "sequential" or "random".
+byte of all rows at once. ORDER is "sequential" or "random". WORKERS is headrace's: 1 beside one thread that reads, or 0: all in the
+caller's thread.
 """
 
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 from .record_data import RECORDS
 from .segment import serve
 
-reader, container, file, size_text, order, batch_text = sys.argv[1:]
+reader, container, file, size_text, order, batch_text, workers_text = sys.argv[1:]
 path, size, batch = Path(file), int(size_text), int(batch_text)
 count = RECORDS[size]
 is_random = order == "random"
@@ -60,7 +61,7 @@ def headrace(form: str) -> Iterator[int]:
     names = list(ds.schema) if isinstance(ds.schema, dict) else []  # none: samples are the records themselves
     if is_random:
         ds = ds.shuffle(seed=1, blocks=BLOCKS if form == "blocks" else 0)
-    for element in ds.repeat().batch(batch).options(workers=1, io=1).numpy():
+    for element in ds.repeat().batch(batch).options(workers=int(workers_text), io=1).numpy():
         rows = element[names[0]] if names else element
         if form == "batch":
             yield consume_batch(rows)
