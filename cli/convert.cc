@@ -323,8 +323,7 @@ void add_convert(CLI::App& program, Run& run) {
                     "Replace a data set that Headrace wrote; anything else there is refused");
   command->add_flag("--verify", arguments->write.verify,
                     "Read all of it back and compare each sample before DST appears");
-  add_count(*command, "--workers", arguments->write.loader.workers,
-            "Threads that compute; all cores this process may use when not given", kMostThreads);
+  add_workers(*command, arguments->write.loader.workers);
   command->add_flag(
       "--index", arguments->index,
       "Keep beside the new data where records and the rows of JPEG files begin: see `headrace index`");

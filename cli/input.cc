@@ -127,6 +127,14 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
       ->check(CLI::Range(uint64_t{1}, most));
 }
 
+void add_workers(CLI::App& command, std::optional<size_t>& variable) {
+  command
+      .add_option("--workers", variable,
+                  "Threads that compute, 0 for none but the caller's; found out when not given")
+      ->option_text("N")
+      ->check(CLI::Range(uint64_t{0}, kMostThreads));
+}
+
 CLI::Validator more_than_zero() {
   return {[](const std::string& text) {
             double number = 0;
@@ -138,8 +146,7 @@ CLI::Validator more_than_zero() {
 }
 
 void add_settings(CLI::App& command, LoaderOptions& options) {
-  add_count(command, "--workers", options.workers, "Threads that compute; found out when not given",
-            kMostThreads);
+  add_workers(command, options.workers);
   add_count(command, "--io", options.io, "Reads in flight; found out when not given", kMostThreads);
   add_count(command, "--ready", options.ready, "Batches under way or ready; found out when not given");
   command

@@ -1,6 +1,7 @@
 // What a subcommand is pointed at: data in some format, or a saved pipeline.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ inline constexpr uint64_t kMostThreads = 4096;  // as in options(workers=…)
 // shown.
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
                uint64_t most = uint64_t{1} << 62);
+// --workers, of a loader.
+void add_workers(CLI::App& command, std::optional<size_t>& variable);
 
 // A check of an option that wants a number above 0. CLI::PositiveNumber complains with the least and the
 // greatest double there are, in 309 digits.

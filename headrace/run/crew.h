@@ -1,5 +1,6 @@
-// Who turns the executor's crank. `threads_crew` uses real threads; `virtual_crew` is one thread that picks
-// the next step from a seed, so that any interleaving can be had again. Both call the same Executor.
+// Who turns the executor's crank. `threads_crew` uses real threads; `callers_crew` the caller's alone;
+// `virtual_crew` is one thread that picks the next step from a seed, so that any interleaving can be had
+// again. All call the same Executor.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,6 +23,10 @@ class Trace;
 
 // As many as `steer` says, at any moment.
 std::unique_ptr<Crew> threads_crew(Executor& executor, Team& team, Steer& steer, Trace* trace);
+
+// Nobody works but within next(), and no further ahead than the element that is asked for, and those that are
+// made with it. The settings stay as they are.
+std::unique_ptr<Crew> callers_crew(Executor& executor, Team& team, Steer& steer, Trace* trace);
 
 // Deterministic: the schedule is a function of the seed, and so are the settings where they are not fixed. A
 // state in which nobody can move while the consumer waits is an internal error that says "deadlock".

@@ -37,7 +37,7 @@ std::optional<Look> look_at(const NodePtr& node, uint64_t seed, const std::share
   if (plan->indexed && plan->size && *plan->size > kLooks && *plan->size != kInfinite)
     if (const auto spread = make_node(Shuffle{.seed = 1}, {plan}); spread.ok()) plan = *spread;
   LoaderOptions options;
-  options.seed = seed, options.workers = options.io = options.ready = 1, options.checkpoints = false;
+  options.seed = seed, options.workers = 0, options.checkpoints = false;
   const auto loader = Loader::make(plan, options, store);
   if (!loader.ok()) return std::nullopt;
   Look out;
@@ -125,9 +125,12 @@ std::string explain_run(const Explained& run) {
          " (the last operator writes its row of the batch, nothing is copied)\n";
   for (const std::string& part : run.pipeline.parts) out += part + "\n";
   out += run.caching;
-  for (const Knob knob : kKnobs)
-    out += std::string(knob_name(knob)) + " " + std::to_string(run.settings.of(knob)) +
-           (run.limits.may_turn(knob) ? " (tuned), " : ", ");
+  if (run.options.workers == 0)
+    out += "workers 0: the caller's thread does all there is to do, ";
+  else
+    for (const Knob knob : kKnobs)
+      out += std::string(knob_name(knob)) + " " + std::to_string(run.settings.of(knob)) +
+             (run.limits.may_turn(knob) ? " (tuned), " : ", ");
   out += "memory budget " + byte_size_text(static_cast<double>(run.options.memory_budget)) + "\n";
   const size_t budget = run.options.memory_budget;
   out += memory_text(memory_estimate(*run.pipeline.plan, running, run.stages, run.settings, scratch, budget),

@@ -104,7 +104,7 @@ Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& opti
   if (index->path().empty()) return Status(Code::io, "index: wants a cache folder, $XDG_CACHE_HOME or $HOME");
   HEADRACE_ASSIGN(const NodePtr plan, finding(data, index, options.step));
   LoaderOptions loading;
-  loading.workers = options.workers;
+  if (options.workers > 0) loading.workers = options.workers;
   HEADRACE_ASSIGN(const auto loader, Loader::make(plan, loading, store));
   IndexedPoints out;
   for (Sample sample; options.progress(out.samples); ++out.samples) {

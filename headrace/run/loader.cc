@@ -48,7 +48,7 @@ class LoaderImpl final : public Loader {
         executor_(std::move(pipeline_.root), pool_, options_.ready, !ready_given),
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
-        steer_({options_.workers, options_.io, options_.ready}, limits, cores_of(options_), pipeline_.batched,
+        steer_(settings_of(options_), limits, cores_of(options_), pipeline_.batched,
                options_.simulated || options_.virtual_seed
                    ? Steer::CpuTimes{}
                    : Steer::CpuTimes{&process_cpu_ns, &machine_cpu_ns, usable_cpu(), machine_cores()}),
@@ -203,7 +203,8 @@ void LoaderImpl::start_crew() {
     crew_ = simulated_crew(executor_, team_, steer_, *options_.simulated);
     return;
   }
-  crew_ = threads_crew(executor_, team_, steer_, watch_.begin(started_ns_));
+  const auto crew = options_.workers == 0 ? callers_crew : threads_crew;
+  crew_ = crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
 bool LoaderImpl::pause() {
@@ -415,6 +416,7 @@ Value LoaderImpl::report() const {
   std::unique_lock running(executor_.mutex());
   totals.waited_ns = steer_.waited_ns(now), totals.phases = executor_.phases();
   totals.cores = steer_.cores(), totals.tried = steer_.tuner().tried();
+  totals.alone = options_.workers == 0;
   totals.may_wait = options_.simulated || pipeline_.may_wait;
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
@@ -483,9 +485,9 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;
-  auto loader = std::make_unique<LoaderImpl>(std::move(plan), std::move(options), std::move(pipeline),
-                                             std::move(pool), std::move(stop), limits, given.ready > 0,
-                                             std::move(caching), std::move(store));
+  auto loader = std::make_unique<LoaderImpl>(
+      std::move(plan), std::move(options), std::move(pipeline), std::move(pool), std::move(stop), limits,
+      given.ready > 0 && given.workers != 0, std::move(caching), std::move(store));
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -17,7 +17,9 @@ struct SimulatedMachine;
 struct LoaderOptions {
   uint64_t seed = 0;  // of the operators' randomness
   // The three numbers that the tuner turns while the run goes on. One that is given stays as it is.
-  size_t workers = 0;                  // threads that compute; 0: from the cores this process may use on
+  // Threads that compute; none: from the cores this process may use on. 0: no thread reads or computes,
+  // whoever asks for an element does what it takes, and the other two do not matter.
+  std::optional<size_t> workers;
   size_t io = 0;                       // reads in flight
   size_t ready = 0;                    // elements (batches) under way or ready
   bool tuned = true;                   // false: all three stay as they are

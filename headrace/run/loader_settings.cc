@@ -19,7 +19,7 @@ constexpr size_t kMostThreads = 4096;  // of a kind, where somebody says how man
 size_t cores_of(const LoaderOptions& o) { return o.simulated ? o.simulated->cores : usable_cores(); }
 
 Status check_threads(const LoaderOptions& o) {
-  for (const auto& [name, wanted] : {std::pair{"workers", std::max(o.workers, o.start.workers)},
+  for (const auto& [name, wanted] : {std::pair{"workers", std::max(o.workers.value_or(0), o.start.workers)},
                                      std::pair{"io", std::max(o.io, o.start.io)}})
     if (wanted > kMostThreads)
       return invalid(std::string("options: ") + name + " wants at most " + std::to_string(kMostThreads) +
@@ -27,13 +27,17 @@ Status check_threads(const LoaderOptions& o) {
   return {};
 }
 
+Settings settings_of(const LoaderOptions& o) {
+  return {std::max<size_t>(1, o.workers.value_or(1)), o.io, o.ready};
+}
+
 SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen) {
-  const Settings start{chosen.workers, chosen.io, chosen.ready};
+  const Settings start = settings_of(chosen);
   SettingLimits out{start, start};
-  if (!given.tuned) return out;
-  if (given.workers == 0)
+  if (!given.tuned || given.workers == 0) return out;
+  if (!given.workers)
     out.least.workers = 1,
-    out.most.workers = std::max({chosen.workers, kMostWorkers, kMostWorkersACore * cores_of(given)});
+    out.most.workers = std::max({start.workers, kMostWorkers, kMostWorkersACore * cores_of(given)});
   if (given.io == 0) out.least.io = 1, out.most.io = std::max(chosen.io, kMostReaders);
   if (given.ready == 0)
     out.least.ready = std::max<size_t>(1, given.prefetch),
@@ -42,8 +46,9 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
 }
 
 LoaderOptions with_defaults(LoaderOptions o) {
-  if (o.workers == 0) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
-  if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(o.workers, 2, 16);
+  if (!o.workers) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
+  if (o.workers == 0) o.io = o.ready = 1;
+  if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(*o.workers, 2, 16);
   if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
   o.ready = std::max(o.ready, o.prefetch);
   if (o.memory_budget == 0) o.memory_budget = default_memory_budget();

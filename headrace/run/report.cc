@@ -69,6 +69,8 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
       return "other programs hold the cores: there was work for " +
              number("%.2f", g.busy + g.reading_cpu + g.lacked + g.reading_lacked) + " s and a core for " +
              number("%.2f", g.busy + g.reading_cpu) + " s of them";
+    case Limit::caller:
+      return "the caller's thread: with workers=0 it does all there is to do, most of it in " + most;
     case Limit::unknown: break;
   }
   return "neither CPU nor storage is full: more elements under way (ready=) may help";
@@ -158,6 +160,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   const Model model = Model::of(lately, totals.cores, totals.tried);
   Limit limit = limit_of(lately, model, totals.cores);
   if (limit == Limit::functions && !totals.may_wait) limit = Limit::unknown;  // too short a run to say
+  if (totals.alone && limit != Limit::consumer) limit = Limit::caller;
   const std::string again =
       opened_again == 0
           ? ""
@@ -173,6 +176,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
   for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
+    if (totals.alone) break;  // they are of threads that work side by side
     if (what.then == Limit::functions && !totals.may_wait) continue;
     Value one{Value::Object()};
     one.set("change", what.change);
@@ -190,8 +194,10 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("io", std::move(io));
   out.set("skipped", skipped), out.set("replaced", replaced), out.set("in_flight", totals.in_flight);
   Value settings{Value::Object()};
-  for (const Knob knob : kKnobs) settings.set(knob_name(knob), uint64_t{totals.found.of(knob)});
-  out.set("workers", uint64_t{totals.found.workers}), out.set("io_in_flight", uint64_t{totals.found.io}),
+  const uint64_t threads = totals.alone ? 0 : totals.found.workers;
+  for (const Knob knob : kKnobs)
+    settings.set(knob_name(knob), knob == Knob::workers ? threads : uint64_t{totals.found.of(knob)});
+  out.set("workers", threads), out.set("io_in_flight", uint64_t{totals.found.io}),
       out.set("ready", uint64_t{totals.found.ready}), out.set("settings", std::move(settings));
   const auto phase = [](size_t queued, size_t running) {
     Value one{Value::Object()};

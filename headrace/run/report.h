@@ -17,6 +17,7 @@ struct RunTotals {
   Model::Tried tried;
   Settings found, most;  // what the tuner keeps, and may turn to
   size_t cores = 1;
+  bool alone = false;     // no thread but the consumer's
   bool may_wait = false;  // functions or generators of the user stand in it
 };
 

@@ -53,9 +53,9 @@ Gauge& Gauge::operator+=(const Gauge& later) {
 }
 
 std::span<const std::string_view> limit_names() {
-  static constexpr std::array<std::string_view, 11> names{
+  static constexpr std::array<std::string_view, 12> names{
       "unknown", "cpu",   "store latency",       "store bandwidth", "consumer", "python",
-      "memory",  "cores", "functions that wait", "workers",         "readers"};
+      "memory",  "cores", "functions that wait", "workers",         "readers",  "caller"};
   return names;
 }
 

@@ -23,6 +23,7 @@ enum class Limit : uint8_t {
   functions,  // that wait for something else
   workers,    // fewer than cores, and all busy
   readers,    // the same of those
+  caller,     // no thread but his does anything
 };
 std::string_view limit_name(Limit limit);  // "store latency"
 std::span<const std::string_view> limit_names();

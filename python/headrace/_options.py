@@ -34,6 +34,10 @@ def _count(name: str, value: object) -> int:
     return whole_number("options", name, value, least=1)
 
 
+def _workers(name: str, value: object) -> int:
+    return whole_number("options", name, value)
+
+
 def _bytes(name: str, value: object) -> int:
     return byte_size("options", name, value)
 
@@ -70,7 +74,10 @@ def _settings(name: str, value: object) -> dict[str, int]:
     for key in value:
         if key not in _KNOBS:
             raise ValueError(f"options: {name} has no {key!r}; there are {', '.join(_KNOBS)}")
-    return {key: _count(f"settings[{key!r}]", number) for key, number in value.items()}
+    return {  # a run without threads found no workers
+        key: whole_number("options", f"settings[{key!r}]", number, least=int(key != "workers"))
+        for key, number in value.items()
+    }
 
 
 def _rewrites_off(before: Any, value: object) -> set[str]:
@@ -87,7 +94,7 @@ def _rewrites_off(before: Any, value: object) -> set[str]:
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "seed": lambda name, value: whole_number("options", name, value),
-    "workers": _count,
+    "workers": _workers,
     "io": _count,
     "ready": _count,
     "memory_budget": _bytes,

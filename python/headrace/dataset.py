@@ -509,7 +509,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
         Args:
             seed: Of the operators' randomness (0).
-            workers: Threads that compute (tuned, from as many as this process may use cores on).
+            workers: Threads that compute (tuned, from as many as this process may use cores on). 0: no thread reads or computes, what an
+                element takes is done in the thread that asks for it; neither `io` nor `ready` matters then (docs/tuning.md).
             io: Reads in flight (tuned).
             ready: Elements, so mostly batches, under way or ready (tuned; `prefetch` says how many there are at least).
             memory_budget: Bytes the run may hold, or a text as "512MB" (a quarter of what the process may use).
@@ -529,7 +530,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
         Raises:
             TypeError: of a value that is of another type.
-            ValueError: of a number below 1, or a name that is none; a `cache` of another text.
+            ValueError: of a number below 1 (of `workers` below 0), or a name that is none; a `cache` of another text.
         """
         given = {
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,

@@ -370,7 +370,7 @@ def hash_of(done):
     return done.stdout.splitlines()[-1].split("xxh3-128 ")[1].split()[0]
 
 
-@pytest.mark.parametrize("way", [["--workers", "1"], ["--workers", "3"], ["--no-rewrites"]])
+@pytest.mark.parametrize("way", [["--workers", "0"], ["--workers", "3"], ["--no-rewrites"]])
 def test_run_gives_the_same_bytes_in_any_way(plan, way):
     assert hash_of(headrace("run", plan, *way)) == hash_of(headrace("run", plan))
 
@@ -583,7 +583,8 @@ def test_no_line_of_our_own_stands_in_what_is_told(photos, damaged, tmp_path):
         (["bench", ".", "--memory-budget", "much"], 2, "--memory-budget: wants a size such as"),
         (["inspect"], 2, "PATH is required"),
         (["inspect", ".", "--format", "zip"], 2, "no format named 'zip'"),
-        (["bench", ".", "--workers", "0"], 2, "--workers"),
+        (["bench", ".", "--workers", "-1"], 2, "--workers"),
+        (["bench", ".", "--io", "0"], 2, "--io"),
         (["bench", ".", "--seconds", "0"], 2, "--seconds: wants more than 0, got 0 (see"),
         (["bench", ".", "--seconds", "-1"], 2, "--seconds: wants more than 0, got -1 (see"),
         (["bench", ".", "--seconds", "nan"], 2, "--seconds: wants more than 0, got nan (see"),

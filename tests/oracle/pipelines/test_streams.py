@@ -63,7 +63,7 @@ def resumed(parts: list[tuple[Any, int | None]], epoch: int) -> tuple[list[Any],
 def variants(dataset: Any, rewrites: bool) -> list[Any]:
     return [
         dataset.options(workers=workers, ready=ready, rewrites=rewrites)
-        for workers, ready in ((1, 1), (2, 2), (4, 7))
+        for workers, ready in ((0, 1), (1, 1), (2, 2), (4, 7))
     ]
 
 

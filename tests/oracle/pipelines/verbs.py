@@ -191,6 +191,7 @@ def options(p: Pipeline, c: Choices) -> Pipeline:
     """Ours alone: workers, elements under way, rewrites."""
     how = c.of(
         (
+            "workers=0",
             "workers=1",
             "workers=4",
             "ready=1",
