@@ -97,7 +97,8 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
     return ledger_;
   }
 
-  BufferPtr lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Use use) override;
+  BufferPtr lend(std::span<const std::byte> bytes, size_t size, std::shared_ptr<const void> owner,
+                 Use use) override;
   void give_back(void* data, size_t capacity, Use use, bool handed_over);
 
  private:
@@ -188,10 +189,11 @@ MutableBufferPtr PoolImpl::take(size_t size, Use use) {
   return std::make_shared<PoolBuffer>(static_cast<std::byte*>(data), size, capacity, use, shared_from_this());
 }
 
-BufferPtr PoolImpl::lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Use use) {
-  if (!charge(bytes.size(), use)) return nullptr;
-  return std::make_shared<const PoolBuffer>(const_cast<std::byte*>(bytes.data()), bytes.size(), bytes.size(),
-                                            use, shared_from_this(), std::move(owner));
+BufferPtr PoolImpl::lend(std::span<const std::byte> bytes, size_t size, std::shared_ptr<const void> owner,
+                         Use use) {
+  if (!charge(size, use)) return nullptr;
+  return std::make_shared<const PoolBuffer>(const_cast<std::byte*>(bytes.data()), bytes.size(), size, use,
+                                            shared_from_this(), std::move(owner));
 }
 
 void PoolImpl::hand_over(std::span<const Buffer* const> blocks) {

@@ -39,9 +39,10 @@ class Pool {
   // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last
   // owner drops it.
   virtual MutableBufferPtr take(size_t size, Use use) = 0;
-  // Bytes of somebody else, which `owner` keeps, on the budget as if a block had been taken for them. Null
-  // when that would exceed the budget.
-  virtual BufferPtr lend(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Use use) = 0;
+  // Bytes of somebody else, which `owner` keeps, on the budget as if a block of `size` had been taken for
+  // them: all of them, or those that are of use. Null when that would exceed the budget.
+  virtual BufferPtr lend(std::span<const std::byte> bytes, size_t size, std::shared_ptr<const void> owner,
+                         Use use) = 0;
   // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; nothing is charged
   // then.
   virtual bool charge(size_t size, Use use) = 0;

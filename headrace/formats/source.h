@@ -146,6 +146,12 @@ class MappedBytes {
     left_ = left_.subspan(skip + bytes.size()), kept_ += bytes.size();
     return Kept{buffer_, to};
   }
+  // The same of the value of a field of `bytes`, where large ones may stay where they are.
+  std::optional<Kept> keep_value(Text bytes) {
+    if (bytes.size() >= kLeastMapped)
+      if (const BufferPtr* there = stay(bytes)) return Kept{*there, bytes};
+    return keep(bytes);
+  }
   // So many bytes are going to be kept, side by side if there is memory for all of them.
   void expect(size_t size) {
     if (!buffer_ || size > left_.size()) (void)take_more(size);
@@ -155,6 +161,11 @@ class MappedBytes {
  private:
   // Memory for so many bytes or more, aligned for all that is kept; null where there is none.
   virtual MutableBufferPtr take(size_t at_least) = 0;
+  // The buffer in which bytes of at() stay, as long as this lives and they do; null where they may not.
+  virtual const BufferPtr* stay(Text bytes) {
+    (void)bytes;
+    return nullptr;
+  }
   bool take_more(size_t at_least);
 
   BufferPtr buffer_;

@@ -31,6 +31,7 @@ class FileMap {
   FileMap& operator=(const FileMap&) = delete;
 
   bool covers(uint64_t offset, uint64_t length) const { return offset <= size_ && length <= size_ - offset; }
+  std::span<const std::byte> all() const { return {data_, size_}; }
   // REQUIRES: covered. As long as the map lives.
   std::span<const std::byte> bytes(uint64_t offset, uint64_t length) const {
     return {data_ + offset, length};

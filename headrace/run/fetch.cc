@@ -132,9 +132,11 @@ class Fetcher::Copies {
       map_->touch(extent.offset, extent.length);
     }
     const auto bytes = map_->bytes(extent.offset, extent.length);
-    ones_.add(bytes);
+    note(bytes);
     return bytes;
   }
+  // That these of some map were looked at.
+  void note(std::span<const std::byte> bytes) { ones_.add(bytes); }
   // False where it is to be read.
   bool copy(const Extent& extent, std::byte* to) {
     const auto bytes = look(extent);
@@ -200,14 +202,21 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
   return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
 }
 
-// What of mapped files a batch keeps of its small samples, of `most` bytes in all.
+// What of mapped files a batch keeps: of its small samples copies, and of large ones, where they may stay,
+// the map itself, lent once for all of them.
 class Fetcher::MappedOnes final : public MappedBytes {
  public:
-  MappedOnes(Fetcher& fetcher, const Source& source, uint64_t most)
-      : fetcher_(fetcher),
-        source_(source),
-        copies_(fetcher.maps_),
-        piece_(std::min<uint64_t>(kPiece, most)) {}
+  MappedOnes(Fetcher& fetcher, const Source& source, std::span<const Extent> extents, Large large)
+      : fetcher_(fetcher), source_(source), copies_(fetcher.maps_) {
+    uint64_t most = 0;
+    for (const Extent& extent : extents) {
+      if (large == Large::may_stay && kMappable.has(extent.length))
+        large_left_ += extent.length;
+      else
+        most += extent.length == kToEnd ? kFewBytes : extent.length;
+    }
+    piece_ = std::min<uint64_t>(kPiece, most), has_large_ = large_left_ > 0;
+  }
 
   std::span<const std::byte> at(const Extent& extent) override {
     if (!opened_ || extent.file != ordinal_) {
@@ -216,12 +225,14 @@ class Fetcher::MappedOnes final : public MappedBytes {
       copies_.open(*opened);
       opened_ = *std::move(opened), ordinal_ = extent.file;
     }
-    const auto bytes = copies_.look(extent);
+    const auto bytes =
+        has_large_ && kMappable.has(extent.length) ? look_at_large(extent) : copies_.look(extent);
     looks_ += !bytes.empty();
     return bytes;
   }
   bool are_intact() const { return copies_.are_intact(); }
   uint64_t looks() const { return looks_; }
+  uint64_t bytes() const { return bytes_kept() + stayed_; }
 
  private:
   static constexpr size_t kPiece = 16 << 10, kMostPiece = 64 << 10;  // bytes of memory taken at once
@@ -231,29 +242,56 @@ class Fetcher::MappedOnes final : public MappedBytes {
     return fetcher_.pool_->take(size, Use::encoded);
   }
 
+  struct Lent {
+    std::shared_ptr<const FileMap> map;
+    uint64_t size = 0;  // of what was wanted of it and those after it
+    BufferPtr buffer;   // once somebody stays
+  };
+  std::span<const std::byte> look_at_large(const Extent& extent) {
+    std::shared_ptr<const FileMap> map = fetcher_.map_of_large(opened_, extent);
+    if (!map) return {};
+    const auto bytes = map->bytes(extent.offset, extent.length);
+    copies_.note(bytes);
+    if (lent_.empty() || lent_.back().map != map) lent_.push_back({std::move(map), large_left_, nullptr});
+    large_left_ -= std::min(large_left_, extent.length);
+    return bytes;
+  }
+  const BufferPtr* stay(Text bytes) override {
+    const auto is_in = [&](const Lent& one) {
+      const auto all = one.map->all();
+      return bytes.data() >= all.data() && bytes.data() < all.data() + all.size();
+    };
+    const auto one = std::find_if(lent_.rbegin(), lent_.rend(), is_in);
+    if (one == lent_.rend()) return nullptr;
+    if (!one->buffer) one->buffer = fetcher_.pool_->lend(one->map->all(), one->size, one->map, Use::encoded);
+    if (!one->buffer) return nullptr;
+    stayed_ += bytes.size();
+    return &one->buffer;
+  }
+
   Fetcher& fetcher_;
   const Source& source_;
   std::shared_ptr<OpenFile> opened_;
   uint64_t ordinal_ = 0;
   Copies copies_;
-  size_t piece_;
-  uint64_t looks_ = 0;
+  size_t piece_ = 0;
+  bool has_large_ = false;
+  uint64_t large_left_ = 0, stayed_ = 0, looks_ = 0;
+  std::vector<Lent> lent_;
 };
 
 std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const uint64_t> indices,
                                           std::span<const Extent> extents, std::span<const FieldPlace> to,
-                                          Counters& counters) {
+                                          Large large, Counters& counters) {
   if (!copies_maps_ || source.num_files() > Maps::kMostFiles) return 0;
   const uint64_t begin = now_ns();
-  uint64_t most = 0;
-  for (const Extent& extent : extents) most += extent.length == kToEnd ? kFewBytes : extent.length;
-  MappedOnes mapped(*this, source, most);
+  MappedOnes mapped(*this, source, extents, large);
   const size_t put = source.put_mapped(indices, mapped, to);
   if (!mapped.are_intact()) return std::nullopt;
   if (put == 0) return 0;
   // Columns of a row, and records of a page, are looked at one by one.
   counters.io_reads.add(std::min<uint64_t>(mapped.looks(), put));
-  uint64_t bytes = mapped.bytes_kept();  // pages of them are looked at again and again
+  uint64_t bytes = mapped.bytes();  // pages of them are looked at again and again
   for (const FieldPlace& field : to)
     if (field.values) bytes += field.spec->size_bytes() * put;
   counters.io_bytes.add(bytes);
@@ -265,7 +303,8 @@ Fetcher::Copied Fetcher::copied(const Source& source, std::span<const uint64_t> 
                                 std::span<const Extent> extents, Counters& counters) {
   auto rows = copies_maps_ ? CopiedRows::make(source.schema(), indices.size(), *pool_) : std::nullopt;
   if (!rows) return {};
-  const size_t put = put_mapped(source, indices, extents, rows->places(), counters).value_or(0);
+  const size_t put =
+      put_mapped(source, indices, extents, rows->places(), Large::are_copied, counters).value_or(0);
   if (put == 0) return {};
   return {std::move(*rows).finish(put), put};
 }
@@ -385,23 +424,30 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
   return shared;
 }
 
-// The bytes in a map, or null where to read them is better.
-Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
-                                std::vector<Mapped>& seen) {
-  const auto [least, most] = kMappable;
-  if (!extent.mappable || extent.length < least || extent.length > most) return BufferPtr();
-  const std::shared_ptr<const FileMap> map = maps_.of(file);
-  if (!map || !map->covers(extent.offset, extent.length)) return BufferPtr();
+// The map in which an extent of kMappable's lengths is to be looked at, now; null where to read it is better.
+std::shared_ptr<const FileMap> Fetcher::map_of_large(const std::shared_ptr<OpenFile>& file,
+                                                     const Extent& extent) {
+  std::shared_ptr<const FileMap> map = maps_.of(file);
+  if (!map || !map->covers(extent.offset, extent.length)) return nullptr;
   const bool is_touched = map->is_touched(extent.offset, extent.length);
   // What is on disk is read: so the kernel sees in which order, and reads ahead.
   const bool asks = !is_touched || looks_.fetch_add(1, std::memory_order_relaxed) % kAskEach == 0;
   if (asks && !file->is_cached(extent.offset + extent.length / 2)) {
     if (is_touched) map->drop_pages();  // the kernel wanted the memory
-    return BufferPtr();
+    return nullptr;
   }
-  BufferPtr buffer = pool_->lend(map->bytes(extent.offset, extent.length), map, Use::encoded);
-  if (!buffer) return over_budget(extent.length, *pool_, "sample");
   if (!is_touched) map->touch(extent.offset, extent.length);
+  return map;
+}
+
+// The bytes in a map, or null where to read them is better.
+Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
+                                std::vector<Mapped>& seen) {
+  if (!extent.mappable || !kMappable.has(extent.length)) return BufferPtr();
+  const std::shared_ptr<const FileMap> map = map_of_large(file, extent);
+  if (!map) return BufferPtr();
+  BufferPtr buffer = pool_->lend(map->bytes(extent.offset, extent.length), extent.length, map, Use::encoded);
+  if (!buffer) return over_budget(extent.length, *pool_, "sample");
   seen.push_back({map, extent.offset, extent.length});
   return buffer;
 }

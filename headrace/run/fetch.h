@@ -59,10 +59,12 @@ class Fetcher {
                 Counters& counters);
 
   // Samples put where they go straight out of mapped files, where their source offers that: how many, from
-  // the first on. Nothing: a file was cut short meanwhile, and what was put may be zeros.
+  // the first on. Large values may stay in the map where the caller says so. Nothing: a file was cut short
+  // meanwhile, and what was put may be zeros.
+  enum class Large : uint8_t { are_copied, may_stay };
   std::optional<size_t> put_mapped(const Source& source, std::span<const uint64_t> indices,
                                    std::span<const Extent> extents, std::span<const FieldPlace> to,
-                                   Counters& counters);
+                                   Large large, Counters& counters);
 
   // The first of these samples, as many as calls make at once; none where their source is read.
   Result<Source::Made> made(const Source& source, std::span<const uint64_t> indices, Counters& counters);
@@ -108,6 +110,7 @@ class Fetcher {
   class MappedOnes;
   Result<BufferPtr> look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
                          std::vector<Mapped>& seen);
+  std::shared_ptr<const FileMap> map_of_large(const std::shared_ptr<OpenFile>& file, const Extent& extent);
   Result<std::shared_ptr<OpenFile>> file(const Source& source, uint64_t ordinal);
 
   struct Kept {

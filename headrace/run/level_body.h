@@ -175,6 +175,7 @@ class LevelBody final : public Body {
   bool pass(Ticket& ticket, Part& part, size_t i, std::vector<Tensor>& fields) const;
   bool pass_all(Ticket& ticket, Part& part, bool may_put) const;
   void allow_elements_together();
+  bool may_stay_mapped(const Ticket& ticket) const;
   bool may_map(const Ticket& ticket, const Part& part) const;
 
   std::shared_ptr<const Level> level_;

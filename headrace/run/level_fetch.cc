@@ -74,6 +74,8 @@ bool is_kept(const LeafPlan& leaf, const Position& at) {
 }
 
 bool is_small(const Extent& extent) { return extent.length <= kSmallSample; }
+// Nor so large that nobody looks at it in a map.
+bool may_be_mapped(const Extent& extent) { return extent.length <= kMappable.most; }
 
 size_t large_ones(std::span<const Extent> extents) {
   const auto is_large = [](const Extent& extent) { return !is_small(extent) && !extent.lies_apart(); };
@@ -200,10 +202,15 @@ Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Stretches rows, Cou
   return {};
 }
 
-// Whether all rows of a part only pass: then nobody looks at their bytes but we, now, and the consumer.
+// Whether nothing is done with a batch: then nobody looks at the bytes of rows that only pass but we, now,
+// and the consumer.
+bool LevelBody::may_stay_mapped(const Ticket& ticket) const {
+  return maps_ && ticket.batch && ticket.batch->programs.empty() && ticket.batch->caches.empty();
+}
+
+// Whether all rows of a part are such.
 bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
-  if (!maps_ || !ticket.batch || !ticket.batch->programs.empty() || !ticket.batch->caches.empty())
-    return false;
+  if (!may_stay_mapped(ticket)) return false;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
   if (std::ranges::all_of(leaves, passes)) return true;
   return std::ranges::all_of(part.at, [&](const Position& at) { return passes(leaves[at.leaf]); });
@@ -256,6 +263,7 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
 LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const {
   if (!ticket.batch || std::ranges::none_of(ticket.batch->rows->leaves, passes)) return Small::are_none;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
+  const bool large_stay = may_stay_mapped(ticket);
   FewRows few;
   std::span<const Position> at;  // of rows that are located
   for (size_t first = 0, n = 0; first < part.count; first += n, at = at.subspan(n)) {
@@ -272,7 +280,7 @@ LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows
     const auto indices = std::span<const uint64_t>(few.indices).first(n);
     const auto extents = std::span(few.extents).first(n);
     const bool may_be_put = puts(ticket, leaf) && leaf.source->extents(indices, extents) &&
-                            std::ranges::all_of(extents, is_small);
+                            std::ranges::all_of(extents, large_stay ? may_be_mapped : is_small);
     const Small put = may_be_put ? put_together(ticket, part, first, *leaf.source, indices, extents, counters)
                                  : Small::are_none;
     if (put == Small::are_put) continue;
@@ -290,10 +298,13 @@ LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t firs
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
     const PlacesOfRows places(ticket, part, part.first + first + done);
     const auto rest = extents.subspan(done);
-    const auto mapped = fetcher_->put_mapped(source, indices.subspan(done), rest, places.fields(), counters);
+    const auto large = may_stay_mapped(ticket) ? Fetcher::Large::may_stay : Fetcher::Large::are_copied;
+    const auto mapped =
+        fetcher_->put_mapped(source, indices.subspan(done), rest, places.fields(), large, counters);
     if (!mapped) return Small::are_none;
     if (n = *mapped; n > 0) continue;
     n = small_ones(rest);
+    if (n == 0) return Small::are_none;  // a large one is to be read
     const auto block = fetcher_->together(source, indices.subspan(done, n), rest.first(n), counters);
     if (!block.ok()) return Small::are_none;
     rows.resize(n);

@@ -28,6 +28,7 @@ bool are_intact(std::span<const Mapped> all);
 // Extents of these lengths are looked at in a map. Shorter ones cost more that way than a read.
 struct LengthRange {
   uint64_t least, most;
+  bool has(uint64_t length) const { return length >= least && length <= most; }
 };
 inline constexpr LengthRange kMappable{kLeastMapped, 16 << 20};
 

@@ -6,6 +6,7 @@
 #include "column.h"
 #include "errors.h"
 #include "headrace/io/file_map.h"
+#include "headrace/kernels/copy_far.h"
 #include "headrace/run/maps.h"
 #include "tensors.h"
 
@@ -47,9 +48,12 @@ void check_rows(const RowList& rows) {
 Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
 
 PyObject* bytes_of(Text row) {
-  PyObject* made = PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
-                                             static_cast<Py_ssize_t>(row.size()));
-  if (!made || !may_be_mapped(row)) return made;
+  if (!may_be_mapped(row))
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
+                                     static_cast<Py_ssize_t>(row.size()));
+  PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(row.size()));
+  if (!made) return nullptr;
+  kernels::copy_far(PyBytes_AS_STRING(made), row.data(), row.size());
   const nb::object owned = nb::steal(made);
   try {
     check_row(row);

@@ -99,7 +99,8 @@ def test_a_consumer_that_takes_its_time_is_given_fewer_workers():
         ({"tuning": "yes"}, ValueError, "wants 'auto' or 'locked', got 'yes'"),
         ({"tuning": True}, TypeError, "wants 'auto' or 'locked', got True"),
         ({"settings": {"threads": 3}}, ValueError, "threads"),
-        ({"settings": {"workers": 0}}, ValueError, "workers"),
+        ({"settings": {"io": 0}}, ValueError, "io"),
+        ({"settings": {"workers": -1}}, ValueError, "workers"),
         ({"settings": 3}, TypeError, "settings"),
     ],
 )

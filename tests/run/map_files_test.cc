@@ -197,12 +197,12 @@ TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {
   const auto pool = Pool::make(1000);
   const std::vector<std::byte> bytes(600);
   const auto owner = std::make_shared<int>(0);
-  BufferPtr lent = pool->lend(bytes, owner, Use::encoded);
+  BufferPtr lent = pool->lend(bytes, bytes.size(), owner, Use::encoded);
   ASSERT_TRUE(lent);
   EXPECT_EQ(lent->data(), bytes.data());
   EXPECT_EQ(lent->size(), 600u);
   EXPECT_EQ(pool->ledger().in_use, 600u);
-  EXPECT_FALSE(pool->lend(bytes, owner, Use::encoded));
+  EXPECT_FALSE(pool->lend(bytes, bytes.size(), owner, Use::encoded));
   EXPECT_EQ(owner.use_count(), 2);
   pool->hand_over(std::array<const Buffer*, 1>{lent.get()});
   EXPECT_EQ(pool->ledger().in_use, 0u);
@@ -210,7 +210,7 @@ TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {
   lent = nullptr;
   EXPECT_EQ(pool->ledger().handed_over, 0u);
   EXPECT_EQ(owner.use_count(), 1);
-  lent = pool->lend(bytes, owner, Use::encoded);
+  lent = pool->lend(bytes, bytes.size(), owner, Use::encoded);
   lent = nullptr;
   EXPECT_EQ(pool->ledger().in_use + pool->ledger().retained, 0u);
 }

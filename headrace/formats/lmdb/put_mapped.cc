@@ -91,7 +91,7 @@ size_t find_nodes(std::span<const uint64_t> indices, LmdbNeighbours& near, Mappe
 bool put_node(const MappedNode& from, MappedBytes& mapped, size_t n, std::span<const FieldPlace> to) {
   if (from.is_big()) {
     const auto value = lmdb_big_value(from.bytes, from.number(), from.file->page_size);
-    const auto kept = value.ok() ? mapped.keep(*value) : std::nullopt;
+    const auto kept = value.ok() ? mapped.keep_value(*value) : std::nullopt;
     if (kept) share_big_lmdb_value(*from.file, from.block, kept->buffer, kept->bytes, n, to);
     return kept.has_value();
   }

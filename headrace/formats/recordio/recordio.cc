@@ -86,7 +86,7 @@ size_t put_mapped(std::span<const Text> records, MappedBytes& mapped, size_t fir
   for (size_t i = 0; i < records.size(); ++i) {
     expect_record(records, i);
     const auto data = whole_recordio_data(records[i]);
-    const auto kept = data ? mapped.keep(*data) : std::nullopt;
+    const auto kept = data ? mapped.keep_value(*data) : std::nullopt;
     if (!kept) return i;
     out.set(first + i, kept->buffer, kept->bytes);
   }

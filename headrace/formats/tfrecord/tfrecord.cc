@@ -34,7 +34,7 @@ size_t put_mapped(std::span<const Text> records, bool verify, MappedBytes& mappe
   for (size_t i = 0; i < records.size(); ++i) {
     expect_record(records, i);
     const auto data = tfrecord_data(records[i], false);
-    const auto kept = data.ok() ? mapped.keep(*data) : std::nullopt;
+    const auto kept = data.ok() ? mapped.keep_value(*data) : std::nullopt;
     if (!kept || (verify && !is_tfrecord_data(kept->bytes, records[i]))) return i;
     out.set(first + i, kept->buffer, kept->bytes);
   }

@@ -172,7 +172,7 @@ class Places {
 };
 
 // `hold` of a member's bytes gives them in a buffer that its field may share, at a multiple of some number
-// where they are to be kept; or nothing.
+// where they are to be kept; or nothing. `may_stay`: large ones in the file, if that is mapped.
 template <class Hold>
 Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t field, Hold&& hold) {
   if (const std::string* key = places.joined_key(field)) return text_tensor(*key);
@@ -180,7 +180,7 @@ Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t
   if (as.kind == SampleFields::Kind::number)
     return read_whole_number(places.text(field), wanted.names[field]);
   const bool is_array = as.kind == SampleFields::Kind::array;
-  const std::optional<MappedBytes::Kept> held = hold(places.bytes(field), is_array ? kNumberAlign : 1);
+  const std::optional<MappedBytes::Kept> held = hold(places.bytes(field), is_array ? kNumberAlign : 1, false);
   if (!held) return Status(Code::exhausted, "no memory for " + in_quotes(wanted.names[field]));
   const Tensor bytes{held->buffer,
                      held->offset(),
@@ -195,7 +195,8 @@ template <class Hold> bool put_row(const SampleFields& wanted, const Places& pla
                                    std::span<const FieldPlace> to, Hold&& hold) {
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i].texts && !places.joined_key(i)) {
-      const std::optional<MappedBytes::Kept> held = hold(places.bytes(i), 1);
+      const std::optional<MappedBytes::Kept> held =
+          hold(places.bytes(i), 1, wanted.fields[i].spec.dtype == DType::bytes);
       if (!held) return false;
       to[i].texts->set(n, held->buffer, held->bytes);
       continue;
@@ -300,7 +301,7 @@ Schema SampleFields::schema() const {
 Status SampleFields::read(const Record& record, std::vector<Tensor>& values) const {
   Places places(*this);
   HEADRACE_TRY(places.find(record.bytes()));
-  const auto share = [&](Text bytes, size_t) {
+  const auto share = [&](Text bytes, size_t, bool) {
     return std::optional(MappedBytes::Kept{record.buffer, bytes});
   };
   values.resize(names.size());
@@ -312,7 +313,9 @@ Status SampleFields::read(const Record& record, std::vector<Tensor>& values) con
 
 size_t SampleFields::put(const RecordRun& run, std::span<const FieldPlace> to) const {
   Places places(*this);
-  const auto share = [&](Text bytes, size_t) { return std::optional(MappedBytes::Kept{run.buffer, bytes}); };
+  const auto share = [&](Text bytes, size_t, bool) {
+    return std::optional(MappedBytes::Kept{run.buffer, bytes});
+  };
   for (size_t n = 0; n < run.records.size(); ++n)
     if (!places.find(run[n].bytes()).ok() || !put_row(*this, places, n, to, share)) return n;
   return run.records.size();
@@ -321,7 +324,9 @@ size_t SampleFields::put(const RecordRun& run, std::span<const FieldPlace> to) c
 size_t SampleFields::put_mapped(std::span<const Text> samples, MappedBytes& mapped, size_t first,
                                 std::span<const FieldPlace> to) const {
   Places places(*this);
-  const auto keep = [&](Text bytes, size_t align) { return mapped.keep(bytes, align); };
+  const auto keep = [&](Text bytes, size_t align, bool may_stay) {
+    return may_stay ? mapped.keep_value(bytes) : mapped.keep(bytes, align);
+  };
   for (size_t n = 0; n < samples.size(); ++n)
     if (!places.find(samples[n]).ok() || !put_row(*this, places, first + n, to, keep)) return n;
   return samples.size();
