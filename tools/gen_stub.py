@@ -21,6 +21,8 @@ HEADER = (
 SLOTS = {
     r"\.BytesColumn\.__(repr|hash|lt|le|eq|ne|gt|ge)__$": [],
     r"\.BytesColumn\.__len__$": ["def __len__(self) -> int: ..."],
+    r"\.Bytes(Column|Iterator)\.__iter__$": ["def __iter__(self) -> Iterator[bytes]: ..."],
+    r"\.BytesIterator\.__next__$": ["def __next__(self) -> bytes: ..."],
     r"\.BytesColumn\.__getitem__$": [
         r"\from typing import overload",
         "@overload",

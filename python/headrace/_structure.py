@@ -85,10 +85,11 @@ def packer(structure: str, mapping: type[dict[str, Any]] = dict) -> Callable[[li
         return lambda leaves: leaves[nest]
     if isinstance(nest, dict) and list(nest.values()) == list(range(len(nest))):
         names = tuple(nest)
-        if mapping is dict and len(names) == 1:
-            return lambda leaves, only=names[0]: {only: leaves[0]}
-        if mapping is dict and len(names) == 2:  # a display takes a quarter of what dict(zip()) does
-            return lambda leaves, one=names[0], other=names[1]: {one: leaves[0], other: leaves[1]}
+        if mapping is dict and len(names) in {1, 2}:  # a display takes a quarter of what dict(zip()) does
+            one, other = names[0], names[-1]
+            if len(names) == 1:
+                return lambda leaves: {one: leaves[0]}
+            return lambda leaves: {one: leaves[0], other: leaves[1]}
         return lambda leaves: mapping(zip(names, leaves, strict=True))
 
     def pack(node: Any, leaves: list[Any]) -> Any:

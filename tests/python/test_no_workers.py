@@ -32,7 +32,7 @@ def _all(data: hr.Dataset, **options: Any) -> list[Any]:
 
 
 def _threads() -> int:
-    return len(os.listdir("/proc/self/task"))
+    return len(list(Path("/proc/self/task").iterdir()))
 
 
 def _records(tmp_path: Path) -> hr.Dataset:
@@ -181,5 +181,5 @@ def test_the_report_and_explain_say_who_works(tmp_path: Path) -> None:
 
 
 def test_fewer_than_none_are_refused() -> None:
-    with pytest.raises(ValueError, match="options: workers wants a whole number.*got -1"):
+    with pytest.raises(ValueError, match=r"options: workers wants a whole number.*got -1"):
         hr.range(3).options(workers=-1)
