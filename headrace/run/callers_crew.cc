@@ -71,8 +71,8 @@ class CallersCrew final : public Crew {
   // REQUIRES: the turn, and the lock, which is let go meanwhile. False: there was nothing.
   bool do_some(Duty duty, std::unique_lock<std::mutex>& lock) {
     if (!executor_.take_locked(duty, work_)) return false;
-    lock.unlock();
     Worker& worker = team_.member(duty, 0);
+    lock.unlock();
     worker.evaluator.part_clock().restart();
     try {
       const Range range(work_);
