@@ -37,7 +37,7 @@ std::optional<Look> look_at(const NodePtr& node, uint64_t seed, const std::share
   if (plan->indexed && plan->size && *plan->size > kLooks && *plan->size != kInfinite)
     if (const auto spread = make_node(Shuffle{.seed = 1}, {plan}); spread.ok()) plan = *spread;
   LoaderOptions options;
-  options.seed = seed, options.workers = 0, options.checkpoints = false;
+  options.seed = seed, options.workers = options.io = options.ready = 1, options.checkpoints = false;
   const auto loader = Loader::make(plan, options, store);
   if (!loader.ok()) return std::nullopt;
   Look out;

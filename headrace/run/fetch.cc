@@ -208,14 +208,13 @@ class Fetcher::MappedOnes final : public MappedBytes {
  public:
   MappedOnes(Fetcher& fetcher, const Source& source, std::span<const Extent> extents, Large large)
       : fetcher_(fetcher), source_(source), copies_(fetcher.maps_) {
-    uint64_t most = 0;
     for (const Extent& extent : extents) {
       if (large == Large::may_stay && kMappable.has(extent.length))
         large_left_ += extent.length;
       else
-        most += extent.length == kToEnd ? kFewBytes : extent.length;
+        most_ += extent.length == kToEnd ? kFewBytes : extent.length;
     }
-    piece_ = std::min<uint64_t>(kPiece, most), has_large_ = large_left_ > 0;
+    has_large_ = large_left_ > 0;
   }
 
   std::span<const std::byte> at(const Extent& extent) override {
@@ -237,9 +236,10 @@ class Fetcher::MappedOnes final : public MappedBytes {
  private:
   static constexpr size_t kPiece = 16 << 10, kMostPiece = 64 << 10;  // bytes of memory taken at once
   MutableBufferPtr take(size_t at_least) override {
-    const size_t size = std::max(at_least, piece_);
-    piece_ = std::min(2 * piece_, kMostPiece);
-    return fetcher_.pool_->take(size, Use::encoded);
+    const size_t left = most_ - std::min(most_, bytes_kept());  // no more than is still to come
+    auto made = fetcher_.pool_->take(std::max<size_t>(at_least, std::min(piece_, left)), Use::encoded);
+    if (made) piece_ = std::min(2 * piece_, kMostPiece);
+    return made ? made : fetcher_.pool_->take(at_least, Use::encoded);
   }
 
   struct Lent {
@@ -274,9 +274,9 @@ class Fetcher::MappedOnes final : public MappedBytes {
   std::shared_ptr<OpenFile> opened_;
   uint64_t ordinal_ = 0;
   Copies copies_;
-  size_t piece_ = 0;
+  size_t piece_ = kPiece;
   bool has_large_ = false;
-  uint64_t large_left_ = 0, stayed_ = 0, looks_ = 0;
+  uint64_t most_ = 0, large_left_ = 0, stayed_ = 0, looks_ = 0;  // most_: that is kept
   std::vector<Lent> lent_;
 };
 
