@@ -7,6 +7,7 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"
+#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -19,19 +20,19 @@ class CallersCrew final : public Crew {
     std::lock_guard lock(executor_.mutex());
     steer_.begin(now_ns(), executor_, team_);
     executor_.set_ring(1);  // what is made ahead is made while somebody waits
-    if (trace_) trace_->set(now_ns(), {1, 1, 1});
+    if (trace_) trace_->set(now_ns(), {0, 1, 1});
   }
   ~CallersCrew() override { stop(); }
 
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
     using Clock = std::chrono::steady_clock;
-    const Clock::time_point deadline =
-        milliseconds ? Clock::now() + std::chrono::milliseconds(*milliseconds) : Clock::time_point::max();
+    const Clock::time_point deadline = milliseconds ? deadline_in(*milliseconds) : Clock::time_point::max();
     std::unique_lock turn(turn_, std::defer_lock);  // of several callers one works
     if (!milliseconds)
       turn.lock();
     else if (!turn.try_lock_until(deadline))
       return Pull::wait;
+    const Working working(*this);
     const Range range{Range::Next()};
     if (trace_) trace_->arrives();
     uint64_t waits_since = 0;
@@ -42,28 +43,31 @@ class CallersCrew final : public Crew {
       return pulled;
     };
     std::unique_lock lock(executor_.mutex());
-    while (!stopping_) {
+    size_t in_vain = 0;  // polls in a row after which there was nothing to do: each may have freed something
+    while (!stopping_ && over_.ok()) {
       const Pull pulled = executor_.poll_locked(out, failure);
       if (pulled == Pull::item) steer_.delivered(out);
       if (pulled != Pull::wait) return leave(pulled);
-      if (!waits_since) steer_.consumer_waits(waits_since = now_ns());
-      if (Clock::now() >= deadline) return leave(Pull::wait);
-      if (!do_some(Duty::cpu, lock) && !do_some(Duty::io, lock))
+      if (!waits_since)
+        steer_.consumer_waits(waits_since = now_ns());  // and does one piece, however short the time
+      else if (Clock::now() >= deadline)
+        return leave(Pull::wait);
+      if (do_some(Duty::cpu, lock) || do_some(Duty::io, lock))
+        in_vain = 0;
+      else if (++in_vain > executor_.stages().size() + 1)
         over_ = internal_error("the caller waits and there is nothing that he could do");
-      if (over_.ok()) continue;
-      failure = over_;
-      return leave(Pull::error);
     }
-    failure = stopped();
+    failure = over_.ok() ? stopped() : over_;
     return leave(Pull::error);
   }
 
+  void ask_to_stop() override {
+    std::lock_guard lock(executor_.mutex());
+    if (!stopping_) steer_.end(now_ns(), executor_, team_);
+    stopping_ = true;
+  }
   void stop() override {
-    {
-      std::lock_guard lock(executor_.mutex());
-      if (!stopping_) steer_.end(now_ns(), executor_, team_);
-      stopping_ = true;
-    }
+    ask_to_stop();
     std::lock_guard turn(turn_);  // whoever works comes to an end
   }
 
@@ -87,10 +91,15 @@ class CallersCrew final : public Crew {
     const uint64_t end = work_.ended_ns;
     lock.lock();
     // Ctrl-C in a function, which here is the caller's own, is answered before all that is left of the batch.
-    if (work_.result.status.code() == Code::internal) over_ = work_.result.status;
+    // And nobody else would hear what failed in a function that has stopped the run.
+    const Code code = work_.result.status.code();
+    const bool is_last = stopping_ && code != Code::ok && code != Code::cancelled;
+    if (code == Code::internal || is_last) over_ = work_.result.status;
     steer_.worked(work_, end - work_.began_ns, executor_);
     executor_.finish_locked(work_);
     steer_.look(end, executor_, team_);
+    if (trace_ && trace_->wants_state(end))
+      trace_->add_state(end, executor_.phases().ready, executor_.ledger().in_use);
     return true;
   }
 

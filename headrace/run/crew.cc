@@ -10,6 +10,7 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"
+#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -74,7 +75,7 @@ class ThreadsCrew final : public Crew {
       if (!waits_since) {
         waits_since = now_ns();
         steer_.consumer_waits(waits_since);
-        deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds.value_or(0));
+        deadline = deadline_in(milliseconds.value_or(0));
       }
       if (asleep_.is_patient) {
         asleep_.is_patient = consumer_.wait_for(lock, kPatience) == std::cv_status::no_timeout;
@@ -91,13 +92,16 @@ class ThreadsCrew final : public Crew {
     return Pull::error;
   }
 
-  void stop() override {
+  void ask_to_stop() override {
     {
       std::lock_guard lock(executor_.mutex());
       if (!stopping_) steer_.end(now_ns(), executor_, team_);
       stopping_ = true;
     }
     for (std::condition_variable* who : {&io_, &cpu_, &resting_, &consumer_}) who->notify_all();
+  }
+  void stop() override {
+    ask_to_stop();
     for (std::thread& thread : threads_)
       if (thread.joinable()) thread.join();
   }
@@ -135,6 +139,7 @@ class ThreadsCrew final : public Crew {
 
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t number) {
+    const Working working(*this);
     Work work;
     Tally& lacked = duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
     std::optional<CoreWait> core_wait;
@@ -257,6 +262,7 @@ class VirtualCrew final : public Crew {
     }
   }
 
+  void ask_to_stop() override { stopped_ = true; }
   void stop() override {
     for (Actor& actor : actors_) {
       if (actor.state == State::holds_work) run(actor);

@@ -2,6 +2,8 @@
 // `virtual_crew` is one thread that picks the next step from a seed, so that any interleaving can be had
 // again. All call the same Executor.
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +18,17 @@ class Crew {
   // The next element, or why there is none. Blocks while work is under way; `wait` when so many
   // milliseconds have passed first.
   virtual Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) = 0;
-  virtual void stop() = 0;  // nobody works when it returns; next() then answers `cancelled`
+  // next() answers `cancelled` from now on, and whoever works comes to an end.
+  virtual void ask_to_stop() = 0;
+  // The same, and nobody works when it returns. REQUIRES: not Working::is_for() it.
+  virtual void stop() = 0;
 };
+
+// When so many milliseconds are over: no less, even if they are years.
+inline std::chrono::steady_clock::time_point deadline_in(uint64_t milliseconds) {
+  constexpr uint64_t kYear = uint64_t{366} * 24 * 3600 * 1000;
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, 100 * kYear));
+}
 
 class Trace;
 

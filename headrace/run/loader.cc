@@ -22,6 +22,8 @@
 #include "headrace/run/simulated_crew.h"
 #include "headrace/run/state.h"
 #include "headrace/run/watch.h"
+#include "headrace/run/where.h"
+#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -30,8 +32,9 @@ constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
 
 // Two mutexes. `control_` is held by whoever begins, stops, saves or reports; never while somebody waits for
-// data. `counts_` is what a consumer that comes back from waiting takes to count its element; whoever stops
-// the run waits for that. Order: control_, then counts_.
+// data, or for the crew to come to an end: functions of the pipeline may call these, too. `counts_` is what a
+// consumer that comes back from waiting takes to count its element; whoever stops the run waits for that.
+// Order: control_, then counts_.
 class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
@@ -66,8 +69,8 @@ class LoaderImpl final : public Loader {
   }
 
   Status begin() override {
-    std::lock_guard lock(control_);
-    return begin_locked();
+    std::unique_lock control(control_);
+    return begin_locked(control);
   }
   Result<bool> next(Sample& out) override {
     HEADRACE_ASSIGN(const std::optional<bool> found, next_by(out, std::nullopt));
@@ -77,9 +80,13 @@ class LoaderImpl final : public Loader {
     return next_by(out, milliseconds);
   }
   void stop() override {
-    std::lock_guard lock(control_);
-    if (pause()) saver_.start();
+    std::unique_lock control(control_);
+    if (pause(control)) saver_.start();
     saver_.give_up_after(kSaveTime);
+  }
+  Status check_outside() const override {
+    std::lock_guard lock(control_);
+    return check_outside_locked();
   }
 
   Result<Value> save() const override {
@@ -88,9 +95,9 @@ class LoaderImpl final : public Loader {
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
-    std::lock_guard lock(control_);
-    pause();
-    over_ = false;
+    std::unique_lock control(control_);
+    pause(control);
+    over_ = is_said_early_ = false;
     next_ = {.epoch = epoch}, paused_.reset();
   }
   uint64_t epoch() const override {
@@ -117,9 +124,6 @@ class LoaderImpl final : public Loader {
 
  private:
   bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
-  Cursor cursor_from(const Where& where) const;
-  void save_cursor(Where& out) const;
-  Status check_rank(const Where& where) const;
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   Result<std::optional<bool>> end_by(std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
@@ -127,9 +131,11 @@ class LoaderImpl final : public Loader {
   Result<std::optional<bool>> stopped_by_another(std::optional<uint64_t> milliseconds);
   Result<std::shared_ptr<Crew>> join_consumers();
   // REQUIRES: control_ is held.
-  Status begin_locked();
+  Status begin_locked(std::unique_lock<std::mutex>& control);
   void start_crew();
-  bool pause();  // whether an iteration was under way
+  bool pause(std::unique_lock<std::mutex>& control);
+  void wait_for_leaving(std::unique_lock<std::mutex>& control);
+  Status check_outside_locked() const;
   Where here() const;
   uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
 
@@ -147,12 +153,16 @@ class LoaderImpl final : public Loader {
 
   mutable std::mutex control_;  // guards the next ones
   Watch watch_;
-  std::shared_ptr<Crew> crew_;   // exists while an iteration is under way
-  Where next_;                   // where the next begin() begins
-  Where began_;                  // where the iteration under way began
-  Cursor fresh_;                 // the cursor of an epoch's beginning
-  std::optional<Where> paused_;  // where the last iteration stopped
-  bool over_ = false;            // the iteration has ended or was stopped
+  std::shared_ptr<Crew> crew_;     // exists while an iteration is under way
+  std::shared_ptr<Crew> leaving_;  // was asked to stop, and may still be at work; not beside another
+  bool is_waited_for_ = false;     // that one, by somebody
+  std::condition_variable left_;   // there is no such crew any more
+  Where next_;                     // where the next begin() begins
+  Where began_;                    // where the iteration under way began
+  Cursor fresh_;                   // the cursor of an epoch's beginning
+  std::optional<Where> paused_;    // where the last iteration stopped
+  bool is_said_early_ = false;     // paused_ is said again when the crew has left
+  bool over_ = false;              // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   PointSaver saver_;
@@ -165,8 +175,18 @@ class LoaderImpl final : public Loader {
   RunTotals totals_;
 };
 
-Status LoaderImpl::begin_locked() {
-  if (pause()) saver_.start();
+Status LoaderImpl::check_outside_locked() const {
+  const Crew* const crew = crew_ ? crew_.get() : leaving_.get();
+  if (!crew || !Working::is_for(*crew)) return {};
+  return invalid(
+      "a function of a pipeline, or a signal handler that comes while it works, may close its loader, but "
+      "not "
+      "begin or go on with an iteration of it: it would wait for itself");
+}
+
+Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
+  HEADRACE_TRY(check_outside_locked());
+  if (pause(control)) saver_.start();
   began_ = next_;
   // Another world may leave this rank nothing of the epoch: as good as finished.
   const bool nothing_left =
@@ -186,7 +206,7 @@ Status LoaderImpl::begin_locked() {
   }
   executor_.start(began_.epoch);
   fresh_ = executor_.save();
-  const Cursor cursor = cursor_from(began_);
+  const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
   if (!cursor.empty() && !executor_.restore(cursor))
     return invalid("state: its cursor does not fit this plan");
   started_ns_ = clock();
@@ -207,22 +227,44 @@ void LoaderImpl::start_crew() {
   crew_ = crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
-bool LoaderImpl::pause() {
+// No iteration is under way when it returns; whether one was. Who is asked for that by the crew itself, from
+// within, does not wait: that crew leaves when he has come back.
+bool LoaderImpl::pause(std::unique_lock<std::mutex>& control) {
   saver_.give_up_after(0);
-  if (!crew_) return false;
-  stop_->raise();
-  crew_->stop();
-  stop_->lower();
-  {
-    std::unique_lock lock(counts_);
-    counted_.wait(lock, [&] { return consumers_ == 0; });
-    totals_.wall_ns += clock() - started_ns_;
+  bool was_under_way = false;
+  while (crew_ || leaving_) {
+    if (crew_) {
+      was_under_way = true;
+      stop_->raise();
+      crew_->ask_to_stop();
+      leaving_ = std::move(crew_);
+      over_ = is_said_early_ = true;
+      paused_ = here();
+      std::lock_guard lock(counts_);
+      totals_.wall_ns += clock() - started_ns_;
+    }
+    if (Working::is_for(*leaving_)) break;
+    wait_for_leaving(control);
   }
-  over_ = true;
-  paused_ = here();
-  crew_.reset();
+  return was_under_way;
+}
+
+// Lets go of the mutex meanwhile. REQUIRES: somebody leaves, and it is not this thread.
+void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
+  const std::shared_ptr<Crew> crew = leaving_;
+  if (std::exchange(is_waited_for_, true)) return left_.wait(control, [&] { return leaving_ != crew; });
+  control.unlock();
+  crew->stop();
+  {
+    std::unique_lock counting(counts_);
+    counted_.wait(counting, [&] { return consumers_ == 0; });
+  }
+  control.lock();
+  if (std::exchange(is_said_early_, false)) paused_ = here();
+  stop_->lower();
+  leaving_.reset(), is_waited_for_ = false;
   watch_.end();
-  return true;
+  left_.notify_all();
 }
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
@@ -247,52 +289,22 @@ Where LoaderImpl::here() const {
   const auto steps = pipeline_.shard ? pipeline_.shard->steps : std::nullopt;
   const std::optional<uint64_t> most = steps ? steps : plan_->size;
   out.finished = finished || (most && out.delivered >= *most);
-  if (!out.finished) save_cursor(out);
-  return out;
-}
-
-// The numbers that deals stand in at the end of a cursor: see save_deal.
-constexpr size_t kFreshDeal = 5;
-
-// Where the streams stand, and whose that is.
-void LoaderImpl::save_cursor(Where& out) const {
-  using Whose = Pipeline::Sharing::Whose;
-  const Pipeline::Sharing& sharing = pipeline_.sharing;
-  out.cursor = executor_.save();
-  if (!pipeline_.shard) return;
-  if (pipeline_.shard->steps) out.round = out.cursor[1];
-  if (sharing.whose != Whose::any || out.round > 0) out.world = pipeline_.shard->world;
-  if (sharing.whose == Whose::rank || out.round > 0) out.rank = pipeline_.shard->rank;
-  out.bound_by = sharing.bound_by;
-  if (!sharing.merges) return;
-  const Cursor deal(out.cursor.begin() + static_cast<std::ptrdiff_t>(fresh_.size() - kFreshDeal),
-                    out.cursor.end());
-  CursorReader reader(deal);
-  out.dealt = restore_deal(reader);
-  out.dealt->round.number = out.round;
-  out.cursor.clear();
-}
-
-// The cursor that a state means; empty for the beginning of an epoch.
-Cursor LoaderImpl::cursor_from(const Where& where) const {
-  if (!where.dealt && where.round == 0) return where.cursor;
-  if (!where.cursor.empty()) return where.cursor;
-  Cursor out = fresh_;
-  if (where.dealt) {
-    out.resize(fresh_.size() - kFreshDeal);
-    save_deal(*where.dealt, out);
-  }
-  if (pipeline_.shard->steps) out[0] = where.delivered, out[1] = where.round;
+  if (!out.finished) put_cursor(executor_.save(), fresh_, pipeline_, out);
   return out;
 }
 
 // The crew to wait for; null when the iteration is over.
 Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
-  std::lock_guard lock(control_);
+  std::unique_lock control(control_);
+  HEADRACE_TRY(check_outside_locked());
   if (!failure_.ok()) return failure_;
-  if (!crew_) {
-    if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
-    HEADRACE_TRY(begin_locked());
+  while (!crew_) {
+    if (leaving_)
+      wait_for_leaving(control);
+    else if (over_)
+      return std::shared_ptr<Crew>();  // begin() starts the next epoch
+    else
+      HEADRACE_TRY(begin_locked(control));
   }
   std::lock_guard counting(counts_);
   ++consumers_;
@@ -322,15 +334,19 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
     return std::optional(true);
   }
   const bool was_stopped = failure.code() == Code::cancelled;
+  bool ends_from_within = false;
   {
-    std::lock_guard lock(control_);
+    std::unique_lock control(control_);
     if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
-      pause();
       if (!was_stopped) failure_ = failure;
+      pause(control);
       if (pulled == Pull::end) saver_.start();
+    } else if (leaving_ == crew && !is_waited_for_) {
+      ends_from_within = was_stopped;
+      wait_for_leaving(control);
     }
   }
-  if (pulled == Pull::end) return end_by(milliseconds);
+  if (pulled == Pull::end || ends_from_within) return end_by(milliseconds);
   return was_stopped ? stopped_by_another(milliseconds) : failure;
 }
 
@@ -364,44 +380,14 @@ Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseco
 
 Status LoaderImpl::load(const Value& state) {
   HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
-  const Pipeline::Elastic& e = pipeline_.elastic;
-  if (where.elastic && elastic() && e.total != kInfinite && e.times != 0) {
-    const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
-    if (where.consumed > most)
-      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
-                     std::to_string(most));
-  }
-  const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
-  if (where.elastic != elastic() && !where.finished && !begins)
-    return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
-                                 : "state: was taken with deterministic=False, this loader has not");
-  HEADRACE_TRY(check_rank(where));
-  const bool again = where.round > 0 && where.cursor.empty() && pipeline_.shard && pipeline_.shard->steps;
-  const bool fits = pipeline_.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
-  if (!where.finished && !where.elastic && !fits) return invalid("state: its cursor does not fit this plan");
-  std::lock_guard lock(control_);
-  pause();
+  HEADRACE_TRY(check_fits(where, pipeline_));
+  std::unique_lock control(control_);
+  pause(control);
   failure_ = {};
-  over_ = false;
+  over_ = is_said_early_ = false;
   next_ = where;
   paused_ = std::move(where);
   return {};
-}
-
-// A cursor may belong to one rank, or to the ranks of one world.
-Status LoaderImpl::check_rank(const Where& where) const {
-  const Shard mine = pipeline_.shard.value_or(Shard{});
-  if (where.finished || where.world.value_or(mine.world) == mine.world) {
-    if (where.finished || where.rank.value_or(mine.rank) == mine.rank) return {};
-  }
-  const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
-    return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
-  };
-  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
-                 name(mine.rank, mine.world) + "; " +
-                 (where.bound_by.empty()
-                      ? "merge_states() makes one for any world of those of all ranks"
-                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
 }
 
 Value LoaderImpl::report() const {
@@ -420,7 +406,7 @@ Value LoaderImpl::report() const {
   totals.may_wait = options_.simulated || pipeline_.may_wait;
   totals.found = steer_.tuner().found(), totals.most = steer_.tuner().limits().most;
   const Gauge lately = steer_.lately(now, executor_, team_);
-  Value history = steer_.history(), decisions = steer_.decisions();
+  Value history = steer_.history(totals.alone), decisions = steer_.decisions();
   std::vector<const Counters*> counters;
   team_.each([&](const Worker& worker) { counters.push_back(&worker.counters); });
   running.unlock();

@@ -60,7 +60,8 @@ class Loader {
                                               std::shared_ptr<Store> store);
   virtual ~Loader() = default;
 
-  // Begin the next epoch, or continue where a loaded state says.
+  // Begin the next epoch, or continue where a loaded state says. An error from within a function of the
+  // pipeline, as next() is.
   virtual Status begin() = 0;
   // The next element of the iteration; false at its end. After an error the iteration is over.
   virtual Result<bool> next(Sample& out) = 0;
@@ -69,8 +70,11 @@ class Loader {
   // No thread is left when it returns, also when large images are under way: within 100 ms, but for Python
   // functions, reads that hang, a trace that is written, and what some libraries do without a pause on images
   // of some millions of pixels (codecs/README.md, "Stopping"), which runs to its end. The state stays. A
-  // `next` under way in another thread answers with its element or `cancelled`.
+  // `next` under way in another thread answers with its element or `cancelled`. From within a function of the
+  // pipeline it returns at once, as load() and set_epoch() do, and the run ends when that function is over.
   virtual void stop() = 0;
+  // An error from within a function of the pipeline that the iteration is calling.
+  virtual Status check_outside() const = 0;
 
   virtual Result<Value> save() const = 0;       // elements handed out, not elements read ahead
   virtual Status load(const Value& state) = 0;  // for the next begin()

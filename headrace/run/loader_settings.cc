@@ -47,7 +47,7 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
 
 LoaderOptions with_defaults(LoaderOptions o) {
   if (!o.workers) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
-  if (o.workers == 0) o.io = o.ready = 1;
+  if (o.workers == 0) o.io = o.ready = 1, o.prefetch = 0;  // they do not matter
   if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(*o.workers, 2, 16);
   if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
   o.ready = std::max(o.ready, o.prefetch);

@@ -67,13 +67,16 @@ class Simulation final : public Crew {
     }
   }
 
-  void stop() override {
-    for (Job& job : jobs_)
-      if (job.busy) executor_.finish(job.work), job.busy = false;
-    queues_ = {};
+  void ask_to_stop() override {
     std::lock_guard lock(executor_.mutex());
     if (!stopped_) steer_.end(now_ns(), executor_, team_);
     stopped_ = true;
+  }
+  void stop() override {
+    ask_to_stop();
+    for (Job& job : jobs_)
+      if (job.busy) executor_.finish(job.work), job.busy = false;
+    queues_ = {};
   }
 
  private:

@@ -198,7 +198,7 @@ Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) co
   return out;
 }
 
-Value Steer::history() const {
+Value Steer::history(bool alone) const {
   Value::List out;
   for (const Moment& moment : history_) {
     const Gauge& g = moment.gauge;
@@ -210,6 +210,7 @@ Value Steer::history() const {
     one.set("workers_busy", share(g.occupied, g.worker_time));
     one.set("io_busy", share(g.reading, g.reader_time));
     for (const Knob knob : kKnobs) one.set(knob_name(knob), uint64_t{g.settings.of(knob)});
+    if (alone) one.set(knob_name(Knob::workers), uint64_t{0});
     one.set("memory", uint64_t{g.memory}), one.set("bytes_per_s", static_cast<double>(g.bytes) / g.seconds);
     out.push_back(std::move(one));
   }

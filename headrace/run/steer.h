@@ -47,7 +47,8 @@ class Steer {
   size_t cores() const { return cores_; }
   // The last while under the settings there are.
   Gauge lately(uint64_t now, const Executor& executor, const Team& team) const;
-  Value history() const;    // of the report
+  // Of the report. `alone`: the worker there is is the caller.
+  Value history(bool alone) const;
   Value decisions() const;  // of the report
 
  private:

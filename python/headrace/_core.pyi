@@ -360,6 +360,10 @@ class Loader:
 
     def __init__(self, node: Node, options: dict) -> None: ...
 
+    @property
+    def is_within(self) -> bool:
+        """Whether a function of the pipeline asks."""
+
     def begin(self) -> int:
         """Begin the next epoch, or continue a loaded state; its number."""
 

@@ -52,7 +52,10 @@ LoaderOptions loader_options(const nb::dict& options) {
       for (const Knob knob : kKnobs) {
         const nb::dict settings = nb::cast<nb::dict>(value);
         const nb::str key(std::string(knob_name(knob)).c_str());
-        if (settings.contains(key)) out.start.of(knob) = nb::cast<size_t>(settings[key]);
+        if (!settings.contains(key)) continue;
+        out.start.of(knob) = nb::cast<size_t>(settings[key]);
+        const bool is_alone = knob == Knob::workers && out.start.workers == 0;  // as the run that found it
+        if (is_alone && !out.workers) out.workers = 0;
       }
     else if (name == "memory_budget")
       out.memory_budget = nb::cast<size_t>(value);
@@ -128,11 +131,15 @@ class LoaderHandle {
     loader_.reset();
   }
 
+  bool is_within() {
+    return !quietly([&] { return loader_->check_outside(); }).ok();
+  }
   // The number of the iteration that begins, which next() wants: who waits in the one before takes nothing
   // of this one.
   uint64_t begin() {
     check_process();
     return unwrap(quietly([&]() -> Result<uint64_t> {
+      HEADRACE_TRY(loader_->check_outside());
       const uint64_t number = ++begun_;
       while (const size_t consumers = consumers_) consumers_.wait(consumers);
       HEADRACE_TRY(loader_->begin());
@@ -155,7 +162,7 @@ class LoaderHandle {
 
   void stop() {
     if (this_process() != process_) return;
-    if (has_calls_elsewhere()) return stop_with_calls();
+    if (has_calls_elsewhere() && !is_within()) return stop_with_calls();
     nb::gil_scoped_release nogil;
     loader_->stop();
   }
@@ -311,6 +318,7 @@ void bind_run(nb::module_& m) {
         nb::arg("progress").none(), "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
+      .def_prop_ro("is_within", &LoaderHandle::is_within, "Whether a function of the pipeline asks.")
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state; its number.")
       .def("next", &LoaderHandle::next, nb::arg("iteration"),
            "The leaves of the next element of the iteration of this number; None at the end.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import signal
 import threading
@@ -77,21 +79,29 @@ def test_it_is_the_same_stream_and_goes_on_anywhere(name: str, photos: Path, tmp
         assert seen + [_flat(element) for element in second] == expected
 
 
-@pytest.mark.parametrize("budget", [1_000_000, 4_000_000])
-def test_it_finds_room_where_threads_do(budget: int, photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shrink", [0.5, 0.25, 0.1])
+def test_it_finds_room_where_threads_do(shrink: float, photos: Path, tmp_path: Path) -> None:
     wide = {"x": np.arange(40_000, dtype=np.float32).reshape(100, 400)}
     hr.from_arrays(wide).write(tmp_path / "wide.parquet")
+    wide_rows = hr.read(tmp_path / "wide.parquet")
     for data in (
         _crops(photos).batch(4),
         _records(tmp_path).shuffle(seed=3).batch(500),
-        hr.read(tmp_path / "wide.parquet").shuffle(seed=1).batch(32),
-        hr.read(tmp_path / "wide.parquet")
-        .map(lambda s: {"x": s.x * 2})
-        .filter(lambda s: s.x[0] > 5, python=True)
-        .batch(16),
+        wide_rows.shuffle(seed=1).batch(32),
+        wide_rows.map(lambda s: {"x": s.x * 2}).filter(lambda s: s.x[0] > 5, python=True).batch(16),
     ):
         expected = _all(data, workers=2)
-        assert _all(data, workers=0, memory_budget=budget) == expected
+        loader = data.options(workers=1, io=1, ready=1).numpy()
+        list(loader)
+        budget = int(loader.report()["memory"]["peak"] * shrink)
+        try:
+            held = _all(data, workers=1, io=1, ready=1, memory_budget=budget)
+        except MemoryError:
+            with pytest.raises(MemoryError, match="budget"):
+                _all(data, workers=0, memory_budget=budget)
+        else:
+            assert held == expected
+            assert _all(data, workers=0, memory_budget=budget) == expected
 
 
 @pytest.mark.alone
@@ -108,6 +118,107 @@ def test_no_thread_is_begun_and_functions_run_in_the_callers() -> None:
         during.add(_threads())
     assert during == {before}
     assert seen == {threading.get_ident()}
+
+
+def _while_it_works(within: Callable[[Any], object], workers: int) -> tuple[list[int], Any]:
+    """Return what comes when something is done in the middle of a batch, and the loader."""
+    at_work: list[Any] = []
+
+    def calls(x: int) -> int:
+        if x == 33 and at_work:
+            within(at_work.pop())
+        return x
+
+    loader = hr.range(64).map(calls, python=True).batch(8).options(workers=workers, ready=1).numpy()
+    at_work.append(loader)
+    return [int(batch[0]) for batch in loader], loader
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_function_may_close_its_loader(workers: int) -> None:
+    got, loader = _while_it_works(lambda loader: loader.close(), workers)
+    assert got == [0, 8, 16, 24][: len(got)]
+    loader.load_state_dict(loader.state_dict())
+    assert got + [int(batch[0]) for batch in loader] == list(range(0, 64, 8))
+
+    got, loader = _while_it_works(lambda loader: loader.set_epoch(5), workers)
+    assert len(got) <= 4 and loader.epoch == 5
+    assert len(list(loader)) == 8
+
+    state = loader.state_dict()
+    got, loader = _while_it_works(lambda loader: loader.load_state_dict({**state, "epoch": 2}), workers)
+    assert len(got) <= 4 and loader.epoch in {2, 3}
+
+    got, loader = _while_it_works(lambda loader: (loader.report(), loader.state_dict()), workers)
+    assert len(got) == 8
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize("again", [iter, lambda loader: next(loader._current())])
+def test_a_function_cannot_iterate_over_its_loader(again: Callable[[Any], object], workers: int) -> None:
+    with pytest.raises(hr.HeadraceError, match="may close its loader, but not begin or go on with"):
+        _while_it_works(again, workers)
+
+
+def test_what_fails_in_a_function_that_closes_is_heard() -> None:
+    def within(loader: Any) -> None:
+        loader.close()
+        raise LookupError("thirty-three")
+
+    with pytest.raises(hr.HeadraceError, match="thirty-three"):
+        _while_it_works(within, 0)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("leave", [False, True])
+def test_a_signal_handler_may_close_it(leave: bool, workers: int) -> None:
+    handled = []
+
+    def slow(x: int) -> int:
+        time.sleep(0.002)
+        return x
+
+    def handler(*_: object) -> None:
+        handled.append(True)
+        loader.close()
+        if leave:
+            raise SystemExit(3)
+
+    loader = hr.range(100_000).map(slow, python=True).batch(500).options(workers=workers).numpy()
+    before = signal.signal(signal.SIGTERM, handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.start()
+    begin = time.monotonic()
+    try:
+        if leave:
+            with pytest.raises(SystemExit):
+                list(loader)
+        else:
+            assert len(list(loader)) < 100
+    finally:
+        timer.join()
+        signal.signal(signal.SIGTERM, before)
+    assert handled and time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_another_thread_may_close_it(workers: int) -> None:
+    def slow(x: int) -> int:
+        time.sleep(0.001)
+        return x
+
+    loader = hr.range(100_000).map(slow, python=True).batch(100).options(workers=workers).numpy()
+    timer = threading.Timer(0.3, loader.close)
+    timer.start()
+    try:
+        seen = len(list(loader))
+    except hr.HeadraceError as error:
+        assert "stopped" in str(error)
+    else:
+        assert seen < 1000
+    timer.join()
+    assert [int(batch[0]) for batch in itertools.islice(loader, 2)] == [0, 100]
 
 
 def test_an_error_is_that_of_the_function_and_the_next_epoch_goes_on() -> None:
@@ -176,8 +287,42 @@ def test_the_report_and_explain_say_who_works(tmp_path: Path) -> None:
     assert report["workers"] == report["settings"]["workers"] == 0 and report["what_if"] == []
     assert report["consumer_wait_s"] > 0.5 * report["wall_s"]
     assert "workers 0: the caller's thread does all" in loader.explain()
-    again = hr.range(50).batch(8).options(settings=report["settings"])  # to begin with: none that was found
-    assert len(list(again)) == 7
+    assert all(moment["workers"] == 0 for moment in report["history"])
+    assert len(report["sample_cost"]["slowest"]) > 0
+
+
+def test_settings_of_such_a_run_are_such_a_run(tmp_path: Path) -> None:
+    data = hr.range(50).batch(8)
+    found = data.prefetch(4).options(workers=0).numpy()
+    list(found)
+    settings = found.report()["settings"]
+    assert settings == {"workers": 0, "io": 1, "ready": 1}
+    for tuning in ("auto", "locked"):
+        again = data.options(settings=settings, tuning=tuning).numpy()
+        assert len(list(again)) == 7
+        assert again.report()["settings"] == settings
+    others = data.options(settings=settings, workers=1).numpy()
+    list(others)
+    assert others.report()["settings"]["workers"] == 1
+
+
+def test_a_trace_says_what_there_was(tmp_path: Path) -> None:
+    data = hr.range(20_000).map(lambda x: x + 1, python=True).batch(50)
+    list(data.options(workers=0, trace=str(tmp_path / "trace.json")).numpy())
+    events = json.loads((tmp_path / "trace.json").read_text())
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    counters = {event["name"]: event["args"] for event in events if event.get("ph") == "C"}
+    assert {"ready", "memory in use", "setting: workers"} <= set(counters)
+    assert set(counters["setting: workers"].values()) == {0}
+
+
+def test_slow_records_that_only_pass_have_names(tmp_path: Path) -> None:
+    data = _records(tmp_path).batch(1000)
+    for workers in (0, 1):
+        loader = data.options(workers=workers).numpy()
+        list(loader)
+        names = [slow["sample"] for slow in loader.report()["sample_cost"]["slowest"]]
+        assert names and all("x.tfrecord, record " in name for name in names)
 
 
 def test_fewer_than_none_are_refused() -> None:

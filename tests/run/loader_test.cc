@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
@@ -18,9 +19,11 @@ std::vector<int64_t> values_of(const Sample& batch) {
   return {view.as<int64_t>(), view.as<int64_t>() + view.shape.count()};
 }
 
-std::unique_ptr<Loader> make(const Dataset& dataset) {
+constexpr size_t kCrews[] = {0, 2};  // workers
+
+std::unique_ptr<Loader> make(const Dataset& dataset, size_t workers) {
   LoaderOptions options;
-  options.workers = 2, options.io = 1, options.memory_budget = size_t{16} << 20;
+  options.workers = workers, options.io = 1, options.memory_budget = size_t{16} << 20;
   auto loader = dataset.loader(std::move(options));
   EXPECT_TRUE(loader.ok()) << loader.status().text();
   return *std::move(loader);
@@ -49,9 +52,10 @@ void drain(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches
 TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
   for (const Dataset& dataset : datasets()) {
     std::vector<int64_t> expected;
-    drain(*make(dataset), expected);
+    drain(*make(dataset, 2), expected);
     for (int round = 0; round < 30; ++round) {
-      const auto first = make(dataset);
+      const size_t workers = kCrews[round % 2];
+      const auto first = make(dataset, workers);
       std::vector<int64_t> seen;
       ASSERT_TRUE(first->begin().ok());
       std::atomic<int> batches{0};
@@ -63,7 +67,7 @@ TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
       ASSERT_TRUE(state.ok());
       ASSERT_EQ(first->save()->dump(), state->dump()) << "the consumer got an element after stop() returned";
       if (seen.size() < expected.size()) {
-        const auto second = make(dataset);
+        const auto second = make(dataset, 2 - workers);
         ASSERT_TRUE(second->load(*state).ok());
         drain(*second, seen);
       }
@@ -73,31 +77,32 @@ TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
 }
 
 TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
-  for (const Dataset& dataset : datasets()) {
-    const auto loader = make(dataset);
-    std::atomic<bool> done{false};
-    std::thread watcher([&] {
-      while (!done) {
-        EXPECT_NE(loader->report().find("elements"), nullptr);
-        EXPECT_TRUE(loader->save().ok());
-        EXPECT_LE(loader->epoch(), 3u);
-        EXPECT_FALSE(loader->explain().empty());
+  for (const size_t workers : kCrews)
+    for (const Dataset& dataset : datasets()) {
+      const auto loader = make(dataset, workers);
+      std::atomic<bool> done{false};
+      std::thread watcher([&] {
+        while (!done) {
+          EXPECT_NE(loader->report().find("elements"), nullptr);
+          EXPECT_TRUE(loader->save().ok());
+          EXPECT_LE(loader->epoch(), 3u);
+          EXPECT_FALSE(loader->explain().empty());
+        }
+      });
+      for (int epoch = 0; epoch < 3; ++epoch) {
+        std::vector<int64_t> seen;
+        ASSERT_TRUE(loader->begin().ok());
+        drain(*loader, seen);
+        EXPECT_GE(seen.size(), 3000u);
       }
-    });
-    for (int epoch = 0; epoch < 3; ++epoch) {
-      std::vector<int64_t> seen;
-      ASSERT_TRUE(loader->begin().ok());
-      drain(*loader, seen);
-      EXPECT_GE(seen.size(), 3000u);
+      done = true;
+      watcher.join();
     }
-    done = true;
-    watcher.join();
-  }
 }
 
 TEST(Loader, ManyThreadsMayStopAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    const auto loader = make(datasets()[0]);
+    const auto loader = make(datasets()[0], kCrews[round % 2]);
     ASSERT_TRUE(loader->begin().ok());
     std::vector<int64_t> seen;
     std::vector<std::thread> threads;
@@ -109,6 +114,104 @@ TEST(Loader, ManyThreadsMayStopAtOnce) {
     ASSERT_TRUE(more.ok()) << more.status().text();
     EXPECT_FALSE(*more) << "stopped: the next begin() begins again";
   }
+}
+
+// Numbers below 100, and what is done when one of them is asked for.
+class Calling final : public Generator {
+ public:
+  explicit Calling(std::function<void(int64_t)> call) : call_(std::move(call)) {}
+  const Schema& schema() const override { return schema_; }
+  Result<std::unique_ptr<Pass>> start(uint64_t) const override {
+    return std::unique_ptr<Pass>(std::make_unique<Call>(call_));
+  }
+  Value describe() const override { return Value::Object{{"slot", "calling"}}; }
+  std::string fingerprint() const override { return "calling"; }
+
+ private:
+  class Call final : public Pass {
+   public:
+    explicit Call(const std::function<void(int64_t)>& call) : call_(call) {}
+    Result<bool> next(std::vector<Tensor>& fields) override {
+      if (at_ == 100) return false;
+      call_(at_);
+      fields.assign(1, scalar(at_++));
+      return true;
+    }
+    Result<std::optional<std::string>> tell() override { return std::optional(std::to_string(at_)); }
+    Status seek(const std::string& place) override {
+      at_ = std::stoll(place);
+      return {};
+    }
+
+   private:
+    const std::function<void(int64_t)>& call_;
+    int64_t at_ = 0;
+  };
+
+  Schema schema_{{"value"}, {{DType::i64, {}}}, "0"};
+  std::function<void(int64_t)> call_;
+};
+
+// Whoever the crew calls is in its way: what would wait for it must not.
+TEST(Loader, IsStoppedFromWithinWhatItCalls) {
+  for (const size_t workers : kCrews) {
+    std::unique_ptr<Loader> loader;
+    std::function<void()> what;
+    const auto calls = std::make_shared<Calling>([&](int64_t at) {
+      if (at == 42 && what) what();
+    });
+    loader = make(from_generator(calls).batch(5), workers);
+    const auto run = [&](std::function<void()> within) {
+      what = std::move(within);
+      EXPECT_TRUE(loader->begin().ok());
+      std::vector<int64_t> seen;
+      Sample sample;
+      Result<bool> more = true;
+      while ((more = loader->next(sample)).ok() && *more)
+        for (const int64_t value : values_of(sample)) seen.push_back(value);
+      what = nullptr;
+      EXPECT_TRUE(more.ok()) << more.status().text();
+      return seen;
+    };
+
+    const std::vector<int64_t> first = run([&] { loader->stop(), loader->stop(); });
+    EXPECT_LE(first.size(), 40u) << "batch 8 is that of 42";
+    const Result<Value> state = loader->save();
+    ASSERT_TRUE(state.ok());
+    ASSERT_TRUE(loader->load(*state).ok());
+    std::vector<int64_t> all = first;
+    for (const int64_t value : run({})) all.push_back(value);
+    ASSERT_EQ(all.size(), 100u) << "where it was stopped it goes on";
+    for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], static_cast<int64_t>(i));
+
+    EXPECT_LE(run([&] { loader->set_epoch(7); }).size(), 40u);
+    EXPECT_EQ(loader->epoch(), 7u);
+    EXPECT_EQ(run({}).size(), 100u);
+    EXPECT_LE(run([&] { EXPECT_TRUE(loader->load(*state).ok()); }).size(), 40u);
+    EXPECT_EQ(run({}).size(), 100u - first.size());
+
+    Status began, next;
+    Sample sample;
+    EXPECT_EQ(run([&] { began = loader->begin(), next = loader->next(sample).status(); }).size(), 100u);
+    for (const Status& status : {began, next}) EXPECT_NE(status.text().find("for itself"), std::string::npos);
+    EXPECT_EQ(run([&] { (void)loader->report(), (void)loader->save(); }).size(), 100u);
+  }
+}
+
+TEST(Loader, WhoCannotWaitGetsOnAllTheSame) {
+  std::vector<int64_t> expected, seen;
+  const Dataset data = datasets()[1];
+  drain(*make(data, 2), expected);
+  const auto loader = make(data, 0);
+  Sample sample;
+  for (int asked = 0; asked < 100'000; ++asked) {
+    const auto more = loader->next_within(sample, asked % 2 ? 0 : ~uint64_t{0} >> asked % 3);
+    ASSERT_TRUE(more.ok()) << more.status().text();
+    if (!more->has_value()) continue;
+    if (!**more) break;
+    for (const int64_t value : values_of(sample)) seen.push_back(value);
+  }
+  EXPECT_EQ(seen, expected);
 }
 
 TEST(Loader, AReadEndsWhenTheRunIsStopped) {

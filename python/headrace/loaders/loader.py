@@ -234,7 +234,7 @@ class Loader(Generic[Element]):
 
     def __iter__(self) -> Iteration[Element]:
         with self._beginning:
-            if (last := self._current()) is not None:
+            if (last := self._current()) is not None and not self._core.is_within:  # else begin() refuses
                 last._ended_by_another = last._loader is not None
                 last.close()
             self._warn_of_the_same_epoch()
@@ -373,7 +373,9 @@ class Iteration(Iterator[Element]):
             self.close()
             raise
         except BaseException:
-            self.close()
+            # From within a function of the pipeline it is refused, and the iteration goes on.
+            if (loader := self._loader) is not None and not loader._core.is_within:
+                self.close()
             raise
         if leaves is None:
             if self._ended_by_another:
