@@ -1,9 +1,11 @@
 // Reads rows of a source that any bytes were opened as: fields are as the schema says, or there is a reason.
+// And where a batch would have them put at once, those are the same.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
 
 #include "headrace/formats/open.h"
+#include "headrace/formats/testing/put_rows.h"
 
 namespace headrace {
 
@@ -27,6 +29,16 @@ inline void read_rows(Store& store, const Source& source) {
       for (const std::byte byte : view.bytes()) looked_at += std::to_integer<uint64_t>(byte);
     }
   }
+  constexpr uint64_t kMostTogether = 16;
+  const auto [block, rows] = read_together(store, source, kMostTogether);
+  if (block && !puts_what_it_gets(*block, source.schema(), rows)) std::abort();
+  std::vector<uint64_t> indices(std::min(source.size(), kMostTogether));
+  std::iota(indices.begin(), indices.end(), uint64_t{0});
+  std::vector<Extent> extents(indices.size());
+  const auto is_needed_alone = [](const Extent& one) { return one.length == kToEnd && !one.lies_apart(); };
+  if (!source.extents(indices, extents) || std::ranges::any_of(extents, is_needed_alone)) return;
+  const auto read = [&](uint64_t i) { return read_sample(source, i, store); };
+  if (!maps_show_what_is_read(store, source, indices.size(), 1, read)) std::abort();
 }
 
 }  // namespace headrace

@@ -121,7 +121,7 @@ using BlockPtr = std::shared_ptr<const Block>;
 // Block::put() by way of get(), for blocks that have no shorter one.
 size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<const FieldPlace> to);
 
-// Small bytes of mapped files, shown for the time of a call. Another process can change them at any time:
+// Bytes of mapped files, shown for the time of a call. Another process can change them at any time:
 // whoever looks at them looks once at what decides where he looks next.
 class MappedBytes {
  public:
@@ -207,9 +207,9 @@ class Source {
     (void)indices, (void)at, (void)bytes;
     return nullptr;
   }
-  // The same straight out of mapped files, where samples are much less than the extents they lie in: how many
-  // were put, from the first on; those behind are to be read. REQUIRES: extents() gave one to each of them,
-  // or said that it may be had so.
+  // The same straight out of mapped files, where samples need no block for that: how many were put, from the
+  // first on; those behind are to be read. REQUIRES: extents() gave one to each of them, or said that it may
+  // be had so.
   virtual size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                             std::span<const FieldPlace> to) const {
     (void)indices, (void)mapped, (void)to;

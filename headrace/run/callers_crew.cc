@@ -4,6 +4,7 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/run/crew.h"
+#include "headrace/run/deadline.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/run/deadline.h"
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"

@@ -2,8 +2,6 @@
 // `virtual_crew` is one thread that picks the next step from a seed, so that any interleaving can be had
 // again. All call the same Executor.
 #pragma once
-#include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,12 +21,6 @@ class Crew {
   // The same, and nobody works when it returns. REQUIRES: not Working::is_for() it.
   virtual void stop() = 0;
 };
-
-// When so many milliseconds are over: no less, even if they are years.
-inline std::chrono::steady_clock::time_point deadline_in(uint64_t milliseconds) {
-  constexpr uint64_t kYear = uint64_t{366} * 24 * 3600 * 1000;
-  return std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, 100 * kYear));
-}
 
 class Trace;
 

@@ -82,8 +82,15 @@ struct BytesIterator {
 
 PyObject* iterate(PyObject* self) {
   const auto* column = column_behind<BytesColumn>(self);
-  const RowListPtr rows = column ? column->rows : std::make_shared<const RowList>();
-  return nb::cast(BytesIterator{rows, 0, rows->texts()}).release().ptr();
+  try {
+    const RowListPtr rows = column ? column->rows : std::make_shared<const RowList>();
+    return nb::cast(BytesIterator{rows, 0, rows->texts()}).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  }
+  return nullptr;
 }
 
 PyObject* iterate_next(PyObject* self) {

@@ -29,22 +29,15 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
   format.name = "array_record";
   format.schema = Schema::of({"record"}, {{DType::bytes, {kAny}}});
   format.copies_frames = true;
-  format.unpack = [chunks, verify](size_t file, uint64_t frame,
-                                   const Record& packed) -> Result<UnpackedFrame> {
+  format.unpack = [chunks, verify](size_t file, uint64_t frame, const Record& packed, MadeBytes& memory,
+                                   UnpackedFrame& out) -> Status {
     const Chunks& of_file = (*chunks)[file];
-    BufferPtr copied;
-    const Record bytes =
-        without_block_headers(packed.buffer, packed.offset, packed.length, of_file.offsets[frame], copied);
+    const Record bytes = without_block_headers(packed, of_file.offsets[frame], memory);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes.bytes(), verify));
     if (chunk.decoded_size > of_file.most_unpacked)
       return corrupt("wants a chunk of at most " + std::to_string(of_file.most_unpacked) +
                      " bytes as the footer says, got " + std::to_string(chunk.decoded_size));
-    return riegeli_records(chunk, bytes.buffer);
-  };
-  format.read = [](const Record& record, std::vector<Tensor>& fields) -> Status {
-    const auto length = static_cast<int64_t>(record.length);
-    fields.assign(1, Tensor{record.buffer, record.offset, DType::bytes, {length}, nullptr});
-    return {};
+    return riegeli_records(chunk, bytes.buffer, memory, out);
   };
   return framed_files(std::move(format), request, std::move(files));
 }

@@ -74,15 +74,19 @@ TEST(ArrayRecord, GroupsOfAnySizeAndPackingAreRead) {
 }
 
 TEST(ArrayRecord, RecordsThatReachOverBlocksComeBackWhole) {
-  std::vector<std::string> records;
-  std::vector<ArrayRecordTestChunk> chunks;
-  for (const size_t size :
-       {size_t{65400}, size_t{10}, size_t{65536}, size_t{200000}, size_t{0}, size_t{131000}, size_t{100}}) {
-    std::string& record = records.emplace_back();
-    for (size_t i = 0; i < size; ++i) record += static_cast<char>(i * 7 + size);
-    chunks.push_back({riegeli_records_bytes({record})});
+  for (const char packing : {'\0', 'z'}) {
+    std::vector<std::string> records;
+    std::vector<ArrayRecordTestChunk> chunks;
+    uint32_t noise = 1;  // packed it is as long
+    for (const size_t size :
+         {size_t{65400}, size_t{10}, size_t{65536}, size_t{200000}, size_t{0}, size_t{131000}, size_t{100}}) {
+      std::string& record = records.emplace_back();
+      for (size_t i = 0; i < size; ++i)
+        noise = noise * 1664525 + 1013904223, record += static_cast<char>(noise >> 24);
+      chunks.push_back({riegeli_records_bytes({record}, packing, zstd_packed), 1, size});
+    }
+    EXPECT_EQ(all_of(array_record_file(chunks)), records) << static_cast<int>(packing);
   }
-  EXPECT_EQ(all_of(array_record_file(chunks)), records);
 }
 
 TEST(ArrayRecord, DamageIsToldByHashes) {
@@ -108,7 +112,7 @@ TEST(ArrayRecord, NumbersAreCheckedBeforeMemoryIsTaken) {
   };
   const std::string huge = riegeli_varint(~uint64_t{0});
   EXPECT_EQ(chunk(std::string("\0\1\3abc", 6)), "abc");
-  EXPECT_THAT(chunk(std::string("\0\1\4abc", 6)), HasSubstr("wants a record of 4 bytes, only 3 are left"));
+  EXPECT_THAT(chunk(std::string("\0\1\4abc", 6)), HasSubstr("wants records of 3 bytes in all, got 4 of 3"));
   EXPECT_THAT(chunk(std::string("\0\1\2abc", 6)), HasSubstr("wants records of 3 bytes in all, got 2 of 3"));
   EXPECT_THAT(chunk(std::string("\0", 1) + huge), HasSubstr("wants sizes of 18446744073709551615 bytes"));
   EXPECT_THAT(chunk("q\1\3abc"), HasSubstr("got type 113"));

@@ -1,13 +1,13 @@
 #include "headrace/formats/array_record/chunk.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "headrace/codecs/highway_hash.h"
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
+#include "headrace/kernels/copy_far.h"
 
 namespace headrace {
 namespace {
@@ -23,19 +23,15 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
   return out;
 }
 
-struct Part {
-  BufferPtr bytes;
-  size_t offset = 0, size = 0;
-  std::span<const std::byte> span() const { return bytes->bytes().subspan(offset, size); }
-};
-
-// One of a chunk's two parts; as it is where the chunk is plain.
-Result<Part> unpack_part(Packed kind, std::span<const std::byte> part, const BufferPtr& bytes) {
-  if (kind == Packed::plain)
-    return Part{bytes, static_cast<size_t>(part.data() - bytes->data()), part.size()};
+// One of a chunk's two parts, in memory of its own where the chunk is packed.
+Result<std::span<const std::byte>> unpack_part(Packed kind, std::span<const std::byte> part,
+                                               MadeBytes& memory) {
+  if (kind == Packed::plain) return part;
   HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
-  HEADRACE_ASSIGN(BufferPtr out, unpack(kind, part, size));
-  return Part{std::move(out), 0, size};
+  HEADRACE_TRY(check_unpacked_size(part.size(), size));
+  const std::span out(memory.take(size), size);
+  HEADRACE_TRY(unpack(kind, part, out));
+  return std::span<const std::byte>(out);
 }
 
 Result<Packed> packing_of(std::byte type) {
@@ -52,20 +48,20 @@ Result<Packed> packing_of(std::byte type) {
 
 }  // namespace
 
-Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
-                             BufferPtr& copied) {
+Record without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory) {
+  const size_t length = bytes.length;
   const uint64_t to_header = (kRiegeliBlock - begin % kRiegeliBlock) % kRiegeliBlock;
-  if (to_header >= length && length < kLeastMapped) return {bytes, offset, length};
-  const MutableBufferPtr out = HeapBuffer::make(length);
+  if (to_header >= length && length < kLeastMapped) return bytes;
+  std::byte* const out = memory.take(length);
+  const std::byte* const from = bytes.buffer->data() + bytes.offset;
   size_t made = 0;
   for (size_t at = 0, next = to_header; at < length; next += kRiegeliBlock) {
     const size_t part = std::min(next, length) - at;
-    std::memcpy(out->mutable_data() + made, bytes->data() + offset + at, part);
+    kernels::copy_far(out + made, from + at, part);
     made += part;
     at = std::min(next + kRiegeliBlockHeader, length);
   }
-  copied = out;
-  return {copied, 0, made};
+  return {memory.buffer(), memory.offset_of(out), made};
 }
 
 Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify) {
@@ -86,7 +82,8 @@ Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify
   return out;
 }
 
-Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes) {
+Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBytes& memory,
+                       UnpackedFrame& out) {
   if (chunk.type == 't')
     return Status(Code::unavailable,
                   "wants chunks of whole records, got one that was written with transpose:true");
@@ -95,35 +92,35 @@ Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr
   std::span<const std::byte> data = chunk.data;
   if (data.empty()) return corrupt("wants a chunk of records, got no bytes");
   HEADRACE_ASSIGN(const Packed kind, packing_of(data[0]));
+  const BufferPtr held = kind == Packed::plain ? nullptr : bytes;  // `memory` may take another buffer
   data = data.subspan(1);
   HEADRACE_ASSIGN(const uint64_t length, take_number(data, "the length of the sizes"));
   if (length > data.size())
     return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " +
                    std::to_string(data.size()) + " are left");
-  HEADRACE_ASSIGN(const Part sizes, unpack_part(kind, data.first(length), bytes));
-  HEADRACE_ASSIGN(const Part values, unpack_part(kind, data.subspan(length), bytes));
-  if (chunk.num_records > sizes.size)
+  HEADRACE_ASSIGN(std::span<const std::byte> sizes, unpack_part(kind, data.first(length), memory));
+  if (chunk.num_records > sizes.size())
     return corrupt("wants the sizes of " + std::to_string(chunk.num_records) + " records, got " +
-                   std::to_string(sizes.size) + " bytes");
+                   std::to_string(sizes.size()) + " bytes");
   // A place for each, which may be of no bytes.
   HEADRACE_TRY(
       check_unpacked_size(chunk.data.size(), saturating_mul(chunk.num_records, sizeof(RecordExtent))));
-  UnpackedFrame out{values.bytes, {}};
   out.records.resize(chunk.num_records);
-  std::span<const std::byte> left = sizes.span();
   uint64_t at = 0;
   for (RecordExtent& record : out.records) {
-    HEADRACE_ASSIGN(const uint64_t size, take_number(left, "the size of a record"));
-    if (size > values.size - at)
-      return corrupt("wants a record of " + std::to_string(size) + " bytes, only " +
-                     std::to_string(values.size - at) + " are left of its chunk");
-    record = {values.offset + at, size};
-    at += size;
+    HEADRACE_ASSIGN(const uint64_t size, take_number(sizes, "the size of a record"));
+    record = {at, size};
+    at = saturating_add(at, size);
   }
-  if (!left.empty() || at != values.size || at != chunk.decoded_size)
+  HEADRACE_ASSIGN(const std::span<const std::byte> values, unpack_part(kind, data.subspan(length), memory));
+  if (!sizes.empty() || at != values.size() || at != chunk.decoded_size)
     return corrupt("wants records of " + std::to_string(chunk.decoded_size) + " bytes in all, got " +
-                   std::to_string(at) + " of " + std::to_string(values.size));
-  return out;
+                   std::to_string(at) + " of " + std::to_string(values.size()));
+  const BufferPtr& buffer = kind == Packed::plain ? bytes : memory.buffer();
+  if (out.bytes != buffer) out.bytes = buffer;
+  const auto begin = static_cast<uint64_t>(values.data() - buffer->data());
+  for (RecordExtent& record : out.records) record.offset += begin;
+  return {};
 }
 
 }  // namespace headrace

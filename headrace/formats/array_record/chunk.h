@@ -10,9 +10,8 @@ namespace headrace {
 inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRiegeliChunkHeader = 40;
 
 // Bytes of a file without the headers that stand at multiples of 64 KiB, read once. `begin`: where they begin
-// in the file. Shared where they are few and there is no header among them.
-Record without_block_headers(const BufferPtr& bytes, size_t offset, size_t length, uint64_t begin,
-                             BufferPtr& copied);
+// in the file. Shared where they are few and there is no header among them, else in `memory`.
+Record without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory);
 
 struct RiegeliChunk {
   char type = 0;  // 'r': records one after the other, 'p': padding, …
@@ -23,7 +22,9 @@ struct RiegeliChunk {
 // its header is always.
 Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify);
 
-// The records of a chunk of type 'r'; plain ones share the bytes. `bytes`: what the chunk is a part of.
-Result<UnpackedFrame> riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes);
+// The records of a chunk of type 'r'; plain ones share the bytes, others are in `memory`. `bytes`: what the
+// chunk is a part of, which may be in `memory`, too.
+Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBytes& memory,
+                       UnpackedFrame& out);
 
 }  // namespace headrace

@@ -27,7 +27,9 @@ Status read_numbers(std::span<const std::byte> message, std::array<uint64_t, n>&
 Result<uint64_t> footer_offset(const BufferPtr& block) {
   const auto bytes = block->bytes().subspan(kRiegeliBlockHeader);
   HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes, true));
-  HEADRACE_ASSIGN(const UnpackedFrame frame, riegeli_records(chunk, block));
+  MadeBytes memory(0);
+  UnpackedFrame frame;
+  HEADRACE_TRY(riegeli_records(chunk, block, memory, frame));
   if (frame.records.size() != 3)
     return corrupt("wants three postscripts, got " + std::to_string(frame.records.size()));
   std::array<uint64_t, 3> offsets{};
@@ -75,10 +77,11 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
 
  private:
   Result<FileIndex> read_footer(const BufferPtr& bytes) const {
-    BufferPtr copied;
-    const Record record = without_block_headers(bytes, 0, bytes->size(), footer_, copied);
+    MadeBytes memory(0);
+    const Record record = without_block_headers({bytes, 0, bytes->size()}, footer_, memory);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(record.bytes(), true));
-    HEADRACE_ASSIGN(const UnpackedFrame frame, riegeli_records(chunk, record.buffer));
+    UnpackedFrame frame;
+    HEADRACE_TRY(riegeli_records(chunk, record.buffer, memory, frame));
     if (frame.records.empty()) return corrupt("wants what it says of itself, got no record");
     const auto message = [&](size_t i) {
       return frame.bytes->bytes().subspan(frame.records[i].offset, frame.records[i].length);

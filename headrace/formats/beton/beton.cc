@@ -1,8 +1,7 @@
 // FFCV's .beton: see README.md beside this file.
 #include <algorithm>
-#include <optional>
 
-#include "headrace/formats/beton/table.h"
+#include "headrace/formats/beton/put_mapped.h"
 #include "headrace/formats/format.h"
 
 namespace headrace {
@@ -11,38 +10,19 @@ namespace {
 using beton::BetonHeader;
 using beton::BetonLayout;
 using beton::BetonTable;
-
-constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
-
-// Nothing for a field whose value stands in the record of its sample.
-Result<RecordExtent> extent_of(const BetonTable& table, uint64_t sample, size_t field) {
-  if (!table.layout.fields[field].is_pointed()) return RecordExtent{};
-  return table.extent(sample, field);
-}
-
-// The bytes that hold all fields of a sample; nullopt where they do not stand together.
-Result<std::optional<RecordExtent>> whole_of(const BetonTable& table, uint64_t sample) {
-  uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
-  for (size_t i = 0; i < table.layout.fields.size(); ++i) {
-    HEADRACE_ASSIGN(const RecordExtent extent, extent_of(table, sample, i));
-    if (extent.length == 0) continue;
-    begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
-    sum += extent.length;
-  }
-  if (sum == 0) return std::optional(RecordExtent{});
-  if (end - begin > sum + kMostBetween) return std::optional<RecordExtent>();
-  return std::optional(RecordExtent{begin, end - begin});
-}
+using beton::find_fields;
+using beton::Whereabouts;
 
 // The fields of a sample whose bytes lie at `at` in the buffer.
 Status read_whole(const BetonTable& table, uint64_t sample, const BufferPtr& bytes, size_t at,
                   std::vector<Tensor>& fields) {
-  HEADRACE_ASSIGN(const std::optional<RecordExtent> whole, whole_of(table, sample));
-  if (!whole) return internal_error("beton: wants a sample whose fields stand together");
-  fields.resize(table.layout.fields.size());
+  Whereabouts where;
+  HEADRACE_TRY(find_fields(table, sample, where));
+  if (!where.stand_together) return internal_error("beton: wants a sample whose fields stand together");
+  fields.resize(where.fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
-    HEADRACE_ASSIGN(const RecordExtent extent, extent_of(table, sample, i));
-    const size_t offset = extent.length == 0 ? at : at + (extent.offset - whole->offset);
+    const RecordExtent& extent = where.fields[i];
+    const size_t offset = extent.length == 0 ? at : at + (extent.offset - where.all.offset);
     HEADRACE_ASSIGN(fields[i], table.read(sample, i, {bytes, offset, extent.length}));
   }
   return {};
@@ -92,19 +72,19 @@ class OpenBetonSample final : public Opening<BlockPtr> {
       : table_(std::move(table)), sample_(sample) {}
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(const std::optional<RecordExtent> whole, whole_of(*table_, sample_));
-    const size_t count = table_->layout.fields.size();
+    Whereabouts where;
+    HEADRACE_TRY(find_fields(*table_, sample_, where));
     if (bytes.empty()) {
       std::vector<Extent> extents;
-      if (whole) extents.push_back({0, whole->offset, whole->length, true});
-      for (size_t i = 0; !whole && i < count; ++i) {
-        HEADRACE_ASSIGN(const RecordExtent one, extent_of(*table_, sample_, i));
-        extents.push_back({0, one.offset, one.length, true});
-      }
+      const auto add = [&](const RecordExtent& one) { extents.push_back({0, one.offset, one.length, true}); };
+      if (where.stand_together)
+        add(where.all);
+      else
+        std::ranges::for_each(where.fields, add);
       return Step<BlockPtr>(std::move(extents));
     }
-    std::vector<Tensor> fields(count);
-    if (whole) {
+    std::vector<Tensor> fields(where.fields.size());
+    if (where.stand_together) {
       HEADRACE_TRY(read_whole(*table_, sample_, bytes[0], 0, fields));
     } else {
       for (size_t i = 0; i < fields.size(); ++i) {
@@ -124,7 +104,8 @@ class BetonSource final : public Source {
   BetonSource(BetonTable table, Value description)
       : table_(std::make_shared<const BetonTable>(std::move(table))),
         schema_(table_->schema()),
-        description_(std::move(description)) {}
+        description_(std::move(description)),
+        may_be_put_(beton::may_be_put(*table_)) {}
 
   const Schema& schema() const override { return schema_; }
   uint64_t size() const override { return table_->num_samples; }
@@ -133,11 +114,16 @@ class BetonSource final : public Source {
     return std::make_unique<OpenBetonSample>(table_, block);
   }
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    Whereabouts where;
     for (size_t i = 0; i < indices.size(); ++i) {
-      const auto whole = whole_of(*table_, indices[i]);
-      out[i] = whole.ok() && *whole ? Extent{0, (*whole)->offset, (*whole)->length} : Extent{};
+      const bool is_one = find_fields(*table_, indices[i], where).ok() && where.stand_together;
+      out[i] = is_one ? Extent{0, where.all.offset, where.all.length} : Extent{};
     }
     return true;
+  }
+  size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
+                    std::span<const FieldPlace> to) const override {
+    return may_be_put_ ? beton::put_mapped(*table_, indices, mapped, to) : 0;
   }
   BlockPtr together(std::vector<uint64_t> indices, std::vector<size_t> at, BufferPtr bytes) const override {
     return std::make_shared<BetonSamples>(table_, std::move(indices), std::move(at), std::move(bytes));
@@ -145,9 +131,10 @@ class BetonSource final : public Source {
   uint64_t num_files() const override { return 1; }
   std::string file(uint64_t) const override { return table_->file.path; }
   std::string where(uint64_t index) const override {
-    const auto whole = whole_of(*table_, index);
+    Whereabouts where;
+    const bool is_one = find_fields(*table_, index, where).ok() && where.stand_together;
     return table_->file.path + ", sample " + std::to_string(index) +
-           (whole.ok() && *whole ? " at byte " + std::to_string((*whole)->offset) : "");
+           (is_one ? " at byte " + std::to_string(where.all.offset) : "");
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {
@@ -158,6 +145,7 @@ class BetonSource final : public Source {
   std::shared_ptr<const BetonTable> table_;
   Schema schema_;
   Value description_;
+  bool may_be_put_;
 };
 
 // Header, fields, then the records of samples and the table of allocations.

@@ -110,10 +110,13 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
   FramedFormat format;
   format.name = "litdata";
   format.schema = leaves->schema();
-  format.unpack = [all, frames](size_t file, uint64_t frame, const Record& packed) {
+  format.unpack = [all, frames](size_t file, uint64_t frame, const Record& packed, MadeBytes&,
+                                UnpackedFrame& out) -> Status {
     const ChunkFrames& of_file = (*frames)[file];
-    return of_file.frames.empty() ? litdata::unpack_whole(all->index.chunks[file].second, packed)
-                                  : litdata::unpack_frame(of_file, frame, packed);
+    HEADRACE_ASSIGN(out, of_file.frames.empty()
+                             ? litdata::unpack_whole(all->index.chunks[file].second, packed)
+                             : litdata::unpack_frame(of_file, frame, packed));
+    return {};
   };
   format.read = [leaves](const Record& record, std::vector<Tensor>& fields) {
     return leaves->read(record, fields);

@@ -119,8 +119,10 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
   FramedFormat format;
   format.name = "mds";
   format.schema = columns->schema();
-  format.unpack = [mds](size_t file, uint64_t, const Record& packed) {
-    return unpack_shard(mds->shards[file], packed.bytes());
+  format.unpack = [mds](size_t file, uint64_t, const Record& packed, MadeBytes&,
+                        UnpackedFrame& out) -> Status {
+    HEADRACE_ASSIGN(out, unpack_shard(mds->shards[file], packed.bytes()));
+    return {};
   };
   format.read = [columns](const Record& record, std::vector<Tensor>& fields) {
     return columns->read(record, fields);

@@ -42,12 +42,20 @@ struct Framed {
     return (!file.is_packed || file.most_unpacked <= kMostUnpacked) && records_of(record.file, frame) == 1;
   }
 
-  Result<UnpackedFrame> unpack(size_t file, uint64_t frame, const Record& bytes) const {
-    HEADRACE_ASSIGN(UnpackedFrame out, format.unpack(file, frame, bytes));
+  Status unpack(size_t file, uint64_t frame, const Record& bytes, MadeBytes& memory,
+                UnpackedFrame& out) const {
+    HEADRACE_TRY(format.unpack(file, frame, bytes, memory, out));
     const uint64_t wanted = records_of(file, frame);
-    if (out.records.size() == wanted) return out;
+    if (out.records.size() == wanted) return {};
     return corrupt("wants " + std::to_string(wanted) + " records as when it was opened, got " +
                    std::to_string(out.records.size()));
+  }
+
+  Status read(const Record& record, std::vector<Tensor>& fields) const {
+    if (format.read) return format.read(record, fields);
+    fields.resize(1);
+    set_text(fields[0], record.buffer, record.offset, DType::bytes, record.length);
+    return {};
   }
 };
 
@@ -63,7 +71,7 @@ class UnpackedRows final : public Block {
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= frame_.records.size()) return no_frame_row(*framed_, frame_.records.size(), row);
     const RecordExtent& record = frame_.records[row];
-    return framed_->format.read({frame_.bytes, record.offset, record.length}, fields);
+    return framed_->read({frame_.bytes, record.offset, record.length}, fields);
   }
   size_t held_bytes() const override {
     return frame_.bytes->size() + frame_.records.size() * sizeof(RecordExtent);
@@ -87,19 +95,49 @@ class FramesTogether final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= places_.size()) return no_frame_row(*framed_, places_.size(), row);
-    const Place& place = places_[row];
-    const FramedFile& file = framed_->files[place.file];
-    const Record frame{bytes_, place.at, file.frames[place.frame].length};
-    if (!file.is_packed) return framed_->format.read(frame, fields);
-    HEADRACE_ASSIGN(const UnpackedFrame unpacked, framed_->unpack(place.file, place.frame, frame));
-    const RecordExtent& record = unpacked.records[0];
-    return framed_->format.read({unpacked.bytes, record.offset, record.length}, fields);
+    MadeBytes memory(0);
+    UnpackedFrame unpacked;
+    HEADRACE_ASSIGN(const Record record, record_of(row, memory, unpacked));
+    return framed_->read(record, fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
-    return put_each(*this, rows, to);
+    MadeBytes memory(unpacked_size());
+    UnpackedFrame unpacked;
+    std::vector<Tensor> fields;
+    for (size_t n = 0; n < rows.size(); ++n) {
+      if (rows[n] >= places_.size()) return n;
+      const Result<Record> record = record_of(rows[n], memory, unpacked);
+      if (!record.ok()) return n;
+      if (!framed_->format.read && to[0].texts) {
+        to[0].texts->set(n, record->buffer, record->bytes());
+        continue;
+      }
+      if (!framed_->read(*record, fields).ok() || fields.size() != to.size()) return n;
+      for (size_t f = 0; f < to.size(); ++f)
+        if (!to[f].put(n, std::move(fields[f]))) return n;
+    }
+    return rows.size();
   }
 
  private:
+  // Of all of them, about: values, and what else is packed beside them.
+  size_t unpacked_size() const {
+    constexpr uint64_t kBeside = 32;
+    size_t out = 0;
+    for (const Place& place : places_)
+      out += std::min(framed_->files[place.file].most_unpacked, kMostUnpacked) + kBeside;
+    return out;
+  }
+  // The record of a row, unpacked where it has to be.
+  Result<Record> record_of(uint64_t row, MadeBytes& memory, UnpackedFrame& unpacked) const {
+    const Place& place = places_[row];
+    const FramedFile& file = framed_->files[place.file];
+    const Record frame{bytes_, place.at, file.frames[place.frame].length};
+    if (!file.is_packed) return frame;
+    HEADRACE_TRY(framed_->unpack(place.file, place.frame, frame, memory, unpacked));
+    return Record{unpacked.bytes, unpacked.records[0].offset, unpacked.records[0].length};
+  }
+
   std::shared_ptr<const Framed> framed_;
   std::vector<Place> places_;
   BufferPtr bytes_;
@@ -119,8 +157,9 @@ class OpenFrame final : public Opening<BlockPtr> {
     if (!file.is_packed)
       return Step<BlockPtr>(std::make_shared<FramesTogether>(
           framed_, std::vector<FramesTogether::Place>{{spot_.file, spot_.i, 0}}, bytes[0]));
-    HEADRACE_ASSIGN(UnpackedFrame unpacked,
-                    framed_->unpack(spot_.file, spot_.i, {bytes[0], 0, extent.length}));
+    MadeBytes memory(0);
+    UnpackedFrame unpacked;
+    HEADRACE_TRY(framed_->unpack(spot_.file, spot_.i, {bytes[0], 0, extent.length}, memory, unpacked));
     return Step<BlockPtr>(std::make_shared<UnpackedRows>(framed_, std::move(unpacked)));
   }
 

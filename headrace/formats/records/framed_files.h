@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/formats/records/made_bytes.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -31,13 +32,16 @@ struct UnpackedFrame {
 struct FramedFormat {
   std::string name;
   Schema schema;
-  // What a frame unpacks to, checked against the size it may have. Any thread. Errors are said without file
-  // and byte, which the source adds. The file may have changed since it was opened.
-  std::function<Result<UnpackedFrame>(size_t file, uint64_t frame, const Record& packed)> unpack = nullptr;
+  // What a frame unpacks to, checked against the size it may have, in `memory` or anywhere else. Any thread.
+  // Errors are said without file and byte, which the source adds. The file may have changed since it was
+  // opened.
+  std::function<Status(size_t file, uint64_t frame, const Record& packed, MadeBytes& memory,
+                       UnpackedFrame& out)>
+      unpack = nullptr;
   // It copies a frame before it looks at it, if that may be mapped: kLeastMapped bytes or more.
   bool copies_frames = false;
-  // See RecordFormat.
-  std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
+  // See RecordFormat. Null: a record is its one field.
+  std::function<Status(const Record& record, std::vector<Tensor>& fields)> read = nullptr;
   std::string options = "";
   // What else the source says of itself; an object.
   Value metadata = {};

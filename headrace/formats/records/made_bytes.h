@@ -15,7 +15,7 @@ class MadeBytes {
   // Room for `size` bytes, at a multiple of eight; buffer() and offset_of() are then about it.
   std::byte* take(size_t size) {
     used_ = (used_ + kAlign - 1) / kAlign * kAlign;
-    if (!buffer_ || size > buffer_->size() - std::min(used_, buffer_->size())) {
+    if (!buffer_ || used_ > buffer_->size() || size > buffer_->size() - used_) {
       const MutableBufferPtr made = HeapBuffer::make(std::max({size, chunk_, size_t{1}}));
       begin_ = made->mutable_data(), buffer_ = made, used_ = 0;
     }

@@ -61,8 +61,8 @@ struct RecordFormat {
   std::function<Status(const Record& record, std::vector<Tensor>& fields)> read;
   // Block::put() of records, where a format offers it: how many of them, from the first on.
   std::function<size_t(const RecordRun& run, std::span<const FieldPlace> to)> put = nullptr;
-  // The same of records of mapped files, as the rows from `first` on; those behind are to be read. For
-  // formats whose fields are much less than the record they lie in.
+  // The same of records of mapped files, as the rows from `first` on; those behind are to be read. Small ones
+  // are kept, large ones may stay (MappedBytes).
   std::function<size_t(std::span<const Text> records, MappedBytes& mapped, size_t first,
                        std::span<const FieldPlace> to)>
       put_mapped = nullptr;

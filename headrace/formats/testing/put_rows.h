@@ -70,7 +70,11 @@ class ReadAsMapped final : public MappedBytes {
   }
 
  private:
-  MutableBufferPtr take(size_t at_least) override { return HeapBuffer::make(at_least); }
+  // As much as is wanted and now and then more, as a pool has it.
+  MutableBufferPtr take(size_t at_least) override {
+    return HeapBuffer::make(at_least + (shown_.size() % 2) * kMore);
+  }
+  static constexpr size_t kMore = 300;
 
   Store& store_;
   const Source& source_;

@@ -1,0 +1,96 @@
+#include "headrace/formats/beton/put_mapped.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/kernels/copy_far.h"
+
+namespace headrace::beton {
+namespace {
+
+using Kind = BetonField::Kind;
+
+constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
+constexpr size_t kAtOnce = 64;           // samples whose place is known before the first is put
+
+// False where it is not to be had so.
+bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text bytes, size_t n,
+               MappedBytes& mapped, const FieldPlace& to) {
+  const BetonField& field = table.layout.fields[index];
+  const std::byte* const slot = table.slot(sample, field);
+  const bool is_pixels = field.kind == Kind::image && table.images[index] == Images::pixels;
+  if (!field.is_pointed() || field.kind == Kind::array || is_pixels) {
+    const std::byte* const from = field.is_pointed() ? bytes.data() : slot;
+    const size_t size = to.spec->size_bytes();
+    if (!to.values || (field.is_pointed() && bytes.size() != size)) return false;
+    if (size > 0) kernels::copy_far(to.values + n * size, from, size);
+    return true;
+  }
+  if (!to.texts || (field.kind == Kind::image && beton_image(slot).is_raw)) return false;
+  const auto kept = mapped.keep_value(bytes);
+  if (!kept) return false;
+  const bool ends_with_nul =
+      field.kind == Kind::json && !kept->bytes.empty() && kept->bytes.back() == std::byte{0};
+  to.texts->set(n, kept->buffer, kept->bytes.first(kept->bytes.size() - (ends_with_nul ? 1 : 0)));
+  return true;
+}
+
+}  // namespace
+
+Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out) {
+  uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
+  out.fields.resize(table.layout.fields.size());
+  for (size_t i = 0; i < out.fields.size(); ++i) {
+    RecordExtent& extent = out.fields[i] = {};
+    if (!table.layout.fields[i].is_pointed()) continue;
+    HEADRACE_ASSIGN(extent, table.extent(sample, i));
+    if (extent.length == 0) continue;
+    begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
+    sum += extent.length;
+  }
+  out.stand_together = sum == 0 || end - begin <= sum + kMostBetween;
+  out.all = sum == 0 ? RecordExtent{} : RecordExtent{begin, end - begin};
+  return {};
+}
+
+bool may_be_put(const BetonTable& table) {
+  return std::ranges::none_of(table.layout.fields, [](const BetonField& field) {
+    return field.kind == Kind::array && field.spec.dtype == DType::boolean;  // of any bytes
+  });
+}
+
+size_t put_mapped(const BetonTable& table, std::span<const uint64_t> samples, MappedBytes& mapped,
+                  std::span<const FieldPlace> to) {
+  struct Shown {
+    Whereabouts where;
+    Text bytes;
+  };
+  std::vector<Shown> shown(std::min(samples.size(), kAtOnce));
+  for (size_t begin = 0; begin < samples.size(); begin += kAtOnce) {
+    const size_t count = std::min(samples.size() - begin, kAtOnce);
+    size_t there = 0, texts = 0;
+    for (; there < count; ++there) {
+      auto& [where, bytes] = shown[there];
+      if (!find_fields(table, samples[begin + there], where).ok() || !where.stand_together) break;
+      bytes = where.all.length == 0 ? Text() : mapped.at({0, where.all.offset, where.all.length});
+      if (bytes.size() < where.all.length) break;
+      __builtin_prefetch(bytes.data());
+      for (size_t f = 0; f < to.size(); ++f)
+        if (to[f].texts) texts += where.fields[f].length;
+    }
+    if (texts > 0) mapped.expect(texts);
+    for (size_t i = 0; i < there; ++i) {
+      const auto& [where, bytes] = shown[i];
+      for (size_t f = 0; f < to.size(); ++f) {
+        const RecordExtent& field = where.fields[f];
+        const Text its =
+            field.length == 0 ? Text() : bytes.subspan(field.offset - where.all.offset, field.length);
+        if (!put_field(table, samples[begin + i], f, its, begin + i, mapped, to[f])) return begin + i;
+      }
+    }
+    if (there < count) return begin + there;
+  }
+  return samples.size();
+}
+
+}  // namespace headrace::beton
