@@ -56,6 +56,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
 void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
   broken_ = {}, tight_ = false;
+  num_handed_ = 0, handed_all_ = false;
   root_->start(epoch, 0);
 }
 
@@ -66,11 +67,16 @@ bool Executor::restore(const Cursor& cursor) {
   return reader.ok();
 }
 
-Cursor Executor::save() const {
+Executor::Handed Executor::handed() const {
   std::lock_guard lock(mutex_);
-  Cursor cursor;
-  root_->save(cursor);
-  return cursor;
+  Handed out{num_handed_, handed_all_, {}};
+  root_->save(out.cursor);
+  return out;
+}
+
+uint64_t Executor::num_handed() const {
+  std::lock_guard lock(mutex_);
+  return num_handed_;
 }
 
 size_t Executor::in_flight() const {
@@ -339,12 +345,13 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     out = std::move(item.samples[0]);
     if (!item.is_alone)  // without room, too, the consumer must go on
       for (Tensor& field : out.fields) (void)separate(field, *pool_);
-    given_ = item.given;
+    given_ = item.given, ++num_handed_;
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();
     return pulled;
   }
+  handed_all_ = handed_all_ || pulled == Pull::end;
   if (pulled != Pull::wait || running_ > 0) return pulled;
   awaits_consumer_ = false;  // it came and found nothing
   if (!starved_ || give_up_later_children()) return pulled;

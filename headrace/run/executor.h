@@ -37,7 +37,15 @@ class Executor {
   // than that part.
   void start(uint64_t epoch);
   bool restore(const Cursor& cursor);
-  Cursor save() const;
+  // What poll() gave since start(), and where the streams stand behind that. Of one moment: an element that
+  // the consumer has taken counts, also while he is still on his way with it.
+  struct Handed {
+    uint64_t elements = 0;
+    bool all = false;
+    Cursor cursor;
+  };
+  Handed handed() const;
+  uint64_t num_handed() const;  // elements
   size_t in_flight() const;
   void set_last_resort(LastResort* last_resort) { last_resort_ = last_resort; }  // null: none
   // Tickets under way in each stage from now on. Those that are beyond it stay.
@@ -92,6 +100,8 @@ class Executor {
   StreamPtr root_;
   std::vector<Stage*> stages_;  // what is needed first stands last
   Given given_;
+  uint64_t num_handed_ = 0;         // elements, since start();
+  bool handed_all_ = false;         // there are no more
   std::vector<const Stage*> last_;  // those of them that feed no other
   std::vector<Stage*> open_;        // those of them that may take in work
   std::vector<Stage*> opened_;      // the same after a round of pump(), whose memory it is

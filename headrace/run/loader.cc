@@ -97,7 +97,7 @@ class LoaderImpl final : public Loader {
   void set_epoch(uint64_t epoch) override {
     std::unique_lock control(control_);
     pause(control);
-    over_ = is_said_early_ = false;
+    over_ = false;
     next_ = {.epoch = epoch}, paused_.reset();
   }
   uint64_t epoch() const override {
@@ -105,8 +105,9 @@ class LoaderImpl final : public Loader {
     return crew_ ? began_.epoch : next_.epoch + (next_.finished ? 1 : 0);
   }
   uint64_t position() const override {
-    std::scoped_lock lock(control_, counts_);
-    return delivered_ + (elastic() ? elements_before(pipeline_.elastic, began_.consumed) : began_.delivered);
+    std::lock_guard lock(control_);
+    return executor_.num_handed() +
+           (elastic() ? elements_before(pipeline_.elastic, began_.consumed) : began_.delivered);
   }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }
@@ -161,7 +162,6 @@ class LoaderImpl final : public Loader {
   Where began_;                    // where the iteration under way began
   Cursor fresh_;                   // the cursor of an epoch's beginning
   std::optional<Where> paused_;    // where the last iteration stopped
-  bool is_said_early_ = false;     // paused_ is said again when the crew has left
   bool over_ = false;              // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
@@ -169,9 +169,7 @@ class LoaderImpl final : public Loader {
 
   mutable std::mutex counts_;  // guards the next ones
   std::condition_variable counted_;
-  size_t consumers_ = 0;    // who took the crew and has not counted yet
-  uint64_t delivered_ = 0;  // elements since the iteration began
-  bool ended_ = false;      // it has handed out all of them
+  size_t consumers_ = 0;  // who took the crew and has not counted yet
   RunTotals totals_;
 };
 
@@ -195,17 +193,13 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
   over_ = false, failure_ = {};
-  {
-    std::lock_guard lock(counts_);
-    delivered_ = 0, ended_ = false;
-  }
   if (pipeline_.level) {
     Level::Start outer{began_.epoch, 0, 0}, rows{began_.epoch, 0, 0};
     if (elastic()) starts_at(pipeline_.elastic, began_.epoch, began_.consumed, outer, rows);
     pipeline_.level->set_starts(outer, rows);
   }
   executor_.start(began_.epoch);
-  fresh_ = executor_.save();
+  fresh_ = executor_.handed().cursor;
   const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
   if (!cursor.empty() && !executor_.restore(cursor))
     return invalid("state: its cursor does not fit this plan");
@@ -238,7 +232,7 @@ bool LoaderImpl::pause(std::unique_lock<std::mutex>& control) {
       stop_->raise();
       crew_->ask_to_stop();
       leaving_ = std::move(crew_);
-      over_ = is_said_early_ = true;
+      over_ = true;
       paused_ = here();
       std::lock_guard lock(counts_);
       totals_.wall_ns += clock() - started_ns_;
@@ -260,7 +254,6 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
     counted_.wait(counting, [&] { return consumers_ == 0; });
   }
   control.lock();
-  if (std::exchange(is_said_early_, false)) paused_ = here();
   stop_->lower();
   leaving_.reset(), is_waited_for_ = false;
   watch_.end();
@@ -269,12 +262,7 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
 Where LoaderImpl::here() const {
-  uint64_t delivered;
-  bool finished;
-  {
-    std::lock_guard lock(counts_);
-    delivered = delivered_, finished = ended_;
-  }
+  auto [delivered, finished, cursor] = executor_.handed();
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
@@ -289,7 +277,7 @@ Where LoaderImpl::here() const {
   const auto steps = pipeline_.shard ? pipeline_.shard->steps : std::nullopt;
   const std::optional<uint64_t> most = steps ? steps : plan_->size;
   out.finished = finished || (most && out.delivered >= *most);
-  if (!out.finished) put_cursor(executor_.save(), fresh_, pipeline_, out);
+  if (!out.finished) put_cursor(std::move(cursor), fresh_, pipeline_, out);
   return out;
 }
 
@@ -314,9 +302,8 @@ Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
 void LoaderImpl::count(Pull pulled, const Sample& element) {
   std::lock_guard lock(counts_);
   if (--consumers_ == 0) counted_.notify_all();
-  ended_ = ended_ || pulled == Pull::end;
   if (pulled != Pull::item) return;
-  ++delivered_, ++totals_.elements;
+  ++totals_.elements;
   const bool rows = pipeline_.batched && !element.fields.empty();
   totals_.samples += rows ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
 }
@@ -355,8 +342,7 @@ Result<std::optional<bool>> LoaderImpl::stopped_by_another(std::optional<uint64_
   {
     std::lock_guard lock(control_);
     if (!failure_.ok()) return failure_;
-    std::lock_guard counting(counts_);
-    if (!ended_) return stopped();
+    if (!executor_.handed().all) return stopped();
   }
   return end_by(milliseconds);
 }
@@ -384,7 +370,7 @@ Status LoaderImpl::load(const Value& state) {
   std::unique_lock control(control_);
   pause(control);
   failure_ = {};
-  over_ = is_said_early_ = false;
+  over_ = false;
   next_ = where;
   paused_ = std::move(where);
   return {};
