@@ -1,5 +1,6 @@
 #include "headrace/codecs/highway_hash.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -9,6 +10,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/codecs/highway_hash.cc"
 #include "hwy/foreach_target.h"
+// After it.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef HEADRACE_CODECS_HIGHWAY_HASH
@@ -36,6 +39,9 @@ static constexpr HashLanes kHashBegin1 = [] {
   return out;
 }();
 
+// v0, v1, mul0, mul1.
+using HashNumbers = std::array<HashLanes, 4>;
+
 // The last bytes, fewer than 32 and at least one, as a packet.
 inline std::array<std::byte, kHashPacket> last_hash_packet(std::span<const std::byte> rest) {
   const size_t size = rest.size(), whole = size & ~size_t{3}, left = size & 3;
@@ -48,6 +54,8 @@ inline std::array<std::byte, kHashPacket> last_hash_packet(std::span<const std::
   return packet;
 }
 
+void copy_hashed_scalar(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets);
+
 }  // namespace headrace
 #endif
 
@@ -57,6 +65,9 @@ namespace HWY_NAMESPACE {
 #if HEADRACE_NO_SIMD
 
 uint64_t hash_bytes(std::span<const std::byte> bytes) { return riegeli_hash_scalar(bytes); }
+void copy_hashed(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
+  copy_hashed_scalar(numbers, from, to, packets);
+}
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
@@ -93,6 +104,16 @@ struct Part {
         v1(load(&kHashBegin1[first])),
         mul0(load(&kHashFirst[first])),
         mul1(load(&kHashSecond[first])) {}
+
+  HWY_INLINE Part(const HashNumbers& numbers, size_t first)
+      : v0(load(&numbers[0][first])),
+        v1(load(&numbers[1][first])),
+        mul0(load(&numbers[2][first])),
+        mul1(load(&numbers[3][first])) {}
+  HWY_INLINE void store(HashNumbers& out, size_t first) const {
+    hn::StoreU(v0, D64(), &out[0][first]), hn::StoreU(v1, D64(), &out[1][first]);
+    hn::StoreU(mul0, D64(), &out[2][first]), hn::StoreU(mul1, D64(), &out[3][first]);
+  }
 
   HWY_INLINE void update(V64 packet) {
     v1 = hn::Add(v1, hn::Add(mul0, packet));
@@ -144,6 +165,27 @@ uint64_t hash_bytes(std::span<const std::byte> bytes) {
   return hn::GetLane(hn::Add(hn::Add(first.v0, first.v1), hn::Add(first.mul0, first.mul1)));
 }
 
+// Each packet is loaded once: what is stored is what is hashed, whoever writes there meanwhile.
+void copy_hashed(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
+  constexpr size_t kAhead = 4096;  // bytes: a processor fetches by itself within a page, and not the next one
+#if HWY_MAX_BYTES >= 32
+  State state{{Part(numbers, 0)}};
+#else
+  State state{{Part(numbers, 0), Part(numbers, kLanes)}};
+#endif
+  for (size_t at = 0; at < packets * kHashPacket; at += kHashPacket) {
+    if (at % 64 == 0) hwy::Prefetch(from + at + kAhead);
+    for (size_t i = 0; i < kParts; ++i) {
+      const size_t part = at + i * kLanes * sizeof(uint64_t);
+      const V64 packet = load(from + part);
+      hn::StoreU(hn::BitCast(hn::Repartition<uint8_t, D64>(), packet), hn::Repartition<uint8_t, D64>(),
+                 reinterpret_cast<uint8_t*>(to + part));
+      state.parts[i].update(packet);
+    }
+  }
+  for (size_t i = 0; i < kParts; ++i) state.parts[i].store(numbers, i * kLanes);
+}
+
 #endif
 }  // namespace HWY_NAMESPACE
 }  // namespace headrace
@@ -154,6 +196,7 @@ namespace headrace {
 namespace {
 
 HWY_EXPORT(hash_bytes);
+HWY_EXPORT(copy_hashed);
 
 // Bytes of both numbers in another order, added to two others.
 void zipper(uint64_t high, uint64_t low, uint64_t& to_high, uint64_t& to_low) {
@@ -200,6 +243,44 @@ HashLanes lanes_at(const std::byte* at) {
 }
 
 }  // namespace
+
+void copy_hashed_scalar(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
+  HashState state{numbers[0], numbers[1], numbers[2], numbers[3]};
+  for (size_t at = 0; at < packets * kHashPacket; at += kHashPacket) {
+    const HashLanes packet = lanes_at(from + at);
+    std::memcpy(to + at, packet.data(), kHashPacket);
+    state.update(packet);
+  }
+  numbers = {state.v0, state.v1, state.mul0, state.mul1};
+}
+
+RiegeliCopy::Lanes RiegeliCopy::begun() const { return {kHashBegin0, kHashBegin1, kHashFirst, kHashSecond}; }
+
+void RiegeliCopy::add(std::span<const std::byte> bytes) {
+  const auto copy = [&](size_t size) {
+    if (size > 0) std::memcpy(to_ + copied_, bytes.data(), size);
+    copied_ += size, bytes = bytes.subspan(size);
+  };
+  if (const size_t begun = copied_ - hashed_; begun > 0) {
+    copy(std::min(kHashPacket - begun, bytes.size()));
+    if (copied_ - hashed_ < kHashPacket) return;
+    copy_hashed_scalar(lanes_, to_ + hashed_, to_ + hashed_, 1);
+    hashed_ = copied_;
+  }
+  const size_t packets = bytes.size() / kHashPacket, size = packets * kHashPacket;
+  HWY_DYNAMIC_DISPATCH(copy_hashed)(lanes_, bytes.data(), to_ + copied_, packets);
+  copied_ += size, hashed_ = copied_, bytes = bytes.subspan(size);
+  copy(bytes.size());
+}
+
+uint64_t RiegeliCopy::hash() const {
+  HashState state{lanes_[0], lanes_[1], lanes_[2], lanes_[3]};
+  if (const std::span<const std::byte> rest(to_ + hashed_, copied_ - hashed_); !rest.empty()) {
+    state.mix_size(rest.size());
+    state.update(lanes_at(last_hash_packet(rest).data()));
+  }
+  return state.finish();
+}
 
 uint64_t riegeli_hash(std::span<const std::byte> bytes) { return HWY_DYNAMIC_DISPATCH(hash_bytes)(bytes); }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -30,6 +31,27 @@ TEST(HighwayHash, EveryTargetEqualsTheScalarTwinAtEveryLengthAndAlignment) {
         ASSERT_EQ(riegeli_hash(part), expected) << target << ", " << length << " at " << offset;
       });
     }
+}
+
+TEST(HighwayHash, OfWhatIsCopiedPieceByPieceItIsTheSame) {
+  std::mt19937_64 random(2);
+  std::vector<std::byte> bytes(20'000), copy(bytes.size() + 1);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  kernels::on_each_simd_target([&](const std::string& target) {
+    for (int round = 0; round < 40; ++round) {
+      const auto all = std::span(bytes).first(random() % (round < 20 ? 200 : bytes.size()));
+      std::ranges::fill(copy, std::byte{0});
+      RiegeliCopy made(copy.data());
+      for (size_t at = 0; at < all.size();) {
+        const size_t size = std::min(all.size() - at, random() % (round % 2 ? 7000 : 70));
+        made.add(all.subspan(at, size));
+        at += size;
+      }
+      ASSERT_EQ(made.hash(), riegeli_hash_scalar(all)) << target << ", " << all.size();
+      ASSERT_TRUE(std::ranges::equal(std::span(copy).first(all.size()), all));
+      ASSERT_EQ(copy[all.size()], std::byte{0});
+    }
+  });
 }
 
 }  // namespace

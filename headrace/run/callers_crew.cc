@@ -8,7 +8,6 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"
-#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -33,7 +32,7 @@ class CallersCrew final : public Crew {
       turn.lock();
     else if (!turn.try_lock_until(deadline))
       return Pull::wait;
-    const Working working(*this);
+    const Working working(number());
     const Range range{Range::Next()};
     if (trace_) trace_->arrives();
     uint64_t waits_since = 0;
@@ -64,7 +63,7 @@ class CallersCrew final : public Crew {
 
   void ask_to_stop() override {
     std::lock_guard lock(executor_.mutex());
-    if (!stopping_) steer_.end(now_ns(), executor_, team_);
+    if (!stopping_) steer_.end(now_ns(), executor_, team_), asked_within_ = is_within();
     stopping_ = true;
   }
   void stop() override {
@@ -94,7 +93,7 @@ class CallersCrew final : public Crew {
     // Ctrl-C in a function, which here is the caller's own, is answered before all that is left of the batch.
     // And nobody else would hear what failed in a function that has stopped the run.
     const Code code = work_.result.status.code();
-    const bool is_last = stopping_ && code != Code::ok && code != Code::cancelled;
+    const bool is_last = asked_within_ && code != Code::ok && code != Code::cancelled;
     if (code == Code::internal || is_last) over_ = work_.result.status;
     steer_.worked(work_, end - work_.began_ns, executor_);
     executor_.finish_locked(work_);
@@ -109,9 +108,9 @@ class CallersCrew final : public Crew {
   Steer& steer_;
   Trace* trace_;
   std::timed_mutex turn_;
-  Work work_;              // whose turn it is
-  Status over_;            // why nothing goes on, his, too
-  bool stopping_ = false;  // guarded by the executor's mutex
+  Work work_;                                     // whose turn it is
+  Status over_;                                   // why nothing goes on, his, too
+  bool stopping_ = false, asked_within_ = false;  // guarded by the executor's mutex
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "headrace/run/machine.h"
 #include "headrace/run/ranges.h"
 #include "headrace/run/trace.h"
-#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -88,8 +87,15 @@ class ThreadsCrew final : public Crew {
         return Pull::wait;
       }
     }
+    // Who asked from within is still at it, and may fail.
+    while (asked_by_ && at_work_ > 0) {
+      if (!milliseconds)
+        consumer_.wait(lock);
+      else if (consumer_.wait_until(lock, deadline_in(*milliseconds)) == std::cv_status::timeout)
+        return Pull::wait;
+    }
     if (trace_) trace_->leaves(Pull::error, waits_since, now_ns(), {});
-    failure = stopped();
+    failure = failed_.ok() ? stopped() : failed_;
     return Pull::error;
   }
 
@@ -97,6 +103,7 @@ class ThreadsCrew final : public Crew {
     {
       std::lock_guard lock(executor_.mutex());
       if (!stopping_) steer_.end(now_ns(), executor_, team_);
+      if (!stopping_ && is_within()) asked_by_ = std::this_thread::get_id();
       stopping_ = true;
     }
     for (std::condition_variable* who : {&io_, &cpu_, &resting_, &consumer_}) who->notify_all();
@@ -140,7 +147,7 @@ class ThreadsCrew final : public Crew {
 
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t number) {
-    const Working working(*this);
+    const Working working(this->number(), around_);
     Work work;
     Tally& lacked = duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
     std::optional<CoreWait> core_wait;
@@ -155,6 +162,7 @@ class ThreadsCrew final : public Crew {
         wait(worker, duty, number, lock);
       if (stopping_) break;
       wake(true);
+      ++at_work_;
       const size_t keep_scratch = keep_scratch_;
       lock.unlock();
       try {
@@ -173,6 +181,8 @@ class ThreadsCrew final : public Crew {
       }
       if (trace_) trace_->add(*track, work);
       lock.lock();
+      --at_work_;
+      if (stopping_) note_last(work.result.status);
       steer_.worked(work, end - work.began_ns, executor_);
       executor_.finish_locked(work);
       if (trace_ && end >= next_state) {
@@ -187,6 +197,13 @@ class ThreadsCrew final : public Crew {
     }
     lock.unlock();
     if (core_wait) lacked.add(core_wait->since_last());
+  }
+
+  // Nobody else would hear what fails in a function that has stopped the run.
+  void note_last(const Status& status) {
+    const bool asked = asked_by_ == std::this_thread::get_id();
+    if (asked && !status.ok() && status.code() != Code::cancelled) failed_ = status;
+    consumer_.notify_all();
   }
 
   void wait(Worker& worker, Duty duty, size_t number, std::unique_lock<std::mutex>& lock) {
@@ -218,8 +235,11 @@ class ThreadsCrew final : public Crew {
   // Guarded by the executor's mutex.
   Asleep asleep_;
   Settings wanted_{0, 0, 0};
-  size_t begun_cpu_ = 0, begun_io_ = 0, keep_scratch_ = 0;
+  size_t begun_cpu_ = 0, begun_io_ = 0, keep_scratch_ = 0, at_work_ = 0;
   bool stopping_ = false;
+  std::optional<std::thread::id> asked_by_;  // to stop, from within
+  Status failed_;                            // in what he does
+  const Working::Crews around_ = Working::all();
   std::vector<std::thread> threads_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "headrace/run/steer.h"
+#include "headrace/run/working.h"
 
 namespace headrace {
 
@@ -16,10 +17,20 @@ class Crew {
   // The next element, or why there is none. Blocks while work is under way; `wait` when so many
   // milliseconds have passed first.
   virtual Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) = 0;
-  // next() answers `cancelled` from now on, and whoever works comes to an end.
+  // Whoever works comes to an end, and next() answers `cancelled` from now on. Where it is_within(), next()
+  // does so when nobody works any more, or says what failed in the function that asked.
   virtual void ask_to_stop() = 0;
-  // The same, and nobody works when it returns. REQUIRES: not Working::is_for() it.
+  // The same, and nobody works when it returns. REQUIRES: not is_within().
   virtual void stop() = 0;
+
+  // Whether this thread works for it.
+  bool is_within() const { return Working::is_for(number_); }
+
+ protected:
+  uint64_t number() const { return number_; }
+
+ private:
+  const uint64_t number_ = next_crew_number();
 };
 
 class Trace;

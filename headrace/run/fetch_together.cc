@@ -2,6 +2,7 @@
 // ones that stay there.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "headrace/io/file_map.h"
 #include "headrace/run/copied_rows.h"
@@ -145,11 +146,11 @@ class Fetcher::MappedOnes final : public MappedBytes {
       : fetcher_(fetcher), source_(source), copies_(fetcher.maps_) {
     for (const Extent& extent : extents) {
       if (large == Large::may_stay && kMappable.has(extent.length))
-        large_left_ += extent.length;
+        large_left_[extent.file] += extent.length;
       else
         most_ += extent.length == kToEnd ? kFewBytes : extent.length;
     }
-    has_large_ = large_left_ > 0;
+    has_large_ = !large_left_.empty();
   }
 
   std::span<const std::byte> at(const Extent& extent) override {
@@ -179,7 +180,7 @@ class Fetcher::MappedOnes final : public MappedBytes {
 
   struct Lent {
     std::shared_ptr<const FileMap> map;
-    uint64_t size = 0;  // of what was wanted of it and those after it
+    uint64_t size = 0;  // of what was still to come of its file
     BufferPtr buffer;   // once somebody stays
   };
   std::span<const std::byte> look_at_large(const Extent& extent) {
@@ -187,8 +188,10 @@ class Fetcher::MappedOnes final : public MappedBytes {
     if (!map) return {};
     const auto bytes = map->bytes(extent.offset, extent.length);
     copies_.note(bytes);
-    if (lent_.empty() || lent_.back().map != map) lent_.push_back({std::move(map), large_left_, nullptr});
-    large_left_ -= std::min(large_left_, extent.length);
+    uint64_t& left = large_left_[extent.file];
+    if (std::ranges::find(lent_, map, &Lent::map) == lent_.end())
+      lent_.push_back({std::move(map), left, nullptr});
+    left -= std::min(left, extent.length);
     return bytes;
   }
   const BufferPtr* stay(Text bytes) override {
@@ -211,7 +214,8 @@ class Fetcher::MappedOnes final : public MappedBytes {
   Copies copies_;
   size_t piece_ = kPiece;
   bool has_large_ = false;
-  uint64_t most_ = 0, large_left_ = 0, stayed_ = 0, looks_ = 0;  // most_: that is kept
+  uint64_t most_ = 0, stayed_ = 0, looks_ = 0;  // most_: that is kept
+  std::map<uint64_t, uint64_t> large_left_;     // bytes of each file
   std::vector<Lent> lent_;
 };
 

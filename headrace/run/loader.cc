@@ -23,7 +23,6 @@
 #include "headrace/run/state.h"
 #include "headrace/run/watch.h"
 #include "headrace/run/where.h"
-#include "headrace/run/working.h"
 
 namespace headrace {
 namespace {
@@ -157,6 +156,7 @@ class LoaderImpl final : public Loader {
   std::shared_ptr<Crew> crew_;     // exists while an iteration is under way
   std::shared_ptr<Crew> leaving_;  // was asked to stop, and may still be at work; not beside another
   bool is_waited_for_ = false;     // that one, by somebody
+  bool ends_within_ = false;       // it was asked from within: for consumers that is an end
   std::condition_variable left_;   // there is no such crew any more
   Where next_;                     // where the next begin() begins
   Where began_;                    // where the iteration under way began
@@ -175,7 +175,7 @@ class LoaderImpl final : public Loader {
 
 Status LoaderImpl::check_outside_locked() const {
   const Crew* const crew = crew_ ? crew_.get() : leaving_.get();
-  if (!crew || !Working::is_for(*crew)) return {};
+  if (!crew || !crew->is_within()) return {};
   return invalid(
       "a function of a pipeline, or a signal handler that comes while it works, may close its loader, but "
       "not "
@@ -231,13 +231,14 @@ bool LoaderImpl::pause(std::unique_lock<std::mutex>& control) {
       was_under_way = true;
       stop_->raise();
       crew_->ask_to_stop();
+      ends_within_ = crew_->is_within();
       leaving_ = std::move(crew_);
       over_ = true;
       paused_ = here();
       std::lock_guard lock(counts_);
       totals_.wall_ns += clock() - started_ns_;
     }
-    if (Working::is_for(*leaving_)) break;
+    if (leaving_->is_within()) break;
     wait_for_leaving(control);
   }
   return was_under_way;
@@ -286,17 +287,14 @@ Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
   std::unique_lock control(control_);
   HEADRACE_TRY(check_outside_locked());
   if (!failure_.ok()) return failure_;
-  while (!crew_) {
-    if (leaving_)
-      wait_for_leaving(control);
-    else if (over_)
-      return std::shared_ptr<Crew>();  // begin() starts the next epoch
-    else
-      HEADRACE_TRY(begin_locked(control));
+  const bool leaves = leaving_ && ends_within_;  // then whoever asked for that may still fail
+  if (!crew_ && !leaves) {
+    if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
+    HEADRACE_TRY(begin_locked(control));
   }
   std::lock_guard counting(counts_);
   ++consumers_;
-  return crew_;
+  return crew_ ? crew_ : leaving_;
 }
 
 void LoaderImpl::count(Pull pulled, const Sample& element) {
@@ -321,19 +319,19 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
     return std::optional(true);
   }
   const bool was_stopped = failure.code() == Code::cancelled;
-  bool ends_from_within = false;
+  bool ends_within = false;
   {
     std::unique_lock control(control_);
     if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
       if (!was_stopped) failure_ = failure;
       pause(control);
       if (pulled == Pull::end) saver_.start();
-    } else if (leaving_ == crew && !is_waited_for_) {
-      ends_from_within = was_stopped;
-      wait_for_leaving(control);
+    } else if (!crew_ && ends_within_) {
+      ends_within = was_stopped;
+      if (leaving_) wait_for_leaving(control);  // nobody works any more
     }
   }
-  if (pulled == Pull::end || ends_from_within) return end_by(milliseconds);
+  if (pulled == Pull::end || ends_within) return end_by(milliseconds);
   return was_stopped ? stopped_by_another(milliseconds) : failure;
 }
 

@@ -58,7 +58,7 @@ class Loader {
  public:
   static Result<std::unique_ptr<Loader>> make(NodePtr plan, LoaderOptions options,
                                               std::shared_ptr<Store> store);
-  virtual ~Loader() = default;
+  virtual ~Loader() = default;  // stops; REQUIRES: check_outside() is ok
 
   // Begin the next epoch, or continue where a loaded state says. An error from within a function of the
   // pipeline, as next() is.

@@ -1,20 +1,29 @@
 #include "headrace/run/working.h"
 
+#include <algorithm>
+#include <atomic>
+
 namespace headrace {
 namespace {
 
-thread_local const Working* innermost = nullptr;
+thread_local Working::Crews works_for;
 
 }  // namespace
 
-Working::Working(const Crew& crew) : crew_(crew), around_(innermost) { innermost = this; }
-
-Working::~Working() { innermost = around_; }
-
-bool Working::is_for(const Crew& crew) {
-  const Working* one = innermost;
-  while (one && &one->crew_ != &crew) one = one->around_;
-  return one != nullptr;
+uint64_t next_crew_number() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
 }
+
+Working::Working(uint64_t crew, const Crews& around) : before_(works_for.size()) {
+  works_for.insert(works_for.end(), around.begin(), around.end());
+  works_for.push_back(crew);
+}
+
+Working::~Working() { works_for.resize(before_); }
+
+bool Working::is_for(uint64_t crew) { return std::ranges::find(works_for, crew) != works_for.end(); }
+
+const Working::Crews& Working::all() { return works_for; }
 
 }  // namespace headrace

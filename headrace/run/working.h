@@ -1,24 +1,29 @@
 // Who works for a crew, and must not wait for it.
 #pragma once
+#include <cstdint>
+#include <vector>
 
 namespace headrace {
 
-class Crew;
+// Of a crew: no other ever has it.
+uint64_t next_crew_number();
 
-// This thread works for `crew` as long as one of these lives: what is called meanwhile, functions of the
+// This thread works for a crew as long as one of these lives: what is called meanwhile, functions of the
 // pipeline and signal handlers, is within it.
 class Working {
  public:
-  explicit Working(const Crew& crew);
+  using Crews = std::vector<uint64_t>;  // numbers
+  // `around`: those that wait for this one, as whoever began the thread works for them.
+  explicit Working(uint64_t crew, const Crews& around = {});
   ~Working();
   Working(const Working&) = delete;
   Working& operator=(const Working&) = delete;
 
-  static bool is_for(const Crew& crew);
+  static bool is_for(uint64_t crew);
+  static const Crews& all();  // of this thread
 
  private:
-  const Crew& crew_;
-  const Working* const around_;  // a crew whose function uses another loader
+  size_t before_;
 };
 
 }  // namespace headrace

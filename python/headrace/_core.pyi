@@ -334,6 +334,9 @@ def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | N
 
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
 
+def wait_for_last_loaders() -> None:
+    """Until those are gone that a function of their own dropped."""
+
 def report_page(report: object, timeline: Timeline | None, title: str) -> str:
     """A report as a page of HTML."""
 
@@ -360,6 +363,9 @@ class Loader:
 
     def __init__(self, node: Node, options: dict) -> None: ...
 
+    def check_outside(self) -> None:
+        """Raise where a function of the pipeline asks."""
+
     @property
     def is_within(self) -> bool:
         """Whether a function of the pipeline asks."""
@@ -372,8 +378,10 @@ class Loader:
         The leaves of the next element of the iteration of this number; None at the end.
         """
 
-    def stop(self) -> None:
-        """End all threads; the state stays."""
+    def stop(self, iteration: int | None = None) -> None:
+        """
+        End all threads, of the iteration of this number if one is given; the state stays.
+        """
 
     def save(self) -> dict:
         """The state: elements handed out."""

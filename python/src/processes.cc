@@ -85,6 +85,19 @@ bool receive_all(int socket, Message& message) {
   return true;
 }
 
+// Ctrl-C while an answer is awaited in the thread that hears it: what it raises, else nothing.
+void listen_for_signals(int socket, std::optional<nb::python_error>& raised) {
+  constexpr int kLookMs = 20;
+  if (::gettid() != ::getpid()) return;  // signals are for Python's first thread
+  while (!raised) {
+    pollfd answer{socket, POLLIN, 0};
+    const int ready = ::poll(&answer, 1, kLookMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) raised.emplace();
+  }
+}
+
 // Memory that grows, without a name, mapped by both processes.
 class SharedMemory {
  public:
@@ -252,7 +265,7 @@ class Worker {
     const std::vector<Part> parts = parts_of(in);
     HEADRACE_TRY(write_leaves(memory_, parts));
     Message message{Kind::call, parts.size(), key, 0};
-    if (!exchange(message)) return gone(label);
+    if (!exchange(message)) return interrupt_ ? given_up(label) : gone(label);
     add_cpu_elsewhere(message.cpu_ns);
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
@@ -269,8 +282,20 @@ class Worker {
  private:
   bool exchange(Message& message) {
     const CallUnderWay under_way(pid_);
-    if (!send_all(socket_, message) || !receive_all(socket_, message)) return false;
-    return message.kind != Kind::ready || receive_all(socket_, message);  // its first call
+    if (!send_all(socket_, message) || !receive(message)) return false;
+    return message.kind != Kind::ready || receive(message);  // its first call
+  }
+  bool receive(Message& message) {
+    listen_for_signals(socket_, interrupt_);
+    return !interrupt_ && receive_all(socket_, message);
+  }
+  // The process is busy with a call that nobody waits for any more.
+  Status given_up(const std::string& label) {
+    is_gone_ = true;
+    nb::gil_scoped_acquire gil;
+    const Status out = foreign(*interrupt_, label);
+    interrupt_.reset();
+    return out;
   }
   Status gone(const std::string& label) {
     is_gone_ = true;
@@ -300,6 +325,7 @@ class Worker {
   int socket_;
   SharedMemory memory_;
   bool is_gone_ = false;
+  std::optional<nb::python_error> interrupt_;
 };
 
 class InProcesses final : public Runner, public std::enable_shared_from_this<InProcesses> {

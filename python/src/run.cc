@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "errors.h"
@@ -114,6 +115,36 @@ nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside
   return out;
 }
 
+// Loaders that cannot end where they are dropped, for whoever drops them is in their way.
+class LastOnes {
+ public:
+  void end(std::unique_ptr<Loader> loader) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(ending_, [](const std::future<void>& one) {
+      return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    ending_.push_back(
+        std::async(std::launch::async, [loader = std::move(loader)]() mutable { loader.reset(); }));
+  }
+  void wait() {
+    std::vector<std::future<void>> all;
+    {
+      std::lock_guard lock(mutex_);
+      all.swap(ending_);
+    }
+    for (const std::future<void>& one : all) one.wait();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::future<void>> ending_;  // guarded by mutex_
+};
+// Never destroyed: a forked child has none of their threads.
+LastOnes& last_ones() {
+  static auto* made = new LastOnes;
+  return *made;
+}
+
 // The threads of a loader stay behind in the process that made them: a forked child must not use or join
 // them.
 class LoaderHandle {
@@ -128,11 +159,18 @@ class LoaderHandle {
       return;
     }
     nb::gil_scoped_release nogil;
-    loader_.reset();
+    if (loader_->check_outside().ok())
+      loader_.reset();
+    else  // a function of the pipeline dropped the last reference
+      last_ones().end(std::move(loader_));
   }
 
-  bool is_within() {
-    return !quietly([&] { return loader_->check_outside(); }).ok();
+  void check_outside() const {
+    check_process();
+    check(quietly([&] { return loader_->check_outside(); }));
+  }
+  bool is_within() const {
+    return this_process() == process_ && !quietly([&] { return loader_->check_outside(); }).ok();
   }
   // The number of the iteration that begins, which next() wants: who waits in the one before takes nothing
   // of this one.
@@ -160,8 +198,9 @@ class LoaderHandle {
     }
   }
 
-  void stop() {
-    if (this_process() != process_) return;
+  // With a number, that iteration alone.
+  void stop(std::optional<uint64_t> iteration) {
+    if (this_process() != process_ || (iteration && *iteration != begun_)) return;
     if (has_calls_elsewhere() && !is_within()) return stop_with_calls();
     nb::gil_scoped_release nogil;
     loader_->stop();
@@ -293,6 +332,9 @@ struct TimelineHandle {
 
 void bind_run(nb::module_& m) {
   m.def(
+      "wait_for_last_loaders", [] { quietly([] { return last_ones().wait(), 0; }); },
+      "Until those are gone that a function of their own dropped.");
+  m.def(
       "report_page",
       [](nb::handle report, const std::optional<TimelineHandle>& timeline, const std::string& title) {
         return report_page(to_value(report), timeline ? timeline->timeline.get() : nullptr, title);
@@ -318,11 +360,13 @@ void bind_run(nb::module_& m) {
         nb::arg("progress").none(), "Find the entropy points of encoded images ahead.");
   nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
+      .def("check_outside", &LoaderHandle::check_outside, "Raise where a function of the pipeline asks.")
       .def_prop_ro("is_within", &LoaderHandle::is_within, "Whether a function of the pipeline asks.")
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state; its number.")
       .def("next", &LoaderHandle::next, nb::arg("iteration"),
            "The leaves of the next element of the iteration of this number; None at the end.")
-      .def("stop", &LoaderHandle::stop, "End all threads; the state stays.")
+      .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(),
+           "End all threads, of the iteration of this number if one is given; the state stays.")
       .def("save", &LoaderHandle::save, "The state: elements handed out.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
       .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")

@@ -157,6 +157,34 @@ def test_memory_is_given_back(tmp_path: Path) -> None:
     assert [view[0] for view in held] == list(range(0, 200, 8))
 
 
+@pytest.mark.parametrize("files", [1, 4])
+@pytest.mark.parametrize("ending", ["tfrecord", "rec", "tar"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_stays_in_maps_is_charged_once(tmp_path: Path, workers: int, ending: str, files: int) -> None:
+    size, batch = 60_000, 64
+    for file in range(files):
+        fields: dict[str, list[Any]] = {
+            "record": [bytes([file, i]) * (size // 2) for i in range(256 // files)]
+        }
+        if ending == "tar":
+            fields = {"__key__": [f"{i:04}" for i in range(256 // files)], "bin": fields["record"]}
+        hr.from_arrays(fields).write(tmp_path / f"{file}.{ending}")
+    paths = [tmp_path / f"{file}.{ending}" for file in range(files)]
+    ds = hr.read_recordio(paths, header=False) if ending == "rec" else hr.read(paths)
+    few = {"workers": workers, "io": 1, "ready": 1, "memory_budget": "64MB"}
+    loader = ds.shuffle(seed=1).batch(batch).options(**few).numpy()
+    assert sum(len(element[FIELDS[ending]]) for element in loader) == 256
+    at_once = 1 if workers == 0 else 3
+    assert loader.report()["memory"]["peak"] < 1.3 * at_once * batch * size
+
+
+def test_what_stays_in_maps_takes_no_other_memory(tmp_path: Path) -> None:
+    hr.from_arrays({"record": [bytes([i]) * (4 << 20) for i in range(12)]}).write(tmp_path / "x.tfrecord")
+    loader = hr.read(tmp_path / "x.tfrecord").batch(4).options(workers=0).numpy()
+    assert len(list(loader)) == 3
+    assert loader.report()["memory"]["peak"] < 1.2 * 4 * (4 << 20)
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_small_records_are_copied_out_of_it(tmp_path: Path, threads: int) -> None:
     draw = random.Random(2)

@@ -244,28 +244,29 @@ def test_ctrl_c_and_the_end_of_the_main_process_end_the_others(tmp_path):
     assert pids and not any(is_alive(pid) for pid in pids)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("signal_name", ["SIGINT", "SIGKILL"])
-def test_processes_end_in_which_a_function_is_stuck(tmp_path, signal_name):
+def test_processes_end_in_which_a_function_is_stuck(tmp_path, signal_name, workers):
     script = """
         import os, signal, sys, threading, time
         sys.path.insert(0, sys.argv[1])
         import headrace as hr
         from functions_of_processes import stuck
         def interrupt():
-            while len(os.listdir(os.environ["STUCK"])) < 2:
+            while len(os.listdir(os.environ["STUCK"])) < max(1, workers):
                 time.sleep(0.01)
             began.append(time.monotonic())
             os.kill(os.getpid(), getattr(signal, sys.argv[2]))
-        began = []
+        began, workers = [], int(sys.argv[3])
         threading.Thread(target=interrupt).start()
         ds = hr.range(1000)
         try:
-            list(ds.map(stuck, python="processes").options(workers=2))
+            list(ds.map(stuck, python="processes").options(workers=workers))
         except KeyboardInterrupt:
             print(time.monotonic() - began[0] < 2)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), IMPORTABLE, signal_name],
+        [sys.executable, "-c", textwrap.dedent(script), IMPORTABLE, signal_name, str(workers)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -277,4 +278,4 @@ def test_processes_end_in_which_a_function_is_stuck(tmp_path, signal_name):
     deadline = time.monotonic() + 5
     while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert len(pids) >= 2 and not any(is_alive(pid) for pid in pids)
+    assert len(pids) >= max(1, workers) and not any(is_alive(pid) for pid in pids)

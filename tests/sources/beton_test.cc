@@ -4,8 +4,9 @@
 namespace headrace::trial {
 namespace {
 
-// Files of images, a number, bytes, an array and JSON; `apart`: far from each other.
-SourceCase beton_case(uint64_t apart) {
+// Files of images, a number, bytes, an array and JSON; `apart`: far from each other; `longer`: the JSON by so
+// much.
+SourceCase beton_case(uint64_t apart, size_t longer = 0) {
   SourceCase out;
   BetonTestFile file;
   file.fields = {beton_field(2, "image"), beton_field(1, "label"), beton_field(3, "more"),
@@ -15,7 +16,7 @@ SourceCase beton_case(uint64_t apart) {
   file.num_samples = kSamples;
   for (uint64_t i = 0; i < kSamples; ++i) {
     const std::string image(20 + i, 'i'), more(3 * i, 'm'), box = beton_bytes(1.5f) + beton_bytes(2.5f);
-    const std::string note = "{\"i\":" + std::to_string(i) + "}";
+    const std::string note = "{\"i\":" + std::to_string(i) + std::string(longer, ' ') + "}";
     const auto put = [&](const std::string& bytes) {
       const uint64_t at = begin + file.data.size();
       file.allocations.insert(file.allocations.begin(), {i, at, bytes.size()});
@@ -40,6 +41,8 @@ SourceCase beton_case(uint64_t apart) {
 SourceCase near_fields() { return beton_case(0); }
 SourceCase far_fields() { return beton_case(5000); }
 INSTANTIATE_TEST_SUITE_P(Beton, SourceConformance, testing::Values(near_fields));
+SourceCase long_texts() { return beton_case(0, 40'000); }
+INSTANTIATE_TEST_SUITE_P(BetonLongTexts, SourceConformance, testing::Values(long_texts));
 INSTANTIATE_TEST_SUITE_P(BetonApart, SourceConformance, testing::Values(far_fields));
 
 SourceCase pixels() {

@@ -1,13 +1,13 @@
 #include "headrace/formats/array_record/chunk.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "headrace/codecs/highway_hash.h"
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
-#include "headrace/kernels/copy_far.h"
 
 namespace headrace {
 namespace {
@@ -46,25 +46,53 @@ Result<Packed> packing_of(std::byte type) {
                  std::to_string(std::to_integer<int>(type)));
 }
 
+// Of a chunk as it comes, piece by piece: its header, then data that are hashed, then what is behind it.
+class ChunkCopy {
+ public:
+  explicit ChunkCopy(std::byte* to) : to_(to), data_(to + kRiegeliChunkHeader) {}
+  void add(std::span<const std::byte> bytes) {
+    if (size_ < kRiegeliChunkHeader) {
+      copy(bytes, kRiegeliChunkHeader - size_);
+      if (size_ == kRiegeliChunkHeader) left_ = load<uint64_t>({to_, kRiegeliChunkHeader}, 8);
+    }
+    const auto of_data = bytes.first(std::min<uint64_t>(bytes.size(), left_));
+    data_.add(of_data);
+    size_ += of_data.size(), left_ -= of_data.size(), bytes = bytes.subspan(of_data.size());
+    copy(bytes, bytes.size());
+  }
+  const std::byte* begin() const { return to_; }
+  size_t size() const { return size_; }
+  uint64_t data_hash() const { return data_.hash(); }
+
+ private:
+  void copy(std::span<const std::byte>& from, size_t most) {
+    const size_t size = std::min(from.size(), most);
+    if (size > 0) std::memcpy(to_ + size_, from.data(), size);
+    size_ += size, from = from.subspan(size);
+  }
+
+  std::byte* to_;
+  RiegeliCopy data_;
+  size_t size_ = 0;
+  uint64_t left_ = 0;  // of the data
+};
+
 }  // namespace
 
-Record without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory) {
+WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory) {
   const size_t length = bytes.length;
   const uint64_t to_header = (kRiegeliBlock - begin % kRiegeliBlock) % kRiegeliBlock;
-  if (to_header >= length && length < kLeastMapped) return bytes;
-  std::byte* const out = memory.take(length);
-  const std::byte* const from = bytes.buffer->data() + bytes.offset;
-  size_t made = 0;
+  if (to_header >= length && length < kLeastMapped) return {bytes, std::nullopt};
+  ChunkCopy copy(memory.take(std::max<uint64_t>(length, kRiegeliChunkHeader)));
   for (size_t at = 0, next = to_header; at < length; next += kRiegeliBlock) {
-    const size_t part = std::min(next, length) - at;
-    kernels::copy_far(out + made, from + at, part);
-    made += part;
+    copy.add(bytes.bytes().subspan(at, std::min(next, length) - at));
     at = std::min(next + kRiegeliBlockHeader, length);
   }
-  return {memory.buffer(), memory.offset_of(out), made};
+  return {{memory.buffer(), memory.offset_of(copy.begin()), copy.size()}, copy.data_hash()};
 }
 
-Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify) {
+Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify,
+                                   std::optional<uint64_t> hash) {
   if (bytes.size() < kRiegeliChunkHeader)
     return corrupt("wants the header of a chunk, only " + std::to_string(bytes.size()) + " bytes are left");
   if (riegeli_hash(bytes.subspan(8, kRiegeliChunkHeader - 8)) != load<uint64_t>(bytes))
@@ -77,7 +105,7 @@ Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify
     return corrupt("wants a chunk of " + std::to_string(size) + " bytes, only " +
                    std::to_string(bytes.size() - kRiegeliChunkHeader) + " are left");
   out.data = bytes.subspan(kRiegeliChunkHeader, size);
-  if (verify && riegeli_hash(out.data) != load<uint64_t>(bytes, 16))
+  if (verify && (hash ? *hash : riegeli_hash(out.data)) != load<uint64_t>(bytes, 16))
     return corrupt("wants a chunk whose hash matches, got another");
   return out;
 }

@@ -1,6 +1,7 @@
 // Riegeli's blocks and chunks, as far as ArrayRecord has them. Pure; any thread.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "headrace/formats/records/framed_files.h"
@@ -9,18 +10,23 @@ namespace headrace {
 
 inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRiegeliChunkHeader = 40;
 
-// Bytes of a file without the headers that stand at multiples of 64 KiB, read once. `begin`: where they begin
-// in the file. Shared where they are few and there is no header among them, else in `memory`.
-Record without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory);
+// A chunk's bytes without the headers that stand in a file at multiples of 64 KiB, read once.
+struct WithoutBlockHeaders {
+  Record bytes;                  // shared where they are few and there was no header among them
+  std::optional<uint64_t> hash;  // of the chunk's data, if they were copied
+};
+// `begin`: where `bytes` begin in the file.
+WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory);
 
 struct RiegeliChunk {
   char type = 0;  // 'r': records one after the other, 'p': padding, …
   uint64_t num_records = 0, decoded_size = 0;
   std::span<const std::byte> data;
 };
-// The chunk that `bytes`, without block headers, begin with. `verify`: its data are compared with their hash;
-// its header is always.
-Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify);
+// The chunk that `bytes`, without block headers, begin with. `verify`: its data are compared with their hash,
+// which the caller may know; its header is always.
+Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify,
+                                   std::optional<uint64_t> hash = std::nullopt);
 
 // The records of a chunk of type 'r'; plain ones share the bytes, others are in `memory`. `bytes`: what the
 // chunk is a part of, which may be in `memory`, too.

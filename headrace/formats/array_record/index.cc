@@ -78,7 +78,7 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
  private:
   Result<FileIndex> read_footer(const BufferPtr& bytes) const {
     MadeBytes memory(0);
-    const Record record = without_block_headers({bytes, 0, bytes->size()}, footer_, memory);
+    const Record record = without_block_headers({bytes, 0, bytes->size()}, footer_, memory).bytes;
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(record.bytes(), true));
     UnpackedFrame frame;
     HEADRACE_TRY(riegeli_records(chunk, record.buffer, memory, frame));

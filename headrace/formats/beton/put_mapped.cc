@@ -27,7 +27,8 @@ bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text byte
     return true;
   }
   if (!to.texts || (field.kind == Kind::image && beton_image(slot).is_raw)) return false;
-  const auto kept = mapped.keep_value(bytes);
+  // Who takes a str does not look whether it changed.
+  const auto kept = to.spec->dtype == DType::bytes ? mapped.keep_value(bytes) : mapped.keep(bytes);
   if (!kept) return false;
   const bool ends_with_nul =
       field.kind == Kind::json && !kept->bytes.empty() && kept->bytes.back() == std::byte{0};
@@ -76,7 +77,7 @@ size_t put_mapped(const BetonTable& table, std::span<const uint64_t> samples, Ma
       if (bytes.size() < where.all.length) break;
       __builtin_prefetch(bytes.data());
       for (size_t f = 0; f < to.size(); ++f)
-        if (to[f].texts) texts += where.fields[f].length;
+        if (to[f].texts && where.fields[f].length < kLeastMapped) texts += where.fields[f].length;
     }
     if (texts > 0) mapped.expect(texts);
     for (size_t i = 0; i < there; ++i) {

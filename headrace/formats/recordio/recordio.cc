@@ -80,9 +80,7 @@ size_t put(const RecordRun& run, TextRows& out) {
 
 // The same out of mapped files. What is no record of one part is left to be read.
 size_t put_mapped(std::span<const Text> records, MappedBytes& mapped, size_t first, TextRows& out) {
-  size_t all = 0;
-  for (const Text& record : records) all += record.size();
-  mapped.expect(all);
+  expect_small(records, mapped);
   for (size_t i = 0; i < records.size(); ++i) {
     expect_record(records, i);
     const auto data = whole_recordio_data(records[i]);

@@ -40,6 +40,14 @@ struct RecordRun {
   }
 };
 
+// Those that are small enough to be kept are going to be.
+inline void expect_small(std::span<const Text> records, MappedBytes& mapped) {
+  size_t all = 0;
+  for (const Text& record : records)
+    if (record.size() < kLeastMapped) all += record.size();
+  if (all > 0) mapped.expect(all);
+}
+
 // Of those that RecordFormat::put_mapped() puts, one behind the other: `i` comes now, so the processor may
 // fetch one that comes soon.
 inline void expect_record(std::span<const Text> records, size_t i) {

@@ -1,6 +1,7 @@
 // What Block::put() gives, as samples, to be compared with those of get().
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -68,8 +69,20 @@ class ReadAsMapped final : public MappedBytes {
     shown_.push_back(bytes);
     return bytes->bytes();
   }
+  // Whether bytes stayed where they were shown.
+  bool shows(const View& view) const {
+    return view.data &&
+           std::ranges::any_of(shown_, [&](const BufferPtr& one) { return holds(*one, view.bytes()); });
+  }
 
  private:
+  static bool holds(const Buffer& buffer, std::span<const std::byte> bytes) {
+    return bytes.data() >= buffer.data() && bytes.data() < buffer.data() + buffer.size();
+  }
+  const BufferPtr* stay(Text bytes) override {
+    const auto one = std::ranges::find_if(shown_, [&](const BufferPtr& some) { return holds(*some, bytes); });
+    return one == shown_.end() ? nullptr : &*one;
+  }
   // As much as is wanted and now and then more, as a pool has it.
   MutableBufferPtr take(size_t at_least) override {
     return HeapBuffer::make(at_least + (shown_.size() % 2) * kMore);
@@ -81,13 +94,18 @@ class ReadAsMapped final : public MappedBytes {
   std::vector<BufferPtr> shown_;
 };
 
-// REQUIRES: as Source::put_mapped().
+// REQUIRES: as Source::put_mapped(). Aborts where anything but `bytes` stays in a map, which nobody looks
+// after.
 inline std::vector<std::vector<Tensor>> put_mapped_rows(Store& store, const Source& source,
                                                         std::span<const uint64_t> indices) {
-  return rows_put(source.schema(), indices.size(), true, [&](std::span<const FieldPlace> to) {
-    ReadAsMapped mapped(store, source);
+  ReadAsMapped mapped(store, source);
+  auto rows = rows_put(source.schema(), indices.size(), true, [&](std::span<const FieldPlace> to) {
     return source.put_mapped(indices, mapped, to);
   });
+  for (const std::vector<Tensor>& row : rows)
+    for (const Tensor& field : row)
+      if (field.dtype != DType::bytes && !field.is_ragged() && mapped.shows(field.view())) std::abort();
+  return rows;
 }
 
 inline bool are_equal(const std::vector<Tensor>& some, const std::vector<Tensor>& others) {

@@ -28,9 +28,7 @@ size_t put(const RecordRun& run, bool verify, TextRows& out) {
 // The same out of mapped files. What its checksum is of is the copy, which nobody changes.
 size_t put_mapped(std::span<const Text> records, bool verify, MappedBytes& mapped, size_t first,
                   TextRows& out) {
-  size_t all = 0;
-  for (const Text& record : records) all += record.size();
-  mapped.expect(all);
+  expect_small(records, mapped);
   for (size_t i = 0; i < records.size(); ++i) {
     expect_record(records, i);
     const auto data = tfrecord_data(records[i], false);

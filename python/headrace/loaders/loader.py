@@ -45,6 +45,7 @@ def alive() -> list[Loader[Any]]:
 def _stop_all() -> None:
     for loader in alive():
         loader.close()
+    _core.wait_for_last_loaders()
 
 
 def merge_states(states: Iterable[State]) -> State:
@@ -233,9 +234,11 @@ class Loader(Generic[Element]):
         return self._pack
 
     def __iter__(self) -> Iteration[Element]:
+        self._core.check_outside()  # whoever holds the lock may wait for the function that asks
         with self._beginning:
-            if (last := self._current()) is not None and not self._core.is_within:  # else begin() refuses
+            if (last := self._current()) is not None:
                 last._ended_by_another = last._loader is not None
+                self._core.stop()  # also if another thread is about to
                 last.close()
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
@@ -280,6 +283,7 @@ class Loader(Generic[Element]):
         """Name the epoch of the next iteration; ends the one under way."""
         number = whole_number("set_epoch", "epoch", epoch)
         self.close()
+        self._iteration = None  # its state is not that of what comes next
         self._knows_epoch = True
         self._core.set_epoch(number)
 
@@ -299,6 +303,7 @@ class Loader(Generic[Element]):
             raise TypeError(f"load_state_dict: wants the dict that state_dict() gave, got {state!r}")
         self.close()
         self._core.load(state)
+        self._iteration = None  # its state is not that of what comes next
         self._knows_epoch = True
 
     def report(self) -> Report:
@@ -408,9 +413,10 @@ class Iteration(Iterator[Element]):
         loader = self._loader
         if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
             return
-        self._loader = None
-        self._state = self._saved(loader)
-        loader._core.stop()
+        loader._core.stop(self._number)  # from now on the state is its last
+        state = self._saved(loader)
+        if self._loader is not None:  # else another thread did the same, and something may have begun since
+            self._state, self._loader = state, None
 
     def __del__(self) -> None:
         loader = getattr(self, "_loader", None)
