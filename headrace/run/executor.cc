@@ -67,8 +67,9 @@ bool Executor::restore(const Cursor& cursor) {
   return reader.ok();
 }
 
-Executor::Handed Executor::handed() const {
+Executor::Handed Executor::handed(bool without_last) const {
   std::lock_guard lock(mutex_);
+  if (without_last && num_handed_ > 0) return {num_handed_ - 1, false, before_};
   Handed out{num_handed_, handed_all_, {}};
   root_->save(out.cursor);
   return out;
@@ -326,6 +327,7 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
 }
 
 Pull Executor::poll_any(Sample& out, Status& failure) {
+  if (remembers_) before_.clear(), root_->save(before_);
   pump();
   Item item;
   Pull pulled = root_->pull_one(item, failure);

@@ -44,8 +44,11 @@ class Executor {
     bool all = false;
     Cursor cursor;
   };
-  Handed handed() const;
-  uint64_t num_handed() const;  // elements
+  // `without_last`: as if the last of them had not been given. REQUIRES: then remember_before(), or nobody
+  // looks at the cursor.
+  Handed handed(bool without_last = false) const;
+  void remember_before() { remembers_ = true; }  // before the first element
+  uint64_t num_handed() const;                   // elements
   size_t in_flight() const;
   void set_last_resort(LastResort* last_resort) { last_resort_ = last_resort; }  // null: none
   // Tickets under way in each stage from now on. Those that are beyond it stay.
@@ -102,6 +105,8 @@ class Executor {
   Given given_;
   uint64_t num_handed_ = 0;         // elements, since start();
   bool handed_all_ = false;         // there are no more
+  Cursor before_;                   // where the streams stood before the last of them,
+  bool remembers_ = false;          // if somebody may ask
   std::vector<const Stage*> last_;  // those of them that feed no other
   std::vector<Stage*> open_;        // those of them that may take in work
   std::vector<Stage*> opened_;      // the same after a round of pump(), whose memory it is

@@ -57,6 +57,7 @@ class LoaderImpl final : public Loader {
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_last_resort(caching_.get());
+    if (options_.may_take_back && !elastic()) executor_.remember_before();
   }
   ~LoaderImpl() override { stop(); }
 
@@ -88,9 +89,13 @@ class LoaderImpl final : public Loader {
     return check_outside_locked();
   }
 
-  Result<Value> save() const override {
+  Result<Value> save(bool without_last) const override {
     std::lock_guard lock(control_);
-    return state_to_value(crew_ ? here() : paused_ ? *paused_ : next_, fingerprint_);
+    return state_to_value(crew_ ? here(without_last) : paused_ ? *paused_ : next_, fingerprint_);
+  }
+  void take_back() override {
+    std::lock_guard lock(control_);
+    if (!crew_ && paused_ && over_) paused_ = here(true);
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
@@ -136,7 +141,7 @@ class LoaderImpl final : public Loader {
   bool pause(std::unique_lock<std::mutex>& control);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
   Status check_outside_locked() const;
-  Where here() const;
+  Where here(bool without_last = false) const;
   uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
 
   const std::unique_ptr<AutoCache> caching_;  // null: off
@@ -177,8 +182,7 @@ Status LoaderImpl::check_outside_locked() const {
   const Crew* const crew = crew_ ? crew_.get() : leaving_.get();
   if (!crew || !crew->is_within()) return {};
   return invalid(
-      "a function of a pipeline, or a signal handler that comes while it works, may close its loader, but "
-      "not "
+      "whoever is called by a pipeline, a function of it or a signal handler, may close its loader, but not "
       "begin or go on with an iteration of it: it would wait for itself");
 }
 
@@ -262,8 +266,8 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
 }
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
-Where LoaderImpl::here() const {
-  auto [delivered, finished, cursor] = executor_.handed();
+Where LoaderImpl::here(bool without_last) const {
+  auto [delivered, finished, cursor] = executor_.handed(without_last);
   Where out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped

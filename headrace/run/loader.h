@@ -44,7 +44,8 @@ struct LoaderOptions {
   // A sample that fails is an element that says why (Sample::failure), and the run goes on. REQUIRES: the
   // plan has random access and gives no batches.
   bool keep_failures = false;
-  bool watched = true;  // false: neither what samples cost nor a timeline is kept; for benchmarks
+  bool may_take_back = false;  // save(true) and take_back() may be asked for
+  bool watched = true;         // false: neither what samples cost nor a timeline is kept; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed
   std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
 };
@@ -76,7 +77,10 @@ class Loader {
   // An error from within a function of the pipeline that the iteration is calling.
   virtual Status check_outside() const = 0;
 
-  virtual Result<Value> save() const = 0;       // elements handed out, not elements read ahead
+  // Elements handed out, not elements read ahead. `without_last`: nor the last of them, which did not reach
+  // whoever asked for it; take_back() says so for good, when the iteration is over.
+  virtual Result<Value> save(bool without_last = false) const = 0;
+  virtual void take_back() = 0;
   virtual Status load(const Value& state) = 0;  // for the next begin()
   virtual void set_epoch(uint64_t epoch) = 0;   // of the next begin()
   virtual uint64_t epoch() const = 0;           // of the iteration under way, or of the next one

@@ -383,8 +383,13 @@ class Loader:
         End all threads, of the iteration of this number if one is given; the state stays.
         """
 
-    def save(self) -> dict:
-        """The state: elements handed out."""
+    def save(self, on_its_way: bool = False) -> dict:
+        """
+        The state: elements handed out, but not the one on its way to this thread if there is one.
+        """
+
+    def take_back(self) -> bool:
+        """It never arrives: states do not count it."""
 
     def load(self, state: object) -> None:
         """Continue there at the next begin()."""

@@ -151,6 +151,7 @@ class LoaderHandle {
  public:
   LoaderHandle(const NodeHandle& node, const nb::dict& options) {
     LoaderOptions wanted = loader_options(options);
+    wanted.may_take_back = true;
     loader_ = unwrap(quietly([&] { return Loader::make(node.node, std::move(wanted), file_store()); }));
   }
   ~LoaderHandle() {
@@ -187,10 +188,15 @@ class LoaderHandle {
 
   std::optional<nb::list> next(uint64_t iteration) {
     check_process();
+    if (is_on_my_way()) on_its_way_to_ = std::thread::id();
     while (true) {
+      if (iteration <= ended_) return std::nullopt;  // by a signal handler
       Sample sample;
       const std::optional<bool> more = unwrap(quietly([&] { return next_of(iteration, sample); }));
-      if (more && *more) return fields_to_python(std::move(sample));
+      if (more && *more) {
+        on_its_way_to_ = std::this_thread::get_id();
+        return fields_to_python(std::move(sample));
+      }
       if (more) return std::nullopt;
       if (PyErr_CheckSignals() == 0) continue;
       is_interrupted_ = true;
@@ -206,18 +212,30 @@ class LoaderHandle {
     loader_->stop();
   }
 
-  nb::dict save() {
+  // `on_its_way`: the element that this thread was given last has not reached the loop, and does not count.
+  nb::dict save(bool on_its_way) {
     check_process();
-    return nb::cast<nb::dict>(to_python(unwrap(quietly([&] { return loader_->save(); }))));
+    const bool without_last = on_its_way && is_on_my_way();
+    return nb::cast<nb::dict>(to_python(unwrap(quietly([&] { return loader_->save(without_last); }))));
+  }
+  // That element will never reach it. REQUIRES: the iteration is over. False: there is none.
+  bool take_back() {
+    check_process();
+    if (!is_on_my_way()) return false;
+    on_its_way_to_ = std::thread::id();
+    quietly([&] { return loader_->take_back(), 0; });
+    return true;
   }
   void load(nb::handle state) {
     check_process();
     const Value value = to_value(state);
     check(quietly([&] { return loader_->load(value); }));
+    ended_ = begun_.load();
   }
   void set_epoch(uint64_t epoch) {
     check_process();
     quietly([&] { return loader_->set_epoch(epoch), 0; });
+    ended_ = begun_.load();
   }
   uint64_t epoch() {
     check_process();
@@ -286,9 +304,13 @@ class LoaderHandle {
                        "make the loader in the child, or start children with the method 'spawn'"));
   }
 
+  bool is_on_my_way() const { return on_its_way_to_ == std::this_thread::get_id(); }
+
   std::unique_ptr<Loader> loader_;
-  std::atomic<uint64_t> begun_ = 0;    // the number of the last iteration
-  std::atomic<size_t> consumers_ = 0;  // threads that wait for an element
+  std::atomic<uint64_t> begun_ = 0;             // the number of the last iteration
+  std::atomic<uint64_t> ended_ = 0;             // of the last that another epoch or state took the place of
+  std::atomic<std::thread::id> on_its_way_to_;  // who was given the last element, until he asks for more
+  std::atomic<size_t> consumers_ = 0;           // threads that wait for an element
   pid_t process_ = this_process();
   bool is_interrupted_ = false;
 };
@@ -367,7 +389,9 @@ void bind_run(nb::module_& m) {
            "The leaves of the next element of the iteration of this number; None at the end.")
       .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(),
            "End all threads, of the iteration of this number if one is given; the state stays.")
-      .def("save", &LoaderHandle::save, "The state: elements handed out.")
+      .def("save", &LoaderHandle::save, nb::arg("on_its_way") = false,
+           "The state: elements handed out, but not the one on its way to this thread if there is one.")
+      .def("take_back", &LoaderHandle::take_back, "It never arrives: states do not count it.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
       .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")
       .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import signal
 import threading
@@ -214,3 +215,82 @@ def test_a_state_is_of_what_comes_next_and_not_of_what_was() -> None:
     assert iteration.state_dict()["epoch"] == 0
     loader.load_state_dict(iteration.state_dict())
     assert loader.state_dict() == iteration.state_dict()
+
+
+class _Interrupted(BaseException):
+    pass
+
+
+def _interrupts(how: str, loader: Any, states: list[Any]) -> Callable[..., None]:
+    def handler(*_: object) -> None:
+        if how == "saves":
+            states.append(loader.state_dict())
+        if how == "closes":
+            loader.close()
+        else:
+            raise _Interrupted
+
+    return handler
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("workers", [None, 0, 2])
+@pytest.mark.parametrize("how", ["raises", "saves", "closes"])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_what_a_signal_kept_from_the_loop_comes_again(filtered: bool, how: str, workers: int | None) -> None:
+    data = hr.range(400_000).batch(100)
+    if filtered:
+        data = hr.range(800_000).filter(lambda x: x % 2 == 0).batch(100)
+    data = data.options(workers=workers)
+    expected = [int(batch[0]) for batch in data]
+    interrupted = 0
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        for trial in range(12):
+            loader = data.numpy().at_its_first_epoch()
+            got: list[Any] = []
+            states: list[Any] = []
+            iteration = iter(loader)
+            signal.signal(signal.SIGALRM, _interrupts(how, loader, states))
+            signal.setitimer(signal.ITIMER_REAL, 0.002 + trial * 3e-4)
+            try:  # between next() and append() nothing is done in which a handler could run
+                collections.deque(map(got.append, iteration), maxlen=0)
+            except _Interrupted:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            interrupted += len(got) < len(expected)
+            state = states[0] if states else loader.state_dict()
+            again = data.numpy()
+            again.load_state_dict(state)
+            rest = [int(batch[0]) for batch in again] if len(got) < len(expected) else []
+            assert [int(batch[0]) for batch in got] + rest == expected
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 0
+
+
+@pytest.mark.parametrize("how", ["epoch", "state"])
+@pytest.mark.parametrize("workers", [None, 0, 2])
+def test_a_handler_may_say_what_comes_next(workers: int | None, how: str) -> None:
+    def slow(x: int) -> int:
+        time.sleep(0.005)
+        return x
+
+    data = hr.range(100).map(slow, python=True).batch(10).options(workers=workers)
+    loader = data.numpy()
+    state = {**loader.state_dict(), "consumed": 30}
+
+    def handler(*_: object) -> None:
+        loader.set_epoch(7) if how == "epoch" else loader.load_state_dict(state)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.12)
+        got = [int(batch[0]) for batch in loader]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert got == list(range(0, 10 * len(got), 10)) and len(got) < 10
+    assert loader.epoch == (7 if how == "epoch" else 0)
+    assert [int(batch[0]) for batch in loader] == list(range(0 if how == "epoch" else 30, 100, 10))

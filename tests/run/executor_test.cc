@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <thread>
@@ -347,6 +348,32 @@ TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
             "batch of 50000: wants 400000 bytes, the memory budget is 4096; a smaller batch or a larger "
             "memory_budget would have room (batch at executor_test.cc:" +
                 std::to_string(line) + ")");
+}
+
+TEST_F(ExecutorTest, OfSeveralSamplesThatFailEveryScheduleNamesTheFirst) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = folder.path() + "/" + std::to_string(100 + i) + ".jpg";
+    if (i % 7 == 0)
+      std::ofstream(name) << "no image";
+    else
+      std::filesystem::copy_file(HEADRACE_TEST_GOLDEN_IMAGES "/c_gray.jpg", name);
+  }
+  const auto decode = [](const Fields& s) -> Outputs {
+    return {{"x", s["image"].apply("decode_image").apply("resize", {{"size", 4}})}};
+  };
+  const Dataset data = read(folder.path(), "images").shuffle({.seed = 3}).map(decode).batch(20);
+  std::set<std::string> said;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const auto loader =
+        make(data, options(seed % 20 == 0 ? std::nullopt : std::optional(seed), seed % 5, 1 + seed % 3));
+    Sample sample;
+    Result<bool> more = true;
+    while ((more = loader->next(sample)).ok() && *more) continue;
+    said.emplace(more.status().text());
+  }
+  ASSERT_EQ(said.size(), 1u) << *said.begin() << "\n" << *said.rbegin();
+  EXPECT_NE(said.begin()->find(".jpg"), std::string::npos) << *said.begin();
 }
 
 // A feeder that fails as only the machine can.

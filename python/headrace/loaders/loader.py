@@ -363,6 +363,9 @@ class Iteration(Iterator[Element]):
         self._convert = loader._converter()
         self._state: State | None = None  # of an iteration that is over
         self._ended_by_another = False
+        # The thread that is in __next__. What a signal handler raises or saves there is without the element that is on its way.
+        self._inside: int | None = None
+        self._is_taken_back = False  # such an element
 
     def __iter__(self) -> Iteration[Element]:
         return self
@@ -370,8 +373,11 @@ class Iteration(Iterator[Element]):
     def __next__(self) -> Element:
         if self._loader is None:
             self._say_that_it_is_over()
+        self._inside = threading.get_ident()
         try:
             leaves = self._next(self._number)
+            if leaves is not None:
+                element = self._convert(leaves)
         except HeadraceError:
             if self._ended_by_another:  # while this thread waited
                 self._say_that_it_is_over()
@@ -382,14 +388,21 @@ class Iteration(Iterator[Element]):
             if (loader := self._loader) is not None and not loader._core.is_within:
                 self.close()
             raise
-        if leaves is None:
-            if self._ended_by_another:
-                self._say_that_it_is_over()
-            if (loader := self._loader) is not None:  # else another thread was told before
-                loader._warn_at_the_end()
-            self.close()
-            raise StopIteration
-        return self._convert(leaves)
+        if leaves is not None:
+            # From here on there is no call, so no signal handler runs: the element has arrived.
+            self._inside = None
+            if not self._is_taken_back:
+                return element
+            self._say_that_it_is_over()
+        if self._ended_by_another:
+            self._say_that_it_is_over()
+        if (loader := self._loader) is not None:  # else another thread was told before
+            loader._warn_at_the_end()
+        self.close()
+        raise StopIteration
+
+    def _is_inside(self) -> bool:
+        return self._inside == threading.get_ident()
 
     def _say_that_it_is_over(self) -> NoReturn:
         if self._ended_by_another:
@@ -405,7 +418,7 @@ class Iteration(Iterator[Element]):
         return self._saved(self._loader)
 
     def _saved(self, loader: Loader[Element]) -> State:
-        state: State = loader._core.save()
+        state: State = loader._core.save(self._is_inside())
         return state
 
     def close(self) -> None:
@@ -414,6 +427,8 @@ class Iteration(Iterator[Element]):
         if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
             return
         loader._core.stop(self._number)  # from now on the state is its last
+        if self._is_inside() and loader._core.take_back():
+            self._is_taken_back = True
         state = self._saved(loader)
         if self._loader is not None:  # else another thread did the same, and something may have begun since
             self._state, self._loader = state, None

@@ -95,6 +95,7 @@ class _AheadIteration(Iteration[Any]):
         self._begun = False
         self._ahead: tuple[Any, State] | None = None  # an element and the state once it is handed out
         self._given: State = loader._core.save()
+        self._failure: Exception | None = None  # of the next element
 
     def _copy_next(self) -> tuple[Any, State] | None:
         loader = self._loader
@@ -110,20 +111,19 @@ class _AheadIteration(Iteration[Any]):
     def __next__(self) -> Any:
         if not self._begun:
             self._begun, self._ahead = True, self._copy_next()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         if self._ahead is None:
             raise StopIteration
         element, state = self._ahead
         torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
         _used_on(element, torch.cuda.current_stream(self._stream.device))
-        self._given = state
-        failure: BaseException | None = None
         try:
             self._ahead = self._copy_next()
         except Exception as error:  # noqa: BLE001 -- of the next element: told when its turn comes
-            failure = error
-        if failure is not None:
-            self._ahead = None
-            self._failure = failure
+            self._ahead, self._failure = None, error
+        self._given = state  # last: what raises before loses none
         return element
 
     def state_dict(self) -> State:
