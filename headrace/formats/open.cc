@@ -174,19 +174,23 @@ std::string seen(const Probe& probe) {
   return out;
 }
 
-// The format of that writer which gives files such an ending. Where no sample was written there may be no
-// byte to know a format by, or no more than zeros.
-const FormatInfo* known_by_ending(const Probe& probe) {
-  const auto is_zero = [](char c) { return c == 0; };
-  const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
-  if (probe.files.empty() || !probe.head || !is_blank) return nullptr;
-  const std::string ending = shard_kind(probe.files[0].path);
+// The format of that writer which gives files such an ending, or that is called so.
+const FormatInfo* format_of_ending(const std::string& path) {
+  const std::string ending = shard_kind(path);
   if (ending.empty()) return nullptr;
   for (const auto& [name, writer] : writers()) {
     const auto is_it = [&](const auto& other) { return other.first == ending; };
     if (writer.ending == ending || std::ranges::any_of(writer.other_endings, is_it)) return find_format(name);
   }
-  return nullptr;
+  return find_format(ending.substr(1));
+}
+
+// Where no sample was written there may be no byte to know a format by, or no more than zeros.
+const FormatInfo* known_by_ending(const Probe& probe) {
+  const auto is_zero = [](char c) { return c == 0; };
+  const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
+  if (probe.files.empty() || !probe.head || !is_blank) return nullptr;
+  return format_of_ending(probe.files[0].path);
 }
 
 // The format that is surest; null when none knows it. One that reads one file is not asked of several.
@@ -203,8 +207,13 @@ const FormatInfo* surest(const Probe& probe) {
 
 Status not_recognised(const Probe& probe) {
   if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
+  const FormatInfo* likely = probe.listing ? nullptr : format_of_ending(probe.path);
+  const std::string hint = likely ? "; its name ends as that of " + std::string(likely->name) +
+                                        " does, and format=\"" + std::string(likely->name) +
+                                        "\" says what is wrong with it"
+                                  : "";
   return invalid("read: wants data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
-                 "; name one with format=: " + known_formats());
+                 hint + "; name one with format=: " + known_formats());
 }
 
 // The format that knows what lies there. A folder that none knows is looked at as a set of shards, an archive

@@ -301,7 +301,7 @@ class LoaderHandle {
                    "this loader belongs to process " + std::to_string(process_) +
                        " and cannot be used in process " + std::to_string(this_process()) +
                        ", which was forked from it: threads do not survive a fork; "
-                       "make the loader in the child, or start children with the method 'spawn'"));
+                       "make a loader of the dataset in the child (datasets can be pickled, too)"));
   }
 
   bool is_on_my_way() const { return on_its_way_to_ == std::this_thread::get_id(); }

@@ -133,8 +133,7 @@ class BetonSource final : public Source {
   std::string where(uint64_t index) const override {
     Whereabouts where;
     const bool is_one = find_fields(*table_, index, where).ok() && where.stand_together;
-    return table_->file.path + ", sample " + std::to_string(index) +
-           (is_one ? " at byte " + std::to_string(where.all.offset) : "");
+    return table_->file.path + (is_one ? " at byte " + std::to_string(where.all.offset) : "");
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {

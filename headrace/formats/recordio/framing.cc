@@ -117,13 +117,17 @@ std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {
 }
 
 bool may_have_headers(std::span<const std::byte> bytes) {
-  constexpr uint64_t kHeader = 24;
+  constexpr uint64_t kHeader = 24, kId2 = 16;  // where its second id stands, which nobody writes
   size_t seen = 0, may_have = 0;
-  while (bytes.size() >= kRecordioHeader + sizeof(uint32_t)) {
+  while (bytes.size() >= kRecordioHeader) {
     const auto part = recordio_part(bytes, kMostRecordio);
     if (!part.ok() || part->kind != PartKind::whole) break;
-    const uint64_t labels = load<uint32_t>(bytes, kRecordioHeader);
-    may_have += part->length >= kHeader && labels <= (part->length - kHeader) / sizeof(float);
+    if (part->length >= kHeader) {
+      if (bytes.size() < kRecordioHeader + kHeader) break;  // the rest was not read
+      const uint64_t labels = load<uint32_t>(bytes, kRecordioHeader);
+      may_have += labels <= (part->length - kHeader) / sizeof(float) &&
+                  load<uint64_t>(bytes, kRecordioHeader + kId2) == 0;
+    }
     ++seen;
     if (part->framed() > bytes.size()) break;
     bytes = bytes.subspan(part->framed());

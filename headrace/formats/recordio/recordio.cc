@@ -125,7 +125,7 @@ std::vector<std::string> beside(const std::string& path) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
-  out.kind = "recordio 2";
+  out.kind = "recordio 3";
   out.files = request.path().files;
   out.index = [files = out.files](uint64_t file) { return index_recordio(files[file]); };
   out.finish = [request](std::vector<FileIndex> indexes) -> Result<SourcePtr> {

@@ -229,6 +229,12 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<RecordioWriter>(request.schema, roles, std::move(records), std::move(idx));
 }
 
+// A record without a label has no header, and the first bytes of some look like one.
+Value read_with(const WriteRequest& request) {
+  const auto roles = roles_of(request);
+  return roles.ok() ? Value(Value::Object{{"header", roles->label >= 0}}) : Value();
+}
+
 const WriterRegistration registered_writer({
     .name = "recordio",
     .doc = "MXNet's records (.rec) with their .idx: a bytes field, and with it a label or labels and an id.",
@@ -238,6 +244,7 @@ const WriterRegistration registered_writer({
                  "The label, a number or a row of them; \"label\" or the only one when not given.", Value()}},
     .make = make,
     .other_endings = {{".recordio", Value(Value::Object())}},
+    .read_with = read_with,
     .beside = {std::string(kIdx)},
 });
 
