@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/kernels/copy_far.h"
-
 namespace headrace::beton {
 namespace {
 
@@ -23,7 +21,7 @@ bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text byte
     const std::byte* const from = field.is_pointed() ? bytes.data() : slot;
     const size_t size = to.spec->size_bytes();
     if (!to.values || (field.is_pointed() && bytes.size() != size)) return false;
-    if (size > 0) kernels::copy_far(to.values + n * size, from, size);
+    if (size > 0) std::memcpy(to.values + n * size, from, size);
     return true;
   }
   if (!to.texts || (field.kind == Kind::image && beton_image(slot).is_raw)) return false;
@@ -56,7 +54,10 @@ Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out) {
 
 bool may_be_put(const BetonTable& table) {
   return std::ranges::none_of(table.layout.fields, [](const BetonField& field) {
-    return field.kind == Kind::array && field.spec.dtype == DType::boolean;  // of any bytes
+    const bool is_of_any_bytes = field.kind == Kind::array && field.spec.dtype == DType::boolean;
+    const bool is_large =
+        field.spec.is_static() && field.spec.size_bytes() >= kLeastMapped;  // quicker one by one
+    return is_of_any_bytes || is_large;
   });
 }
 
