@@ -5,7 +5,8 @@
 namespace headrace {
 namespace {
 
-// What frames that are read together unpack to is not on the budget: they are copied on, one after the other.
+// What frames that are read together unpack to is not on the budget, though texts of a batch lie in it: so it
+// is little.
 constexpr uint64_t kMostUnpacked = 16 << 10;  // bytes
 
 // What source and blocks share: blocks may outlive their source.
