@@ -10,9 +10,8 @@
 //     for (headrace::Sample batch; *(*loader)->next(batch);) use(batch.fields[0].view());
 //   }
 //
-// A field of a batch whose rows differ in size, as bytes do, has no view() of all: is_ragged() tells, and its
-// rows are
-// `*fields[0].rows`, a tensor each, or rows->bytes(i).
+// A field of a batch whose rows differ in size, as bytes do, has no view() of all: is_ragged() tells, and
+// `*fields[0].rows` are its rows, a tensor each, or rows->bytes(i).
 //
 // A Dataset is an immutable value: each verb answers a new one. What went wrong is kept and told by loader(),
 // so chains need no checks in between. Every verb means what it means in Python; docs/concepts.md says what

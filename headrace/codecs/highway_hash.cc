@@ -19,28 +19,22 @@
 namespace headrace {
 
 using HashLanes = std::array<uint64_t, 4>;
+// v0, v1, mul0, mul1.
+using HashNumbers = std::array<HashLanes, 4>;
 
 inline constexpr size_t kHashPacket = sizeof(HashLanes);
 inline constexpr HashLanes kHashFirst = {0xdbe6d5d5fe4cce2f, 0xa4093822299f31d0, 0x13198a2e03707344,
                                          0x243f6a8885a308d3};
 inline constexpr HashLanes kHashSecond = {0x3bd39e10cb0ef593, 0xc0acf169b5f18a8c, 0xbe5466cf34e90c6c,
                                           0x452821e638d01377};
-// What v0 and v1 begin with: the two above, under the key.
+// The two above, and in v0 and v1 the same under the key.
 inline constexpr HashLanes kHashKey = {0x2f696c6567656952, 0x0a7364726f636572, 0x2f696c6567656952,
                                        0x0a7364726f636572};
-static constexpr HashLanes kHashBegin0 = [] {
-  HashLanes out;
-  for (size_t i = 0; i < 4; ++i) out[i] = kHashFirst[i] ^ kHashKey[i];
+static constexpr HashNumbers kHashBegun = [] {
+  HashNumbers out = {kHashFirst, kHashSecond, kHashFirst, kHashSecond};
+  for (size_t i = 0; i < 4; ++i) out[0][i] ^= kHashKey[i], out[1][i] ^= std::rotr(kHashKey[i], 32);
   return out;
 }();
-static constexpr HashLanes kHashBegin1 = [] {
-  HashLanes out;
-  for (size_t i = 0; i < 4; ++i) out[i] = kHashSecond[i] ^ std::rotr(kHashKey[i], 32);
-  return out;
-}();
-
-// v0, v1, mul0, mul1.
-using HashNumbers = std::array<HashLanes, 4>;
 
 // The last bytes, fewer than 32 and at least one, as a packet.
 inline std::array<std::byte, kHashPacket> last_hash_packet(std::span<const std::byte> rest) {
@@ -99,12 +93,6 @@ HWY_INLINE V64 zipped(V64 v) {
 struct Part {
   V64 v0, v1, mul0, mul1;
 
-  HWY_INLINE explicit Part(size_t first)
-      : v0(load(&kHashBegin0[first])),
-        v1(load(&kHashBegin1[first])),
-        mul0(load(&kHashFirst[first])),
-        mul1(load(&kHashSecond[first])) {}
-
   HWY_INLINE Part(const HashNumbers& numbers, size_t first)
       : v0(load(&numbers[0][first])),
         v1(load(&numbers[1][first])),
@@ -134,6 +122,12 @@ struct Part {
 struct State {
   Part parts[kParts];
 
+#if HWY_MAX_BYTES >= 32
+  HWY_INLINE explicit State(const HashNumbers& numbers) : parts{Part(numbers, 0)} {}
+#else
+  HWY_INLINE explicit State(const HashNumbers& numbers) : parts{Part(numbers, 0), Part(numbers, kLanes)} {}
+#endif
+
   HWY_INLINE void update(const std::byte* packet) {
     for (size_t i = 0; i < kParts; ++i) parts[i].update(load(packet + i * kLanes * sizeof(uint64_t)));
   }
@@ -148,11 +142,7 @@ struct State {
 };
 
 uint64_t hash_bytes(std::span<const std::byte> bytes) {
-#if HWY_MAX_BYTES >= 32
-  State state{{Part(0)}};
-#else
-  State state{{Part(0), Part(kLanes)}};
-#endif
+  State state(kHashBegun);
   const std::byte* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= kHashPacket; at += kHashPacket, left -= kHashPacket) state.update(at);
@@ -168,11 +158,7 @@ uint64_t hash_bytes(std::span<const std::byte> bytes) {
 // Each packet is loaded once: what is stored is what is hashed, whoever writes there meanwhile.
 void copy_hashed(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
   constexpr size_t kAhead = 4096;  // bytes: a processor fetches by itself within a page, and not the next one
-#if HWY_MAX_BYTES >= 32
-  State state{{Part(numbers, 0)}};
-#else
-  State state{{Part(numbers, 0), Part(numbers, kLanes)}};
-#endif
+  State state(numbers);
   for (size_t at = 0; at < packets * kHashPacket; at += kHashPacket) {
     if (at % 64 == 0) hwy::Prefetch(from + at + kAhead);
     for (size_t i = 0; i < kParts; ++i) {
@@ -208,8 +194,18 @@ void zipper(uint64_t high, uint64_t low, uint64_t& to_high, uint64_t& to_low) {
              (high & 0xff) << 48 | (low & 0xff00000000000000);
 }
 
+HashLanes lanes_at(const std::byte* at) {
+  HashLanes out;
+  std::memcpy(out.data(), at, sizeof out);
+  return out;
+}
+
 struct HashState {
-  HashLanes v0 = kHashBegin0, v1 = kHashBegin1, mul0 = kHashFirst, mul1 = kHashSecond;
+  HashLanes v0, v1, mul0, mul1;
+
+  explicit HashState(const HashNumbers& numbers)
+      : v0(numbers[0]), v1(numbers[1]), mul0(numbers[2]), mul1(numbers[3]) {}
+  HashNumbers numbers() const { return {v0, v1, mul0, mul1}; }
 
   void update(const HashLanes& packet) {
     for (size_t i = 0; i < 4; ++i) {
@@ -229,32 +225,31 @@ struct HashState {
       v1[i] = uint64_t{high} << 32 | low;
     }
   }
-  uint64_t finish() {
+  // rest: what comes after the last whole packet.
+  uint64_t finish(std::span<const std::byte> rest) {
+    if (!rest.empty()) {
+      mix_size(rest.size());
+      update(lanes_at(last_hash_packet(rest).data()));
+    }
     for (int n = 0; n < 4; ++n)
       update({std::rotr(v0[2], 32), std::rotr(v0[3], 32), std::rotr(v0[0], 32), std::rotr(v0[1], 32)});
     return v0[0] + v1[0] + mul0[0] + mul1[0];
   }
 };
 
-HashLanes lanes_at(const std::byte* at) {
-  HashLanes out;
-  std::memcpy(out.data(), at, sizeof out);
-  return out;
-}
-
 }  // namespace
 
 void copy_hashed_scalar(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
-  HashState state{numbers[0], numbers[1], numbers[2], numbers[3]};
+  HashState state(numbers);
   for (size_t at = 0; at < packets * kHashPacket; at += kHashPacket) {
     const HashLanes packet = lanes_at(from + at);
     std::memcpy(to + at, packet.data(), kHashPacket);
     state.update(packet);
   }
-  numbers = {state.v0, state.v1, state.mul0, state.mul1};
+  numbers = state.numbers();
 }
 
-RiegeliCopy::Lanes RiegeliCopy::begun() const { return {kHashBegin0, kHashBegin1, kHashFirst, kHashSecond}; }
+RiegeliCopy::RiegeliCopy(std::byte* to) : to_(to), lanes_(kHashBegun) {}
 
 void RiegeliCopy::add(std::span<const std::byte> bytes) {
   const auto copy = [&](size_t size) {
@@ -273,26 +268,15 @@ void RiegeliCopy::add(std::span<const std::byte> bytes) {
   copy(bytes.size());
 }
 
-uint64_t RiegeliCopy::hash() const {
-  HashState state{lanes_[0], lanes_[1], lanes_[2], lanes_[3]};
-  if (const std::span<const std::byte> rest(to_ + hashed_, copied_ - hashed_); !rest.empty()) {
-    state.mix_size(rest.size());
-    state.update(lanes_at(last_hash_packet(rest).data()));
-  }
-  return state.finish();
-}
+uint64_t RiegeliCopy::hash() const { return HashState(lanes_).finish({to_ + hashed_, copied_ - hashed_}); }
 
 uint64_t riegeli_hash(std::span<const std::byte> bytes) { return HWY_DYNAMIC_DISPATCH(hash_bytes)(bytes); }
 
 uint64_t riegeli_hash_scalar(std::span<const std::byte> bytes) {
-  HashState state;
+  HashState state(kHashBegun);
   for (; bytes.size() >= kHashPacket; bytes = bytes.subspan(kHashPacket))
     state.update(lanes_at(bytes.data()));
-  if (!bytes.empty()) {
-    state.mix_size(bytes.size());
-    state.update(lanes_at(last_hash_packet(bytes).data()));
-  }
-  return state.finish();
+  return state.finish(bytes);
 }
 
 }  // namespace headrace

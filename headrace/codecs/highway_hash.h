@@ -17,18 +17,15 @@ uint64_t riegeli_hash_scalar(std::span<const std::byte> bytes);
 // file, are on their way while the hash of those before them is computed.
 class RiegeliCopy {
  public:
-  explicit RiegeliCopy(std::byte* to) : to_(to) {}
+  explicit RiegeliCopy(std::byte* to);
   // Copied behind those before them.
   void add(std::span<const std::byte> bytes);
   uint64_t hash() const;  // of all of them
 
  private:
-  using Lanes = std::array<std::array<uint64_t, 4>, 4>;
-  Lanes begun() const;
-
   std::byte* to_;
   size_t copied_ = 0, hashed_ = 0;  // bytes; the second are whole packets
-  Lanes lanes_ = begun();
+  std::array<std::array<uint64_t, 4>, 4> lanes_;
 };
 
 }  // namespace headrace

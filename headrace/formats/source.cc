@@ -68,13 +68,8 @@ bool FieldPlace::put(size_t n, Tensor&& row) const {
 }
 
 size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<const FieldPlace> to) {
-  std::vector<Tensor> fields;
-  for (size_t n = 0; n < rows.size(); ++n) {
-    if (!block.get(rows[n], fields).ok() || fields.size() != to.size()) return n;
-    for (size_t f = 0; f < to.size(); ++f)
-      if (!to[f].put(n, std::move(fields[f]))) return n;
-  }
-  return rows.size();
+  return put_each(rows, to,
+                  [&](uint64_t row, std::vector<Tensor>& fields) { return block.get(row, fields); });
 }
 
 bool lie_alone(const Source& source) {

@@ -150,7 +150,6 @@ class Fetcher::MappedOnes final : public MappedBytes {
       else
         most_ += extent.length == kToEnd ? kFewBytes : extent.length;
     }
-    has_large_ = !large_left_.empty();
   }
 
   std::span<const std::byte> at(const Extent& extent) override {
@@ -161,7 +160,7 @@ class Fetcher::MappedOnes final : public MappedBytes {
       opened_ = *std::move(opened), ordinal_ = extent.file;
     }
     const auto bytes =
-        has_large_ && kMappable.has(extent.length) ? look_at_large(extent) : copies_.look(extent);
+        !large_left_.empty() && kMappable.has(extent.length) ? look_at_large(extent) : copies_.look(extent);
     looks_ += !bytes.empty();
     return bytes;
   }
@@ -213,7 +212,6 @@ class Fetcher::MappedOnes final : public MappedBytes {
   uint64_t ordinal_ = 0;
   Copies copies_;
   size_t piece_ = kPiece;
-  bool has_large_ = false;
   uint64_t most_ = 0, stayed_ = 0, looks_ = 0;  // most_: that is kept
   std::map<uint64_t, uint64_t> large_left_;     // bytes of each file
   std::vector<Lent> lent_;

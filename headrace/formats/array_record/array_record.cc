@@ -32,7 +32,7 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
   format.unpack = [chunks, verify](size_t file, uint64_t frame, const Record& packed, MadeBytes& memory,
                                    UnpackedFrame& out) -> Status {
     const Chunks& of_file = (*chunks)[file];
-    const auto [bytes, hash] = without_block_headers(packed, of_file.offsets[frame], memory);
+    const auto [bytes, hash] = without_block_headers(packed, of_file.offsets[frame], verify, memory);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes.bytes(), verify, hash));
     if (chunk.decoded_size > of_file.most_unpacked)
       return corrupt("wants a chunk of at most " + std::to_string(of_file.most_unpacked) +

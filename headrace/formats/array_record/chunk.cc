@@ -46,14 +46,15 @@ Result<Packed> packing_of(std::byte type) {
                  std::to_string(std::to_integer<int>(type)));
 }
 
-// Of a chunk as it comes, piece by piece: its header, then data that are hashed, then what is behind it.
+// Of a chunk as it comes, piece by piece: its header, then data that may be hashed, then what is behind it.
 class ChunkCopy {
  public:
-  explicit ChunkCopy(std::byte* to) : to_(to), data_(to + kRiegeliChunkHeader) {}
+  ChunkCopy(std::byte* to, bool wants_hash)
+      : to_(to), data_(to + kRiegeliChunkHeader), wants_hash_(wants_hash) {}
   void add(std::span<const std::byte> bytes) {
     if (size_ < kRiegeliChunkHeader) {
       copy(bytes, kRiegeliChunkHeader - size_);
-      if (size_ == kRiegeliChunkHeader) left_ = load<uint64_t>({to_, kRiegeliChunkHeader}, 8);
+      if (wants_hash_ && size_ == kRiegeliChunkHeader) left_ = load<uint64_t>({to_, kRiegeliChunkHeader}, 8);
     }
     const auto of_data = bytes.first(std::min<uint64_t>(bytes.size(), left_));
     data_.add(of_data);
@@ -62,7 +63,9 @@ class ChunkCopy {
   }
   const std::byte* begin() const { return to_; }
   size_t size() const { return size_; }
-  uint64_t data_hash() const { return data_.hash(); }
+  std::optional<uint64_t> data_hash() const {
+    return wants_hash_ ? std::optional(data_.hash()) : std::nullopt;
+  }
 
  private:
   void copy(std::span<const std::byte>& from, size_t most) {
@@ -74,16 +77,18 @@ class ChunkCopy {
   std::byte* to_;
   RiegeliCopy data_;
   size_t size_ = 0;
-  uint64_t left_ = 0;  // of the data
+  bool wants_hash_;
+  uint64_t left_ = 0;  // of the data that are hashed
 };
 
 }  // namespace
 
-WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory) {
+WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, bool wants_hash,
+                                          MadeBytes& memory) {
   const size_t length = bytes.length;
   const uint64_t to_header = (kRiegeliBlock - begin % kRiegeliBlock) % kRiegeliBlock;
   if (to_header >= length && length < kLeastMapped) return {bytes, std::nullopt};
-  ChunkCopy copy(memory.take(std::max<uint64_t>(length, kRiegeliChunkHeader)));
+  ChunkCopy copy(memory.take(std::max<uint64_t>(length, kRiegeliChunkHeader)), wants_hash);
   for (size_t at = 0, next = to_header; at < length; next += kRiegeliBlock) {
     copy.add(bytes.bytes().subspan(at, std::min(next, length) - at));
     at = std::min(next + kRiegeliBlockHeader, length);

@@ -13,10 +13,11 @@ inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRieg
 // A chunk's bytes without the headers that stand in a file at multiples of 64 KiB, read once.
 struct WithoutBlockHeaders {
   Record bytes;                  // shared where they are few and there was no header among them
-  std::optional<uint64_t> hash;  // of the chunk's data, if they were copied
+  std::optional<uint64_t> hash;  // of the chunk's data, if it is wanted and they were copied
 };
 // `begin`: where `bytes` begin in the file.
-WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, MadeBytes& memory);
+WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, bool wants_hash,
+                                          MadeBytes& memory);
 
 struct RiegeliChunk {
   char type = 0;  // 'r': records one after the other, 'p': padding, …

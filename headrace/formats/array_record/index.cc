@@ -78,8 +78,8 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
  private:
   Result<FileIndex> read_footer(const BufferPtr& bytes) const {
     MadeBytes memory(0);
-    const Record record = without_block_headers({bytes, 0, bytes->size()}, footer_, memory).bytes;
-    HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(record.bytes(), true));
+    const auto [record, hash] = without_block_headers({bytes, 0, bytes->size()}, footer_, true, memory);
+    HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(record.bytes(), true, hash));
     UnpackedFrame frame;
     HEADRACE_TRY(riegeli_records(chunk, record.buffer, memory, frame));
     if (frame.records.empty()) return corrupt("wants what it says of itself, got no record");

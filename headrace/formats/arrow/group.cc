@@ -112,24 +112,19 @@ class SingleRows final : public Block {
     std::optional<Batch> batch;
     std::span<const std::byte> metadata;  // its own
     size_t of = 0;                        // in which file
-    std::vector<Tensor> fields;
-    for (size_t n = 0; n < rows.size(); ++n) {
-      if (rows[n] >= places_.size()) return n;
-      const Place& place = places_[rows[n]];
+    return put_each(rows, to, [&](uint64_t row, std::vector<Tensor>& fields) -> Status {
+      if (row >= places_.size()) return no_row(places_.size(), row);
+      const Place& place = places_[row];
       const TableFile& file = table_->files[place.file];
       const Bytes bytes = bytes_of(place);
       if (!batch || of != place.file || !std::ranges::equal(metadata, head(bytes, metadata.size()))) {
-        auto parsed = batch_in(file, bytes);
-        if (!parsed.ok()) return n;
-        batch = *std::move(parsed), of = place.file;
+        HEADRACE_ASSIGN(batch, batch_in(file, bytes));
+        of = place.file;
         metadata = head(bytes, metadata_length(bytes.span()));
       }
       const Bytes body{bytes.buffer, bytes.offset + metadata.size(), bytes.size - metadata.size()};
-      if (!read_single_row(*file.columns, *batch, body, fields) && !read(place, fields).ok()) return n;
-      for (size_t f = 0; f < to.size(); ++f)
-        if (!to[f].put(n, std::move(fields[f]))) return n;
-    }
-    return rows.size();
+      return read_single_row(*file.columns, *batch, body, fields) ? Status() : read(place, fields);
+    });
   }
 
  private:

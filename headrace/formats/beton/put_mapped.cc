@@ -8,8 +8,7 @@ namespace {
 
 using Kind = BetonField::Kind;
 
-constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
-constexpr size_t kAtOnce = 64;           // samples whose place is known before the first is put
+constexpr size_t kAtOnce = 64;  // samples whose place is known before the first is put
 
 // False where it is not to be had so.
 bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text bytes, size_t n,
@@ -35,22 +34,6 @@ bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text byte
 }
 
 }  // namespace
-
-Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out) {
-  uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
-  out.fields.resize(table.layout.fields.size());
-  for (size_t i = 0; i < out.fields.size(); ++i) {
-    RecordExtent& extent = out.fields[i] = {};
-    if (!table.layout.fields[i].is_pointed()) continue;
-    HEADRACE_ASSIGN(extent, table.extent(sample, i));
-    if (extent.length == 0) continue;
-    begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
-    sum += extent.length;
-  }
-  out.stand_together = sum == 0 || end - begin <= sum + kMostBetween;
-  out.all = sum == 0 ? RecordExtent{} : RecordExtent{begin, end - begin};
-  return {};
-}
 
 bool may_be_put(const BetonTable& table) {
   return std::ranges::none_of(table.layout.fields, [](const BetonField& field) {

@@ -11,6 +11,7 @@ namespace headrace::beton {
 namespace {
 
 constexpr uint64_t kUnknown = ~uint64_t{0};
+constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
 
 struct Allocation {
   uint64_t pointer = 0, size = 0;
@@ -149,6 +150,22 @@ Result<Tensor> BetonTable::read(uint64_t sample, size_t index, const Record& byt
   if (images[index] == Images::pixels)
     return Tensor{bytes.buffer, bytes.offset, DType::u8, {image.height, image.width, 3}, nullptr};
   return image.is_raw ? bmp_of(image, bytes.bytes().data()) : run(DType::bytes, bytes.length);
+}
+
+Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out) {
+  uint64_t begin = ~uint64_t{0}, end = 0, sum = 0;
+  out.fields.resize(table.layout.fields.size());
+  for (size_t i = 0; i < out.fields.size(); ++i) {
+    RecordExtent& extent = out.fields[i] = {};
+    if (!table.layout.fields[i].is_pointed()) continue;
+    HEADRACE_ASSIGN(extent, table.extent(sample, i));
+    if (extent.length == 0) continue;
+    begin = std::min(begin, extent.offset), end = std::max(end, extent.offset + extent.length);
+    sum += extent.length;
+  }
+  out.stand_together = sum == 0 || end - begin <= sum + kMostBetween;
+  out.all = sum == 0 ? RecordExtent{} : RecordExtent{begin, end - begin};
+  return {};
 }
 
 }  // namespace headrace::beton

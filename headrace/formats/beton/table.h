@@ -36,4 +36,13 @@ struct BetonTable {
   }
 };
 
+// Where the fields of a sample lie in the file, and one extent that holds all of them.
+struct Whereabouts {
+  std::vector<RecordExtent> fields;  // nothing for one whose value stands in the sample's record
+  RecordExtent all;
+  bool stand_together = false;  // else there is more between them than is worth reading
+};
+// `out` may be used for one sample after the other.
+Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out);
+
 }  // namespace headrace::beton

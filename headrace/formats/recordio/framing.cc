@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/core/little_endian.h"
+#include "headrace/formats/recordio/ir_header.h"
 
 namespace headrace {
 namespace {
@@ -117,16 +118,14 @@ std::string recordio_prefix(std::span<const std::byte> bytes, size_t count) {
 }
 
 bool may_have_headers(std::span<const std::byte> bytes) {
-  constexpr uint64_t kHeader = 24, kId2 = 16;  // where its second id stands, which nobody writes
   size_t seen = 0, may_have = 0;
   while (bytes.size() >= kRecordioHeader) {
     const auto part = recordio_part(bytes, kMostRecordio);
     if (!part.ok() || part->kind != PartKind::whole) break;
-    if (part->length >= kHeader) {
-      if (bytes.size() < kRecordioHeader + kHeader) break;  // the rest was not read
-      const uint64_t labels = load<uint32_t>(bytes, kRecordioHeader);
-      may_have += labels <= (part->length - kHeader) / sizeof(float) &&
-                  load<uint64_t>(bytes, kRecordioHeader + kId2) == 0;
+    if (IrHeader header; part->length >= sizeof header) {
+      if (bytes.size() < kRecordioHeader + sizeof header) break;  // the rest was not read
+      std::memcpy(&header, bytes.data() + kRecordioHeader, sizeof header);
+      may_have += header.fits(part->length) && header.id2 == 0;
     }
     ++seen;
     if (part->framed() > bytes.size()) break;

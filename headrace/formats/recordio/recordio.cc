@@ -37,9 +37,9 @@ Status read_image(const Tensor& data, int64_t wanted, std::vector<Tensor>& field
                    "; header=False reads records without one");
   IrHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  const size_t room = bytes.size() - sizeof header;
-  if (header.flag > room / sizeof(float))
-    return corrupt("wants " + std::to_string(header.flag) + " labels, only " + std::to_string(room) +
+  if (!header.fits(bytes.size()))
+    return corrupt("wants " + std::to_string(header.flag) + " labels, only " +
+                   std::to_string(bytes.size() - sizeof header) +
                    " bytes are left; header=False reads records without an IRHeader");
   const int64_t labels = header.flag == 0 ? 1 : header.flag;
   if (wanted != kAny && labels != wanted)
@@ -99,8 +99,7 @@ Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex
     if (index.records.empty()) continue;
     if (index.extra.size() == sizeof header) {
       std::memcpy(&header, index.extra.data(), sizeof header);
-      const uint64_t rest = index.records[0].length - kRecordioHeader;
-      out.has_header = rest >= sizeof header && header.flag <= (rest - sizeof header) / sizeof(float);
+      out.has_header = header.fits(index.records[0].length - kRecordioHeader);
     }
     break;
   }

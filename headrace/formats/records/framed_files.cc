@@ -95,7 +95,6 @@ class FramesTogether final : public Block {
       : framed_(std::move(framed)), places_(std::move(places)), bytes_(std::move(bytes)) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= places_.size()) return no_frame_row(*framed_, places_.size(), row);
     MadeBytes memory(0);
     UnpackedFrame unpacked;
     HEADRACE_ASSIGN(const Record record, record_of(row, memory, unpacked));
@@ -104,18 +103,15 @@ class FramesTogether final : public Block {
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
     MadeBytes memory(unpacked_size());
     UnpackedFrame unpacked;
-    std::vector<Tensor> fields;
+    if (framed_->format.read || !to[0].texts)
+      return put_each(rows, to, [&](uint64_t row, std::vector<Tensor>& fields) -> Status {
+        HEADRACE_ASSIGN(const Record record, record_of(row, memory, unpacked));
+        return framed_->read(record, fields);
+      });
     for (size_t n = 0; n < rows.size(); ++n) {
-      if (rows[n] >= places_.size()) return n;
       const Result<Record> record = record_of(rows[n], memory, unpacked);
       if (!record.ok()) return n;
-      if (!framed_->format.read && to[0].texts) {
-        to[0].texts->set(n, record->buffer, record->bytes());
-        continue;
-      }
-      if (!framed_->read(*record, fields).ok() || fields.size() != to.size()) return n;
-      for (size_t f = 0; f < to.size(); ++f)
-        if (!to[f].put(n, std::move(fields[f]))) return n;
+      to[0].texts->set(n, record->buffer, record->bytes());
     }
     return rows.size();
   }
@@ -131,6 +127,7 @@ class FramesTogether final : public Block {
   }
   // The record of a row, unpacked where it has to be.
   Result<Record> record_of(uint64_t row, MadeBytes& memory, UnpackedFrame& unpacked) const {
+    if (row >= places_.size()) return no_frame_row(*framed_, places_.size(), row);
     const Place& place = places_[row];
     const FramedFile& file = framed_->files[place.file];
     const Record frame{bytes_, place.at, file.frames[place.frame].length};
