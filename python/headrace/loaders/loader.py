@@ -238,7 +238,6 @@ class Loader(Generic[Element]):
         with self._beginning:
             if (last := self._current()) is not None:
                 last._ended_by_another = last._loader is not None
-                self._core.stop()  # also if another thread is about to
                 last.close()
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
@@ -393,7 +392,6 @@ class Iteration(Iterator[Element]):
             self._inside = None
             if not self._is_taken_back:
                 return element
-            self._say_that_it_is_over()
         if self._ended_by_another:
             self._say_that_it_is_over()
         if (loader := self._loader) is not None:  # else another thread was told before
@@ -436,7 +434,7 @@ class Iteration(Iterator[Element]):
     def __del__(self) -> None:
         loader = getattr(self, "_loader", None)
         if loader is not None:
-            loader._core.stop()
+            loader._core.stop(self._number)
 
 
 def _rank_and_world(node: _core.Node) -> tuple[int, int]:
