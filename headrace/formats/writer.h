@@ -46,6 +46,11 @@ class FileWriter {
   virtual const std::vector<Tensor>* as_read() const { return nullptr; }
 };
 
+// Why a schema is refused, in a format whose fields are few; `fields`: those there is no place for.
+inline std::string no_place_for(const std::string& fields) {
+  return "there is no place for " + fields + "; leave it out, as headrace convert --fields does";
+}
+
 struct Manifest;
 
 // A file over all shards of a data set, an index that other readers want: made when they are there.

@@ -36,7 +36,7 @@ Result<Roles> roles_of(const Schema& schema, bool labelled) {
     else if (labelled && is_label(spec) && out.label < 0)
       out.label = i;
     else
-      return refused("there is no place for '" + name + "'", schema);
+      return refused(no_place_for("'" + name + "'"), schema);
   }
   if (out.image < 0) return refused("there is no field of bytes", schema);
   if (labelled && out.label < 0) return refused("there is no label; format=\"images\" wants none", schema);

@@ -69,11 +69,10 @@ Result<Roles> roles_of(const WriteRequest& request) {
     if (i == out.key) continue;
     const TensorSpec& spec = schema.specs[static_cast<size_t>(i)];
     if (!is_label(spec) && spec.dtype != DType::bytes && !is_raw_image(spec))
-      return refused("there is no place for " + named(schema, i), schema);
+      return refused(no_place_for(named(schema, i)), schema);
     int& role = is_label(spec) ? out.label : out.value;
     if (role >= 0)
-      return refused("there is no place for both " + named(schema, role) + " and " + named(schema, i),
-                     schema);
+      return refused(no_place_for("both " + named(schema, role) + " and " + named(schema, i)), schema);
     role = i;
   }
   if (out.value < 0) return refused("none of these is an image or bytes", schema);

@@ -77,8 +77,7 @@ Result<Roles> roles_of(const WriteRequest& request) {
   if (out.id >= 0 && (out.label < 0 || spec(out.id) != TensorSpec{DType::i64, {}}))
     return refused("'id' wants to be i64 () and a label beside it", schema);
   for (int i = 0; i < static_cast<int>(schema.size()); ++i)
-    if (i != out.payload && i != out.label && i != out.id)
-      return refused("there is no place for " + named(i) + ", leave it out", schema);
+    if (i != out.payload && i != out.label && i != out.id) return refused(no_place_for(named(i)), schema);
   return out;
 }
 

@@ -153,7 +153,8 @@ TEST(RecordioWriter, RolesAreFoundOrNamed) {
   EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, kBytes, number}), HasSubstr("payload= says which"));
   EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, number, number}), HasSubstr("label= says which"));
   EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, number, number}, options_of({{"label", "c"}})),
-              HasSubstr("there is no place for 'b', leave it out (a: bytes, b: i32 (), c: i32 ())"));
+              HasSubstr("there is no place for 'b'; leave it out, as headrace convert --fields does (a: "
+                        "bytes, b: i32 (), c: i32 ())"));
   EXPECT_THAT(schema_error({"a", "b"}, {kBytes, number}, options_of({{"label", "z"}})),
               HasSubstr("label wants one of the fields a: bytes, b: i32 (), got 'z'"));
   EXPECT_THAT(schema_error({"a", "label"}, {kBytes, {DType::f32, {2, 2}}}), HasSubstr("'label' is no label"));
