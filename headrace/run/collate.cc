@@ -9,23 +9,28 @@
 namespace headrace {
 namespace {
 
-Status unequal(const std::string& name, size_t row, const Shape& first, const Shape& shape) {
-  return invalid("batch: field '" + name + "' wants rows of one shape, row 0 is " + first.text() + ", row " +
-                 std::to_string(row) + " is " + shape.text() +
+std::string named(size_t row, const NameOfRow& who) {
+  return "row " + std::to_string(row) + " (" + who(row) + ")";
+}
+
+Status unequal(const std::string& name, size_t row, const Shape& first, const Shape& shape,
+               const NameOfRow& who) {
+  return invalid("batch: field '" + name + "' wants rows of one shape, " + named(0, who) + " is " +
+                 first.text() + ", " + named(row, who) + " is " + shape.text() +
                  "; resize or crop, use padded_batch, or batch with ragged=True");
 }
 
-Status has_rows(const std::string& name, size_t row) {
-  return invalid("batch: field '" + name + "' wants rows of one shape, row " + std::to_string(row) +
+Status has_rows(const std::string& name, size_t row, const NameOfRow& who) {
+  return invalid("batch: field '" + name + "' wants rows of one shape, " + named(row, who) +
                  " has rows of any lengths itself; use padded_batch before, or batch with ragged=True");
 }
 
 Result<Tensor> stacked(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
-                       Evaluator& evaluator) {
+                       Evaluator& evaluator, const NameOfRow& who) {
   const Shape& shape = rows.empty() ? row.shape : rows[0].shape;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].is_ragged()) return has_rows(name, i);
-    if (!(rows[i].shape == shape)) return unequal(name, i, shape, rows[i].shape);
+    if (rows[i].is_ragged()) return has_rows(name, i, who);
+    if (!(rows[i].shape == shape)) return unequal(name, i, shape, rows[i].shape, who);
   }
   HEADRACE_ASSIGN(
       Tensor out,
@@ -42,7 +47,7 @@ Result<Tensor> stacked(std::span<const Tensor> rows, const TensorSpec& row, cons
 
 // The shape that all rows are padded to.
 Result<Shape> common_shape(std::span<const Tensor> rows, const Shape& wanted, const std::string& name,
-                           int64_t bound) {
+                           const NameOfRow& who, int64_t bound) {
   Shape out = wanted;
   for (int d = 0; d < out.rank(); ++d)
     if (out[d] == kAny) out.set(d, bound);
@@ -55,8 +60,8 @@ Result<Shape> common_shape(std::span<const Tensor> rows, const Shape& wanted, co
       fits = row[d] <= out[d];
     }
     if (!fits)
-      return invalid("padded_batch: field '" + name + "' wants rows of at most " + out.text() + ", row " +
-                     std::to_string(i) + " is " + row.text());
+      return invalid("padded_batch: field '" + name + "' wants rows of at most " + out.text() + ", " +
+                     named(i, who) + " is " + row.text());
   }
   return out;
 }
@@ -89,8 +94,8 @@ void copy_into(const View& row, const Shape& place, std::byte* to) {
 }
 
 Result<Tensor> padded(std::span<const Tensor> rows, const TensorSpec& row, const Value& fill_with,
-                      const std::string& name, Evaluator& evaluator, int64_t bound) {
-  HEADRACE_ASSIGN(const Shape place, common_shape(rows, row.shape, name, bound));
+                      const std::string& name, Evaluator& evaluator, const NameOfRow& who, int64_t bound) {
+  HEADRACE_ASSIGN(const Shape place, common_shape(rows, row.shape, name, who, bound));
   const TensorSpec spec{row.dtype, place.with_front(static_cast<int64_t>(rows.size()))};
   HEADRACE_ASSIGN(Tensor out, evaluator.allocate(spec, Use::slot));
   const std::vector<std::byte> element = element_bytes(fill_with, row.dtype);
@@ -125,14 +130,14 @@ bool has_slots(const Batch& batch, const Schema& schema, size_t field) {
 bool are_texts(const TensorSpec& row) { return is_text(row.dtype) && row.shape.rank() == 1; }
 
 Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
-                       Evaluator& evaluator, int64_t bound) {
+                       Evaluator& evaluator, const NameOfRow& who, int64_t bound) {
   const TensorSpec& spec = schema.specs[field];
   if (batch.ragged || is_text(spec.dtype))
     return ragged_column(std::make_shared<const RowList>(std::vector<Tensor>(rows.begin(), rows.end())),
                          spec.dtype);
-  if (!batch.padding) return stacked(rows, spec, schema.names[field], evaluator);
+  if (!batch.padding) return stacked(rows, spec, schema.names[field], evaluator, who);
   HEADRACE_ASSIGN(const TensorSpec row, padded_spec(*batch.padding, schema, field, "padded_batch"));
-  return padded(rows, row, batch.padding->fill[field], schema.names[field], evaluator, bound);
+  return padded(rows, row, batch.padding->fill[field], schema.names[field], evaluator, who, bound);
 }
 
 }  // namespace headrace

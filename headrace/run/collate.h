@@ -1,7 +1,9 @@
 // Rows of a batch as one tensor.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headrace/core/row_list.h"
@@ -14,10 +16,11 @@ namespace headrace {
 Tensor ragged_column(RowListPtr rows, DType dtype);
 
 // A field's rows as one tensor, padded if the batch says so, or as a ragged one for text and ragged batches;
-// rows of unequal shape are an error that names both. `bound`: what dimensions that padding leaves open grow
-// to at least; 0: to the largest row.
+// rows of unequal shape are an error that names both, by what `who` says of each. `bound`: what dimensions
+// that padding leaves open grow to at least; 0: to the largest row.
+using NameOfRow = std::function<std::string(size_t)>;
 Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
-                       Evaluator& evaluator, int64_t bound = 0);
+                       Evaluator& evaluator, const NameOfRow& who, int64_t bound = 0);
 // Whether rows of a field can be written to their place before the others are known.
 bool has_slots(const Batch& batch, const Schema& schema, size_t field);
 // Whether rows of a field that have no slots are texts, and not batches of them.

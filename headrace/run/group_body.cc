@@ -53,12 +53,13 @@ Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) con
   Sample out{item.samples[0].id, item.samples[0].shown_id, {}, nullptr};
   for (const Sample& sample : item.samples)
     if (sample.failure) return *sample.failure;
+  const auto who = [&](size_t i) { return "sample " + std::to_string(item.samples[i].shown_id); };
   std::vector<Tensor> rows;
   for (size_t f = 0; f < row_schema_.size(); ++f) {
     rows.clear();
     for (const Sample& sample : item.samples) rows.push_back(sample.fields[f]);
     HEADRACE_ASSIGN(Tensor column,
-                    collate(rows, batch_, row_schema_, f, evaluator, static_cast<int64_t>(item.first)));
+                    collate(rows, batch_, row_schema_, f, evaluator, who, static_cast<int64_t>(item.first)));
     out.fields.push_back(std::move(column));
   }
   return out;

@@ -199,7 +199,8 @@ Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Eva
       out.fields[f] = ragged_column(std::make_shared<const RowList>(std::move(apart)), dtype);
       continue;
     }
-    HEADRACE_ASSIGN(out.fields[f], collate(apart, leaf.batch, schema, f, evaluator));
+    const auto who = [&](size_t i) { return name_of_row(*level_, leaf, at, i); };
+    HEADRACE_ASSIGN(out.fields[f], collate(apart, leaf.batch, schema, f, evaluator, who));
   }
   return true;
 }

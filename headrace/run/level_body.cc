@@ -78,6 +78,14 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
   return (at.index - shift) * leaf.shift;
 }
 
+std::string LevelBody::name_of_row(const Level& level, const LeafPlan& leaf, const Position& at,
+                                   size_t i) const {
+  Position row;
+  leaf.rows->locate(first_row(level, leaf, at) + i * leaf.stride, at.epoch, at.occurrence,
+                    start_of(*leaf.rows), {&row, 1});
+  return where(leaf.rows->leaves[row.leaf], row);
+}
+
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   ticket.many_batches = many_batches_;
   ticket.num_rows = ticket.item.count;
@@ -409,6 +417,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;
   Sample sample{id_of(leaf, ticket.batch_at), shown(leaf, ticket.batch_at.index), ticket.columns, nullptr};
+  const auto who = [&](size_t i) { return name_of_row(*level_, leaf, ticket.batch_at, i); };
   for (size_t f = 0; f < schema.size(); ++f) {
     if (ticket.slots[f].data) continue;
     const TensorSpec& spec = schema.specs[f];
@@ -416,7 +425,7 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
       sample.fields[f] = ragged_column(ticket.row_list(f, spec.dtype), spec.dtype);
       continue;
     }
-    HEADRACE_ASSIGN(sample.fields[f], collate(ticket.rows[f].tensors, leaf.batch, schema, f, evaluator));
+    HEADRACE_ASSIGN(sample.fields[f], collate(ticket.rows[f].tensors, leaf.batch, schema, f, evaluator, who));
   }
   const auto place = [&] { return where(leaf, ticket.batch_at); };
   if (!leaf.programs.empty()) HEADRACE_TRY(follow_maps(leaf.programs, sample, evaluator, place));
@@ -475,9 +484,10 @@ Result<std::vector<Tensor>> LevelBody::gathered(const Level& level, const LeafPl
                                         evaluator, at.valid));
     for (size_t f = 0; f < columns.size(); ++f) columns[f].push_back(std::move(row.fields[f]));
   }
+  const auto who = [&](size_t i) { return name_of_row(level, leaf, at, i); };
   std::vector<Tensor> fields;
   for (size_t f = 0; f < columns.size(); ++f) {
-    HEADRACE_ASSIGN(Tensor column, collate(columns[f], leaf.batch, leaf.rows->schema, f, evaluator));
+    HEADRACE_ASSIGN(Tensor column, collate(columns[f], leaf.batch, leaf.rows->schema, f, evaluator, who));
     fields.push_back(std::move(column));
   }
   return fields;

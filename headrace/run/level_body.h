@@ -84,6 +84,8 @@ class LevelBody final : public Body {
   std::shared_ptr<const void> hold(const Level& level, const Part& part) const;
   // Row positions of a batch of `level` begin here.
   uint64_t first_row(const Level& level, const LeafPlan& leaf, const Position& at) const;
+  // What row `i` of a batch is, for messages.
+  std::string name_of_row(const Level& level, const LeafPlan& leaf, const Position& at, size_t i) const;
   Result<Sample> batch_of(const Level& level, const LeafPlan& leaf, const Position& at,
                           Evaluator& evaluator) const;
   // The same before any program, of a batch or window.
@@ -169,6 +171,8 @@ class LevelBody final : public Body {
   size_t put(Ticket& ticket, Part& part, size_t first, size_t end) const;
   enum class Small : uint8_t { are_put, are_none, was_refused };
   Small put_small(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const;
+  Small put_of_blocks(Ticket& ticket, Part& part, size_t first, const Source& source,
+                      std::span<const uint64_t> indices, Counters& counters) const;
   Small put_together(Ticket& ticket, Part& part, size_t first, const Source& source,
                      std::span<const uint64_t> indices, std::span<const Extent> extents,
                      Counters& counters) const;

@@ -50,7 +50,9 @@ def test_padded_batch_fills_rows_up_to_the_largest_or_to_a_shape():
 
 def test_padded_batch_names_what_does_not_fit():
     ds = sequences(3, 1)
-    with pytest.raises(ValueError, match=r"'tokens' wants rows of at most \(2\), row 0 is \(3\)"):
+    with pytest.raises(
+        ValueError, match=r"'tokens' wants rows of at most \(2\), row 0 \(sample 0 of sequence\) is \(3\)"
+    ):
         list(ds.padded_batch(2, {"tokens": [2]}))
     with pytest.raises(ValueError, match="no field 'token'"):
         ds.padded_batch(2, {"token": [2]})

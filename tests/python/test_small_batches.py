@@ -106,6 +106,7 @@ def test_one_that_fails_comes_after_those_before_it(batch: Callable[[hr.Dataset]
     with pytest.raises(ValueError, match="wants rows of") as raised:
         list(data.options(workers=1, rewrites=False))
     assert error == str(raised.value)
+    assert "row 2 (sample 150 of " in error
 
 
 @pytest.mark.parametrize("name", ["batch", "ragged", "padded to a shape", "rebatched", "unbatched, filtered"])
