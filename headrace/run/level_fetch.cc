@@ -279,10 +279,14 @@ LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows
     for (n = 0; n < most && at[n].leaf == at[0].leaf; ++n) few.indices[n] = at[n].index;
     const auto indices = std::span<const uint64_t>(few.indices).first(n);
     const auto extents = std::span(few.extents).first(n);
-    const bool may_be_put = puts(ticket, leaf) && leaf.source->extents(indices, extents) &&
-                            std::ranges::all_of(extents, large_stay ? may_be_mapped : is_small);
-    const Small put = may_be_put ? put_together(ticket, part, first, *leaf.source, indices, extents, counters)
-                                 : Small::are_none;
+    bool may_be_put = puts(ticket, leaf);
+    Small put = Small::are_none;
+    if (may_be_put && leaf.source->extents(indices, extents)) {
+      may_be_put = std::ranges::all_of(extents, large_stay ? may_be_mapped : is_small);
+      if (may_be_put) put = put_together(ticket, part, first, *leaf.source, indices, extents, counters);
+    } else if (may_be_put = may_be_put && Fetcher::shares_blocks(*leaf.source); may_be_put) {
+      put = put_of_blocks(ticket, part, first, *leaf.source, indices, counters);
+    }
     if (put == Small::are_put) continue;
     if (may_be_put || first > 0) ticket.take_back(part);
     return put;
@@ -290,7 +294,29 @@ LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows
   return Small::are_put;
 }
 
-// Those of one source from row `first` on.
+// Those of one source from row `first` on, a run of one block after the other.
+LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t first, const Source& source,
+                                          std::span<const uint64_t> indices, Counters& counters) const {
+  std::array<uint64_t, FewRows::kMost> rows;
+  std::vector<Mapped> seen;  // of such a block no row is put
+  for (size_t done = 0; done < indices.size();) {
+    size_t n = 0;
+    const uint64_t number = source.place(indices[done]).block;
+    for (const uint64_t index : indices.subspan(done)) {
+      const Place at = source.place(index);
+      if (at.block != number) break;
+      rows[n++] = at.row;
+    }
+    const auto block = fetcher_->block(source, number, counters, may_stay_mapped(ticket) ? &seen : nullptr);
+    if (!block.ok() || !seen.empty()) return Small::are_none;
+    const PlacesOfRows places(ticket, part, part.first + first + done);
+    if ((*block)->put(std::span(rows).first(n), places.fields()) < n) return Small::are_none;
+    done += n;
+  }
+  return Small::are_put;
+}
+
+// The same of samples that lie alone, read or looked at in maps together.
 LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t first, const Source& source,
                                          std::span<const uint64_t> indices, std::span<const Extent> extents,
                                          Counters& counters) const {
