@@ -118,6 +118,14 @@ struct LevelBody::Making {
   std::vector<uint64_t> indices;           // of rows
 };
 
+std::string LevelBody::name_of_row(const Level& level, const LeafPlan& leaf, const Position& at,
+                                   size_t i) const {
+  Position row;
+  leaf.rows->locate(first_row(level, leaf, at) + i * leaf.stride, at.epoch, at.occurrence,
+                    start_of(*leaf.rows), {&row, 1});
+  return where(leaf.rows->leaves[row.leaf], row);
+}
+
 void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part) const {
   const Stretch rows = rows_of(leaf, at);
   part.count = rows.count;

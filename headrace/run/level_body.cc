@@ -78,14 +78,6 @@ uint64_t LevelBody::first_row(const Level& level, const LeafPlan& leaf, const Po
   return (at.index - shift) * leaf.shift;
 }
 
-std::string LevelBody::name_of_row(const Level& level, const LeafPlan& leaf, const Position& at,
-                                   size_t i) const {
-  Position row;
-  leaf.rows->locate(first_row(level, leaf, at) + i * leaf.stride, at.epoch, at.occurrence,
-                    start_of(*leaf.rows), {&row, 1});
-  return where(leaf.rows->leaves[row.leaf], row);
-}
-
 Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   ticket.many_batches = many_batches_;
   ticket.num_rows = ticket.item.count;

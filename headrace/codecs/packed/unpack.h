@@ -26,6 +26,10 @@ Result<BufferPtr> unpack(Packed kind, std::span<const std::byte> packed, uint64_
 // The sum of what zstd's frames say they unpack to; nothing where one does not say.
 std::optional<uint64_t> zstd_unpacked_size(std::span<const std::byte> packed);
 
+// What a frame of zstd holds, where it stands in the frame as it is: one raw block, as bytes become that get
+// no smaller. Nothing of any other frame, of one with a checksum or more behind it, or of no frame.
+std::optional<std::span<const std::byte>> stored_in_zstd(std::span<const std::byte> packed);
+
 // A library that may be absent says that it is there with one of these, filled before main().
 struct UnpackRegistration {
   using Function = Status (*)(std::span<const std::byte> packed, std::span<std::byte> out);

@@ -23,12 +23,14 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
   return out;
 }
 
-// One of a chunk's two parts, in memory of its own where the chunk is packed.
+// One of a chunk's two parts, in memory of its own where it is packed and not only framed.
 Result<std::span<const std::byte>> unpack_part(Packed kind, std::span<const std::byte> part,
                                                MadeBytes& memory) {
   if (kind == Packed::plain) return part;
   HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
   HEADRACE_TRY(check_unpacked_size(part.size(), size));
+  if (const auto stored = stored_in_zstd(part); kind == Packed::zstd && stored && stored->size() == size)
+    return *stored;
   const std::span out(memory.take(size), size);
   HEADRACE_TRY(unpack(kind, part, out));
   return std::span<const std::byte>(out);
@@ -149,7 +151,8 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
   if (!sizes.empty() || at != values.size() || at != chunk.decoded_size)
     return corrupt("wants records of " + std::to_string(chunk.decoded_size) + " bytes in all, got " +
                    std::to_string(at) + " of " + std::to_string(values.size()));
-  const BufferPtr& buffer = kind == Packed::plain ? bytes : memory.buffer();
+  const bool is_in_chunk = values.data() >= data.data() && values.data() <= data.data() + data.size();
+  const BufferPtr& buffer = is_in_chunk ? bytes : memory.buffer();
   if (out.bytes != buffer) out.bytes = buffer;
   const auto begin = static_cast<uint64_t>(values.data() - buffer->data());
   for (RecordExtent& record : out.records) record.offset += begin;
