@@ -3,6 +3,8 @@
 #include <cstring>
 #include <optional>
 
+#include "headrace/formats/put_each.h"
+
 namespace headrace {
 namespace {
 

@@ -89,10 +89,12 @@ class ThreadsCrew final : public Crew {
     }
     // Who asked from within is still at it, and may fail.
     while (asked_by_ && at_work_ > 0) {
-      if (!milliseconds)
+      if (!milliseconds) {
         consumer_.wait(lock);
-      else if (consumer_.wait_until(lock, deadline_in(*milliseconds)) == std::cv_status::timeout)
+      } else if (consumer_.wait_until(lock, deadline_in(*milliseconds)) == std::cv_status::timeout) {
+        if (trace_) trace_->leaves(Pull::wait, waits_since, now_ns(), {});
         return Pull::wait;
+      }
     }
     if (trace_) trace_->leaves(Pull::error, waits_since, now_ns(), {});
     failure = failed_.ok() ? stopped() : failed_;
@@ -103,7 +105,7 @@ class ThreadsCrew final : public Crew {
     {
       std::lock_guard lock(executor_.mutex());
       if (!stopping_) steer_.end(now_ns(), executor_, team_);
-      if (!stopping_ && is_within()) asked_by_ = std::this_thread::get_id();
+      if (!stopping_) asked_by_ = Working::worker_of(number());
       stopping_ = true;
     }
     for (std::condition_variable* who : {&io_, &cpu_, &resting_, &consumer_}) who->notify_all();
@@ -201,7 +203,7 @@ class ThreadsCrew final : public Crew {
 
   // Nobody else would hear what fails in a function that has stopped the run.
   void note_last(const Status& status) {
-    const bool asked = asked_by_ == std::this_thread::get_id();
+    const bool asked = asked_by_ && asked_by_ == Working::worker_of(number());
     if (asked && !status.ok() && status.code() != Code::cancelled) failed_ = status;
     consumer_.notify_all();
   }
@@ -237,8 +239,8 @@ class ThreadsCrew final : public Crew {
   Settings wanted_{0, 0, 0};
   size_t begun_cpu_ = 0, begun_io_ = 0, keep_scratch_ = 0, at_work_ = 0;
   bool stopping_ = false;
-  std::optional<std::thread::id> asked_by_;  // to stop, from within
-  Status failed_;                            // in what he does
+  const void* asked_by_ = nullptr;  // to stop, from within: the worker whose work it was
+  Status failed_;                   // in what he does
   const Working::Crews around_ = Working::all();
   std::vector<std::thread> threads_;
 };

@@ -58,12 +58,20 @@ void Executor::start(uint64_t epoch) {
   broken_ = {}, tight_ = false;
   num_handed_ = 0, handed_all_ = false;
   root_->start(epoch, 0);
+  remember();
+}
+
+void Executor::remember() {
+  if (!remembers_) return;
+  before_.swap(after_), after_.clear();
+  root_->save(after_);
 }
 
 bool Executor::restore(const Cursor& cursor) {
   std::lock_guard lock(mutex_);
   CursorReader reader(cursor);
   root_->restore(reader);
+  remember();
   return reader.ok();
 }
 
@@ -327,7 +335,6 @@ Pull Executor::poll_locked(Sample& out, Status& failure) {
 }
 
 Pull Executor::poll_any(Sample& out, Status& failure) {
-  if (remembers_) before_.clear(), root_->save(before_);
   pump();
   Item item;
   Pull pulled = root_->pull_one(item, failure);
@@ -348,6 +355,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     if (!item.is_alone)  // without room, too, the consumer must go on
       for (Tensor& field : out.fields) (void)separate(field, *pool_);
     given_ = item.given, ++num_handed_;
+    remember();
     hand_over(out, *pool_);  // before anybody who waits for memory looks again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();

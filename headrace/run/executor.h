@@ -98,6 +98,7 @@ class Executor {
   bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
   bool reads_enough() const;
   Stage::Admitted admit(Stage& stage);
+  void remember();
 
   mutable std::mutex mutex_;
   StreamPtr root_;
@@ -105,7 +106,7 @@ class Executor {
   Given given_;
   uint64_t num_handed_ = 0;         // elements, since start();
   bool handed_all_ = false;         // there are no more
-  Cursor before_;                   // where the streams stood before the last of them,
+  Cursor before_, after_;           // where the streams stood before the last of them, and behind it,
   bool remembers_ = false;          // if somebody may ask
   std::vector<const Stage*> last_;  // those of them that feed no other
   std::vector<Stage*> open_;        // those of them that may take in work

@@ -83,5 +83,47 @@ TEST(LeaveBlocks, WithoutRoomIsAnErrorThatIsAnsweredByTryingAgain) {
   pool->uncharge(rest, Use::other);
 }
 
+// Of two blocks, one that they are a small part of: that one goes.
+TEST(LeaveBlocks, TextsOfABatch) {
+  const auto pool = Pool::make(kBudget);
+  std::vector<Text> texts(4);
+  std::vector<TextOwner> owners;
+  TextRows to(texts.data(), 0, owners);
+  TextsThatLeave leaving(*pool);
+  {
+    const MutableBufferPtr large = pool->take(64 << 10, Use::encoded), small = pool->take(100, Use::encoded);
+    std::memset(large->mutable_data(), 'l', large->size());
+    std::memset(small->mutable_data(), 's', small->size());
+    TextRows& rows = leaving.begin(3);
+    rows.set(0, large, large->bytes().subspan(1000, 10));
+    rows.set(1, large, large->bytes().subspan(60'000, 0));
+    rows.set(2, small, small->bytes().first(50));
+    leaving.leave(3, to);
+    Tensor text{large, 7, DType::bytes, {5}, nullptr};
+    leaving.leave(text);
+    EXPECT_NE(text.buffer, large);
+    EXPECT_EQ(std::to_integer<char>(text.view().bytes()[4]), 'l');
+  }
+  EXPECT_LE(pool->ledger().in_use, 8192u) << "the large one is gone";
+  ASSERT_EQ(owners.size(), 2u);
+  EXPECT_EQ(owners[1].first, 2u);
+  EXPECT_EQ(texts[0].size(), 10u);
+  EXPECT_EQ(std::to_integer<char>(texts[0][9]), 'l');
+  EXPECT_EQ(texts[1].size(), 0u);
+  EXPECT_EQ(std::to_integer<char>(texts[2][49]), 's');
+}
+
+TEST(LeaveBlocks, TextsStayWhereThereIsNoMemoryForThem) {
+  const auto pool = Pool::make(64 << 10);
+  const MutableBufferPtr large = pool->take(64 << 10, Use::encoded);
+  std::vector<Text> texts(1);
+  std::vector<TextOwner> owners;
+  TextRows to(texts.data(), 0, owners);
+  TextsThatLeave leaving(*pool);
+  leaving.begin(1).set(0, large, large->bytes().first(10));
+  leaving.leave(1, to);
+  EXPECT_EQ(texts[0].data(), large->data());
+}
+
 }  // namespace
 }  // namespace headrace

@@ -293,7 +293,7 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     }
     const size_t n = part.first + i;
     const Row row = row_of(level, part, i, rows.first + n * rows.step, rows.epoch);
-    if (!ticket.batch) leaving.begin_row(i);
+    leaving.begin_row(i);
     for (size_t f = 0; f < slots.size(); ++f) {
       const TensorSpec& spec = level.schema.specs[f];
       slots[f] = {spec.dtype, spec.shape, nullptr};
@@ -303,7 +303,10 @@ RowStatus LevelBody::run(Ticket& ticket, Part& part, Evaluator& evaluator) const
     Status status = run_row(row, evaluator, slots, out, who);
     if (ticket.batch && status.ok()) {
       for (size_t f = 0; f < slots.size(); ++f)
-        if (!slots[f].data) ticket.set_row(part, f, n, std::move(out[f]));
+        if (!slots[f].data) {
+          if (ticket.rows[f].are_texts) leaving.leave(out[f]);
+          ticket.set_row(part, f, n, std::move(out[f]));
+        }
     } else if (!ticket.batch && (status.ok() || keeps(status, 0))) {
       Sample sample{who.id, who.shown, std::move(out), nullptr};
       if (!status.ok()) sample.failure = std::make_shared<const Status>(std::move(status));

@@ -9,6 +9,7 @@
 #include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_past_caches.h"
+#include "headrace/run/leave_blocks.h"
 #include "headrace/run/level_body.h"
 
 namespace headrace {
@@ -299,6 +300,8 @@ LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t fir
                                           std::span<const uint64_t> indices, Counters& counters) const {
   std::array<uint64_t, FewRows::kMost> rows;
   std::vector<Mapped> seen;  // of such a block no row is put
+  std::vector<TextsThatLeave> leaving(ticket.slots.size(), TextsThatLeave(fetcher_->pool()));
+  std::vector<FieldPlace> fields;
   for (size_t done = 0; done < indices.size();) {
     size_t n = 0;
     const uint64_t number = source.place(indices[done]).block;
@@ -310,7 +313,13 @@ LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t fir
     const auto block = fetcher_->block(source, number, counters, may_stay_mapped(ticket) ? &seen : nullptr);
     if (!block.ok() || !seen.empty()) return Small::are_none;
     const PlacesOfRows places(ticket, part, part.first + first + done);
-    if ((*block)->put(std::span(rows).first(n), places.fields()) < n) return Small::are_none;
+    fields.assign(places.fields().begin(), places.fields().end());
+    const bool leave = n <= TextsThatLeave::kMostRows;
+    for (size_t f = 0; f < fields.size(); ++f)
+      if (fields[f].texts && leave) fields[f].texts = &leaving[f].begin(n);
+    if ((*block)->put(std::span(rows).first(n), fields) < n) return Small::are_none;
+    for (size_t f = 0; f < fields.size(); ++f)
+      if (fields[f].texts && leave) leaving[f].leave(n, *places.fields()[f].texts);
     done += n;
   }
   return Small::are_put;

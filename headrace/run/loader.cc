@@ -57,9 +57,9 @@ class LoaderImpl final : public Loader {
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_last_resort(caching_.get());
-    if (options_.may_take_back && !elastic()) executor_.remember_before();
+    if (options_.may_lack_last && !elastic()) executor_.remember_before();
   }
-  ~LoaderImpl() override { stop(); }
+  ~LoaderImpl() override { stop(false); }
 
   Status prepare() {
     for (Stage* stage : executor_.stages())
@@ -79,9 +79,9 @@ class LoaderImpl final : public Loader {
   Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) override {
     return next_by(out, milliseconds);
   }
-  void stop() override {
+  void stop(bool without_last) override {
     std::unique_lock control(control_);
-    if (pause(control)) saver_.start();
+    if (pause(control, without_last)) saver_.start();
     saver_.give_up_after(kSaveTime);
   }
   Status check_outside() const override {
@@ -91,11 +91,9 @@ class LoaderImpl final : public Loader {
 
   Result<Value> save(bool without_last) const override {
     std::lock_guard lock(control_);
-    return state_to_value(crew_ ? here(without_last) : paused_ ? *paused_ : next_, fingerprint_);
-  }
-  void take_back() override {
-    std::lock_guard lock(control_);
-    if (!crew_ && paused_ && over_) paused_ = here(true);
+    const bool was_stopped = paused_ && over_;
+    if (crew_ || (was_stopped && without_last)) return state_to_value(here(without_last), fingerprint_);
+    return state_to_value(paused_ ? *paused_ : next_, fingerprint_);
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
@@ -138,7 +136,7 @@ class LoaderImpl final : public Loader {
   // REQUIRES: control_ is held.
   Status begin_locked(std::unique_lock<std::mutex>& control);
   void start_crew();
-  bool pause(std::unique_lock<std::mutex>& control);
+  bool pause(std::unique_lock<std::mutex>& control, bool without_last = false);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
   Status check_outside_locked() const;
   Where here(bool without_last = false) const;
@@ -227,8 +225,9 @@ void LoaderImpl::start_crew() {
 
 // No iteration is under way when it returns; whether one was. Who is asked for that by the crew itself, from
 // within, does not wait: that crew leaves when he has come back.
-bool LoaderImpl::pause(std::unique_lock<std::mutex>& control) {
+bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, bool without_last) {
   saver_.give_up_after(0);
+  if (without_last && !crew_ && paused_ && over_) paused_ = here(true);
   bool was_under_way = false;
   while (crew_ || leaving_) {
     if (crew_) {
@@ -238,7 +237,7 @@ bool LoaderImpl::pause(std::unique_lock<std::mutex>& control) {
       ends_within_ = crew_->is_within();
       leaving_ = std::move(crew_);
       over_ = true;
-      paused_ = here();
+      paused_ = here(without_last);
       std::lock_guard lock(counts_);
       totals_.wall_ns += clock() - started_ns_;
     }

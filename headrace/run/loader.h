@@ -44,7 +44,7 @@ struct LoaderOptions {
   // A sample that fails is an element that says why (Sample::failure), and the run goes on. REQUIRES: the
   // plan has random access and gives no batches.
   bool keep_failures = false;
-  bool may_take_back = false;  // save(true) and take_back() may be asked for
+  bool may_lack_last = false;  // save(true) and stop(true) may be asked for
   bool watched = true;         // false: neither what samples cost nor a timeline is kept; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed
   std::shared_ptr<SimulatedMachine> simulated;  // tests, benchmarks: one thread, in the time of this machine
@@ -72,15 +72,16 @@ class Loader {
   // functions, reads that hang, a trace that is written, and what some libraries do without a pause on images
   // of some millions of pixels (codecs/README.md, "Stopping"), which runs to its end. The state stays. A
   // `next` under way in another thread answers with its element or `cancelled`. From within a function of the
-  // pipeline it returns at once, as load() and set_epoch() do, and the run ends when that function is over.
-  virtual void stop() = 0;
+  // pipeline it returns at once, as load() and set_epoch() do, and the run ends when that function is over:
+  // then `next` says what the function failed with, or that this was the end.
+  // `without_last`: as save(); so is the state then.
+  virtual void stop(bool without_last = false) = 0;
   // An error from within a function of the pipeline that the iteration is calling.
   virtual Status check_outside() const = 0;
 
   // Elements handed out, not elements read ahead. `without_last`: nor the last of them, which did not reach
-  // whoever asked for it; take_back() says so for good, when the iteration is over.
+  // whoever asked for it.
   virtual Result<Value> save(bool without_last = false) const = 0;
-  virtual void take_back() = 0;
   virtual Status load(const Value& state) = 0;  // for the next begin()
   virtual void set_epoch(uint64_t epoch) = 0;   // of the next begin()
   virtual uint64_t epoch() const = 0;           // of the iteration under way, or of the next one

@@ -17,12 +17,15 @@ uint64_t next_crew_number() {
 
 Working::Working(uint64_t crew, const Crews& around) : before_(works_for.size()) {
   works_for.insert(works_for.end(), around.begin(), around.end());
-  works_for.push_back(crew);
+  works_for.push_back({crew, &works_for});
 }
 
 Working::~Working() { works_for.resize(before_); }
 
-bool Working::is_for(uint64_t crew) { return std::ranges::find(works_for, crew) != works_for.end(); }
+const void* Working::worker_of(uint64_t crew) {
+  const auto found = std::ranges::find(works_for, crew, &Place::crew);
+  return found != works_for.end() ? found->worker : nullptr;
+}
 
 const Working::Crews& Working::all() { return works_for; }
 

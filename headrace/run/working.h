@@ -12,14 +12,20 @@ uint64_t next_crew_number();
 // pipeline and signal handlers, is within it.
 class Working {
  public:
-  using Crews = std::vector<uint64_t>;  // numbers
+  struct Place {
+    uint64_t crew;
+    const void* worker;  // which of its own; another thread, where a crew within it works
+  };
+  using Crews = std::vector<Place>;
   // `around`: those that wait for this one, as whoever began the thread works for them.
   explicit Working(uint64_t crew, const Crews& around = {});
   ~Working();
   Working(const Working&) = delete;
   Working& operator=(const Working&) = delete;
 
-  static bool is_for(uint64_t crew);
+  static bool is_for(uint64_t crew) { return worker_of(crew) != nullptr; }
+  // Which of its workers this thread is, or works for; null: none.
+  static const void* worker_of(uint64_t crew);
   static const Crews& all();  // of this thread
 
  private:

@@ -378,18 +378,15 @@ class Loader:
         The leaves of the next element of the iteration of this number; None at the end.
         """
 
-    def stop(self, iteration: int | None = None) -> None:
+    def stop(self, iteration: int | None = None, on_its_way: bool = False) -> bool:
         """
-        End all threads, of the iteration of this number if one is given; the state stays.
+        End all threads, of the iteration of this number if one is given; the state stays. Whether an element on its way to this thread will not arrive, and states do not count it.
         """
 
     def save(self, on_its_way: bool = False) -> dict:
         """
         The state: elements handed out, but not the one on its way to this thread if there is one.
         """
-
-    def take_back(self) -> bool:
-        """It never arrives: states do not count it."""
 
     def load(self, state: object) -> None:
         """Continue there at the next begin()."""

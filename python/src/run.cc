@@ -127,6 +127,7 @@ class LastOnes {
         std::async(std::launch::async, [loader = std::move(loader)]() mutable { loader.reset(); }));
   }
   void wait() {
+    if (this_process() != process_) return;
     std::vector<std::future<void>> all;
     {
       std::lock_guard lock(mutex_);
@@ -138,8 +139,9 @@ class LastOnes {
  private:
   std::mutex mutex_;
   std::vector<std::future<void>> ending_;  // guarded by mutex_
+  const pid_t process_ = this_process();   // none of their threads is in a forked child
 };
-// Never destroyed: a forked child has none of their threads.
+// Never destroyed: a future would wait there for its thread, in a forked child for ever.
 LastOnes& last_ones() {
   static auto* made = new LastOnes;
   return *made;
@@ -151,7 +153,7 @@ class LoaderHandle {
  public:
   LoaderHandle(const NodeHandle& node, const nb::dict& options) {
     LoaderOptions wanted = loader_options(options);
-    wanted.may_take_back = true;
+    wanted.may_lack_last = true;
     loader_ = unwrap(quietly([&] { return Loader::make(node.node, std::move(wanted), file_store()); }));
   }
   ~LoaderHandle() {
@@ -192,7 +194,10 @@ class LoaderHandle {
     while (true) {
       if (iteration <= ended_) return std::nullopt;  // by a signal handler
       Sample sample;
-      const std::optional<bool> more = unwrap(quietly([&] { return next_of(iteration, sample); }));
+      Result<std::optional<bool>> given = quietly([&] { return next_of(iteration, sample); });
+      const bool is_over = !given.ok() || (*given && !**given);
+      if (is_over && iteration == ends_after_) ended_ = iteration;
+      const std::optional<bool> more = unwrap(std::move(given));
       if (more && *more) {
         on_its_way_to_ = std::this_thread::get_id();
         return fields_to_python(std::move(sample));
@@ -204,38 +209,38 @@ class LoaderHandle {
     }
   }
 
-  // With a number, that iteration alone.
-  void stop(std::optional<uint64_t> iteration) {
-    if (this_process() != process_ || (iteration && *iteration != begun_)) return;
-    if (has_calls_elsewhere() && !is_within()) return stop_with_calls();
-    nb::gil_scoped_release nogil;
-    loader_->stop();
+  // With a number, that iteration alone. `on_its_way`: the element that this thread was given last has not
+  // reached the loop, and will not: it does not count. Answers whether there is one.
+  bool stop(std::optional<uint64_t> iteration, bool on_its_way) {
+    if (this_process() != process_ || (iteration && *iteration != begun_)) return false;
+    const bool without_last = on_its_way && is_on_my_way();
+    if (has_calls_elsewhere() && !is_within()) {
+      stop_with_calls(without_last);
+    } else {
+      nb::gil_scoped_release nogil;
+      loader_->stop(without_last);
+    }
+    return without_last;
   }
 
-  // `on_its_way`: the element that this thread was given last has not reached the loop, and does not count.
+  // The same of an iteration that may go on.
   nb::dict save(bool on_its_way) {
     check_process();
     const bool without_last = on_its_way && is_on_my_way();
     return nb::cast<nb::dict>(to_python(unwrap(quietly([&] { return loader_->save(without_last); }))));
   }
-  // That element will never reach it. REQUIRES: the iteration is over. False: there is none.
-  bool take_back() {
-    check_process();
-    if (!is_on_my_way()) return false;
-    on_its_way_to_ = std::thread::id();
-    quietly([&] { return loader_->take_back(), 0; });
-    return true;
-  }
   void load(nb::handle state) {
     check_process();
     const Value value = to_value(state);
+    const bool within = is_within();
     check(quietly([&] { return loader_->load(value); }));
-    ended_ = begun_.load();
+    end_begun(within);
   }
   void set_epoch(uint64_t epoch) {
     check_process();
+    const bool within = is_within();
     quietly([&] { return loader_->set_epoch(epoch), 0; });
-    ended_ = begun_.load();
+    end_begun(within);
   }
   uint64_t epoch() {
     check_process();
@@ -273,12 +278,15 @@ class LoaderHandle {
     consumers_.notify_all();
     return more;
   }
+  // Another epoch or state takes its place. A function that said so may still fail: next() hears that first.
+  void end_begun(bool within) { (within ? ends_after_ : ended_) = begun_.load(); }
+
   // A call in another process may never return. At Ctrl-C, before this or now, it has a moment for that.
-  void stop_with_calls() {
+  void stop_with_calls(bool without_last) {
     constexpr auto kMoment = std::chrono::milliseconds(100), kLook = std::chrono::milliseconds(10);
     std::promise<void> promise;
     const std::future<void> stopped = promise.get_future();
-    std::thread stopping([&] { loader_->stop(), promise.set_value(); });
+    std::thread stopping([&] { loader_->stop(without_last), promise.set_value(); });
     std::optional<nb::python_error> signal;
     auto since = std::chrono::steady_clock::now();
     while (true) {
@@ -309,6 +317,7 @@ class LoaderHandle {
   std::unique_ptr<Loader> loader_;
   std::atomic<uint64_t> begun_ = 0;             // the number of the last iteration
   std::atomic<uint64_t> ended_ = 0;             // of the last that another epoch or state took the place of
+  std::atomic<uint64_t> ends_after_ = 0;        // the same, when whoever said so from within is done
   std::atomic<std::thread::id> on_its_way_to_;  // who was given the last element, until he asks for more
   std::atomic<size_t> consumers_ = 0;           // threads that wait for an element
   pid_t process_ = this_process();
@@ -387,11 +396,12 @@ void bind_run(nb::module_& m) {
       .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state; its number.")
       .def("next", &LoaderHandle::next, nb::arg("iteration"),
            "The leaves of the next element of the iteration of this number; None at the end.")
-      .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(),
-           "End all threads, of the iteration of this number if one is given; the state stays.")
+      .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(), nb::arg("on_its_way") = false,
+           "End all threads, of the iteration of this number if one is given; the state stays. Whether an "
+           "element "
+           "on its way to this thread will not arrive, and states do not count it.")
       .def("save", &LoaderHandle::save, nb::arg("on_its_way") = false,
            "The state: elements handed out, but not the one on its way to this thread if there is one.")
-      .def("take_back", &LoaderHandle::take_back, "It never arrives: states do not count it.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
       .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")
       .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")

@@ -121,6 +121,24 @@ def test_a_row_group_is_read_once(tmp_path):
         assert loader.report()["io"]["bytes"] < 1.02 * size
 
 
+@pytest.mark.parametrize("adds", [False, True])
+def test_shuffled_rows_do_not_keep_their_groups(tmp_path, adds):
+    values = [bytes([i % 251]) * 100 for i in range(20_000)]
+    hr.from_arrays({"text": values, "n": np.arange(20_000)}).write(
+        tmp_path / "a.parquet", options={"rows_per_group": 400}
+    )
+    ds = hr.read(tmp_path / "a.parquet").shuffle(seed=1)
+    if adds:
+        ds = ds.map(lambda s: {"text": s["text"], "n": s["n"] + 0})
+    loader = ds.batch(64).options(workers=1, io=1, ready=1).numpy()
+    kept = [batch for batch, _ in zip(loader, range(50), strict=False)]
+    kept_bytes = loader.report()["memory"]["with_the_consumer"]  # of 50 groups of 40 kB, were they all kept
+    assert kept_bytes < 50 * (64 * 100 + 3 * 4096)  # pieces of memory that copies lie in
+    assert all(
+        text == values[int(n)] for batch in kept for text, n in zip(batch["text"], batch["n"], strict=True)
+    )
+
+
 def test_photographs_come_out_of_their_table(tmp_path):
     pixels = np.zeros((9, 7, 3), np.uint8) + np.arange(7, dtype=np.uint8)[None, :, None] * 30
     Image.fromarray(pixels).save(tmp_path / "x.png")

@@ -66,6 +66,58 @@ def test_what_fails_in_a_function_that_closes_is_heard(workers: int) -> None:
         _while_it_works(within, workers)
 
 
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        lambda loader: loader.close(),
+        lambda loader: loader.set_epoch(3),
+        lambda loader: loader.load_state_dict(loader.state_dict()),
+    ],
+)
+def test_it_is_heard_however_late_it_fails_or_is_asked_for(
+    ends: Callable[[Any], object], workers: int
+) -> None:
+    at_work: list[Any] = []
+
+    def fails(x: int) -> int:
+        if x == 33 and at_work:
+            ends(at_work.pop())
+            time.sleep(0.1)  # longer than the consumer waits between two looks
+            raise LookupError("thirty-three")
+        return x
+
+    for step in (0, 0.03):  # of the training, in which the function closes the loader
+        loader = hr.range(64).map(fails, python=True).batch(8).options(workers=workers, ready=8).numpy()
+        at_work.append(loader)
+        with pytest.raises(hr.HeadraceError, match="thirty-three"):
+            for _ in loader.at_its_first_epoch():
+                time.sleep(step)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize("inner", [0, 1])
+def test_what_fails_in_a_loader_within_that_closes_the_one_around_is_heard(inner: int, workers: int) -> None:
+    around: list[Any] = []
+
+    def closes(y: int) -> int:
+        if y == 3 and around:
+            around.pop().close()
+            raise LookupError("inner three")
+        return y
+
+    def iterates(x: int) -> int:
+        if x != 33:
+            return x
+        data = hr.range(8).map(closes, python=True).batch(2)
+        return len(list(data.options(workers=inner).numpy().at_its_first_epoch()))
+
+    loader = hr.range(64).map(iterates, python=True).batch(8).options(workers=workers, ready=1).numpy()
+    around.append(loader)
+    with pytest.raises(hr.HeadraceError, match="inner three"):
+        list(loader)
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize("leave", [False, True])
@@ -99,27 +151,67 @@ def test_a_signal_handler_may_close_it(leave: bool, workers: int) -> None:
     assert handled and time.monotonic() - begin < 5
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2])
-def test_a_function_may_hold_the_last_reference(workers: int) -> None:
-    seen: list[Any] = []
-    known: list[weakref.ref[Any]] = []
+def _last_reference_in_a_function(workers: int) -> tuple[weakref.ref[Any], threading.Event]:
+    """Return a loader that a function of its own has dropped as the last, and what lets that function come to its end."""
+    kept: list[Any] = []
+    has_closed, is_outside, may_end = threading.Event(), threading.Event(), threading.Event()
+    dropped: list[bool] = []
 
     def drops(x: int) -> int:
-        if x == 33 and (loader := known[0]()):
+        if x == 33 and kept:
+            loader = kept.pop()
             loader.close()
-            time.sleep(0.05)
-            seen.append(loader.epoch)
+            has_closed.set()
+            is_outside.wait()
             del loader
+            dropped.append(known() is None)
+            may_end.wait()
         return x
 
-    def train() -> int:
+    def train() -> weakref.ref[Any]:
         loader = hr.range(400).map(drops, python=True).batch(4).options(workers=workers, ready=16).numpy()
-        known.append(weakref.ref(loader))
-        return len(list(loader))
+        kept.append(loader)
+        iteration = iter(loader)
+        if workers == 0:  # the function runs where the iteration is asked
+            threading.Thread(
+                target=lambda one: collections.deque(one, maxlen=0), args=(iteration,), daemon=True
+            ).start()
+        has_closed.wait()
+        return weakref.ref(loader)
 
-    assert train() <= 9
-    while not seen or known[0]() is not None:
-        time.sleep(0.01)
+    known = train()
+    is_outside.set()
+    while not dropped:
+        time.sleep(0.001)
+    assert dropped == [True] or workers == 0  # there whoever iterates has it, too
+    return known, may_end
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_function_may_hold_the_last_reference(workers: int) -> None:
+    known, may_end = _last_reference_in_a_function(workers)
+    may_end.set()
+    while known() is not None:
+        time.sleep(0.001)
+
+
+@pytest.mark.alone
+def test_a_fork_while_a_function_drops_its_loader_does_not_wait_for_it() -> None:
+    _, may_end = _last_reference_in_a_function(1)
+    try:
+        child = os.fork()
+        if child == 0:
+            hr._core.wait_for_last_loaders()
+            os._exit(0)
+        end = time.monotonic() + 20
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                pytest.fail("the child waits for a thread that it does not have")
+            time.sleep(0.01)
+    finally:
+        may_end.set()
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -225,9 +317,9 @@ def _interrupts(how: str, loader: Any, states: list[Any]) -> Callable[..., None]
     def handler(*_: object) -> None:
         if how == "saves":
             states.append(loader.state_dict())
-        if how == "closes":
+        if how.startswith("closes"):
             loader.close()
-        else:
+        if how != "closes":
             raise _Interrupted
 
     return handler
@@ -235,7 +327,7 @@ def _interrupts(how: str, loader: Any, states: list[Any]) -> Callable[..., None]
 
 @pytest.mark.alone
 @pytest.mark.parametrize("workers", [None, 0, 2])
-@pytest.mark.parametrize("how", ["raises", "saves", "closes"])
+@pytest.mark.parametrize("how", ["raises", "saves", "closes", "closes and raises"])
 @pytest.mark.parametrize("filtered", [False, True])
 def test_what_a_signal_kept_from_the_loop_comes_again(filtered: bool, how: str, workers: int | None) -> None:
     data = hr.range(400_000).batch(100)
@@ -294,3 +386,108 @@ def test_a_handler_may_say_what_comes_next(workers: int | None, how: str) -> Non
     assert got == list(range(0, 10 * len(got), 10)) and len(got) < 10
     assert loader.epoch == (7 if how == "epoch" else 0)
     assert [int(batch[0]) for batch in loader] == list(range(0 if how == "epoch" else 30, 100, 10))
+
+
+def _is_interrupted_on_the_way(iteration: Any, before: Callable[[], object]) -> None:
+    """Let a signal come when this thread's next element has left the engine and not reached the loop."""
+    converts = iteration._convert
+
+    def convert(leaves: list[Any]) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return converts(leaves)
+        iteration._convert = converts
+        before()
+        os.kill(os.getpid(), signal.SIGALRM)
+        time.sleep(0.001)
+        return converts(leaves)
+
+    iteration._convert = convert
+
+
+def _raises(*_: object) -> None:
+    raise _Interrupted
+
+
+@pytest.fixture
+def alarms() -> Any:
+    before = signal.signal(signal.SIGALRM, _raises)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("alarms")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_second_signal_while_the_first_ends_the_run(workers: int) -> None:
+    def slow(x: int) -> int:
+        if x >= 60:
+            time.sleep(0.3)
+        return x
+
+    states = []
+    data = hr.range(400).map(slow, python=True).batch(10).options(workers=workers, ready=4)
+
+    def saves(*_: object) -> None:
+        states.append(loader.state_dict())
+        raise SystemExit(3)
+
+    signals = signal.signal(signal.SIGTERM, saves)
+    try:
+        loader = data.numpy()
+        iteration = iter(loader)
+        got = [int(next(iteration)[0]) for _ in range(4)]
+        second = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM))
+        _is_interrupted_on_the_way(iteration, second.start)
+        with pytest.raises((_Interrupted, SystemExit)):
+            got.append(int(next(iteration)[0]))
+            time.sleep(1)
+        second.join()
+        time.sleep(0.01)
+    except SystemExit:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signals)
+    assert got == [0, 10, 20, 30]
+    assert loader.state_dict()["consumed"] == 40
+    assert all(state["consumed"] == 40 for state in states)
+
+
+@pytest.mark.usefixtures("alarms")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_is_taken_back_from_a_thread_is_not_from_another(workers: int) -> None:
+    iteration = iter(hr.range(100).batch(10).options(workers=workers).numpy())
+    has_one, may_go_on = threading.Event(), threading.Event()
+    got: list[int] = []
+    converts = iteration._convert
+
+    def waits(leaves: list[Any]) -> Any:
+        has_one.set()
+        may_go_on.wait()
+        return converts(leaves)
+
+    iteration._convert = waits
+    other = threading.Thread(target=lambda: got.append(int(next(iteration)[0])))
+    other.start()
+    has_one.wait()
+    iteration._convert = converts
+    _is_interrupted_on_the_way(iteration, lambda: None)
+    with pytest.raises(_Interrupted):
+        next(iteration)
+    may_go_on.set()
+    other.join()
+    assert got == [0] and iteration.state_dict()["consumed"] == 10
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_handler_cannot_go_on_with_an_iteration_that_it_came_into(workers: int) -> None:
+    loader = hr.range(100).batch(10).options(workers=workers).numpy()
+    iteration = iter(loader)
+    got = [int(next(iteration)[0])]
+    _is_interrupted_on_the_way(iteration, lambda: None)
+    before = signal.signal(signal.SIGALRM, lambda *_: next(iteration))
+    try:
+        with pytest.raises(RuntimeError, match="may save its state or close it, but not go on with it"):
+            next(iteration)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert loader.state_dict()["consumed"] == 10 * len(got)

@@ -25,12 +25,14 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
 
 // One of a chunk's two parts, in memory of its own where it is packed and not only framed.
 Result<std::span<const std::byte>> unpack_part(Packed kind, std::span<const std::byte> part,
-                                               MadeBytes& memory) {
+                                               MadeBytes& memory, bool& is_in_chunk) {
+  is_in_chunk = true;
   if (kind == Packed::plain) return part;
   HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
   HEADRACE_TRY(check_unpacked_size(part.size(), size));
   if (const auto stored = stored_in_zstd(part); kind == Packed::zstd && stored && stored->size() == size)
     return *stored;
+  is_in_chunk = false;
   const std::span out(memory.take(size), size);
   HEADRACE_TRY(unpack(kind, part, out));
   return std::span<const std::byte>(out);
@@ -133,7 +135,9 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
   if (length > data.size())
     return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " +
                    std::to_string(data.size()) + " are left");
-  HEADRACE_ASSIGN(std::span<const std::byte> sizes, unpack_part(kind, data.first(length), memory));
+  bool is_in_chunk = false;  // the values, at last
+  HEADRACE_ASSIGN(std::span<const std::byte> sizes,
+                  unpack_part(kind, data.first(length), memory, is_in_chunk));
   if (chunk.num_records > sizes.size())
     return corrupt("wants the sizes of " + std::to_string(chunk.num_records) + " records, got " +
                    std::to_string(sizes.size()) + " bytes");
@@ -147,11 +151,11 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
     record = {at, size};
     at = saturating_add(at, size);
   }
-  HEADRACE_ASSIGN(const std::span<const std::byte> values, unpack_part(kind, data.subspan(length), memory));
+  HEADRACE_ASSIGN(const std::span<const std::byte> values,
+                  unpack_part(kind, data.subspan(length), memory, is_in_chunk));
   if (!sizes.empty() || at != values.size() || at != chunk.decoded_size)
     return corrupt("wants records of " + std::to_string(chunk.decoded_size) + " bytes in all, got " +
                    std::to_string(at) + " of " + std::to_string(values.size()));
-  const bool is_in_chunk = values.data() >= data.data() && values.data() <= data.data() + data.size();
   const BufferPtr& buffer = is_in_chunk ? bytes : memory.buffer();
   if (out.bytes != buffer) out.bytes = buffer;
   const auto begin = static_cast<uint64_t>(values.data() - buffer->data());

@@ -8,6 +8,7 @@
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/row_places.h"
 #include "headrace/formats/arrow/single_row.h"
+#include "headrace/formats/put_each.h"
 
 namespace headrace::arrow {
 namespace {

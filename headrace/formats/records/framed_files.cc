@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/formats/put_each.h"
+
 namespace headrace {
 namespace {
 

@@ -185,6 +185,7 @@ class Loader(Generic[Element]):
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
         self._last_begun = 0  # the number of the last iteration
+        self._left_at: list[State] | None = None  # where the last one stands, if it knows that alone
         self._beginning = threading.RLock()  # of an iteration: one that another ends is known by then
         described = _nearest_batch(dataset._node)
         self.batch_size: int | None = described.get("size")
@@ -237,11 +238,12 @@ class Loader(Generic[Element]):
         self._core.check_outside()  # whoever holds the lock may wait for the function that asks
         with self._beginning:
             if (last := self._current()) is not None:
-                last._ended_by_another = last._loader is not None
+                last._ended_by_another = last._state is None
                 last.close()
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
             self._last_begun = self._core.begin()
+            self._left_at = None
             iteration = self._make_iteration()
             self._iteration = weakref.ref(iteration)
             return iteration
@@ -282,14 +284,15 @@ class Loader(Generic[Element]):
         """Name the epoch of the next iteration; ends the one under way."""
         number = whole_number("set_epoch", "epoch", epoch)
         self.close()
-        self._iteration = None  # its state is not that of what comes next
+        self._iteration = self._left_at = None  # its state is not that of what comes next
         self._knows_epoch = True
         self._core.set_epoch(number)
 
     def state_dict(self) -> State:
         """Return where the iteration stands, as JSON can hold it: elements handed out count, those read ahead do not."""
-        current = self._current()
-        return current.state_dict() if current is not None else self._core.save()
+        if (current := self._current()) is not None:
+            return current.state_dict()
+        return self._core.save() if self._left_at is None else dict(self._left_at[0])
 
     def load_state_dict(self, state: State) -> None:
         """Let the next iteration continue where the state says; with any number of workers.
@@ -302,7 +305,7 @@ class Loader(Generic[Element]):
             raise TypeError(f"load_state_dict: wants the dict that state_dict() gave, got {state!r}")
         self.close()
         self._core.load(state)
-        self._iteration = None  # its state is not that of what comes next
+        self._iteration = self._left_at = None  # its state is not that of what comes next
         self._knows_epoch = True
 
     def report(self) -> Report:
@@ -356,23 +359,29 @@ class Iteration(Iterator[Element]):
     """One epoch under way. Dropping it ends its threads."""
 
     def __init__(self, loader: Loader[Element]):
+        self._state: State | None = None  # of an iteration that was closed
         self._loader: Loader[Element] | None = loader
         self._next: Callable[[int], list[Any] | None] = loader._core.next
         self._number = loader._last_begun
         self._convert = loader._converter()
-        self._state: State | None = None  # of an iteration that is over
         self._ended_by_another = False
         # The thread that is in __next__. What a signal handler raises or saves there is without the element that is on its way.
         self._inside: int | None = None
-        self._is_taken_back = False  # such an element
+        self._taken_back_from: int | None = None  # the thread that such an element will not reach
 
     def __iter__(self) -> Iteration[Element]:
         return self
 
     def __next__(self) -> Element:
-        if self._loader is None:
+        if (loader := self._loader) is None:
             self._say_that_it_is_over()
-        self._inside = threading.get_ident()
+        here, before = threading.get_ident(), self._inside
+        if here == before:
+            loader._core.check_outside()
+            raise RuntimeError(
+                "this thread is in next() of this iteration: a signal handler may save its state or close it, but not go on with it"
+            )
+        self._inside = here
         try:
             leaves = self._next(self._number)
             if leaves is not None:
@@ -383,18 +392,19 @@ class Iteration(Iterator[Element]):
             self.close()
             raise
         except BaseException:
-            # From within a function of the pipeline it is refused, and the iteration goes on.
-            if (loader := self._loader) is not None and not loader._core.is_within:
+            if loader._core.is_within:  # a function of the pipeline is refused, and the iteration goes on
+                self._inside = before
+            else:
                 self.close()
             raise
         if leaves is not None:
             # From here on there is no call, so no signal handler runs: the element has arrived.
             self._inside = None
-            if not self._is_taken_back:
+            if self._taken_back_from != here:
                 return element
         if self._ended_by_another:
             self._say_that_it_is_over()
-        if (loader := self._loader) is not None:  # else another thread was told before
+        if self._loader is not None:  # else another thread was told before
             loader._warn_at_the_end()
         self.close()
         raise StopIteration
@@ -411,7 +421,7 @@ class Iteration(Iterator[Element]):
 
     def state_dict(self) -> State:
         """Return where this iteration stands; see `Loader.state_dict`."""
-        if self._loader is None:
+        if self._state is not None or self._loader is None:
             return dict(self._state or {})
         return self._saved(self._loader)
 
@@ -424,16 +434,19 @@ class Iteration(Iterator[Element]):
         loader = self._loader
         if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
             return
-        loader._core.stop(self._number)  # from now on the state is its last
-        if self._is_inside() and loader._core.take_back():
-            self._is_taken_back = True
+        if loader._core.stop(self._number, self._is_inside()):  # from now on the state is its last
+            self._taken_back_from = self._inside
         state = self._saved(loader)
-        if self._loader is not None:  # else another thread did the same, and something may have begun since
-            self._state, self._loader = state, None
+        if self._loader is None:  # another thread did the same, and something may have begun since
+            return
+        if self._state is None:
+            self._state = state
+        if not loader._core.is_within:  # a function that closes it may still fail: next() hears that
+            self._loader = None
 
     def __del__(self) -> None:
         loader = getattr(self, "_loader", None)
-        if loader is not None:
+        if loader is not None and self._state is None:  # else it was closed
             loader._core.stop(self._number)
 
 

@@ -94,7 +94,9 @@ class _AheadIteration(Iteration[Any]):
         self._stream = stream
         self._begun = False
         self._ahead: tuple[Any, State] | None = None  # an element and the state once it is handed out
-        self._given: State = loader._core.save()
+        self._given: list[State] = [loader._core.save()]  # of what was handed out: the loader's, too
+        loader._left_at = self._given
+        self._at_end: State | None = None
         self._failure: Exception | None = None  # of the next element
 
     def _copy_next(self) -> tuple[Any, State] | None:
@@ -104,9 +106,14 @@ class _AheadIteration(Iteration[Any]):
         try:
             with torch.cuda.stream(self._stream):
                 element = super().__next__()
+            return element, loader._core.save()
         except StopIteration:
+            self._at_end = loader._core.save()
             return None
-        return element, loader._core.save()
+        except BaseException:
+            if not loader._core.is_within:
+                self.close()  # what came and is not held here would be left out
+            raise
 
     def __next__(self) -> Any:
         if not self._begun:
@@ -115,6 +122,8 @@ class _AheadIteration(Iteration[Any]):
             failure, self._failure = self._failure, None
             raise failure
         if self._ahead is None:
+            if self._at_end is not None and self._loader is None:
+                self._given[0] = self._at_end
             raise StopIteration
         element, state = self._ahead
         torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
@@ -123,15 +132,15 @@ class _AheadIteration(Iteration[Any]):
             self._ahead = self._copy_next()
         except Exception as error:  # noqa: BLE001 -- of the next element: told when its turn comes
             self._ahead, self._failure = None, error
-        self._given = state  # last: what raises before loses none
+        self._given[0] = state  # last: what raises before loses none
         return element
 
     def state_dict(self) -> State:
         """Return where this iteration stands: what was copied ahead is not handed out yet."""
-        return dict(self._given)
+        return dict(self._given[0])
 
     def _saved(self, loader: Loader[Any]) -> State:
-        return self._given
+        return self._given[0]
 
 
 def _used_on(element: Any, stream: torch.cuda.Stream) -> None:
