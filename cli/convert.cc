@@ -202,6 +202,7 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (report.reused_shards > 0)
     fmt::print("{} of them from an earlier run that was stopped\n", plural(report.reused_shards, "file"));
   if (!report.discarded.empty()) fmt::print("what an earlier run left was not used: {}\n", report.discarded);
+  for (const std::string& warning : report.warnings) fmt::print("note: {}\n", warning);
   if (report.broken > 0)
     fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
                quarantine_of(arguments.target));

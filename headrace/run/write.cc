@@ -94,7 +94,7 @@ class Copying {
       }));
     WriteReport out;
     HEADRACE_ASSIGN(static_cast<Written&>(out), writer_->finish(quarantine()));
-    out.broken = broken_.size();
+    out.broken = broken_.size(), out.warnings = samples_->warnings();
     return out;
   }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "headrace/formats/dataset_writer.h"
 #include "headrace/graph/node.h"
@@ -35,7 +36,8 @@ struct WriteOptions : DatasetOptions {
 };
 
 struct WriteReport : Written {
-  uint64_t broken = 0;  // samples left out
+  uint64_t broken = 0;                // samples left out
+  std::vector<std::string> warnings;  // of the data, as Loader::warnings()
 };
 
 // A run that was stopped or killed goes on from its last finished shard when the same is written again.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -52,6 +53,19 @@ def write(
     given: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the samples of a plan: what `Dataset.write` says."""
+    report = _written(node, loading, path, progress, given)
+    for one in report.pop("warnings"):
+        warnings.warn(one, RuntimeWarning, stacklevel=3)
+    return report
+
+
+def _written(
+    node: _core.Node,
+    loading: Mapping[str, Any],
+    path: Place,
+    progress: Callable[[dict[str, Any]], Any] | bool | None,
+    given: dict[str, Any],
+) -> dict[str, Any]:
     if callable(progress) or (progress is not None and not flag("write", "progress", progress)):
         return _core.write(node, os.fspath(path), given, dict(loading), progress or None)
     with line_where_watched("samples") as line:

@@ -67,7 +67,7 @@ nb::dict write(const NodeHandle& node, const std::string& path, const nb::dict& 
   watcher.rethrow();
   const WriteReport report = unwrap(made);
   nb::dict out = written_to_python(report);
-  out["broken"] = report.broken;
+  out["broken"] = report.broken, out["warnings"] = report.warnings;
   return out;
 }
 
