@@ -370,3 +370,20 @@ def test_a_shard_that_is_missing_is_said_as_a_run_begins(tmp_path, name):
         warnings.simplefilter("error")
         assert len(list(hr.read([shards[0], shards[2]], format=name).numpy())) == 20
         assert len(list(hr.read(shards[3], format=name).numpy())) == 10
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_records_that_look_like_images_are_read_as_they_were_written(tmp_path, shards):
+    records = [
+        bytes(4) + bytes([i]) * 4 + bytes(40) for i in range(20)
+    ]  # as an IRHeader without further labels
+    target = tmp_path / ("a.rec" if shards is None else "a")
+    hr.from_arrays({"record": records}).write(target, format="recordio", shards=shards)
+    assert [one["record"] for one in hr.read(target)] == records
+    first = target if shards is None else min(target.glob("*.rec"))
+    assert hr.read(first)[0] == {"record": records[0]}
+    alone = tmp_path / "b.rec"
+    shutil.copy(first, alone)  # nothing says that these are no images
+    assert list(hr.read(alone).schema) == ["image", "label", "id"]
+    (tmp_path / "b.rec.headrace.json").write_text("[" * 100_000)
+    assert list(hr.read(alone).schema) == ["image", "label", "id"]
