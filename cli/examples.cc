@@ -25,6 +25,13 @@ std::string_view dtype_of(FeatureKind kind) {
 
 std::string json_text(std::string_view name) { return Value(name).dump(); }
 
+bool has_value(const FeatureEntry& entry) {
+  WireReader reader(entry.message, entry.example);
+  for (WireField field; reader.next(field);)
+    if (field.is_bytes(2)) return true;
+  return false;
+}
+
 // "()" or "(3,)".
 std::string python_shape(uint64_t count) { return count == 1 ? "()" : fmt::format("({},)", count); }
 
@@ -59,11 +66,12 @@ bool is_image(const Feature& feature) {
 
 bool is_example(std::span<const std::byte> record) {
   if (!has_only(record, 2)) return false;
-  uint64_t entries_seen = 0;
+  bool has_values = false;
   for (const FeatureGroup group : kGroups) {
     FeatureEntries entries(record, group);
-    for (FeatureEntry entry; entries.next(entry); ++entries_seen) {
+    for (FeatureEntry entry; entries.next(entry);) {
       if (!has_only(entry.message, 2)) return false;
+      has_values = has_values || has_value(entry);
       Feature feature;
       if (group == FeatureGroup::features && !read_feature(entry, feature).ok()) return false;
       if (group == FeatureGroup::feature_lists &&
@@ -72,7 +80,18 @@ bool is_example(std::span<const std::byte> record) {
     }
     if (!entries.status().ok()) return false;
   }
-  return entries_seen > 0;
+  return has_values;
+}
+
+bool is_example_list(std::span<const std::byte> record) {
+  if (!has_only(record, 2)) return false;
+  bool has_examples = false;
+  WireReader reader(record, record.data());
+  for (WireField field; reader.next(field);) {
+    if (!field.bytes.empty() && !is_example(field.bytes)) return false;
+    has_examples = has_examples || !field.bytes.empty();
+  }
+  return has_examples;
 }
 
 std::optional<std::string> image_feature(std::span<const std::byte> record) {

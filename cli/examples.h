@@ -15,6 +15,9 @@ namespace headrace::cli {
 
 // Whether the bytes are an Example or a SequenceExample with at least one feature, and nothing else.
 bool is_example(std::span<const std::byte> record);
+// Whether they are TensorFlow Ranking's ExampleListWithContext { 1: Example, one a candidate; 2: Example },
+// which reads like an Example whose features have odd names and no values. No operator parses it.
+bool is_example_list(std::span<const std::byte> record);
 
 // The name of the first feature that holds one value, an encoded image.
 std::optional<std::string> image_feature(std::span<const std::byte> record);
@@ -27,7 +30,8 @@ class FeatureSurvey {
  public:
   void add(std::span<const std::byte> record);
   bool empty() const { return looked_ == 0; }
-  uint64_t others() const { return others_; }  // records that are no Example
+  uint64_t others() const { return others_; }         // records that are no Example
+  bool has_lists() const { return !lists_.empty(); }  // some are SequenceExamples
 
   struct Row {
     std::string name, spec, note;  // 'label', "i64 ()", "missing in 3"
@@ -55,7 +59,6 @@ class FeatureSurvey {
   static void count(const Feature& feature, Seen& seen);
   Value spec_of(const Seen& seen, bool in_lists) const;
   Value specs_of(const All& all, bool in_lists) const;
-  bool has_lists() const { return !lists_.empty(); }
 
   uint64_t looked_ = 0, others_ = 0;
   All features_, lists_;

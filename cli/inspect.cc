@@ -145,6 +145,16 @@ std::string type_text(const Value& types, const std::string& name) {
   return type && type->text() ? "   " + *type->text() : "";
 }
 
+// Behind a field's type: what its bytes or numbers are.
+std::string field_note(const SampleReader& reader, const Survey& found, int field) {
+  if (field == reader.image_field()) return "   an encoded image";
+  if (field == reader.example_field())
+    return found.features.has_lists() ? "   a tf.train.SequenceExample" : "   a tf.train.Example";
+  if (field == reader.list_field()) return "   an ExampleListWithContext";
+  const Source& source = reader.source();
+  return type_text(types_in(source), source.schema().names[static_cast<size_t>(field)]);
+}
+
 void print_text(const SampleReader& reader, const Survey& found, const std::string& path,
                 const std::vector<std::string>& hints) {
   const Source& source = reader.source();
@@ -153,16 +163,13 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   const Schema& schema = source.schema();
   fmt::print("{}\n", path);
   line("format", "{}{}{}", name, format ? ": " : "", format ? format->doc : "");
-  const Value types = types_in(source);
   const double total = mean(found.bytes) * static_cast<double>(found.size);
   const bool all = found.looked == found.size;
   line("samples", "{}{}", count_text(found.size),
        found.bytes.empty() ? "" : fmt::format(", {}{}", all ? "" : "about ", size_text(total)));
   for (size_t i = 0; i < schema.size(); ++i)
     line(i == 0 ? "fields" : "", "{:<12} {}{}", schema.names[i], schema.specs[i].text(),
-         static_cast<int>(i) == reader.image_field()     ? "   an encoded image"
-         : static_cast<int>(i) == reader.example_field() ? "   a tf.train.Example"
-                                                         : type_text(types, schema.names[i]));
+         field_note(reader, found, static_cast<int>(i)));
   print_problems(source, path);
   if (!all)
     line("looked at", "{} samples, evenly spread (--samples, --all); what follows is about these",
@@ -175,6 +182,10 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   if (!found.heights.empty()) print_images(found);
   if (!found.features.empty())
     print_features(found.features, schema.names[static_cast<size_t>(reader.example_field())]);
+  else if (reader.list_field() >= 0)
+    line("parse",
+         "no operator parses an ExampleListWithContext, a list of tf.train.Examples: it is read as "
+         "bytes, for a Python function");
   if (!found.labels.empty()) print_labels(found, class_names(source));
   print_broken(found, source, path);
   for (const std::string& hint : hints) line("hint", "{}", hint);
@@ -218,6 +229,10 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   if (!found.features.empty())
     out.set("examples",
             found.features.json(source.schema().names[static_cast<size_t>(reader.example_field())]));
+  else if (reader.list_field() >= 0)
+    out.set("example_lists",
+            Value::Object{{"field", source.schema().names[static_cast<size_t>(reader.list_field())]},
+                          {"operator", Value()}});
   out.set("broken", broken_values(found.broken));
   out.set("metadata", source.metadata());
   out.set("hints", Value::List(hints.begin(), hints.end()));

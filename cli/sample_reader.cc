@@ -40,7 +40,9 @@ void SampleReader::find_examples() {
     const auto fields = read_sample(*source_, i, *store_);
     for (size_t f = 0; fields.ok() && f < fields->size() && image_feature_.empty(); ++f) {
       const Tensor& field = (*fields)[f];
-      if (field.dtype != DType::bytes || !field.buffer || !is_example(field.view().bytes())) continue;
+      if (field.dtype != DType::bytes || !field.buffer) continue;
+      if (is_example_list(field.view().bytes())) list_ = static_cast<int>(f);
+      if (!is_example(field.view().bytes())) continue;
       example_ = static_cast<int>(f);
       image_feature_ = image_feature(field.view().bytes()).value_or("");
     }

@@ -51,6 +51,7 @@ class SampleReader {
   const Source& source() const { return *source_; }
   int image_field() const { return image_; }      // -1: no field is an encoded image
   int example_field() const { return example_; }  // -1: no field is a tf.train.Example
+  int list_field() const { return list_; }        // -1: no field is an ExampleListWithContext
   // Whether samples have encoded images: a field, or a feature of the Example in one.
   bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
   // Of these fields. Nothing when this Example has no such feature. REQUIRES: has_images().
@@ -66,7 +67,7 @@ class SampleReader {
 
   SourcePtr source_;
   std::shared_ptr<Store> store_;
-  int image_, example_ = -1;
+  int image_, example_ = -1, list_ = -1;
   std::string image_feature_;
 };
 

@@ -103,6 +103,30 @@ def test_sequences_have_steps(tmp_path: Path) -> None:
     assert (int(context["id"]), sequence["words"].tolist()) == (1, [7, 7, 7])
 
 
+def test_lists_of_examples_are_named_and_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "elwc.tfrecord"
+    query = field(1, entry("query", 1, field(1, b"q")))
+    lists = field(1, example(1)) + field(1, example(2)) + field(2, query)
+    path.write_bytes(framed(lists, field(1, field(1, entry("only", 3, field(1, b"\1"))))))
+    told = headrace("inspect", path).stdout
+    assert "record       bytes   an ExampleListWithContext\n" in told
+    assert "no operator parses an ExampleListWithContext" in told
+    assert "features" not in told and "hr.ops" not in told and "18446744073709551615" not in told
+    told = json.loads(headrace("inspect", path, "--json").stdout)
+    assert "examples" not in told
+    assert told["example_lists"] == {"field": "record", "operator": None}
+
+
+def test_sequences_are_called_so(tmp_path: Path) -> None:
+    steps = field(1, field(3, field(1, b"\7")))
+    record = field(1, entry("id", 3, field(1, b"\1")))
+    record += field(2, field(1, field(1, b"words") + field(2, steps)))
+    (tmp_path / "s.tfrecord").write_bytes(framed(record))
+    assert "   a tf.train.SequenceExample\n" in headrace("inspect", tmp_path / "s.tfrecord").stdout
+    (tmp_path / "e.tfrecord").write_bytes(framed(example(1)))
+    assert "   a tf.train.Example\n" in headrace("inspect", tmp_path / "e.tfrecord").stdout
+
+
 def test_records_of_anything_else_are_none(tmp_path: Path) -> None:
     (tmp_path / "x.tfrecord").write_bytes(framed(b"", b"hello", os.urandom(50)))
     assert "examples" not in json.loads(headrace("inspect", tmp_path / "x.tfrecord", "--json").stdout)
