@@ -7,6 +7,7 @@
 
 #include "cli/bind.h"
 #include "cli/commands.h"
+#include "cli/open_blocks.h"
 #include "cli/slots.h"
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/image.h"
@@ -223,9 +224,11 @@ int find_image_field(const SourcePtr& source, Store& store) {
     if (schema.specs[f].dtype == DType::bytes) fields.push_back(static_cast<int>(f));
   const uint64_t size = source->size(), looks = fields.empty() ? 0 : std::min(size, 2 * kLooks);
   const SourcePtr part = fields.size() < schema.size() && looks > 0 ? narrowed(source, fields) : nullptr;
+  OpenBlocks blocks;
+  OpenBlocks::Held held;
   for (uint64_t i = 0; i < looks; ++i) {
     const uint64_t index = i < kLooks ? i : size / kLooks * (i - kLooks);
-    const auto sample = read_sample(part ? *part : *source, index, store);
+    const auto sample = blocks.read(part ? *part : *source, index, store, held);
     if (!sample.ok()) continue;
     for (size_t n = 0; n < fields.size(); ++n) {
       const Tensor& field = (*sample)[part ? n : static_cast<size_t>(fields[n])];

@@ -36,8 +36,9 @@ SampleReader::SampleReader(SourcePtr source)
 
 void SampleReader::find_examples() {
   constexpr uint64_t kLooks = 16;  // enough to pass over some broken records
+  OpenBlocks::Held held;
   for (uint64_t i = 0; i < std::min(source_->size(), kLooks) && image_feature_.empty(); ++i) {
-    const auto fields = read_sample(*source_, i, *store_);
+    const auto fields = blocks_->read(*source_, i, *store_, held);
     for (size_t f = 0; fields.ok() && f < fields->size() && image_feature_.empty(); ++f) {
       const Tensor& field = (*fields)[f];
       if (field.dtype != DType::bytes || !field.buffer) continue;
@@ -68,22 +69,13 @@ Status SampleReader::check(uint64_t index, Pixels& pixels, CheckedSample& out) c
 }
 
 Result<std::vector<Tensor>> SampleReader::read(uint64_t index) const {
-  // Samples that are packed together are unpacked once: neighbours are asked for one after the other.
   struct Last {
-    SourcePtr source;
-    uint64_t block = 0;
-    BlockPtr opened;
+    std::shared_ptr<OpenBlocks> blocks;
+    OpenBlocks::Held held;
   };
   static thread_local Last last;
-  const Place place = source_->place(index);
-  if (last.source != source_ || last.block != place.block || !last.opened) {
-    last = {};
-    HEADRACE_ASSIGN(BlockPtr opened, drive_block(*source_, place.block, *store_));
-    last = {source_, place.block, std::move(opened)};
-  }
-  std::vector<Tensor> fields;
-  HEADRACE_TRY(last.opened->get(place.row, fields));
-  return fields;
+  if (last.blocks != blocks_) last = {blocks_, {}};
+  return blocks_->read(*source_, index, *store_, last.held);
 }
 
 }  // namespace headrace::cli

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/input.h"
+#include "cli/open_blocks.h"
 #include "headrace/codecs/image.h"
-#include "headrace/formats/open.h"
 
 namespace headrace::cli {
 
@@ -67,6 +67,7 @@ class SampleReader {
 
   SourcePtr source_;
   std::shared_ptr<Store> store_;
+  std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
   int image_, example_ = -1, list_ = -1;
   std::string image_feature_;
 };

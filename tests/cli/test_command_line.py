@@ -504,6 +504,28 @@ def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout
 
 
+def test_what_is_inflated_as_a_whole_is_held_once(tmp_path):
+    hr = pytest.importorskip("headrace")
+    large = 96 << 20
+    with hr.writer(tmp_path / "x.tfrecord", options={"compression": "gzip"}) as writer:
+        for size in (10, large, 10, 10, 10):
+            writer.write({"record": bytes(size)})
+    measured = "import os, subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL);"
+    measured += "print(os.wait4(p.pid, 0)[2].ru_maxrss)"
+    command = [
+        sys.executable,
+        "-c",
+        measured,
+        executable(),
+        "verify",
+        tmp_path / "x.tfrecord",
+        "--workers",
+        "4",
+    ]
+    peak = int(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+    assert peak << 10 < 1.5 * large
+
+
 def test_index_says_what_it_made_and_where(photos, damaged, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     done = headrace("index", photos)
