@@ -47,7 +47,7 @@ struct Written {
 class DatasetWriter {
  public:
   static Result<std::unique_ptr<DatasetWriter>> make(const std::string& target, WriterRequest request);
-  virtual ~DatasetWriter() = default;  // without finish(): finished shards stay for the next run
+  virtual ~DatasetWriter() = default;  // without finish(): what the next run can go on from stays
 
   // Waits while much is under way. An error may be of an earlier sample; it ends the writing.
   virtual Status add(std::vector<Tensor> fields) = 0;

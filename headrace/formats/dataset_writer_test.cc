@@ -159,6 +159,33 @@ TEST(DatasetWriter, AStoppedRunGoesOnAfterItsLastFinishedShard) {
                                      "out/out-00003-of-00005.tfrecord", "out/out-00004-of-00005.tfrecord"}));
 }
 
+TEST(DatasetWriter, WhatNoRunCanGoOnFromGoesWithItsWriter) {
+  const Folder folder;
+  for (const DatasetOptions& options :
+       {DatasetOptions(), DatasetOptions{.format = "tfrecord", .shards = 2}}) {
+    const std::string target = folder / (options.shards == 0 ? "out.tfrecord" : "out");
+    {
+      const auto writer = made(target, options);
+      ASSERT_TRUE(add(*writer, 0, 3).ok());
+      EXPECT_TRUE(fs::exists(target + ".partial"));
+    }
+    EXPECT_EQ(folder.names(), Names{});
+  }
+  {
+    auto writer = made(folder / "out", {.format = "tfrecord", .shards = 2});
+    ASSERT_TRUE(add(*writer, 0, 10).ok());
+    ASSERT_TRUE(writer->close().ok());
+  }
+  auto other = DatasetWriter::make(folder / "out", [] {
+    WriterRequest request = wanted({.format = "tfrecord", .shards = 2});
+    request.identity = {};
+    return request;
+  }());
+  ASSERT_TRUE(other.ok());  // these shards are of no use to it, and it leaves none
+  *other = nullptr;
+  EXPECT_EQ(folder.names(), Names{});
+}
+
 TEST(DatasetWriter, WhatWasNotedIsThereWithTheShardThatWasFinishedNext) {
   const Folder folder;
   const DatasetOptions options{.format = "tfrecord", .shard_size = 150};

@@ -170,7 +170,10 @@ UnfinishedDataset::UnfinishedDataset(NewDataset wanted)
       data_(under(partial_, ".data")),
       old_(under(partial_, ".old")) {}
 
-UnfinishedDataset::~UnfinishedDataset() = default;
+// A disk that is full stays so while it holds what nobody can use.
+UnfinishedDataset::~UnfinishedDataset() {
+  if (is_useless_ && lock_ && lock_->is_held_here()) (void)discard();
+}
 
 Result<std::unique_ptr<UnfinishedDataset>> UnfinishedDataset::begin(NewDataset wanted) {
   while (wanted.target.size() > 1 && wanted.target.ends_with('/')) wanted.target.pop_back();
@@ -236,9 +239,10 @@ Status UnfinishedDataset::check_no_old() const {
 
 Status UnfinishedDataset::start_journal() {
   HEADRACE_TRY(check_target(wanted_));
+  is_useless_ = true;
+  HEADRACE_TRY(remove_all(data_));  // first: the disk may have no room for the journal beside it
   const Value head = Value::Object{{std::string(kMark), kJournalVersion}, {"identity", wanted_.identity}};
   HEADRACE_TRY(write_atomically(under(partial_, kJournal), text_bytes(head.dump() + "\n")));
-  HEADRACE_TRY(remove_all(data_));
   return make_folder(data_);
 }
 
@@ -334,6 +338,7 @@ Status UnfinishedDataset::finish_shard(uint64_t number, FinishedShard shard) {
   HEADRACE_TRY(put_down(line));
   const std::lock_guard lock(mutex_);
   shards_[number] = std::move(shard);
+  if (!wanted_.identity.is_null()) is_useless_ = false;
   return {};
 }
 
@@ -371,6 +376,7 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
                                          {"replaces_file", replaces_file},
                                          {"is_quarantined", reports.contains(std::string(kQuarantineName))}};
   HEADRACE_TRY(put_down(committing));
+  is_useless_ = false;  // the next run ends what is begun now
   if (replaces_file) HEADRACE_TRY(remove_old_companions());
   HEADRACE_TRY(put_in_place(is_file, replaces_file));
   HEADRACE_TRY(end_commit(committing));

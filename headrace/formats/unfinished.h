@@ -47,7 +47,7 @@ struct NewDataset {
 class UnfinishedDataset {
  public:
   static Result<std::unique_ptr<UnfinishedDataset>> begin(NewDataset wanted);
-  ~UnfinishedDataset();  // what is there stays, for the next run
+  ~UnfinishedDataset();  // what is there stays for the next run, unless none can use it
 
   const NewDataset& wanted() const { return wanted_; }
   // From an earlier run, by number.
@@ -94,6 +94,7 @@ class UnfinishedDataset {
   NewDataset wanted_;
   std::string partial_, data_, old_, discarded_;
   std::unique_ptr<FileLock> lock_;
+  bool is_useless_ = false;  // what lies in the folder is this run's, and no other can go on from it
   std::map<uint64_t, FinishedShard> earlier_, shards_;
   std::vector<Value> notes_;
   std::mutex mutex_;   // guards the journal's file, shards_ and

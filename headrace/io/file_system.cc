@@ -187,9 +187,11 @@ Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
 
 FileLock::FileLock(int descriptor) : descriptor_(descriptor), process_(::getpid()) {}
 
+bool FileLock::is_held_here() const { return process_ == ::getpid(); }
+
 FileLock::~FileLock() {
   // Not by closing alone: children share what is open.
-  if (process_ == ::getpid()) (void)::flock(descriptor_, LOCK_UN);
+  if (is_held_here()) (void)::flock(descriptor_, LOCK_UN);
   ::close(descriptor_);
 }
 

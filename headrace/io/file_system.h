@@ -55,6 +55,7 @@ class FileLock {
   // holder.
   static Result<std::unique_ptr<FileLock>> take(const std::string& path);
   ~FileLock();
+  bool is_held_here() const;  // false in a forked child
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 

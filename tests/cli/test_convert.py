@@ -197,9 +197,71 @@ def test_a_disk_that_is_full_is_an_error_and_leaves_nothing_that_looks_whole(pho
     assert done.returncode == 1
     assert "cannot write" in done.stderr
     assert "File too large" in done.stderr
-    assert not (tmp_path / "out.tar").exists()
+    assert list(tmp_path.iterdir()) == []
     convert(photos / "30", tmp_path / "out.tar")
     assert len(hr.read(tmp_path / "out.tar")) == 30
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk]
+    try:
+        if subprocess.run(mounting, check=False, capture_output=True).returncode != 0:
+            pytest.skip("no disk can be mounted")
+    except FileNotFoundError:
+        pytest.skip("no disk can be mounted")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def records_of(path, size, count):
+    np.save(path, np.random.default_rng(1).integers(0, 256, (count, size), np.uint8))
+    return path
+
+
+def test_a_full_disk_has_its_room_back_where_no_run_could_go_on(tmp_path, small_disk):
+    source = records_of(tmp_path / "in.npy", 4000, 30)
+    for target, more in (
+        ("out.npy", []),
+        ("out.tfrecord", []),
+        ("out.arrow", []),
+        ("out", ["--format", "zarr"]),
+    ):
+        error = convert(source, small_disk / target, *more, code=1)
+        assert "No space left on device" in error, error
+        assert list(small_disk.iterdir()) == [], target
+    (small_disk / "filling").write_bytes(bytes(15 << 12))
+    (small_disk / "more").write_bytes(b"x")  # not one page is left, of which the journal would take one
+    error = convert(source, small_disk / "out.npy", code=1)
+    assert "No space left on device" in error
+    assert {path.name for path in small_disk.iterdir()} <= {"filling", "more"}
+
+
+def test_a_full_disk_keeps_the_shards_that_the_next_run_uses(tmp_path, small_disk):
+    source = records_of(tmp_path / "in.npy", 4000, 20)
+    error = convert(source, small_disk / "out", "--format", "npy", "--shards", "10", code=1)
+    assert "No space left on device" in error
+    assert (small_disk / "out.partial" / "journal").exists()
+    subprocess.run(["mount", "-o", "remount,size=200k", small_disk], check=True)
+    assert convert(source, small_disk / "out", "--format", "npy", "--shards", "10")["reused_shards"] > 0
+    assert len(hr.read(small_disk / "out")) == 20
+
+
+def test_what_a_killed_run_left_makes_room_first(tmp_path, small_disk):
+    source = records_of(tmp_path / "in.npy", 4000, 30)
+    left = small_disk / "out.npy.partial"
+    (left / ".data").mkdir(parents=True)
+    (left / "journal").write_text('{"unfinished_dataset":1,"identity":null}\n')
+    with (
+        pytest.raises(OSError, match="No space"),
+        open(left / ".data" / "out.npy", "wb", buffering=0) as file,
+    ):
+        while file.write(bytes(4096)):
+            pass
+    assert convert(source, small_disk / "out.npy", "--take", "5")["samples"] == 5
 
 
 def test_smaller_images_are_marked_as_lossy(photos, tmp_path):

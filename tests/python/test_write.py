@@ -191,16 +191,19 @@ class TestDatasetWrite:
             hr.read(photos).write(tmp_path / "out.tar", progress=lambda _: 1 // 0)
 
     def test_what_is_not_whole_is_no_data_set(self, photos, tmp_path):
-        with pytest.raises(hr.HeadraceError):
-            hr.read(photos).write(
-                tmp_path / "out", format="image_folder", progress=lambda p: p["phase"] == "writing"
-            )
-        assert (tmp_path / "out.partial").exists()
-        for path in ("out.partial", "out.partial/.data", "out.partial/.data/out"):
-            with pytest.raises(ValueError, match="is a data set that is not whole"):
-                hr.read(tmp_path / path)
-        hr.read(photos).write(tmp_path / "out", format="image_folder")
-        assert not (tmp_path / "out.partial").exists()
+        refused = []
+
+        def look(progress):
+            for path in ("out.partial", "out.partial/.data", "out.partial/.data/out"):
+                with pytest.raises(ValueError, match="is a data set that is not whole"):
+                    hr.read(tmp_path / path)
+                refused.append(path)
+            return progress["phase"] == "writing"
+
+        with pytest.raises(hr.HeadraceError, match="stopped"):
+            hr.read(photos).write(tmp_path / "out", format="image_folder", progress=look)
+        assert len(refused) >= 3
+        assert not list(tmp_path.glob("out*"))  # no run could go on from it
 
 
 class TestTfrecord:
