@@ -224,6 +224,10 @@ def records_of(path, size, count):
 
 def test_a_full_disk_has_its_room_back_where_no_run_could_go_on(tmp_path, small_disk):
     source = records_of(tmp_path / "in.npy", 4000, 30)
+    records = tmp_path / "records.tfrecord"
+    with hr.writer(records, format="tfrecord") as writer:
+        for i in range(30):
+            writer.write({"record": bytes([i]) * 4000})
     for target, more in (
         ("out.npy", []),
         ("out.tfrecord", []),
@@ -231,6 +235,10 @@ def test_a_full_disk_has_its_room_back_where_no_run_could_go_on(tmp_path, small_
         ("out", ["--format", "zarr"]),
     ):
         error = convert(source, small_disk / target, *more, code=1)
+        assert "No space left on device" in error, error
+        assert list(small_disk.iterdir()) == [], target
+    for target in ("out.lmdb", "out.mdb"):  # liblmdb says EIO
+        error = convert(records, small_disk / target, code=1)
         assert "No space left on device" in error, error
         assert list(small_disk.iterdir()) == [], target
     (small_disk / "filling").write_bytes(bytes(15 << 12))

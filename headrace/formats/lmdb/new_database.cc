@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/system.h"
 
@@ -18,6 +20,7 @@ constexpr uint64_t kPagesOfTree = 16;
 // Of one transaction, which lies in memory until it is committed. LMDB keeps account of 131071.
 constexpr uint64_t kTransactionPages = uint64_t{1} << 16;
 constexpr uint64_t kTransactionBytes = uint64_t{32} << 20;  // of values
+constexpr size_t kProbe = size_t{64} << 10;                 // more than may be left where a write ended early
 constexpr uint64_t kCommitPages = 1024;                     // for what a commit writes of its own
 
 }  // namespace
@@ -31,7 +34,7 @@ Result<std::unique_ptr<NewDatabase>> NewDatabase::make(const std::string& path, 
     HEADRACE_TRY(check_path(path));
     if (::mkdir(path.c_str(), 0777) != 0) return system_error("cannot create", path);
   }
-  std::unique_ptr<NewDatabase> out(new NewDatabase(path));
+  std::unique_ptr<NewDatabase> out(new NewDatabase(path, layout));
   HEADRACE_TRY(out->open(layout));
   return out;
 }
@@ -43,6 +46,8 @@ NewDatabase::~NewDatabase() {
 
 Status NewDatabase::check(int failed) const {
   if (failed == 0) return {};
+  // Of a write that the system did in part LMDB says EIO and not why: the next one is told.
+  if (failed == EIO) HEADRACE_TRY(append_lasting(file_, std::vector<std::byte>(kProbe)));
   const int of_system = failed > 0 ? failed : 0;  // LMDB's own are negative
   return Status(Code::io, "cannot write '" + path_ + "': " + mdb_strerror(failed)).refused(of_system, path_);
 }

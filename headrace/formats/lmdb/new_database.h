@@ -36,13 +36,14 @@ class NewDatabase {
   Status finish();
 
  private:
-  explicit NewDatabase(std::string path) : path_(std::move(path)) {}
+  NewDatabase(std::string path, Layout layout)
+      : path_(std::move(path)), file_(layout == Layout::file ? path_ : path_ + "/data.mdb") {}
   Status open(Layout layout);
   Status begin(uint64_t pages);
   Status commit();
   Status check(int failed) const;
 
-  std::string path_;
+  const std::string path_, file_;
   MDB_env* environment_ = nullptr;
   MDB_txn* transaction_ = nullptr;
   MDB_cursor* cursor_ = nullptr;  // of the transaction
