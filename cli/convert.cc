@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/encoded_again.h"
+#include "cli/hints.h"
 #include "cli/input.h"
 #include "cli/left_out.h"
 #include "cli/terminal.h"
@@ -174,6 +175,12 @@ Result<IndexedPoints> index_of(const WriteReport& report, const std::string& tar
   return index(read(target, report.manifest.format), options);
 }
 
+// What was copied without a look into it, and could have been read.
+std::string hint_of(const WriteReport& report, const ConvertArguments& arguments, const Source& source) {
+  if (report.manifest.format == "lmdb") return "";
+  return hint_of_values(source, arguments.input.path, *file_store(), "--source-option");
+}
+
 Value json_of(const WriteReport& report, const ConvertArguments& arguments, double seconds,
               const Source& source) {
   Value out;
@@ -185,6 +192,8 @@ Value json_of(const WriteReport& report, const ConvertArguments& arguments, doub
   if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
   if (Value types = types_written(source, arguments.fields); !types.object()->empty())
     out.set("plain_numbers", std::move(types));
+  if (std::string hint = hint_of(report, arguments, source); !hint.empty())
+    out.set("hints", Value::List{std::move(hint)});
   return out;
 }
 
@@ -211,6 +220,8 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
     fmt::print("left out: {}\n", left_out);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("plain numbers now: {}\n", types);
+  if (const std::string hint = hint_of(report, arguments, source); !hint.empty())
+    fmt::print("hint: {}\n", hint);
   if (arguments.write.verify) fmt::print("read back and compared\n");
 }
 
@@ -331,7 +342,7 @@ void add_convert(CLI::App& program, Run& run) {
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
                     "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
-                    "\"left_out_columns\", \"plain_numbers\"");
+                    "\"left_out_columns\", \"plain_numbers\", \"hints\"");
   command->footer(
       "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
       "was "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <optional>
 
 #include "headrace/formats/open.h"
 
@@ -112,27 +113,38 @@ std::string hint_of_one_class(const Source& source, const fs::path& images) {
                      python_text(folder));
 }
 
-// Values that are messages of a framework, read as bytes.
-std::vector<std::string> hints_of_values(const Source& source, const std::string& path, Store& store) {
-  if (source.size() == 0 || source.describe().find("values")) return {};
-  for (const auto& [values, what] :
-       {std::pair{"datum", "Caffe's Datum"}, std::pair{"tensor_protos", "Caffe2's TensorProtos"}}) {
+struct Messages {
+  std::string values, what;  // the option, and for people
+};
+
+// Values of an LMDB that are messages of a framework, read as bytes.
+std::optional<Messages> messages_in(const Source& source, const std::string& path, Store& store) {
+  if (source.size() == 0 || source.describe().find("values")) return std::nullopt;
+  for (const Messages& one :
+       {Messages{"datum", "Caffe's Datum"}, Messages{"tensor_protos", "Caffe2's TensorProtos"}}) {
     Value options;
-    options.set("values", values);
-    const auto parsed = open_source(store, path, "lmdb", options);
-    if (parsed.ok())
-      return {fmt::format("the values look like {}: hr.read_lmdb({}, values=\"{}\")", what, python_text(path),
-                          values)};
+    options.set("values", one.values);
+    if (open_source(store, path, "lmdb", options).ok()) return one;
   }
-  return {};
+  return std::nullopt;
+}
+
+bool is_lmdb(const Source& source) {
+  const auto format = source.describe().get_text("format");
+  return format.ok() && *format == "lmdb";
 }
 
 }  // namespace
 
 std::vector<std::string> hints_for(const Source& source, const std::string& path, Store& store) {
   std::vector<std::string> out;
+  if (is_lmdb(source)) {
+    if (const auto found = messages_in(source, path, store))
+      out.push_back(fmt::format("the values look like {}: hr.read_lmdb({}, values=\"{}\")", found->what,
+                                python_text(path), found->values));
+    return out;
+  }
   const auto format = source.describe().get_text("format");
-  if (format.ok() && *format == "lmdb") return hints_of_values(source, path, store);
   if (!format.ok() || (*format != "images" && *format != "image_folder")) return out;
   std::error_code error;
   fs::path images = fs::path(path).lexically_normal();
@@ -147,6 +159,14 @@ std::vector<std::string> hints_for(const Source& source, const std::string& path
     if (std::string hint = hint_for(candidate, images, store); !hint.empty()) out.push_back(std::move(hint));
   }
   return out;
+}
+
+std::string hint_of_values(const Source& source, const std::string& path, Store& store,
+                           const std::string& flag) {
+  const auto found = is_lmdb(source) ? messages_in(source, path, store) : std::nullopt;
+  if (!found) return "";
+  return fmt::format("the values look like {}: {} values={} reads what is in them", found->what, flag,
+                     found->values);
 }
 
 }  // namespace headrace::cli

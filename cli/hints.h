@@ -14,4 +14,9 @@ namespace headrace::cli {
 // Caffe2.
 std::vector<std::string> hints_for(const Source& source, const std::string& path, Store& store);
 
+// Of an LMDB whose values are messages of Caffe or Caffe2 and were read as bytes: "the values look like
+// Caffe's Datum: --option values=datum reads what is in them". "" of all else. `flag`: "--option".
+std::string hint_of_values(const Source& source, const std::string& path, Store& store,
+                           const std::string& flag);
+
 }  // namespace headrace::cli

@@ -9,6 +9,7 @@
 #include "cli/as_typed.h"
 #include "cli/broken.h"
 #include "cli/commands.h"
+#include "cli/hints.h"
 #include "cli/left_out.h"
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
@@ -60,7 +61,7 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
 }
 
 Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, const Decoders& decoders,
-              double seconds) {
+              double seconds, const std::string& hint) {
   Value out;
   out.set("samples", reader.source().size());
   out.set("seconds", seconds);
@@ -73,6 +74,7 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   if (const std::string missing = missing_shards(reader.source()); !missing.empty())
     out.set("missing", missing);
+  if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
 }
 
@@ -102,8 +104,9 @@ Result<int> verify(const VerifyArguments& arguments) {
   const double seconds = seconds_since(begin);
   const std::string missing = missing_shards(*source);
   const int code = broken.empty() && missing.empty() ? kOk : kProblem;
+  const std::string hint = hint_of_values(*source, arguments.input.path, *file_store(), "--option");
   if (arguments.json) {
-    fmt::print("{}\n", json_of(reader, broken, decoders, seconds).dump(1));
+    fmt::print("{}\n", json_of(reader, broken, decoders, seconds, hint).dump(1));
     return code;
   }
   for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) fmt::print("{}\n", line);
@@ -119,6 +122,7 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
   if (!missing.empty()) fmt::print("{}\n", missing);
+  if (!hint.empty()) fmt::print("hint: {}\n", hint);
   return code;
 }
 
@@ -135,7 +139,8 @@ void add_verify(CLI::App& program, Run& run) {
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
                     "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
-                    "\"left_out\" of a folder when files were, and which shards are \"missing\"");
+                    "\"left_out\" of a folder when files were, and which shards are \"missing\"; "
+                    "\"hints\" of options that read more");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

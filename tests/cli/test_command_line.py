@@ -272,6 +272,19 @@ def test_inspect_knows_the_messages_of_caffe(photos, tmp_path):
         f'the values look like Caffe\'s Datum: hr.read_lmdb("{database}", values="datum")'
     ]
     assert hr.read_lmdb(database, values="datum")[3].keys() == {"image", "label"}
+    hint = "the values look like Caffe's Datum: {} values=datum reads what is in them"
+    done = headrace("verify", database)
+    assert done.returncode == 0 and f"hint: {hint.format('--option')}\n" in done.stdout
+    told = json.loads(headrace("verify", database, "--json").stdout)
+    assert told["hints"] == [hint.format("--option")]
+    assert "hint" not in headrace("verify", database, "--option", "values=datum").stdout
+    done = headrace("convert", database, tmp_path / "x.arrow")
+    assert f"hint: {hint.format('--source-option')}\n" in done.stdout
+    told = json.loads(headrace("convert", database, tmp_path / "y.arrow", "--json").stdout)
+    assert told["hints"] == [hint.format("--source-option")]
+    assert "hint" not in headrace("convert", database, tmp_path / "copy.lmdb").stdout
+    datum = ("--source-option", "values=datum")
+    assert "hint" not in headrace("convert", database, tmp_path / "z.arrow", *datum).stdout
 
 
 def test_inspect_and_verify_tell_of_missing_shards(photos, tmp_path):
