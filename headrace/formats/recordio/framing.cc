@@ -70,10 +70,12 @@ Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t l
   const uint32_t word = load<uint32_t>(header, 4);
   if (word >> 29 > 3) return corrupt("wants a part of kind 0 to 3, got " + std::to_string(word >> 29));
   const RecordioPart part = part_of(word);
-  if (part.framed() > left)
-    return corrupt("wants a part of " + std::to_string(part.length) + " bytes, only " +
-                   std::to_string(left - std::min(left, kRecordioHeader)) + " are left");
-  return part;
+  if (part.framed() <= left) return part;
+  const uint64_t there = left - std::min(left, kRecordioHeader), padded = part.framed() - kRecordioHeader;
+  return corrupt("wants a part of " +
+                 (there < part.length ? std::to_string(part.length) + " bytes"
+                                      : std::to_string(padded) + " bytes with its padding") +
+                 ", only " + std::to_string(there) + " are left");
 }
 
 Status follows(const RecordioPart& part, bool inside) {

@@ -209,6 +209,15 @@ TEST(Recordio, AFileThatEndsInARecordGivesTheOthers) {
   source = open_source(store, "y");
   EXPECT_EQ(record_of(**source, 1, store),
             "wants a header of 8 bytes, only 4 are left: y, record 1 at byte 16");
+  const std::string padded = recordio_record("first") + recordio_record("12345");
+  store.add("cut", padded.substr(0, padded.size() - 1));
+  source = open_source(store, "cut");
+  EXPECT_EQ(record_of(**source, 1, store),
+            "wants a part of 8 bytes with its padding, only 7 are left: cut, record 1 at byte 16");
+  store.add("shorter", padded.substr(0, padded.size() - 4));
+  source = open_source(store, "shorter");
+  EXPECT_EQ(record_of(**source, 1, store),
+            "wants a part of 5 bytes, only 4 are left: shorter, record 1 at byte 16");
   store.add("z", "none");
   EXPECT_THAT(std::string(open_source(store, "z", "recordio").status().text()),
               HasSubstr("'z': wants a header of 8 bytes, only 4 are left (record 0 at byte 0)"));

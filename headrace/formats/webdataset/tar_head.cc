@@ -133,6 +133,7 @@ class HeadReader {
     const bool is_last = left_ - at_ < 2 * kTarBlock;
     if (!is_last && bytes_.size() - at_ < 2 * kTarBlock) return needs(at_ + 2 * kTarBlock);
     TarHead out = end();
+    out.has_zeros = true;
     out.is_closed = out.cut.ok() && !is_last && sum_of(bytes_.substr(at_ + kTarBlock, kTarBlock)) == 0;
     return out;
   }

@@ -20,6 +20,7 @@ struct TarHead {
   uint64_t needed = 0;     // not 0: so many bytes are needed to say more, and nothing else is said
   bool is_end = false;     // no member: zeros, or the bytes that are left are none or too few
   bool is_closed = false;  // at the end: the two blocks of zeros that a writer puts there when it is closed
+  bool has_zeros = false;  // at the end: one of them, at least
   Status cut;              // at the end: what is missing of a member that began, and may have a name
   bool is_file = false;    // regular; everything else (folders, links, devices) is not for us
   std::string_view name;   // as stored, in the bytes or in `joined`

@@ -37,9 +37,9 @@ Status compressed() {
 Status check_end(const TarHead& head, bool may_be_open) {
   if (head.is_closed || may_be_open) return {};
   if (!head.cut.ok()) return head.cut;
-  return corrupt(
-      "wants two blocks of zeros at the end, got none: the tar was cut, or its writer was not closed; "
-      "unfinished=True takes what is there");
+  return corrupt(std::string("wants two blocks of zeros at the end, got ") +
+                 (head.has_zeros ? "one" : "none") +
+                 ": the tar was cut, or its writer was not closed; unfinished=True takes what is there");
 }
 
 class Walk final : public Opening<FileIndex> {
