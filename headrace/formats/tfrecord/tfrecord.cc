@@ -1,4 +1,5 @@
 // TFRecord: see README.md beside this file.
+#include "headrace/core/text.h"
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/tfrecord/framing.h"
 #include "headrace/formats/tfrecord/walk.h"
@@ -58,7 +59,7 @@ std::vector<std::string> beside(const std::string& path) {
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const bool verify, request.flag("verify", true));
   RecordOpening out;
-  out.kind = "tfrecord 1";
+  out.kind = "tfrecord 2";
   out.files = request.path().files;
   out.index = [files = out.files](uint64_t file) { return walk_tfrecord(files[file]); };
   out.finish = [request, verify](std::vector<FileIndex> indexes) {
@@ -75,6 +76,13 @@ Result<SourceOpening> open(const OpenRequest& request) {
     format.put_mapped = [verify](std::span<const Text> records, MappedBytes& mapped, size_t first,
                                  std::span<const FieldPlace> to) {
       return put_mapped(records, verify, mapped, first, *to[0].texts);
+    };
+    std::vector<std::string> claims;
+    for (size_t i = 0; i < indexes.size(); ++i)
+      claims.push_back(take_claim(request.path().files[i], indexes[i]));
+    format.called = [claims = std::move(claims)](size_t file, uint64_t record) {
+      return "record " + std::to_string(record) +
+             (claims[file].empty() ? "" : " of those in " + in_quotes(claims[file]));
     };
     return record_files(std::move(format), request, std::move(indexes));
   };

@@ -215,6 +215,22 @@ TEST(Tfrecord, AnIndexOfDaliSavesTheWalkWhenItAgreesAndIsIgnoredElse) {
   }
 }
 
+TEST(Tfrecord, AWrongEntryOfDalisIndexIsToldWithItsFile) {
+  MemoryStore store;
+  store.add("x.tfrecord", framed(numbered(0, 9, 20)));
+  std::string index;
+  for (int i = 0; i < 9; ++i)
+    index += std::to_string(i * 36 + (i == 3 ? 2 : 0)) + (i == 2 ? " 38\n" : i == 3 ? " 34\n" : " 36\n");
+  store.add("x.idx", index);
+  const auto source = open_source(store, "x.tfrecord");
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  const auto wrong = read_sample(**source, 2, store);
+  EXPECT_EQ(wrong.status().text(),
+            "wants a record of 22 bytes as when it was indexed, got 20: "
+            "x.tfrecord, record 2 of those in 'x.idx' at byte 72");
+  EXPECT_TRUE(read_sample(**source, 4, store).ok());
+}
+
 TEST(Tfrecord, CompressedFilesAreReadInAnyOrder) {
   const std::vector<std::string> records = numbered(0, 30, 300'000);
   MemoryStore store;

@@ -217,6 +217,16 @@ std::optional<FileIndex> read_dali_index(std::string_view text, uint64_t size) {
   return out;
 }
 
+// In FileIndex::extra, of what DALI's index says.
+constexpr std::string_view kClaim = "DALI";
+
+// Which of the files that may be DALI's index there is.
+std::optional<size_t> found_beside(const SourceFile& file) {
+  for (size_t i = 0; i < file.beside.size(); ++i)
+    if (!file.beside[i].empty()) return i;
+  return std::nullopt;
+}
+
 // Which walk, by the first bytes; none where DALI's index beside the file covers it and some headers agree.
 // Else the index is as if it were not there.
 class Look final : public Opening<FileIndex> {
@@ -230,7 +240,10 @@ class Look final : public Opening<FileIndex> {
     const auto head = bytes.empty() ? std::span<const std::byte>() : bytes[0]->bytes();
     if (bytes.size() == 2 && begins_tfrecord(head, file_.size)) {
       const std::string_view text(reinterpret_cast<const char*>(bytes[1]->data()), bytes[1]->size());
-      if ((claimed_ = read_dali_index(text, file_.size))) return Step<FileIndex>(some_headers());
+      if ((claimed_ = read_dali_index(text, file_.size))) {
+        claimed_->extra = kClaim;
+        return Step<FileIndex>(some_headers());
+      }
     }
     if (!begins_tfrecord(head, file_.size) && looks_deflated(head))
       walk_ = std::make_unique<InflatingWalk>(std::move(file_));
@@ -242,8 +255,7 @@ class Look final : public Opening<FileIndex> {
  private:
   std::vector<Extent> first_look() const {
     std::vector<Extent> out{{0, 0, std::min(file_.size, kTfrecordHeader)}};
-    for (size_t i = 0; i < file_.beside.size() && out.size() == 1; ++i)
-      if (!file_.beside[i].empty()) out.push_back({i + 1, 0, kToEnd});
+    if (const auto i = found_beside(file_)) out.push_back({*i + 1, 0, kToEnd});
     return out;
   }
 
@@ -287,6 +299,13 @@ bool begins_deflated_tfrecord(std::span<const std::byte> head) {
   });
   (void)status;  // the head may end in the middle of anything
   return begins_tfrecord(first, std::numeric_limits<uint64_t>::max());
+}
+
+std::string take_claim(const SourceFile& file, FileIndex& index) {
+  if (index.extra != kClaim) return "";
+  index.extra.clear();
+  const auto i = found_beside(file);
+  return i ? file.beside[*i] : "";
 }
 
 std::unique_ptr<Opening<FileIndex>> walk_tfrecord(SourceFile file) {
