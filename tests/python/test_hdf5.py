@@ -83,3 +83,13 @@ def test_many_threads_read_at_once(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         for i, sample in zip(range(300), threads.map(lambda i: ds[i], range(300)), strict=True):
             assert sample["y"] == blobs[i] and sample["x"] == i
+
+
+def test_a_file_without_its_end_is_told_with_the_root(tmp_path):
+    path = tmp_path / "x.h5"
+    hr.from_arrays({"x": np.arange(1000)}).write(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1000] + bytes(1000))
+    with pytest.raises(hr.CorruptSample, match="'/': wants an object header, got version 0") as raised:
+        hr.read(path)
+    assert "fields=" not in str(raised.value)

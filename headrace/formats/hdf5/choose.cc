@@ -37,7 +37,9 @@ std::set<std::string, std::less<>> groups_of(const Contents& contents) {
   return out;
 }
 
+// The root itself has no name, and no other fields to be read.
 Status refused(std::string_view field, const Status& why) {
+  if (field.empty()) return Status(why).before("'/': ");
   return Status(why).before("'" + std::string(field) + "': ").after("; fields=[…] names those to read");
 }
 

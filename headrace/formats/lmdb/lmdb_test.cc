@@ -151,7 +151,10 @@ TEST_F(HostileLmdb, PageNumbers) {
   for (const uint64_t page : {uint64_t{1} << 20, ~uint64_t{1}, uint64_t{1} << 55})
     EXPECT_THAT(with(kMeta + 128, page), HasSubstr("wants 512 bytes in a page up to"));
   EXPECT_THAT(with(kMeta + 136, uint64_t{3}), HasSubstr("in a page up to 3 and inside the file"));
-  EXPECT_THAT(failure(bytes_.substr(0, bytes_.size() - 1)), HasSubstr("inside the file"));
+  EXPECT_THAT(failure(bytes_.substr(0, bytes_.size() - 1)),
+              HasSubstr("wants 512 bytes of page " + std::to_string(root_ / 512) +
+                        ", the file is too short: it has " + std::to_string(bytes_.size() - 1) +
+                        " bytes of " + std::to_string(bytes_.size() / 512) + " pages of 512"));
   EXPECT_THAT(with(kMeta + 128, uint64_t{0}), HasSubstr("wants each page of the tree once"));
   EXPECT_THAT(with(kLeaf, uint64_t{4}), HasSubstr("wants a page that says it is 3, got 4"));
 }

@@ -131,6 +131,11 @@ class Walk final : public Opening<FileIndex> {
     if (page <= meta_.last_page && page <= file_.size / page_size_ &&
         length <= file_.size - page * page_size_)
       return {};
+    const uint64_t pages = meta_.last_page + 1;
+    if (page < pages && file_.size / page_size_ < pages)
+      return corrupt("wants " + std::to_string(length) + " bytes of page " + std::to_string(page) +
+                     ", the file is too short: it has " + std::to_string(file_.size) + " bytes of " +
+                     std::to_string(pages) + " pages of " + std::to_string(page_size_));
     return corrupt("wants " + std::to_string(length) + " bytes in a page up to " +
                    std::to_string(meta_.last_page) + " and inside the file");
   }
