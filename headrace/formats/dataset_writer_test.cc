@@ -236,6 +236,7 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   EXPECT_THAT(refused(false), HasSubstr("is there already; overwrite=True"));
   std::ofstream(folder / "out/notes.txt") << "mine";
   EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  EXPECT_THAT(refused(false), HasSubstr("are 3 files, not the 2 that were written"));
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
   fs::remove(folder / "out/notes.txt");
   fs::create_directory(folder / "out/kept");

@@ -63,11 +63,15 @@ std::string manifest_of(const std::string& target) {
   return is_folder(target) ? under(target, kManifestName) : beside(target, kManifestName);
 }
 
-// Whether all that lies at the target is what its manifest says we wrote.
-Status check_ours(const std::string& target) {
+// Whether all that lies at the target is what its manifest says we wrote, as an overwrite wants it.
+Status check_ours(const std::string& target, bool overwrite) {
   const auto refuse = [&](const std::string& why) {
-    return invalid("overwrite wants a data set that Headrace wrote, at " + in_quotes(target) + " " + why +
-                   "; remove it yourself if it is not needed");
+    const std::string wanted =
+        overwrite ? "overwrite wants a data set that Headrace wrote, at " + in_quotes(target) + " "
+                  : in_quotes(target) +
+                        " is there already, and overwrite=True (--overwrite) wants a data "
+                        "set that Headrace wrote: there ";
+    return invalid(wanted + why + "; remove it yourself if it is not needed");
   };
   const std::string path = manifest_of(target);
   const auto text = text_of(path);
@@ -154,10 +158,10 @@ Status check_target(const NewDataset& wanted) {
     if (!wanted.makes_folder)
       return invalid(in_quotes(wanted.target) + " is a folder, where a file is wanted; remove it");
   } else if (exists(wanted.target)) {
+    HEADRACE_TRY(check_ours(wanted.target, wanted.overwrite));
     if (!wanted.overwrite)
       return invalid(in_quotes(wanted.target) +
                      " is there already; overwrite=True (--overwrite) replaces it");
-    HEADRACE_TRY(check_ours(wanted.target));
   }
   return check_beside(wanted);
 }

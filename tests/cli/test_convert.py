@@ -397,6 +397,19 @@ def test_columns_that_are_not_read_are_told(tmp_path):
         hr.read(SMALL / "maps.arrow", columns=["m"])
 
 
+def test_what_is_not_ours_is_not_said_to_be_replaced(photos, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("x")
+    for target in (tmp_path / "mine", "/dev/full"):
+        told = str(convert(photos / "20", target, "--format", "tfrecord", code=1))
+        assert "is there already, and overwrite=True (--overwrite) wants a data set" in told, told
+        assert "replaces it" not in told
+        assert "remove it yourself" in told
+    convert(photos / "20", tmp_path / "ours.tar")
+    told = convert(photos / "20", tmp_path / "ours.tar", code=1)
+    assert "is there already; overwrite=True (--overwrite) replaces it" in told
+
+
 def test_wrong_arguments_are_told(photos, tmp_path):
     assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
     assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
