@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tarfile
@@ -186,6 +187,30 @@ def test_a_plan_is_no_data(command, plan, tmp_path):
     state = tmp_path / "state.json"
     headrace("run", plan, "--batches", "1", "--state", state)
     assert "the state of an iteration; `headrace run --state` takes it" in headrace(command, state).stderr
+
+
+def test_options_are_spelled_as_they_are_typed(tmp_path):
+    (tmp_path / "notes.xyz").write_bytes(b"\x01\x02\x03")
+    assert "; name one with --format: " in headrace("inspect", tmp_path / "notes.xyz").stderr
+    told = headrace("convert", tmp_path / "notes.xyz", tmp_path / "x.tar").stderr
+    assert "; name one with --source-format: " in told
+    small = ROOT / "tests/sources/data"
+    told = headrace("convert", small / "rows.arrow", tmp_path / "x.xyz").stderr
+    assert "; name one with --format: " in told
+    told = headrace("inspect", small / "maps.arrow", "--option", "columns=m").stderr
+    assert """wants a list of str, got "m"; --option columns='["m"]'""" in told
+    told = headrace("inspect", small / "maps.arrow", "--option", 'columns=["m"]').stderr
+    assert """choose others with --option columns='["…"]': x""" in told
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("a.pickle"))
+    told = headrace("inspect", tmp_path / "x.tar").stderr
+    assert """with --option fields='["…"]', or take its bytes with --option decode=false""" in told
+    one = struct.pack("<IfQQ", 0, 1.0, 0, 0) + b"data"
+    two = struct.pack("<IfQQff", 2, 0.0, 1, 0, 1.0, 2.0) + b"data"
+    record = b"".join(struct.pack("<II", 0xCED7230A, len(data)) + data for data in (one, one, two))
+    (tmp_path / "x.rec").write_bytes(record)
+    told = headrace("verify", tmp_path / "x.rec", "--option", "label_width=1").stdout
+    assert "; --option label_width=0 reads any number" in told
 
 
 def test_files_of_unknown_endings_are_counted(photos, tmp_path):
