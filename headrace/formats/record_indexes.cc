@@ -257,7 +257,9 @@ class Indexing {
     if (!index) return {};
     indexes_[i] = *std::move(index);
     done_[i] = true;
-    return options_.beside && !lies_beside ? keep(places.beside, stamp, indexes_[i]) : Status();
+    if (options_.beside && !lies_beside) HEADRACE_TRY(keep(places.beside, stamp, indexes_[i]));
+    tell_kept(options_.beside || lies_beside ? places.beside : places.cache);
+    return {};
   }
 
   Status index(size_t i) {
@@ -279,10 +281,18 @@ class Indexing {
     const auto opening = records_.index(i);
     HEADRACE_ASSIGN(indexes_[i], Feeder(file, *opened, store_, stop_).run(*opening));
     done_[i] = true;
-    if (kept && options_.beside) return keep(kept->beside, stamp, indexes_[i]);
-    if (kept && Clock::now() - begin >= kWorthKeeping)
-      (void)keep(kept->cache, stamp, indexes_[i]);  // without it the next run walks the file again, no more
+    if (kept && options_.beside) {
+      HEADRACE_TRY(keep(kept->beside, stamp, indexes_[i]));
+      tell_kept(kept->beside);
+    } else if (kept && Clock::now() - begin >= kWorthKeeping) {
+      // Without it the next run walks the file again, no more.
+      if (keep(kept->cache, stamp, indexes_[i]).ok()) tell_kept(kept->cache);
+    }
     return {};
+  }
+
+  void tell_kept(const SidecarPlace& place) const {
+    if (options_.kept) options_.kept(place.path());
   }
 
   const RecordOpening& records_;

@@ -21,6 +21,8 @@ struct IndexingOptions {
   size_t workers = 0;  // 0: the cores this process may use
   IndexingWatch watch = {};
   bool beside = false;  // also keep what is found beside the data, for all who read them
+  // Called from any thread, with the path of each sidecar that holds what was found of a file.
+  std::function<void(const std::string&)> kept = {};
 };
 // One for each file, in their order. The error is that of the first file that has one, and names it.
 Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Store& store,

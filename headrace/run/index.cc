@@ -1,11 +1,14 @@
 #include "headrace/run/index.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/formats/open.h"
 #include "headrace/graph/walk.h"
+#include "headrace/io/file_system.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/points.h"
 
@@ -65,13 +68,37 @@ Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& 
   return make_node(OnError{OnErrorPolicy::skip}, {map});
 }
 
-// Containers keep where their records lie in the user's cache folder when they are opened; now beside too.
-Status keep_records_beside(const Node& node, Store& store) {
-  for (const NodePtr& input : node.inputs) HEADRACE_TRY(keep_records_beside(*input, store));
+// Containers keep where their records lie in the user's cache folder when they are opened; now beside too,
+// where that is asked for. `kept`: of each sidecar.
+Status keep_records(const Node& node, Store& store, const IndexingOptions& options) {
+  for (const NodePtr& input : node.inputs) HEADRACE_TRY(keep_records(*input, store, options));
   const auto* read = node.as<Read>();
   if (!read || read->source->num_files() == 0) return {};
-  return open_described(store, read->source->describe(), {.beside = true}).status();
+  return open_described(store, read->source->describe(), options).status();
 }
+
+// The sidecars of files, which are kept by several threads.
+class KeptFiles {
+ public:
+  IndexingOptions options(bool beside) {
+    IndexingOptions out;
+    out.beside = beside;
+    out.kept = [this](const std::string& path) {
+      const std::lock_guard lock(mutex_);
+      paths_.insert(path);
+    };
+    return out;
+  }
+  void tell(IndexedPoints& out) const {
+    for (const std::string& path : paths_)
+      if (const auto info = file_store()->info(path); info.ok()) out.bytes += info->size;
+    if (!paths_.empty()) out.path = paths_.size() == 1 ? *paths_.begin() : folder_of(*paths_.begin());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> paths_;
+};
 
 bool reads_files(const Node& node) {
   return find_node(node, [](const Node& one) {
@@ -97,16 +124,20 @@ Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& opti
   const bool has_images = std::ranges::any_of(data->schema.specs, may_hold_images);
   if (!has_images && !reads_files(*data))
     return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");
-  if (options.beside) HEADRACE_TRY(keep_records_beside(*data, *store));
-  if (!has_images)
-    return IndexedPoints{.samples = *data->size};  // where records lie was all there is to find
+  KeptFiles kept;
+  if (options.beside || !has_images) HEADRACE_TRY(keep_records(*data, *store, kept.options(options.beside)));
+  IndexedPoints out;
+  if (!has_images) {  // where records lie was all there is to find
+    out.samples = *data->size;
+    kept.tell(out);
+    return out;
+  }
   auto index = open_points(*data, {.prefer = PointIndex::Prefer::found, .beside = options.beside});
   if (index->path().empty()) return Status(Code::io, "index: wants a cache folder, $XDG_CACHE_HOME or $HOME");
   HEADRACE_ASSIGN(const NodePtr plan, finding(data, index, options.step));
   LoaderOptions loading;
   if (options.workers > 0) loading.workers = options.workers;
   HEADRACE_ASSIGN(const auto loader, Loader::make(plan, loading, store));
-  IndexedPoints out;
   for (Sample sample; options.progress(out.samples); ++out.samples) {
     HEADRACE_ASSIGN(const bool more, loader->next(sample));
     if (!more) break;
@@ -116,8 +147,12 @@ Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& opti
   loader->stop();
   HEADRACE_TRY(index->save());
   out.failed = count_in(loader->report(), "skipped");
-  out.path = index->path();
-  if (const auto info = file_store()->info(out.path); info.ok()) out.bytes = info->size;
+  if (const auto info = file_store()->info(index->path()); info.ok()) {
+    out.path = index->path(), out.bytes = info->size;
+    return out;
+  }
+  if (!options.beside) HEADRACE_TRY(keep_records(*data, *store, kept.options(false)));
+  kept.tell(out);
   return out;
 }
 

@@ -25,8 +25,8 @@ struct IndexedPoints {
   uint64_t samples = 0;  // looked at
   uint64_t files = 0;    // of these, JPEG files that have points
   uint64_t failed = 0;   // samples that could not be read
-  uint64_t bytes = 0;    // of the index
-  std::string path;      // where it lies
+  uint64_t bytes = 0;    // of the index of points; where there are none, of that of records
+  std::string path;      // where it lies: a folder where each file has its own; "" where nothing is kept
 };
 // Finds the points of all encoded images that `data` brings, whichever field they are in, and saves them,
 // instead of others that are known of these files. What was found stays when

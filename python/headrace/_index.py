@@ -37,7 +37,7 @@ def index(
 
     Returns:
         {"samples": looked at, "files": JPEG files with points, "failed": samples that could not be read, "bytes": of the index,
-        "path": where it lies}.
+        "path": where it lies}. Where there are no such files these are of what is kept of records; "" and 0 where that is nothing.
 
     Raises:
         ValueError: no field is of encoded images, the length is not known, or step is out of range.

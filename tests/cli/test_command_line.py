@@ -585,6 +585,28 @@ def test_index_says_what_it_made_and_where(photos, damaged, tmp_path, monkeypatc
     assert "wants a folder that only this user may write to" in refused.stderr
 
 
+def test_index_says_where_the_records_of_containers_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    plain, packed = tmp_path / "x.tar", tmp_path / "x.tgz"
+    for path, mode in ((plain, "w"), (packed, "w:gz")):
+        with tarfile.open(path, mode) as tar:
+            for i in range(40):
+                tar.addfile(tarfile.TarInfo(f"{i:03d}.txt"))
+    numbers = tmp_path / "x.csv"
+    numbers.write_text("a,b\n" + "1,2\n" * 100)
+    for path in (plain, packed, numbers):
+        told = json.loads(headrace("index", path, "--json").stdout)  # kept where that took a while
+        if told["path"] or told["bytes"]:
+            assert told["bytes"] == Path(told["path"]).stat().st_size
+        told = json.loads(headrace("index", path, "--beside", "--json").stdout)
+        assert Path(told["path"]).parent == tmp_path / ".headrace"
+        assert Path(told["path"]).name.startswith(path.name) and told["files"] == 0
+        assert Path(told["path"]).stat().st_size == told["bytes"] > 0
+        assert f"in {told['path']}\n" in headrace("index", path, "--beside").stdout
+    both = json.loads(headrace("index", tmp_path / "x.{tar,tgz}", "--beside", "--json").stdout)
+    assert Path(both["path"]) == tmp_path / ".headrace" and both["bytes"] > told["bytes"]
+
+
 def test_index_beside_the_data_serves_other_users(photos, tmp_path, monkeypatch):
     data = tmp_path / "data"
     shutil.copytree(photos, data)
