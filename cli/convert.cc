@@ -207,7 +207,10 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   const auto bytes = static_cast<double>(report.manifest.bytes());
   fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
              plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
-             report.manifest.format, size_text(bytes), seconds, size_text(bytes / std::max(seconds, 1e-3)));
+             report.manifest.format, size_text(bytes), seconds,
+             size_text((bytes - static_cast<double>(report.reused_bytes)) / std::max(seconds, 1e-3)));
+  if (report.manifest.samples() == 0 && !arguments.where.empty() && source.size() > 0)
+    fmt::print("no sample is as --where wants\n");
   if (report.reused_shards > 0)
     fmt::print("{} of them from an earlier run that was stopped\n", plural(report.reused_shards, "file"));
   if (!report.discarded.empty()) fmt::print("what an earlier run left was not used: {}\n", report.discarded);
@@ -238,6 +241,7 @@ Result<int> convert(ConvertArguments arguments) {
              " bytes, which makes a file of nearly every sample; " + arguments.shard_size +
              "MB was meant, perhaps");
     write_options.shard_size = *size;
+    if (write_options.shards > 0) refuse("wants --shards or --shard-size, got both");
   }
   if (const auto chosen = choose_writer(arguments.target, write_options.format, write_options.options);
       !chosen.ok())

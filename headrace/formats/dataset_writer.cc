@@ -213,7 +213,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     for (auto it = finished.find(shard_); !current_ && it != finished.end(); it = finished.find(shard_)) {
       after = it->second.after;
       position_ += it->second.entry.samples;
-      ++reused_;
+      ++reused_, reused_bytes_ += it->second.entry.bytes;
       next_shard();
     }
     return after;
@@ -246,7 +246,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     std::map<std::string, std::string> reports;
     if (!quarantine.empty()) reports["quarantine.json"] = quarantine;
     HEADRACE_ASSIGN(Manifest written, target_->commit(manifest(), reports));
-    return Written{std::move(written), reused_, target_->discarded()};
+    return Written{std::move(written), reused_, reused_bytes_, target_->discarded()};
   }
 
   Status discard() override {
@@ -356,7 +356,7 @@ class DatasetWriterImpl final : public DatasetWriter {
   OpenShard* current_ = nullptr;
   Handful handful_;     // of the current shard, not yet handed over
   uint64_t shard_ = 0;  // the current one, or the next
-  uint64_t position_ = 0, filled_ = 0, last_of_shard_ = 0, reused_ = 0;
+  uint64_t position_ = 0, filled_ = 0, last_of_shard_ = 0, reused_ = 0, reused_bytes_ = 0;
   std::map<uint64_t, std::vector<uint64_t>> hashes_;
   Closed closed_;
   bool is_closed_ = false;

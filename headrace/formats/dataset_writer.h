@@ -39,7 +39,8 @@ struct WriterRequest {
 
 struct Written {
   Manifest manifest;
-  uint64_t reused_shards = 0;  // that an earlier, stopped run had finished
+  uint64_t reused_shards = 0;  // that an earlier, stopped run had finished,
+  uint64_t reused_bytes = 0;   // and their bytes
   std::string discarded;       // why its work was not used; "" when it was or there was none
 };
 

@@ -153,6 +153,9 @@ TEST(DatasetWriter, AStoppedRunGoesOnAfterItsLastFinishedShard) {
   const auto written = writer->finish();
   ASSERT_TRUE(written.ok()) << written.status().text();
   EXPECT_EQ(written->reused_shards, static_cast<uint64_t>(first) / 2);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < written->reused_shards; ++i) bytes += written->manifest.shards[i].bytes;
+  EXPECT_EQ(written->reused_bytes, bytes);
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
   EXPECT_EQ(folder.names(""), (Names{"out", "out/headrace.json", "out/out-00000-of-00005.tfrecord",
                                      "out/out-00001-of-00005.tfrecord", "out/out-00002-of-00005.tfrecord",

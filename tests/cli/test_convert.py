@@ -319,6 +319,14 @@ def test_fields_are_chosen_and_named(photos, tmp_path):
     assert not (tmp_path / "y.arrow").exists()
 
 
+def test_a_condition_that_nothing_meets_is_told(photos, tmp_path):
+    command = [executable(), "convert", photos / "20", tmp_path / "x.tar", "--where", "label==7"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "0 samples" in done.stdout and "no sample is as --where wants\n" in done.stdout
+    command = [executable(), "convert", photos / "20", tmp_path / "y.tar", "--where", "label==1"]
+    assert "--where" not in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 SMALL = Path(__file__).parent.parent / "sources/data"
 ZERO = ("--source-option", "nulls=zero")
 
@@ -413,6 +421,8 @@ def test_what_is_not_ours_is_not_said_to_be_replaced(photos, tmp_path):
 def test_wrong_arguments_are_told(photos, tmp_path):
     assert "goes by the ending" in convert(photos / "20", tmp_path / "out.abc", code=2)
     assert "label==3" in convert(photos / "20", tmp_path / "out.tar", "--where", "label", code=2)
+    both = ["--format", "webdataset", "--shards", "2", "--shard-size", "1MB"]
+    assert "--shards or --shard-size" in convert(photos / "20", tmp_path / "out", *both, code=2)
     assert '"150MB"' in convert(photos / "20", tmp_path / "out.tar", "--shard-size", "big", code=2)
 
 
