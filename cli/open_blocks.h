@@ -29,7 +29,7 @@ class OpenBlocks {
  private:
   std::shared_ptr<Slot> slot_of(uint64_t block);
 
-  std::mutex mutex_;                                // guards
+  std::mutex mutex_;                               // guards
   std::map<uint64_t, std::weak_ptr<Slot>> slots_;  // by block
 };
 
