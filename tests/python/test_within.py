@@ -154,12 +154,13 @@ def test_a_signal_handler_may_close_it(leave: bool, workers: int) -> None:
 def _last_reference_in_a_function(workers: int) -> tuple[weakref.ref[Any], threading.Event]:
     """Return a loader that a function of its own has dropped as the last, and what lets that function come to its end."""
     kept: list[Any] = []
-    has_closed, is_outside, may_end = threading.Event(), threading.Event(), threading.Event()
+    has_begun, has_closed, is_outside, may_end = (threading.Event() for _ in range(4))
     dropped: list[bool] = []
 
     def drops(x: int) -> int:
         if x == 33 and kept:
             loader = kept.pop()
+            has_begun.wait()
             loader.close()
             has_closed.set()
             is_outside.wait()
@@ -172,6 +173,7 @@ def _last_reference_in_a_function(workers: int) -> tuple[weakref.ref[Any], threa
         loader = hr.range(400).map(drops, python=True).batch(4).options(workers=workers, ready=16).numpy()
         kept.append(loader)
         iteration = iter(loader)
+        has_begun.set()
         if workers == 0:  # the function runs where the iteration is asked
             threading.Thread(
                 target=lambda one: collections.deque(one, maxlen=0), args=(iteration,), daemon=True
