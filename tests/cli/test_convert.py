@@ -265,7 +265,7 @@ def test_what_a_killed_run_left_makes_room_first(tmp_path, small_disk):
     (left / "journal").write_text('{"unfinished_dataset":1,"identity":null}\n')
     with (
         pytest.raises(OSError, match="No space"),
-        open(left / ".data" / "out.npy", "wb", buffering=0) as file,
+        (left / ".data" / "out.npy").open("wb", buffering=0) as file,
     ):
         while file.write(bytes(4096)):
             pass
