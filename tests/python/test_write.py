@@ -119,7 +119,9 @@ class TestDatasetWrite:
     def test_what_is_there_is_kept_unless_it_is_ours_and_may_go(self, photos, tmp_path):
         data, out = hr.read(photos), tmp_path / "out.tar"
         out.write_text("somebody's")
-        with pytest.raises(ValueError, match=r"is there already, and overwrite=True .* wants a data set that"):
+        with pytest.raises(
+            ValueError, match=r"is there already, and overwrite=True .* wants a data set that"
+        ):
             data.write(out)
         with pytest.raises(ValueError, match="wants a data set that Headrace wrote"):
             data.write(out, overwrite=True)
