@@ -93,24 +93,26 @@ void RowsThatLeave::leave(Tensor& text) {
   if (num_in_block_ <= TextsThatLeave::kMostRows) texts_.leave(text);
 }
 
-TextRows& TextsThatLeave::begin(size_t rows) {
-  texts_.resize(rows), owners_.clear();
+TextRows& TextsThatLeave::begin(size_t rows, TextRows& to) {
+  texts_.resize(rows), owners_.clear(), to_ = &to;
   return rows_.emplace(texts_.data(), 0, owners_);
 }
 
-void TextsThatLeave::leave(size_t rows, TextRows& to) {
+void TextsThatLeave::leave() {
+  if (!to_) return;
   for (size_t o = 0; o < owners_.size(); ++o) {
     const BufferPtr& buffer = owners_[o].buffer;
-    const size_t first = owners_[o].first, end = o + 1 < owners_.size() ? owners_[o + 1].first : rows;
+    const size_t first = owners_[o].first,
+                 end = o + 1 < owners_.size() ? owners_[o + 1].first : texts_.size();
     size_t bytes = 0;
     for (size_t i = first; i < end; ++i) bytes += texts_[i].size();
     const bool is_small = buffer && bytes < buffer->size() / kSmallPart;
     for (size_t i = first; i < end; ++i) {
       const auto copy = is_small ? copied(texts_[i]) : std::nullopt;
-      to.set(i, copy ? buffer_ : buffer, copy ? *copy : texts_[i]);
+      to_->set(i, copy ? buffer_ : buffer, copy ? *copy : texts_[i]);
     }
   }
-  owners_.clear();
+  owners_.clear(), to_ = nullptr;
 }
 
 void TextsThatLeave::leave(Tensor& text) {

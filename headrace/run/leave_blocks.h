@@ -21,10 +21,10 @@ class TextsThatLeave {
  public:
   static constexpr size_t kMostRows = 16;  // at a time
   explicit TextsThatLeave(Pool& pool) : pool_(pool) {}
-  // Where the block puts them, `rows` at most; what stands there is used up.
-  TextRows& begin(size_t rows);
-  // What stands there goes to `to`, from its first row on.
-  void leave(size_t rows, TextRows& to);
+  // Where the block puts so many, which go to `to` when they leave.
+  TextRows& begin(size_t rows, TextRows& to);
+  // Nothing where none began.
+  void leave();
   // A text of its own.
   void leave(Tensor& text);
 
@@ -36,6 +36,7 @@ class TextsThatLeave {
   std::vector<Text> texts_;
   std::vector<TextOwner> owners_;
   std::optional<TextRows> rows_;
+  TextRows* to_ = nullptr;
   BufferPtr buffer_;
   std::span<std::byte> left_;  // of it
 };

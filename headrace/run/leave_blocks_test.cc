@@ -94,11 +94,11 @@ TEST(LeaveBlocks, TextsOfABatch) {
     const MutableBufferPtr large = pool->take(64 << 10, Use::encoded), small = pool->take(100, Use::encoded);
     std::memset(large->mutable_data(), 'l', large->size());
     std::memset(small->mutable_data(), 's', small->size());
-    TextRows& rows = leaving.begin(3);
+    TextRows& rows = leaving.begin(3, to);
     rows.set(0, large, large->bytes().subspan(1000, 10));
     rows.set(1, large, large->bytes().subspan(60'000, 0));
     rows.set(2, small, small->bytes().first(50));
-    leaving.leave(3, to);
+    leaving.leave();
     Tensor text{large, 7, DType::bytes, {5}, nullptr};
     leaving.leave(text);
     EXPECT_NE(text.buffer, large);
@@ -120,8 +120,8 @@ TEST(LeaveBlocks, TextsStayWhereThereIsNoMemoryForThem) {
   std::vector<TextOwner> owners;
   TextRows to(texts.data(), 0, owners);
   TextsThatLeave leaving(*pool);
-  leaving.begin(1).set(0, large, large->bytes().first(10));
-  leaving.leave(1, to);
+  leaving.begin(1, to).set(0, large, large->bytes().first(10));
+  leaving.leave();
   EXPECT_EQ(texts[0].data(), large->data());
 }
 

@@ -53,6 +53,7 @@ class PlacesOfRows {
   }
   PlacesOfRows(const PlacesOfRows&) = delete;
   PlacesOfRows& operator=(const PlacesOfRows&) = delete;
+  std::span<FieldPlace> fields() { return fields_; }
   std::span<const FieldPlace> fields() const { return fields_; }
 
  private:
@@ -295,32 +296,28 @@ LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows
   return Small::are_put;
 }
 
-// Those of one source from row `first` on, a run of one block after the other.
+// Those of one source from row `first` on, a run of one block after the other. REQUIRES: there are some.
 LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t first, const Source& source,
                                           std::span<const uint64_t> indices, Counters& counters) const {
   std::array<uint64_t, FewRows::kMost> rows;
   std::vector<Mapped> seen;  // of such a block no row is put
   std::vector<TextsThatLeave> leaving(ticket.slots.size(), TextsThatLeave(fetcher_->pool()));
-  std::vector<FieldPlace> fields;
-  for (size_t done = 0; done < indices.size();) {
-    size_t n = 0;
-    const uint64_t number = source.place(indices[done]).block;
-    for (const uint64_t index : indices.subspan(done)) {
-      const Place at = source.place(index);
-      if (at.block != number) break;
+  Place at = source.place(indices[0]);
+  for (size_t done = 0, n = 0; done < indices.size(); done += n) {
+    const uint64_t number = at.block;
+    for (n = 0; at.block == number;) {
       rows[n++] = at.row;
+      if (done + n == indices.size()) break;
+      at = source.place(indices[done + n]);
     }
     const auto block = fetcher_->block(source, number, counters, may_stay_mapped(ticket) ? &seen : nullptr);
     if (!block.ok() || !seen.empty()) return Small::are_none;
-    const PlacesOfRows places(ticket, part, part.first + first + done);
-    fields.assign(places.fields().begin(), places.fields().end());
-    const bool leave = n <= TextsThatLeave::kMostRows;
-    for (size_t f = 0; f < fields.size(); ++f)
-      if (fields[f].texts && leave) fields[f].texts = &leaving[f].begin(n);
+    PlacesOfRows places(ticket, part, part.first + first + done);
+    const std::span<FieldPlace> fields = places.fields();
+    for (size_t f = 0; f < fields.size() && n <= TextsThatLeave::kMostRows; ++f)
+      if (fields[f].texts) fields[f].texts = &leaving[f].begin(n, *fields[f].texts);
     if ((*block)->put(std::span(rows).first(n), fields) < n) return Small::are_none;
-    for (size_t f = 0; f < fields.size(); ++f)
-      if (fields[f].texts && leave) leaving[f].leave(n, *places.fields()[f].texts);
-    done += n;
+    for (TextsThatLeave& texts : leaving) texts.leave();
   }
   return Small::are_put;
 }

@@ -380,7 +380,7 @@ class Loader:
 
     def stop(self, iteration: int | None = None, on_its_way: bool = False) -> bool:
         """
-        End all threads, of the iteration of this number if one is given; the state stays. Whether an element on its way to this thread will not arrive, and states do not count it.
+        End all threads, of the iteration of this number if one is given; the state stays. True: an element on its way to this thread will not arrive, and states do not count it.
         """
 
     def save(self, on_its_way: bool = False) -> dict:

@@ -53,28 +53,23 @@ def write(
     given: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the samples of a plan: what `Dataset.write` says."""
-    report = _written(node, loading, path, progress, given)
+    if callable(progress) or (progress is not None and not flag("write", "progress", progress)):
+        report = _core.write(node, os.fspath(path), given, dict(loading), progress or None)
+    else:
+        with line_where_watched("samples") as line:
+
+            def show(at: dict[str, Any]) -> None:
+                assert line is not None
+                line.show(
+                    f"{at['phase']} {Path(path).name}", at["samples"], at["total"], size_text(at["bytes"])
+                )
+
+            report = _core.write(
+                node, os.fspath(path), given, dict(loading), show if line is not None else None
+            )
     for one in report.pop("warnings"):
         warnings.warn(one, RuntimeWarning, stacklevel=3)
     return report
-
-
-def _written(
-    node: _core.Node,
-    loading: Mapping[str, Any],
-    path: Place,
-    progress: Callable[[dict[str, Any]], Any] | bool | None,
-    given: dict[str, Any],
-) -> dict[str, Any]:
-    if callable(progress) or (progress is not None and not flag("write", "progress", progress)):
-        return _core.write(node, os.fspath(path), given, dict(loading), progress or None)
-    with line_where_watched("samples") as line:
-
-        def show(at: dict[str, Any]) -> None:
-            assert line is not None
-            line.show(f"{at['phase']} {Path(path).name}", at["samples"], at["total"], size_text(at["bytes"]))
-
-        return _core.write(node, os.fspath(path), given, dict(loading), show if line is not None else None)
 
 
 class Writer:

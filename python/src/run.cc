@@ -397,9 +397,8 @@ void bind_run(nb::module_& m) {
       .def("next", &LoaderHandle::next, nb::arg("iteration"),
            "The leaves of the next element of the iteration of this number; None at the end.")
       .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(), nb::arg("on_its_way") = false,
-           "End all threads, of the iteration of this number if one is given; the state stays. Whether an "
-           "element "
-           "on its way to this thread will not arrive, and states do not count it.")
+           "End all threads, of the iteration of this number if one is given; the state stays. True: an "
+           "element on its way to this thread will not arrive, and states do not count it.")
       .def("save", &LoaderHandle::save, nb::arg("on_its_way") = false,
            "The state: elements handed out, but not the one on its way to this thread if there is one.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")

@@ -30,6 +30,26 @@ def _while_it_works(within: Callable[[Any], object], workers: int) -> tuple[list
     return [int(batch[0]) for batch in loader], loader
 
 
+def _with_one_within(within: Callable[[Any], object], inner: int, workers: int) -> Any:
+    """Return a loader in whose functions another one iterates, where something is done with the first, once."""
+    around: list[Any] = []
+
+    def calls(y: int) -> int:
+        if y == 3 and around:
+            within(around.pop())
+        return y
+
+    def iterates(x: int) -> int:
+        if x != 33:
+            return x
+        data = hr.range(8).map(calls, python=True).batch(2)
+        return len(list(data.options(workers=inner).numpy().at_its_first_epoch()))
+
+    loader = hr.range(64).map(iterates, python=True).batch(8).options(workers=workers, ready=1).numpy()
+    around.append(loader)
+    return loader
+
+
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_a_function_may_close_its_loader(workers: int) -> None:
     got, loader = _while_it_works(lambda loader: loader.close(), workers)
@@ -98,22 +118,11 @@ def test_it_is_heard_however_late_it_fails_or_is_asked_for(
 @pytest.mark.parametrize("workers", [0, 1, 2])
 @pytest.mark.parametrize("inner", [0, 1])
 def test_what_fails_in_a_loader_within_that_closes_the_one_around_is_heard(inner: int, workers: int) -> None:
-    around: list[Any] = []
+    def closes(around: Any) -> None:
+        around.close()
+        raise LookupError("inner three")
 
-    def closes(y: int) -> int:
-        if y == 3 and around:
-            around.pop().close()
-            raise LookupError("inner three")
-        return y
-
-    def iterates(x: int) -> int:
-        if x != 33:
-            return x
-        data = hr.range(8).map(closes, python=True).batch(2)
-        return len(list(data.options(workers=inner).numpy().at_its_first_epoch()))
-
-    loader = hr.range(64).map(iterates, python=True).batch(8).options(workers=workers, ready=1).numpy()
-    around.append(loader)
+    loader = _with_one_within(closes, inner, workers)
     with pytest.raises(hr.HeadraceError, match="inner three"):
         list(loader)
 
@@ -219,21 +228,7 @@ def test_a_fork_while_a_function_drops_its_loader_does_not_wait_for_it() -> None
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize("inner", [0, 1])
 def test_a_function_of_a_loader_within_may_close_the_one_around(inner: int, workers: int) -> None:
-    around: list[Any] = []
-
-    def closes(y: int) -> int:
-        if y == 3 and around:
-            around.pop().close()
-        return y
-
-    def iterates(x: int) -> int:
-        if x != 33:
-            return x
-        data = hr.range(8).map(closes, python=True).batch(2)
-        return len(list(data.options(workers=inner).numpy().at_its_first_epoch()))
-
-    loader = hr.range(64).map(iterates, python=True).batch(8).options(workers=workers, ready=1).numpy()
-    around.append(loader)
+    loader = _with_one_within(lambda around: around.close(), inner, workers)
     assert len(list(loader)) <= 4
     assert len(list(loader)) == 8
 

@@ -30,8 +30,8 @@ Result<std::span<const std::byte>> unpack_part(Packed kind, std::span<const std:
   if (kind == Packed::plain) return part;
   HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
   HEADRACE_TRY(check_unpacked_size(part.size(), size));
-  if (const auto stored = stored_in_zstd(part); kind == Packed::zstd && stored && stored->size() == size)
-    return *stored;
+  const auto stored = kind == Packed::zstd ? stored_in_zstd(part) : std::nullopt;
+  if (stored && stored->size() == size) return *stored;
   is_in_chunk = false;
   const std::span out(memory.take(size), size);
   HEADRACE_TRY(unpack(kind, part, out));
