@@ -68,7 +68,7 @@ def write(
                 node, os.fspath(path), given, dict(loading), show if line is not None else None
             )
     for one in report.pop("warnings"):
-        warnings.warn(one, RuntimeWarning, stacklevel=3)
+        warnings.warn(one, RuntimeWarning, stacklevel=4)  # this, Dataset.write, and what checks its arguments
     return report
 
 

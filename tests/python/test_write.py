@@ -369,10 +369,11 @@ def test_a_shard_that_is_missing_is_said_as_a_run_begins(tmp_path, name):
     read = hr.read(tmp_path / "x", format=name)
     with pytest.warns(RuntimeWarning, match=f"1 of 4 shards is missing: '.*{shards[1].name}"):
         assert len(list(read.numpy())) == 30
-    with pytest.warns(RuntimeWarning, match="1 of 4 shards is missing"):
+    with pytest.warns(RuntimeWarning, match="1 of 4 shards is missing") as warned:
         hr.read(
             tmp_path / "x" if name == "lmdb" else tmp_path / "x" / f"*-of-*{shards[0].suffix}", format=name
         ).write(tmp_path / "y.arrow")
+    assert [one.filename for one in warned] == [__file__]
     with warnings.catch_warnings():  # who names the files wants no others
         warnings.simplefilter("error")
         assert len(list(hr.read([shards[0], shards[2]], format=name).numpy())) == 20
