@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/closest.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace::cli {
@@ -183,6 +184,8 @@ Value json_of(const WriteReport& report, const ConvertArguments& arguments, doub
   out.set("broken", report.broken), out.set("seconds", seconds);
   const Value metadata = source.metadata();
   if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
+  for (const char* key : {"missing", "differs"})
+    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
   if (Value types = types_written(source, arguments.fields); !types.object()->empty())
     out.set("plain_numbers", std::move(types));
   return out;
@@ -208,6 +211,9 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
+  for (const char* key : {"missing", "differs"})
+    if (const std::string told = told_of(source, key); !told.empty())
+      fmt::print("of {}: {}\n", arguments.input.path, told);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("plain numbers now: {}\n", types);
   if (arguments.write.verify) fmt::print("read back and compared\n");
@@ -330,7 +336,7 @@ void add_convert(CLI::App& program, Run& run) {
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
                     "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
-                    "\"left_out_columns\", \"plain_numbers\"");
+                    "\"left_out_columns\", \"missing\", \"differs\", \"plain_numbers\"");
   command->footer(
       "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
       "was "

@@ -8,12 +8,15 @@
 #include "cli/doctor_report.h"
 #include "cli/hints.h"
 #include "cli/terminal.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
 
-bool Diagnosis::is_broken() const { return !look.broken.empty() || !missing_shards(reader.source()).empty(); }
+bool Diagnosis::is_broken() const {
+  const Source& source = reader.source();
+  return !look.broken.empty() || !missing_of(source).empty() || !told_of(source, "differs").empty();
+}
 
 namespace {
 

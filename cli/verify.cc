@@ -13,7 +13,7 @@
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -71,8 +71,9 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   out.set("decoders", std::move(taken));
   const Value metadata = reader.source().metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
-  if (const std::string missing = missing_shards(reader.source()); !missing.empty())
-    out.set("missing", missing);
+  if (const std::string missing = missing_of(reader.source()); !missing.empty()) out.set("missing", missing);
+  for (const char* key : {"differs", "empty"})
+    if (const std::string told = told_of(reader.source(), key); !told.empty()) out.set(key, told);
   return out;
 }
 
@@ -100,8 +101,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   Decoders decoders;
   const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders);
   const double seconds = seconds_since(begin);
-  const std::string missing = missing_shards(*source);
-  const int code = broken.empty() && missing.empty() ? kOk : kProblem;
+  const std::string missing = missing_of(*source), differs = told_of(*source, "differs");
+  const int code = broken.empty() && missing.empty() && differs.empty() ? kOk : kProblem;
   if (arguments.json) {
     fmt::print("{}\n", json_of(reader, broken, decoders, seconds).dump(1));
     return code;
@@ -118,7 +119,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
-  if (!missing.empty()) fmt::print("{}\n", missing);
+  for (const std::string& told : {missing, differs, told_of(*source, "empty")})
+    if (!told.empty()) fmt::print("{}\n", told);
   return code;
 }
 
@@ -132,10 +134,12 @@ void add_verify(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
-  command->add_flag("--json", arguments->json,
-                    "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-                    "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
-                    "\"left_out\" of a folder when files were, and which shards are \"missing\"");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
+      "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
+      "\"left_out\" of a folder when files were, which shards are \"missing\", how the number of samples "
+      "\"differs\" from what was written, and which files are \"empty\"");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

@@ -168,8 +168,9 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
   if (const auto* read = node.as<Read>()) {
     note_left_out_classes(*read->source, out);
     for (const std::string& one : notes_of(*read->source)) note(one, out);
-    if (const std::string missing = missing_shards(*read->source); !missing.empty())
-      note(missing + ", by the names of the others", out);
+    const std::string missing =
+        told_of(*read->source, "missing").empty() ? missing_shards(*read->source) : std::string();
+    if (!missing.empty()) note(missing + ", by the names of the others", out);
   }
   if (node.as<Cache>()) {
     note_frozen_draws(*node.input(), out);
