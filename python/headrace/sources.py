@@ -49,6 +49,8 @@ def read(
     A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight. A zip or a squashfs image is the folder
     inside, and paths lead through it (`"photos.zip/train/*.jpg"`).
 
+    Where data that Headrace wrote, or files that say how many they are, lack shards or samples, a warning says which.
+
     Args:
         path: A file, a folder, a pattern of files, or a list of files and patterns.
         format: The name of a format, see `formats()`; recognised by content when not given.

@@ -263,3 +263,9 @@ class TestHostile:
             warnings.simplefilter("always")
             assert len(hr.read(tmp_path / "out.rec")) == 20
         assert all("read_with of the manifest is not used: " in str(one.message) for one in heard)
+
+    def test_classes_that_are_no_texts_harm_nobody(self, tmp_path, photos):
+        hr.read(photos).map(lambda s: {"image": s.image}).write(tmp_path / "out", format="images")
+        change(tmp_path / "out" / "headrace.json", metadata={"classes": [1]})
+        for words in (["inspect"], ["verify"], ["inspect", "--json"]):
+            assert command(*words, tmp_path / "out").returncode == 0
