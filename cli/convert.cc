@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/closest.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace::cli {
@@ -190,6 +191,8 @@ Value json_of(const WriteReport& report, const ConvertArguments& arguments, doub
   out.set("broken", report.broken), out.set("seconds", seconds);
   const Value metadata = source.metadata();
   if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
+  for (const char* key : {"missing", "differs"})
+    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
   if (Value types = types_written(source, arguments.fields); !types.object()->empty())
     out.set("plain_numbers", std::move(types));
   if (std::string hint = hint_of(report, arguments, source); !hint.empty())
@@ -221,6 +224,9 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
+  for (const char* key : {"missing", "differs"})
+    if (const std::string told = told_of(source, key); !told.empty())
+      fmt::print("of {}: {}\n", arguments.input.path, told);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("plain numbers now: {}\n", types);
   if (const std::string hint = hint_of(report, arguments, source); !hint.empty())
@@ -346,7 +352,7 @@ void add_convert(CLI::App& program, Run& run) {
   command->add_flag("--json", arguments->json,
                     "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
                     "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
-                    "\"left_out_columns\", \"plain_numbers\", \"hints\"");
+                    "\"left_out_columns\", \"missing\", \"differs\", \"plain_numbers\", \"hints\"");
   command->footer(
       "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
       "was "

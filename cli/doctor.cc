@@ -8,12 +8,15 @@
 #include "cli/doctor_report.h"
 #include "cli/hints.h"
 #include "cli/terminal.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
 
-bool Diagnosis::is_broken() const { return !look.broken.empty() || !missing_shards(reader.source()).empty(); }
+bool Diagnosis::is_broken() const {
+  const Source& source = reader.source();
+  return !look.broken.empty() || !told_of(source, "missing").empty() || !told_of(source, "differs").empty();
+}
 
 namespace {
 
@@ -64,7 +67,8 @@ void add_doctor(CLI::App& program, Run& run) {
                     "Only examine the samples: measure nothing, write no temporary file");
   command->add_flag("--json", arguments->json, "Print JSON, with all samples: see docs/doctor.md");
   command->footer(
-      "The exit code is 1 when samples are broken or shards are missing. What is only odd, repeated or slow "
+      "The exit code is 1 when samples are broken, shards are missing or their number is not that written. "
+      "What is only odd, repeated or slow "
       "leaves it at 0.\n"
       "For advice, up to 500 samples are read in several ways, from the disk where the system forgets them "
       "when asked, and\nwritten to temporary files in the cache folder ($XDG_CACHE_HOME or ~/.cache) or in "

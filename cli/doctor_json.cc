@@ -1,6 +1,6 @@
 #include "cli/doctor_report.h"
 #include "cli/left_out.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/data_notes.h"
 
 namespace headrace::cli {
 namespace {
@@ -195,7 +195,8 @@ Value json_of(const Diagnosis& d) {
   const Value metadata = source.metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   if (Value::List problems = problems_of(source); !problems.empty()) out.set("problems", std::move(problems));
-  if (const std::string missing = missing_shards(source); !missing.empty()) out.set("missing", missing);
+  for (const char* key : {"missing", "differs", "empty"})
+    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
   out.set("duplicates", duplicates_of(d)), out.set("suspicious", suspicious_of(d));
   out.set("labels", balance_of(d)), out.set("slow", slow_of(d)), out.set("advice", measured_of(d.measured));
   return out;

@@ -6,8 +6,8 @@
 #include "cli/doctor_report.h"
 #include "cli/left_out.h"
 #include "cli/terminal.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
-#include "headrace/formats/shards.h"
 
 namespace headrace::cli {
 namespace {
@@ -92,13 +92,14 @@ class Text {
   void broken() const {
     const auto& broken = d_.look.broken;
     const Source& source = d_.reader.source();
-    const std::string missing = missing_shards(source), left_out = left_out_text(source);
+    const std::string missing = told_of(source, "missing"), left_out = left_out_text(source);
     wrap("broken", broken.empty() ? "none" : fmt::format("{} of {}", count_text(broken.size()), looked()));
     const std::vector<std::string> lines = broken_lines(broken, source, 1);
     for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
       fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
-    if (!missing.empty()) wrap("", missing);
+    for (const std::string& told : {missing, told_of(source, "differs"), told_of(source, "empty")})
+      if (!told.empty()) wrap("", told);
     if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;

@@ -107,7 +107,8 @@ std::string hint_for(const fs::path& candidate, const fs::path& images, Store& s
 std::string hint_of_one_class(const Source& source, const fs::path& images) {
   const Value metadata = source.metadata();
   const Value* classes = metadata.find("classes");
-  if (!classes || !classes->list() || classes->list()->size() != 1) return "";
+  if (!classes || !classes->list() || classes->list()->size() != 1 || !(*classes->list())[0].text())
+    return "";
   const std::string folder = (images / *(*classes->list())[0].text()).string();
   return fmt::format("all images lie in one class; if the classes are folders below it, give {}",
                      python_text(folder));

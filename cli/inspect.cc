@@ -13,7 +13,6 @@
 #include "cli/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
-#include "headrace/formats/shards.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -130,8 +129,11 @@ std::string format_of(const Source& source) {
 
 void print_problems(const Source& source, const std::string& path) {
   if (const std::string left_out = left_out_text(source); !left_out.empty()) line("left out", "{}", left_out);
-  if (const std::string missing = missing_shards(source); !missing.empty()) line("missing", "{}", missing);
-  for (const std::string& note : notes_of(source)) line("note", "{}", note);
+  const std::string missing = told_of(source, "missing");
+  if (!missing.empty()) line("missing", "{}", missing);
+  for (const std::string& note : notes_of(source))
+    if (note != missing) line("note", "{}", note);
+  if (const std::string empty = told_of(source, "empty"); !empty.empty()) line("empty", "{}", empty);
   const Value::List problems = problems_of(source);
   if (problems.empty()) return;
   line("left out", "{}", problems_text(problems));
@@ -224,7 +226,8 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   images.set("kinds", std::move(kinds)), images.set("height", distribution(found.heights));
   images.set("width", distribution(found.widths)), images.set("turned", found.turned);
   if (reader.has_images()) out.set("images", std::move(images));
-  if (const std::string missing = missing_shards(source); !missing.empty()) out.set("missing", missing);
+  for (const char* key : {"missing", "differs", "empty"})
+    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
   if (!found.labels.empty()) out.set("labels", label_values(found, class_names(source)));
   if (!found.features.empty())
     out.set("examples",

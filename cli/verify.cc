@@ -14,7 +14,7 @@
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -72,8 +72,8 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   out.set("decoders", std::move(taken));
   const Value metadata = reader.source().metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
-  if (const std::string missing = missing_shards(reader.source()); !missing.empty())
-    out.set("missing", missing);
+  for (const char* key : {"missing", "differs", "empty"})
+    if (const std::string told = told_of(reader.source(), key); !told.empty()) out.set(key, told);
   if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
 }
@@ -102,8 +102,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   Decoders decoders;
   const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders);
   const double seconds = seconds_since(begin);
-  const std::string missing = missing_shards(*source);
-  const int code = broken.empty() && missing.empty() ? kOk : kProblem;
+  const std::string missing = told_of(*source, "missing"), differs = told_of(*source, "differs");
+  const int code = broken.empty() && missing.empty() && differs.empty() ? kOk : kProblem;
   const std::string hint = hint_of_values(*source, arguments.input.path, *file_store(), "--option");
   if (arguments.json) {
     fmt::print("{}\n", json_of(reader, broken, decoders, seconds, hint).dump(1));
@@ -121,7 +121,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
-  if (!missing.empty()) fmt::print("{}\n", missing);
+  for (const std::string& told : {missing, differs, told_of(*source, "empty")})
+    if (!told.empty()) fmt::print("{}\n", told);
   if (!hint.empty()) fmt::print("hint: {}\n", hint);
   return code;
 }
@@ -136,11 +137,12 @@ void add_verify(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
             "Threads; all cores this process may use when not given", kMostThreads);
-  command->add_flag("--json", arguments->json,
-                    "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-                    "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
-                    "\"left_out\" of a folder when files were, and which shards are \"missing\"; "
-                    "\"hints\" of options that read more");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
+      "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
+      "\"left_out\" of a folder when files were, which shards are \"missing\", how the number of samples "
+      "\"differs\" from what was written, and which files are \"empty\"; \"hints\" of options that read more");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

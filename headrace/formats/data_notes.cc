@@ -6,10 +6,18 @@
 
 namespace headrace {
 
+std::string told_of(const Source& source, std::string_view key) {
+  const Value metadata = source.metadata();
+  const Value* text = metadata.find(key);
+  return text && text->text() ? *text->text() : std::string();
+}
+
 std::vector<std::string> notes_of(const Source& source) {
   const Value metadata = source.metadata();
   const Value* notes = metadata.find("notes");
   std::vector<std::string> out;
+  for (const std::string_view key : {"missing", "differs"})
+    if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   if (notes && notes->list())
     for (const Value& note : *notes->list()) out.push_back(*note.text());
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
@@ -32,7 +40,8 @@ std::string left_out_columns_note(const Source& source) {
 }
 
 bool is_of_reading(std::string_view key) {
-  constexpr std::string_view keys[] = {"left_out", "left_out_columns", "notes", "problems", "types"};
+  constexpr std::string_view keys[] = {"differs", "empty", "left_out", "left_out_columns",
+                                       "missing", "notes", "problems", "types"};
   return std::ranges::find(keys, key) != std::end(keys);
 }
 

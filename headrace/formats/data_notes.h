@@ -9,7 +9,11 @@
 
 namespace headrace {
 
-// "notes" of its metadata(), a list of texts, and what left_out_columns_note() says.
+// A text of its metadata() under this key, "missing", "differs" or "empty" (manifests_beside.h); "" where it
+// has none.
+std::string told_of(const Source& source, std::string_view key);
+// "missing" and "differs" of its metadata(), its "notes", a list of texts, and what left_out_columns_note()
+// says.
 std::vector<std::string> notes_of(const Source& source);
 // Of columns whose types are not read, "left_out_columns" of its metadata(); "" where there are none.
 std::string left_out_columns_note(const Source& source);

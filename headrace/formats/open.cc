@@ -8,6 +8,7 @@
 #include "headrace/core/utf8.h"
 #include "headrace/formats/archive_folder.h"
 #include "headrace/formats/endings.h"
+#include "headrace/formats/manifests_beside.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/remembered_listing.h"
 #include "headrace/formats/shard_list.h"
@@ -320,6 +321,25 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   return opening.records->finish(std::move(indexes));
 }
 
+// The same with what the manifest beside data that we wrote says of them. Of its options the user's are the
+// stronger ones, also where they do not go together.
+Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& store,
+                            const IndexingOptions& indexing, const ManifestsBeside& manifests) {
+  const Value given = request.options;
+  std::string note;
+  if (Value options = manifests.options(given); !(options == given)) {
+    OpenRequest as_written = request;
+    as_written.options = std::move(options);
+    auto source = open_as(info, std::move(as_written), store, indexing);
+    if (source.ok()) return manifests.tell(*std::move(source), given);
+    if (source.status().code() != Code::invalid) return source;
+    if (!given.object() || given.object()->empty())
+      note = "read_with of the manifest is not used: " + std::string(source.status().text());
+  }
+  HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
+  return manifests.tell(std::move(source), given, note);
+}
+
 // What the data are, where a user named a format that does not know them.
 std::string instead(const FormatInfo& named, const Probe& looked) {
   if (!named.recognise || named.recognise(looked) > 0) return "";
@@ -357,8 +377,9 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
   }
   look_beside(*info, store, *looked);
   const std::string hint = format.empty() ? "" : instead(*info, *looked);
+  const ManifestsBeside manifests(store, *info, *looked, given.paths);
   request.probes.push_back(*std::move(looked));
-  auto source = open_as(*info, std::move(request), store, indexing);
+  auto source = open_told(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, given).after(hint);
   return source;
 }

@@ -213,6 +213,8 @@ bool matches(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+bool matches_path(std::string_view path, std::string_view pattern) { return matches_parts(path, pattern); }
+
 Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
   std::vector<std::string> choices;
   size_t open = pattern.find('{'), close = std::string_view::npos;

@@ -20,6 +20,8 @@ inline constexpr size_t kMostExpanded = 1'000'000;  // names, of one pattern
 bool is_pattern(std::string_view text);  // holds any of * ? [ {
 // Whether one part of a path, without slashes, is what a pattern without braces and slashes says.
 bool matches(std::string_view name, std::string_view pattern);
+// The same of whole paths.
+bool matches_path(std::string_view path, std::string_view pattern);
 // The pattern's braces written out, in the order of the pattern; what is no closed brace stands for itself.
 Result<std::vector<std::string>> expand_braces(std::string_view pattern);
 // The files that a pattern names, sorted by bytes, each once; at least one, or `not_found`. A path that

@@ -104,26 +104,34 @@ size_t name_in(const std::string& path) {
 constexpr size_t kShownShards = 3;
 constexpr uint64_t kMostShards = 1 << 20;  // a name that speaks of more is no shard's
 
-std::string missing_of(const Numbered& set, const std::set<uint64_t>& there, uint64_t of) {
-  std::string names;
-  size_t shown = 0;
-  for (uint64_t i = 0; i < of && shown <= kShownShards; ++i) {
+std::string missing_of(const Numbered& set, const std::set<uint64_t>& there, uint64_t of,
+                       const IsAsked& is_asked) {
+  std::vector<std::string> names;
+  uint64_t missing = of - there.size();
+  if (is_asked) missing = 0;
+  for (uint64_t i = 0; i < of && (is_asked || names.size() <= kShownShards); ++i) {
     if (there.contains(i)) continue;
     std::string number = std::to_string(i);
     number.insert(0, set.number.size() - std::min(set.number.size(), number.size()), '0');
-    if (++shown > kShownShards)
-      names += ", …";
-    else
-      names += (names.empty() ? "" : ", ") + in_quotes(set.before + number + "-of-" + set.of + set.after);
+    std::string name = set.before + number + "-of-" + set.of + set.after;
+    if (is_asked && !is_asked(name)) continue;
+    if (is_asked) ++missing;
+    if (names.size() <= kShownShards) names.push_back(std::move(name));
   }
-  const uint64_t missing = of - there.size();
-  return std::to_string(missing) + " of " + std::to_string(of) + " shards " + (missing == 1 ? "is" : "are") +
-         " missing: " + names;
+  return missing == 0 ? std::string() : missing_text(names, missing, of);
 }
 
 }  // namespace
 
-std::string missing_shards(const std::vector<std::string>& paths) {
+std::string missing_text(std::span<const std::string> names, uint64_t missing, uint64_t of) {
+  std::string shown;
+  for (size_t i = 0; i < std::min(names.size(), kShownShards); ++i)
+    shown += (i == 0 ? "" : ", ") + in_quotes(names[i]);
+  return std::to_string(missing) + " of " + std::to_string(of) + " shards " + (missing == 1 ? "is" : "are") +
+         " missing: " + shown + (missing > kShownShards ? ", …" : "");
+}
+
+std::string missing_shards(const std::vector<std::string>& paths, const IsAsked& is_asked) {
   struct Set {
     Numbered first;
     std::set<uint64_t> there;
@@ -143,17 +151,11 @@ std::string missing_shards(const std::vector<std::string>& paths) {
     const uint64_t of = std::stoull(set.first.of);
     const bool from_0 =
         of <= kMostShards && !set.there.contains(of);  // some count from 1: nothing to say of them
-    if (from_0 && set.there.size() < of)
-      out += (out.empty() ? "" : "; ") + missing_of(set.first, set.there, of);
+    if (!from_0 || set.there.size() >= of) continue;
+    const std::string missing = missing_of(set.first, set.there, of, is_asked);
+    out += (out.empty() || missing.empty() ? "" : "; ") + missing;
   }
   return out;
-}
-
-std::string missing_shards(const Source& source) {
-  if (source.num_files() >= source.size()) return {};  // a file a sample
-  std::vector<std::string> paths;
-  for (uint64_t i = 0; i < source.num_files(); ++i) paths.push_back(source.file(i));
-  return missing_shards(paths);
 }
 
 std::string shard_kind(std::string_view name) {

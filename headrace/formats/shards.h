@@ -1,5 +1,7 @@
 // Which files of a folder are the shards of one data set. Pure; any thread.
 #pragma once
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +27,12 @@ struct Shards {
 // Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
 
+// Of a path: whether somebody wants the file, should it be there.
+using IsAsked = std::function<bool(const std::string& path)>;
+// "1 of 12 shards is missing: 'x-00007-of-00012.tar'"; `names`: the first of them.
+std::string missing_text(std::span<const std::string> names, uint64_t missing, uint64_t of);
 // What is not there of sets of files that say how many they are, "x-00003-of-00012.tar": for people, as
-// "1 of 12 shards is missing: 'x-00007-of-00012.tar'"; empty when all are there, or no name says so.
-std::string missing_shards(const std::vector<std::string>& paths);
-std::string missing_shards(const Source& source);
+// above; empty when all that are asked for are there, or no name says so.
+std::string missing_shards(const std::vector<std::string>& paths, const IsAsked& is_asked = {});
 
 }  // namespace headrace

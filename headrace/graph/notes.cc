@@ -7,7 +7,6 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
-#include "headrace/formats/shards.h"
 #include "headrace/graph/walk.h"
 
 namespace headrace {
@@ -163,26 +162,11 @@ void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>&
   for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
 }
 
-void note_missing(const Source& source, std::vector<std::string>& out) {
-  if (const std::string missing = missing_shards(source); !missing.empty())
-    note(missing + ", by the names of the others", out);
-}
-
-// Whoever says which files he wants does not want others.
-bool names_each_file(const Source& source) {
-  const Value description = source.describe();
-  const Value* path = description.find("path");
-  if (!path || path->list()) return true;
-  if (source.num_files() != 1 || !path->text()) return false;
-  return source.file(0) == *path->text() || source.file(0) == *path->text() + "/data.mdb";  // LMDB's folder
-}
-
 void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, kept, out);
   if (const auto* read = node.as<Read>()) {
     note_left_out_classes(*read->source, out);
     for (const std::string& one : notes_of(*read->source)) note(one, out);
-    note_missing(*read->source, out);
   }
   if (node.as<Cache>()) {
     note_frozen_draws(*node.input(), out);
@@ -239,10 +223,6 @@ std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
 
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
-  each_node(*plan, [&](const Node& node) {
-    const auto* read = node.as<Read>();
-    if (read && !names_each_file(*read->source)) note_missing(*read->source, out);
-  });
   // All samples of the data come, each by itself.
   const auto is_plain = [](const Node& node) {
     return node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Shard>() ||

@@ -16,8 +16,7 @@ struct KeptBlocks {
 
 // One line each, from the data to the end of the plan; none twice.
 std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
-// Those of them that are said as a run begins: data that lack shards, and what makes it many times slower, as
-// far as sizes are known.
+// Those of them that make a run many times slower, as far as sizes are known: it says so as it begins.
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept);
 
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end

@@ -95,7 +95,7 @@ class Loader {
   // The plan as written and as it runs, with the sizes of elements, what the rewrites did, and an estimate of
   // memory. With `measure` a few elements are made, in epoch 0, where sizes do not follow from shapes.
   virtual std::string explain(bool measure = false) const = 0;
-  // What is said before it begins: that shards of the data are missing, what makes it many times slower.
+  // What makes this run many times slower than it could be, before it begins.
   virtual std::vector<std::string> warnings() const = 0;
   // A piece of the iteration under way or of the last one, to look at; null: there is none.
   virtual std::shared_ptr<const Timeline> timeline() const = 0;

@@ -49,6 +49,8 @@ def read(
     A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight. A zip or a squashfs image is the folder
     inside, and paths lead through it (`"photos.zip/train/*.jpg"`).
 
+    Where data that Headrace wrote, or files that say how many they are, lack shards or samples, a warning says which.
+
     Args:
         path: A file, a folder, a pattern of files, or a list of files and patterns.
         format: The name of a format, see `formats()`; recognised by content when not given.
@@ -316,7 +318,10 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
         raise ValueError(
             f"plan: wants what save_plan() wrote, got {os.fspath(path)!r}, which is no text; read() opens data"
         ) from None
-    return open_plan(text, bind or {}, {})
+    data = open_plan(text, bind or {}, {})
+    for note in data._node.data_notes:
+        warnings.warn(note, UserWarning, stacklevel=stacklevel())
+    return data
 
 
 def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:

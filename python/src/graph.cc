@@ -8,6 +8,7 @@
 
 #include "errors.h"
 #include "function.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/graph/plan_json.h"
 #include "headrace/graph/walk.h"
 #include "headrace/headrace.h"
@@ -255,6 +256,17 @@ void bind_node(nb::module_& m) {
             return out;
           },
           "What the formats say of the data, a dict for each read.")
+      .def_prop_ro(
+          "data_notes",
+          [](const NodeHandle& n) {
+            std::vector<std::string> out;
+            each_node(*n.node, [&](const Node& node) {
+              if (const auto* read = node.as<Read>())
+                for (std::string& one : notes_of(*read->source)) out.push_back(std::move(one));
+            });
+            return out;
+          },
+          "What is worth a warning of the data as they were opened.")
       .def("describe", &describe, "The verb, and what loaders show of it.")
       .def(
           "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")

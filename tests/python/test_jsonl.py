@@ -143,6 +143,9 @@ def test_lists_of_no_texts_come_back_by_what_was_written_of_them(tmp_path: Path)
         for _ in range(3):
             w.write({"x/values": "", "x/lengths": np.zeros(0, np.int64)})
     assert (tmp_path / "a.jsonl").read_text() == '{"x":[]}\n' * 3
+    back = hr.read(tmp_path / "a.jsonl")  # as the manifest says
+    assert [(s["x"]["values"], s["x"]["lengths"].tolist()) for s in back] == [("", [])] * 3
+    (tmp_path / "a.jsonl.headrace.json").unlink()
     assert hr.read(tmp_path / "a.jsonl")[0] == {"x": "[]"}
     back = hr.read_jsonl(tmp_path / "a.jsonl", dtypes={"x/values": "str", "x/lengths": "i64"})
     assert [(s["x"]["values"], s["x"]["lengths"].tolist()) for s in back] == [("", [])] * 3

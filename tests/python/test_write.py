@@ -5,10 +5,8 @@ import hashlib
 import io
 import json
 import re
-import shutil
 import tarfile
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -357,41 +355,3 @@ def test_a_folder_that_cannot_be_written_to_is_an_error_that_names_it(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises((OSError, ValueError), match=str(tmp_path / "file")):
         hr.range(3).write(Path(tmp_path / "file" / "out.tfrecord"))
-
-
-@pytest.mark.parametrize("name", ["tfrecord", "recordio", "webdataset", "lmdb", "arrow", "hdf5"])
-def test_a_shard_that_is_missing_is_said_as_a_run_begins(tmp_path, name):
-    data = hr.from_arrays({"value": [bytes([i]) * 9 for i in range(40)]})
-    data.write(tmp_path / "x", format=name, shards=4)
-    shards = sorted(p for p in (tmp_path / "x").iterdir() if "-of-" in p.name and not p.name.endswith(".idx"))
-    assert len(shards) == 4
-    (shutil.rmtree if shards[1].is_dir() else Path.unlink)(shards[1])
-    read = hr.read(tmp_path / "x", format=name)
-    with pytest.warns(RuntimeWarning, match=f"1 of 4 shards is missing: '.*{shards[1].name}"):
-        assert len(list(read.numpy())) == 30
-    with pytest.warns(RuntimeWarning, match="1 of 4 shards is missing") as warned:
-        hr.read(
-            tmp_path / "x" if name == "lmdb" else tmp_path / "x" / f"*-of-*{shards[0].suffix}", format=name
-        ).write(tmp_path / "y.arrow")
-    assert [one.filename for one in warned] == [__file__]
-    with warnings.catch_warnings():  # who names the files wants no others
-        warnings.simplefilter("error")
-        assert len(list(hr.read([shards[0], shards[2]], format=name).numpy())) == 20
-        assert len(list(hr.read(shards[3], format=name).numpy())) == 10
-
-
-@pytest.mark.parametrize("shards", [None, 2])
-def test_records_that_look_like_images_are_read_as_they_were_written(tmp_path, shards):
-    records = [
-        bytes(4) + bytes([i]) * 4 + bytes(40) for i in range(20)
-    ]  # as an IRHeader without further labels
-    target = tmp_path / ("a.rec" if shards is None else "a")
-    hr.from_arrays({"record": records}).write(target, format="recordio", shards=shards)
-    assert [one["record"] for one in hr.read(target)] == records
-    first = target if shards is None else min(target.glob("*.rec"))
-    assert hr.read(first)[0] == {"record": records[0]}
-    alone = tmp_path / "b.rec"
-    shutil.copy(first, alone)  # nothing says that these are no images
-    assert list(hr.read(alone).schema) == ["image", "label", "id"]
-    (tmp_path / "b.rec.headrace.json").write_text("[" * 100_000)
-    assert list(hr.read(alone).schema) == ["image", "label", "id"]

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "headrace/core/little_endian.h"
-#include "headrace/formats/manifest.h"
 #include "headrace/formats/recordio/framing.h"
 
 namespace headrace {
@@ -20,19 +19,13 @@ constexpr uint64_t kChecked = 64;  // records of an .idx
 class Indexing final : public Opening<FileIndex> {
  public:
   explicit Indexing(SourceFile file) : file_(std::move(file)) {
-    for (size_t i = 0; i < file_.beside.size(); ++i) {
-      uint64_t& what = i < kIdxNames ? idx_ : manifest_;
-      if (what == 0 && !file_.beside[i].empty()) what = i + 1;
-    }
+    for (size_t i = 0; i < file_.beside.size() && idx_ == 0; ++i)
+      if (!file_.beside[i].empty()) idx_ = i + 1;
   }
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     switch (stage_) {
-      case Stage::begin:
-        if (manifest_ == 0) return begin();
-        stage_ = Stage::manifest;
-        return Step<FileIndex>(std::vector<Extent>{{manifest_, 0, kToEnd}});
-      case Stage::manifest: hear(bytes[0]->bytes()); return begin();
+      case Stage::begin: return begin();
       case Stage::idx: return take_idx(bytes);
       case Stage::check: return check(bytes);
       case Stage::walk: break;
@@ -44,15 +37,7 @@ class Indexing final : public Opening<FileIndex> {
   }
 
  private:
-  enum class Stage : uint8_t { begin, manifest, idx, check, walk };
-
-  // Records that we wrote without labels may begin like a header.
-  void hear(std::span<const std::byte> text) {
-    const auto manifest = Manifest::parse({reinterpret_cast<const char*>(text.data()), text.size()});
-    if (!manifest.ok() || manifest->format != "recordio") return;
-    const Value* header = manifest->read_with.find("header");
-    has_no_header_ = header && header->boolean() && !*header->boolean();
-  }
+  enum class Stage : uint8_t { begin, idx, check, walk };
 
   Step<FileIndex> begin() {
     if (idx_ == 0 || file_.size == 0) return walk();
@@ -125,7 +110,7 @@ class Indexing final : public Opening<FileIndex> {
   }
 
   void look_at(std::span<const std::byte> head) {
-    index_.extra = !has_no_header_ && may_have_headers(head) ? recordio_prefix(head, kRecordioExtra) : "";
+    index_.extra = may_have_headers(head) ? recordio_prefix(head, kRecordioExtra) : "";
   }
 
   // Every part whose header is in `window`, which begins with one.
@@ -173,8 +158,7 @@ class Indexing final : public Opening<FileIndex> {
   }
 
   SourceFile file_;
-  uint64_t idx_ = 0, manifest_ = 0;  // their ordinals among the files of the extents; 0: there is none
-  bool has_no_header_ = false;
+  uint64_t idx_ = 0;  // its ordinal among the files of the extents; 0: there is none
   Stage stage_ = Stage::begin;
   std::vector<uint64_t> checked_;
   uint64_t position_ = 0, record_ = 0;  // of the next part, of the record it is in

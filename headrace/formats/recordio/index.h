@@ -13,9 +13,6 @@ namespace headrace {
 // record's data, when most records in the first 4 KiB may have headers; else nothing.
 inline constexpr size_t kRecordioExtra = 24;
 
-// What lies beside a file: names of an .idx, and behind them of what a data set that we wrote says of itself.
-inline constexpr size_t kIdxNames = 2;
-
 // An .idx is believed when it may be one of this file and 64 of its records, spread over the file, end where
 // the next begins; else the file is walked.
 std::unique_ptr<Opening<FileIndex>> index_recordio(SourceFile file);

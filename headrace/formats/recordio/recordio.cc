@@ -1,7 +1,6 @@
 // RecordIO: see README.md beside this file.
 #include <cstring>
 
-#include "headrace/formats/manifest.h"
 #include "headrace/formats/recordio/framing.h"
 #include "headrace/formats/recordio/index.h"
 #include "headrace/formats/recordio/ir_header.h"
@@ -120,14 +119,12 @@ int recognise(const Probe& probe) {
 
 std::vector<std::string> beside(const std::string& path) {
   const size_t stem = path.ends_with(".rec") ? path.size() - 4 : path.size();
-  const std::string manifest(kManifestName);
-  return {path.substr(0, stem) + ".idx", path + ".idx", path + "." + manifest,
-          path.substr(0, path.rfind('/') + 1) + manifest};
+  return {path.substr(0, stem) + ".idx", path + ".idx"};
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
-  out.kind = "recordio 4";
+  out.kind = "recordio 5";
   out.files = request.path().files;
   out.index = [files = out.files](uint64_t file) { return index_recordio(files[file]); };
   out.finish = [request](std::vector<FileIndex> indexes) -> Result<SourcePtr> {

@@ -1,0 +1,10 @@
+// A source of which more is known than it says itself. Any thread.
+#pragma once
+#include "headrace/formats/source.h"
+
+namespace headrace {
+
+// The same data; metadata() is `metadata`.
+SourcePtr told_source(SourcePtr source, Value metadata);
+
+}  // namespace headrace

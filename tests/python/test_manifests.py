@@ -1,0 +1,274 @@
+"""What reading hears of the manifest that lies beside data which were written here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONTAINERS = ["tfrecord", "recordio", "webdataset", "lmdb", "arrow", "hdf5"]
+
+
+def numbers(samples: int = 20) -> hr.Dataset:
+    records = [bytes([i]) * 50 for i in range(samples)]
+    return hr.from_arrays({"record": records, "label": np.arange(samples) % 2})
+
+
+def written(folder: Path, container: str, **options: Any) -> Path:
+    data = numbers()
+    if container == "hdf5":
+        data = data.map(lambda s: {"label": s.label})
+    data.write(folder / "out", format=container, shards=4, **options)
+    return folder / "out"
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def told(path: Any, **options: Any) -> list[str]:
+    """Return what is warned of when the data are opened."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        hr.read(path, **options)
+    return [str(one.message) for one in heard]
+
+
+def executable() -> str:
+    """Return the command line that was built here, or the one that was installed with the package."""
+    built = ROOT / "build/release/cli/headrace"
+    found = os.environ.get("HEADRACE_CLI") or (built if built.exists() else shutil.which("headrace"))
+    if found is None:
+        pytest.skip("the command line is not built: `make build`, or set HEADRACE_CLI")
+    return str(found)
+
+
+def command(*words: Any) -> subprocess.CompletedProcess[str]:
+    line = [executable(), *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def change(manifest: Path, **members: Any) -> None:
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **members}))
+
+
+class TestMissing:
+    @pytest.mark.parametrize("container", CONTAINERS)
+    def test_a_missing_shard_is_told_when_data_are_opened(self, tmp_path, container):
+        folder = written(tmp_path, container)
+        assert told(folder) == []
+        (gone,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
+        remove(gone)
+        text = f"1 of 4 shards is missing: '{gone}', and with it 5 of 20 samples, as '{folder}/headrace.json' says"
+        assert told(folder) == [text]
+        with pytest.warns(UserWarning, match="1 of 4 shards is missing"):
+            data = hr.read(folder)
+        assert data.metadata["missing"] == text and len(data) == 15
+        assert data.explain().count("is missing") == 1
+        data.save_plan(tmp_path / "plan.json")
+        with pytest.warns(UserWarning, match="1 of 4 shards is missing"):
+            assert len(hr.load_plan(tmp_path / "plan.json")) == 15
+        copied = command("convert", folder, tmp_path / "copy", "--format", "arrow")
+        assert f"of {folder}: {text}" in copied.stdout
+        assert "missing" not in hr.read(tmp_path / "copy").metadata
+        (tmp_path / "out" / "headrace.json").unlink()
+        if container != "lmdb":  # which is told of by the file in its folder
+            assert told(folder) == [f"1 of 4 shards is missing: '{gone}', by the names of the others"]
+
+    def test_patterns_want_what_they_match_and_lists_what_they_name(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        (folder / "out-00001-of-00004.tfrecord").unlink()
+        for _ in range(2):  # by the manifest, then by the names
+            assert len(told(f"{folder}/out-?????-of-00004.tfrecord")) == 1
+            assert len(told(f"{folder}/**/*.tfrecord")) == 1
+            assert told(f"{folder}/out-0000[023]-of-00004.tfrecord") == []
+            assert told(f"{folder}/out-0000{{0,2}}-of-00004.tfrecord") == []
+            assert told(sorted(folder.glob("*.tfrecord"))) == []
+            assert told(folder / "out-00000-of-00004.tfrecord") == []
+            (folder / "headrace.json").unlink(missing_ok=True)
+
+    def test_shards_without_a_number_of_all_are_known_by_the_manifest(self, tmp_path):
+        numbers().write(tmp_path / "out", format="webdataset", shard_size="300B")
+        assert told(tmp_path / "out") == []
+        (tmp_path / "out" / "00002.tar").unlink()
+        assert "missing: '" + str(tmp_path / "out" / "00002.tar") in told(tmp_path / "out")[0]
+
+    def test_a_set_that_was_renamed_lacks_nothing(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        for i, file in enumerate(sorted(folder.glob("*.tfrecord"))):
+            file.rename(folder / f"{i}.tfrecord")
+        assert told(folder) == []
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("container", ["tfrecord", "recordio"])
+    def test_an_empty_shard_is_told_and_fails_verify(self, tmp_path, container):
+        folder = written(tmp_path, container)
+        before = command("verify", folder)
+        assert "headrace.json" not in before.stdout
+        (cut,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
+        cut.write_bytes(b"")
+        text = f"'{folder}/headrace.json' wants 20 samples, got 15; not of the size that was written: '{cut}' of 0 bytes"
+        assert told(folder) == [text]
+        with pytest.warns(UserWarning, match="wants 20 samples, got 15"):
+            assert hr.read(folder).metadata["differs"] == text
+        checked = command("verify", folder)
+        assert text in checked.stdout and checked.returncode == 1
+        assert json.loads(command("verify", folder, "--json").stdout)["differs"] == text
+        (folder / "headrace.json").unlink()
+        assert told(folder) == []  # writers in parallel leave empty shards
+        for word in ("verify", "inspect"):
+            assert f"1 of 4 files is empty: '{cut}'" in command(word, folder).stdout
+
+    def test_a_single_file_that_was_cut_is_told(self, tmp_path):
+        numbers().write(tmp_path / "a.tfrecord")
+        whole = (tmp_path / "a.tfrecord").read_bytes()
+        assert told(tmp_path / "a.tfrecord") == []
+        (tmp_path / "a.tfrecord").write_bytes(whole[: len(whole) // 20 * 10])
+        assert "wants 20 samples, got 10" in told(tmp_path / "a.tfrecord")[0]
+        assert command("verify", tmp_path / "a.tfrecord").returncode == 1
+
+    def test_a_shard_by_itself_wants_its_own(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        assert told(folder / "out-00002-of-00004.tfrecord") == []
+        shutil.copy(folder / "out-00002-of-00004.tfrecord", folder / "more.tfrecord")
+        assert told(folder / "more.tfrecord") == []
+        assert "wants 20 samples, got 25" in told(folder)[0]
+
+    def test_options_that_choose_samples_are_not_compared(self, tmp_path):
+        hr.from_arrays({"a": np.arange(10)}).write(tmp_path / "a.parquet")
+        assert told(tmp_path / "a.parquet", where=[("a", "<", 3)]) == []
+
+
+class TestReadWith:
+    @pytest.mark.parametrize("shards", [None, 3])
+    def test_records_without_a_header_are_read_whole(self, tmp_path, shards):
+        records = [bytes(40)] * 6
+        target = tmp_path / ("out" if shards else "out.rec")
+        hr.from_arrays({"record": records}).write(
+            target, format="recordio", **({"shards": shards} if shards else {})
+        )
+        data = hr.read(target)
+        assert [next(iter(sample.values())) for sample in data] == records
+        assert len(hr.read_recordio(target).schema) == 1
+        said = hr.read(target, header=False)
+        assert data.fingerprint() == said.fingerprint()
+        data.save_plan(tmp_path / "plan.json")
+        next(tmp_path.rglob("*headrace.json")).unlink()
+        assert [next(iter(sample.values())) for sample in hr.load_plan(tmp_path / "plan.json")] == records
+        assert len(hr.read(target).schema) == 3  # nothing tells them from records with a header
+
+    def test_what_the_user_says_is_stronger(self, tmp_path):
+        hr.from_arrays({"record": [bytes(40)] * 6}).write(tmp_path / "out.rec")
+        assert len(hr.read(tmp_path / "out.rec", header=True).schema) == 3
+
+    def test_another_file_of_that_name_is_read_as_it_is(self, tmp_path):
+        hr.from_arrays({"record": [bytes(40)] * 6}).write(tmp_path / "out.rec")
+        numbers().write(tmp_path / "new.rec")
+        for ending in ("rec", "idx"):
+            (tmp_path / f"new.{ending}").replace(tmp_path / f"out.{ending}")
+        with pytest.warns(UserWarning, match="wants 6 samples, got 20"):
+            assert len(hr.read(tmp_path / "out.rec").schema) == 3
+
+    def test_dtypes_are_those_that_were_written(self, tmp_path):
+        data = hr.from_arrays({"a": np.arange(3, dtype=np.uint8), "b": np.arange(3, dtype=np.float32)})
+        for name in ("t.csv", "t.jsonl"):
+            data.write(tmp_path / name)
+            assert hr.read(tmp_path / name).schema == data.schema
+            assert hr.read(tmp_path / name, columns=["b"])[1]["b"].dtype == np.float32
+            assert told(tmp_path / name, columns=["b"]) == []
+
+
+class TestMetadata:
+    @pytest.mark.parametrize("container", ["tfrecord", "recordio", "webdataset", "lmdb"])
+    def test_classes_are_known_and_go_back_to_folders(self, tmp_path, photos, container):
+        data = hr.read(photos)
+        data.write(tmp_path / "set", format=container, shards=2)
+        data.write(tmp_path / "one", format=container)
+        names = data.metadata["classes"]
+        assert hr.read(tmp_path / "one").metadata["classes"] == names
+        again = hr.read(tmp_path / "set")
+        assert again.metadata["classes"] == names
+        bare = sorted((tmp_path / "set").glob("set-*[!x]"))
+        assert hr.read(bare[0]).metadata["classes"] == names
+        if container == "webdataset":
+            fields = "image=jpg,label=cls"
+            command(
+                "convert", tmp_path / "set", tmp_path / "back", "--format", "image_folder", "--fields", fields
+            )
+            assert sorted(one.name for one in (tmp_path / "back").iterdir() if one.is_dir()) == names
+        found = again.fingerprint()
+        change(
+            tmp_path / "set" / "headrace.json", metadata={"classes": ["x"], "notes": [1], "missing": "all"}
+        )
+        other = hr.read(tmp_path / "set")
+        assert other.metadata["classes"] == ["x"] and "missing" not in other.metadata
+        assert other.fingerprint() == found
+
+
+DAMAGED = {
+    "no JSON": "{",
+    "deep": "[" * 100_000,
+    "a list": "[]",
+    "nothing": "",
+    "other members": '{"headrace_dataset": 1, "format": "recordio"}',
+}
+ODD: dict[str, dict[str, Any]] = {
+    "another format": {"format": "tfrecord"},
+    "another version": {"headrace_dataset": 2},
+    "shards that are none": {"shards": [1, None]},
+    "shards that lead elsewhere": {
+        "shards": [{"name": "../x", "samples": 1, "bytes": 1, "xxh3_128": "", "sum": 0}]
+    },
+    "the same shard twice": {
+        "shards": [{"name": "out.rec", "samples": 1, "bytes": 1, "xxh3_128": "", "sum": 0}] * 2
+    },
+}
+
+
+class TestHostile:
+    @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+    def test_a_damaged_manifest_is_none(self, tmp_path, text):
+        numbers().write(tmp_path / "out.rec")
+        (tmp_path / "out.rec.headrace.json").write_text(text)
+        assert told(tmp_path / "out.rec") == []
+
+    @pytest.mark.parametrize("members", ODD.values(), ids=ODD)
+    def test_a_manifest_of_something_else_is_none(self, tmp_path, members):
+        numbers().write(tmp_path / "out.rec")
+        change(tmp_path / "out.rec.headrace.json", **members)
+        assert told(tmp_path / "out.rec") == []
+
+    def test_a_huge_manifest_is_not_read(self, tmp_path):
+        numbers().write(tmp_path / "out.rec")
+        with (tmp_path / "out.rec.headrace.json").open("r+b") as file:
+            file.truncate(1 << 40)
+        assert told(tmp_path / "out.rec") == []
+
+    @pytest.mark.parametrize(
+        "read_with", [7, [], {"header": 3}, {"no such": 1}, {"label_width": "x", "header": []}]
+    )
+    def test_options_that_make_no_sense_are_left_alone(self, tmp_path, read_with):
+        numbers().write(tmp_path / "out.rec")
+        change(tmp_path / "out.rec.headrace.json", read_with=read_with, metadata=[1])
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            assert len(hr.read(tmp_path / "out.rec")) == 20
+        assert all("read_with of the manifest is not used: " in str(one.message) for one in heard)
+
+    def test_classes_that_are_no_texts_harm_nobody(self, tmp_path, photos):
+        hr.read(photos).map(lambda s: {"image": s.image}).write(tmp_path / "out", format="images")
+        change(tmp_path / "out" / "headrace.json", metadata={"classes": [1]})
+        for words in (["inspect"], ["verify"], ["inspect", "--json"]):
+            assert command(*words, tmp_path / "out").returncode == 0
