@@ -12,6 +12,13 @@ std::string told_of(const Source& source, std::string_view key) {
   return text && text->text() ? *text->text() : std::string();
 }
 
+void add_note(Value& metadata, std::string note) {
+  const Value* notes = metadata.find("notes");
+  Value::List all = notes && notes->list() ? *notes->list() : Value::List();
+  all.emplace_back(std::move(note));
+  metadata.set("notes", std::move(all));
+}
+
 std::vector<std::string> notes_of(const Source& source) {
   const Value metadata = source.metadata();
   const Value* notes = metadata.find("notes");

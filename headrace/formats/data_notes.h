@@ -12,6 +12,8 @@ namespace headrace {
 // A text of its metadata() under this key, "missing", "differs" or "empty" (manifests_beside.h); "" where it
 // has none.
 std::string told_of(const Source& source, std::string_view key);
+// One more of the "notes" of this metadata().
+void add_note(Value& metadata, std::string note);
 // "missing" and "differs" of its metadata(), its "notes", a list of texts, and what left_out_columns_note()
 // says.
 std::vector<std::string> notes_of(const Source& source);

@@ -298,12 +298,7 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
     return source;
   Value metadata = source->metadata();
   for (const auto& [key, value] : *told.object()) metadata.set(key, value);
-  if (!note.empty()) {
-    const Value* notes = metadata.find("notes");
-    Value::List all = notes && notes->list() ? *notes->list() : Value::List();
-    all.emplace_back(note);
-    metadata.set("notes", std::move(all));
-  }
+  if (!note.empty()) add_note(metadata, note);
   add_about(about_, metadata);
   return told_source(std::move(source), std::move(metadata));
 }

@@ -160,11 +160,12 @@ class Indexing {
         options_(options),
         indexes_(records.files.size()),
         done_(records.files.size()),
+        refused_(records.files.size()),
         errors_(records.files.size()) {
     for (const SourceFile& file : records_.files) total_ += file.size;
   }
 
-  Result<std::vector<FileIndex>> run() {
+  Result<RecordIndexes> run() {
     std::optional<SidecarLock> lock;
     if (store_.persistent() && total_ >= kWorthWaiting) {
       HEADRACE_TRY(on_all([this](size_t file) { return recall(file); }));
@@ -178,7 +179,15 @@ class Indexing {
       }
     }
     HEADRACE_TRY(on_all([this](size_t file) { return index(file); }));
-    return std::move(indexes_);
+    RecordIndexes out;
+    for (size_t i = 0; i < refused_.size(); ++i)
+      if (!refused_[i].ok()) out.refused.push_back({i, std::string(refused_[i].text())});
+    if (out.refused.size() > kMostRefusedFiles || out.refused.size() == refused_.size()) {
+      const RefusedFile& first = out.refused[0];
+      return corrupt("'" + records_.files[first.file].path + "': " + first.reason);
+    }
+    out.of_files = std::move(indexes_);
+    return out;
   }
 
  private:
@@ -219,7 +228,7 @@ class Indexing {
               Status(Code::exhausted, "'" + records_.files[i].path + "': no memory left for its index");
         }
         bytes_done_ += records_.files[i].size;
-        if (!errors_[i].ok()) next = done_.size();
+        if (!errors_[i].ok() || num_refused_ > kMostRefusedFiles) next = done_.size();
       }
     }));
     for (Status& status : errors_)  // files are taken in order, so the first that fails is always reached
@@ -265,7 +274,10 @@ class Indexing {
   Status index(size_t i) {
     const SourceFile& file = records_.files[i];
     Status status = make(i, file);
-    return std::move(status).before("'" + file.path + "': ");
+    if (status.code() != Code::corrupt) return std::move(status).before("'" + file.path + "': ");
+    refused_[i] = std::move(status);
+    ++num_refused_;
+    return {};
   }
 
   Status make(size_t i, const SourceFile& file) {
@@ -301,17 +313,19 @@ class Indexing {
   uint64_t total_ = 0;
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
+  std::atomic<size_t> num_refused_{0};
   // One a file, each written by the thread that has the file.
   std::vector<FileIndex> indexes_;
   std::vector<char> done_;
+  std::vector<Status> refused_;
   std::vector<Status> errors_;
 };
 
 }  // namespace
 
-Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Store& store,
-                                              const IndexingOptions& options) {
-  if (records.files.empty()) return std::vector<FileIndex>();
+Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,
+                                     const IndexingOptions& options) {
+  if (records.files.empty()) return RecordIndexes();
   return Indexing(records, store, options).run();
 }
 

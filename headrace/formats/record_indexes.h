@@ -24,9 +24,15 @@ struct IndexingOptions {
   // Called from any thread, with the path of each sidecar that holds what was found of a file.
   std::function<void(const std::string&)> kept = {};
 };
-// One for each file, in their order. The error is that of the first file that has one, and names it.
-Result<std::vector<FileIndex>> record_indexes(const RecordOpening& records, Store& store,
-                                              const IndexingOptions& options);
+struct RecordIndexes {
+  std::vector<FileIndex> of_files;   // one for each, in their order; empty of those that are refused
+  std::vector<RefusedFile> refused;  // damaged, in their order
+};
+// An error that is no damage is that of the first file that has one, and names it; so is the first damage
+// where no file is whole, or more than kMostRefusedFiles are not.
+Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,
+                                     const IndexingOptions& options);
+inline constexpr size_t kMostRefusedFiles = 1000;
 
 // What a sidecar of these holds of the file it was made for.
 struct FileStamp {

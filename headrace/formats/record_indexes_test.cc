@@ -35,9 +35,9 @@ class Slow final : public Opening<FileIndex> {
   uint64_t size_;
 };
 
-class RecordIndexes : public testing::Test {
+class IndexesOfRecords : public testing::Test {
  protected:
-  RecordIndexes() {
+  IndexesOfRecords() {
     for (int i = 0; i < 4; ++i) write(i, std::string(100'000, static_cast<char>('a' + i)));
   }
 
@@ -59,14 +59,19 @@ class RecordIndexes : public testing::Test {
     return out;
   }
 
-  Result<std::vector<FileIndex>> run() { return record_indexes(opening(), *file_store(), {}); }
+  Result<std::vector<FileIndex>> run(const IndexingOptions& options = {}) {
+    auto made = record_indexes(opening(), *file_store(), options);
+    if (!made.ok()) return made.status();
+    EXPECT_TRUE(made->refused.empty());
+    return std::move(made->of_files);
+  }
 
   TemporaryFolder folder_;
   CacheIn cache_{folder_ / "cache"};
   std::atomic<int> walked_{0};
 };
 
-TEST_F(RecordIndexes, AreWalkedOnceAndThenRemembered) {
+TEST_F(IndexesOfRecords, AreWalkedOnceAndThenRemembered) {
   const auto first = run(), second = run();
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(walked_, 4);
@@ -75,7 +80,7 @@ TEST_F(RecordIndexes, AreWalkedOnceAndThenRemembered) {
   EXPECT_EQ((*second)[3].extra, "extra");
 }
 
-TEST_F(RecordIndexes, AreMadeAgainOfAFileThatChanged) {
+TEST_F(IndexesOfRecords, AreMadeAgainOfAFileThatChanged) {
   ASSERT_TRUE(run().ok());
   write(1, std::string(50'000, 'x'));  // another size
   ASSERT_TRUE(run().ok());
@@ -90,7 +95,7 @@ TEST_F(RecordIndexes, AreMadeAgainOfAFileThatChanged) {
   EXPECT_EQ(walked_, 7);
 }
 
-TEST_F(RecordIndexes, ADamagedSidecarIsAbsent) {
+TEST_F(IndexesOfRecords, ADamagedSidecarIsAbsent) {
   const auto first = run();
   for (const auto& entry : std::filesystem::directory_iterator(folder_ / "cache/headrace"))
     std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) / 2);
@@ -100,9 +105,9 @@ TEST_F(RecordIndexes, ADamagedSidecarIsAbsent) {
   EXPECT_EQ(*first, *second);
 }
 
-TEST_F(RecordIndexes, LieBesideTheDataOnRequest) {
+TEST_F(IndexesOfRecords, LieBesideTheDataOnRequest) {
   const auto cached = run();  // what is known already is written there too
-  const auto first = record_indexes(opening(), *file_store(), {.beside = true});
+  const auto first = run({.beside = true});
   ASSERT_TRUE(std::filesystem::exists(folder_ / ".headrace/file3.slow-1.hri"));
   std::filesystem::remove_all(folder_ / "cache");
   const auto second = run();
@@ -115,14 +120,14 @@ TEST_F(RecordIndexes, LieBesideTheDataOnRequest) {
   EXPECT_EQ(walked_, 5);
 }
 
-TEST_F(RecordIndexes, SayWhyTheyCannotLieBesideTheData) {
+TEST_F(IndexesOfRecords, SayWhyTheyCannotLieBesideTheData) {
   folder_.write(".headrace", "a file, where the folder should be");
-  const auto failed = record_indexes(opening(), *file_store(), {.beside = true});
+  const auto failed = run({.beside = true});
   EXPECT_NE(failed.status().text().find("cannot create"), std::string::npos) << failed.status().text();
   EXPECT_TRUE(run().ok());
 }
 
-TEST_F(RecordIndexes, ManyAtOnceGetTheSame) {
+TEST_F(IndexesOfRecords, ManyAtOnceGetTheSame) {
   const auto expected = run();
   std::filesystem::remove_all(folder_ / "cache");
   std::vector<std::jthread> threads;
@@ -136,15 +141,39 @@ TEST_F(RecordIndexes, ManyAtOnceGetTheSame) {
   EXPECT_EQ(same, 8);
 }
 
-TEST_F(RecordIndexes, TheFirstBrokenFileIsNamed) {
+TEST_F(IndexesOfRecords, BrokenFilesAreRefusedAndTheOthersAreNot) {
+  const auto whole = run();
   write(1, "!broken"), write(3, "!broken");
   for (int i = 0; i < 20; ++i) {
-    const auto failed = run();
-    ASSERT_EQ(failed.status().text(), "'" + path(1) + "': wants no ! at byte 0");
+    const auto made = record_indexes(opening(), *file_store(), {});
+    ASSERT_TRUE(made.ok());
+    ASSERT_EQ(made->refused.size(), 2u);
+    EXPECT_EQ(made->refused[0].file, 1u);
+    EXPECT_EQ(made->refused[1].file, 3u);
+    EXPECT_EQ(made->refused[0].reason, "wants no ! at byte 0");
+    EXPECT_EQ(made->of_files[2], (*whole)[2]);
+    EXPECT_TRUE(made->of_files[1].records.empty());
   }
 }
 
-TEST_F(RecordIndexes, TheWatchEndsIt) {
+TEST_F(IndexesOfRecords, WhereAllFilesAreBrokenTheFirstIsNamed) {
+  for (int i = 0; i < 4; ++i) write(i, "!broken");
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(run().status().text(), "'" + path(0) + "': wants no ! at byte 0");
+}
+
+TEST_F(IndexesOfRecords, WhereFilesCannotBeOpenedTheFirstIsNamed) {
+  const RecordOpening records = opening();
+  write(0, "!broken");
+  for (const int i : {1, 3}) std::filesystem::remove(path(i));
+  for (int i = 0; i < 20; ++i) {
+    const auto failed = record_indexes(records, *file_store(), {});
+    ASSERT_EQ(failed.status().code(), Code::not_found);
+    ASSERT_TRUE(failed.status().text().starts_with("'" + path(1) + "': ")) << failed.status().text();
+  }
+}
+
+TEST_F(IndexesOfRecords, TheWatchEndsIt) {
   RecordOpening endless = opening();
   class Endless final : public Opening<FileIndex> {
     Result<Step<FileIndex>> advance(std::span<const BufferPtr>) override {

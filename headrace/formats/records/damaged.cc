@@ -2,19 +2,24 @@
 
 #include <algorithm>
 
+#include "headrace/core/text.h"
+#include "headrace/formats/data_notes.h"
+
 namespace headrace {
 namespace {
 
 struct DamagedSample {
-  uint64_t index = 0;   // among all samples
+  uint64_t index = 0;  // among all samples
+  std::string path;
   uint64_t record = 0;  // of its file
-  size_t file = 0;
   uint64_t offset = 0;
   std::string reason;
+  bool is_file = false;  // all of it
 };
 
 // The damage of all files, taken out of their indexes, in the order of the samples.
-std::vector<DamagedSample> take_damage(std::vector<FileIndex>& indexes) {
+std::vector<DamagedSample> take_damage(const std::vector<SourceFile>& files,
+                                       std::vector<FileIndex>& indexes) {
   std::vector<DamagedSample> out;
   uint64_t first = 0;  // good records in the files before
   for (size_t file = 0; file < indexes.size(); ++file) {
@@ -22,7 +27,7 @@ std::vector<DamagedSample> take_damage(std::vector<FileIndex>& indexes) {
     for (DamagedPlace& place : std::exchange(indexes[file].damaged, {})) {
       const uint64_t after = std::min<uint64_t>(place.after, indexes[file].records.size());
       out.push_back(
-          {first + after + out.size(), after + before++, file, place.offset, std::move(place.reason)});
+          {first + after + out.size(), files[file].path, after + before++, place.offset, std::move(place.reason)});
     }
     first += indexes[file].records.size();
   }
@@ -44,8 +49,8 @@ class Refused final : public Opening<BlockPtr> {
 
 class WithDamage final : public Source {
  public:
-  WithDamage(SourcePtr good, std::vector<SourceFile> files, std::vector<DamagedSample> damage)
-      : good_(std::move(good)), files_(std::move(files)), damage_(std::move(damage)) {}
+  WithDamage(SourcePtr good, std::vector<DamagedSample> damage)
+      : good_(std::move(good)), damage_(std::move(damage)) {}
 
   const Schema& schema() const override { return good_->schema(); }
   uint64_t size() const override { return good_->size() + damage_.size(); }
@@ -90,7 +95,8 @@ class WithDamage final : public Source {
   std::string where(uint64_t index) const override {
     const size_t before = damage_before(index);
     if (!is_damage(before, index)) return good_->where(index - before);
-    return files_[damage_[before].file].path + ", " + place_text(damage_[before]);
+    const DamagedSample& sample = damage_[before];
+    return sample.is_file ? sample.path : sample.path + ", " + place_text(sample);
   }
   Value describe() const override { return good_->describe(); }
 
@@ -104,12 +110,28 @@ class WithDamage final : public Source {
     Value out = good_->metadata();
     Value::List list;
     for (const DamagedSample& sample : damage_)
-      list.push_back(damage_entry(files_[sample.file].path, sample.index, sample.offset, sample.reason));
+      list.push_back(damage_entry(sample.path, sample.index, sample.offset, sample.reason));
     out.set("damaged", std::move(list));
+    if (std::string text = refused_text(); !text.empty()) add_note(out, std::move(text));
     return out;
+  }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    SourcePtr some = good_->with_fields(fields);
+    return some ? std::make_shared<WithDamage>(std::move(some), damage_) : nullptr;
   }
 
  private:
+  // "1 of 4 files is damaged and counts as one sample: 'x.arrow', wants …"; "" where there is none.
+  std::string refused_text() const {
+    const auto first = std::ranges::find_if(damage_, &DamagedSample::is_file);
+    if (first == damage_.end()) return {};
+    const auto refused = std::ranges::count_if(damage_, &DamagedSample::is_file);
+    return std::to_string(refused) + " of " + std::to_string(static_cast<uint64_t>(refused) + good_->num_files()) +
+           (refused == 1 ? " files is damaged and counts as one sample, the last: "
+                         : " files are damaged and count as one sample each, the last ones: ") +
+           in_quotes(first->path) + ", " + first->reason + (refused > 1 ? "; …" : "");
+  }
+
   size_t damage_before(uint64_t index) const {
     const auto is_before = [&](const DamagedSample& sample) { return sample.index < index; };
     return static_cast<size_t>(std::ranges::partition_point(damage_, is_before) - damage_.begin());
@@ -123,7 +145,6 @@ class WithDamage final : public Source {
   }
 
   SourcePtr good_;
-  std::vector<SourceFile> files_;
   std::vector<DamagedSample> damage_;
 };
 
@@ -131,14 +152,14 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
                            std::vector<FileIndex> indexes) {
   const bool has_records =
       std::ranges::any_of(indexes, [](const FileIndex& i) { return !i.records.empty(); });
-  std::vector<DamagedSample> damage = take_damage(indexes);
+  std::vector<DamagedSample> damage = take_damage(files, indexes);
   if (damage.empty()) return finish(std::move(indexes));
   if (!has_records) {
     const DamagedSample& first = damage[0];
-    return corrupt("'" + files[first.file].path + "': " + first.reason + " (" + place_text(first) + ")");
+    return corrupt("'" + first.path + "': " + first.reason + " (" + place_text(first) + ")");
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
-  return SourcePtr(std::make_shared<WithDamage>(std::move(good), files, std::move(damage)));
+  return SourcePtr(std::make_shared<WithDamage>(std::move(good), std::move(damage)));
 }
 
 }  // namespace
@@ -147,6 +168,17 @@ Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std
   Value out;
   out.set("path", path), out.set("index", index), out.set("offset", offset), out.set("reason", reason);
   return out;
+}
+
+SourcePtr with_refused_files(SourcePtr good, const std::vector<SourceFile>& files,
+                             std::vector<RefusedFile> refused) {
+  std::vector<DamagedSample> damage;
+  for (RefusedFile& file : refused)
+    damage.push_back({.index = good->size() + damage.size(),
+                      .path = files[file.file].path,
+                      .reason = std::move(file.reason),
+                      .is_file = true});
+  return std::make_shared<WithDamage>(std::move(good), std::move(damage));
 }
 
 FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files) {
