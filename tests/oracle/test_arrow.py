@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def table(rows: int = ROWS) -> Any:
         "image": pa.array([{"bytes": t.encode(), "path": t, "size": {"h": i, "w": 2 * i}} for i, t in enumerate(texts)]),
         "category": pa.array([f"n{i % 7}" for i in range(rows)]).dictionary_encode(),
         "level": pa.array([i % 5 * 1.5 for i in range(rows)]).dictionary_encode(),
+        "view": pa.array(texts, pa.string_view()),
+        "bytes_view": pa.array([t.encode() * 3 for t in texts], pa.binary_view()),
         "day": pa.array(range(rows), pa.date32()),
         "ms": pa.array([86_400_000 * i for i in range(rows)], pa.date64()),
         "when": pa.array(range(rows), pa.timestamp("us")),
@@ -210,6 +213,83 @@ def test_lists_of_texts_with_nulls(tmp_path: Path, codec: str | None, rows: int)
     assert hr.read(tmp_path / "y.arrow")[0]["x"]["values"] == "ab"
     with pytest.raises(hr.CorruptSample, match="wants texts only in column 'x/values'"):
         hr.read(tmp_path / "y.arrow")[1]
+
+
+def some_views() -> Any:
+    """Short and long ones, empty ones and nulls, of three buffers, in an order of their own, some of the same bytes."""
+    random = np.random.default_rng(5)
+    buffers = [bytes(random.integers(97, 123, size).astype(np.uint8)) for size in (3000, 50, 700)]
+    views, texts, valid = b"", [], 0
+    for i in range(200):
+        of = int(random.integers(3))
+        begin = int(random.integers(len(buffers[of]) - 30))
+        text = buffers[of][begin : begin + i % 30]
+        tail = struct.pack("<4sii", text[:4], of, begin) if len(text) > 12 else text.ljust(12, b"\0")
+        views += struct.pack("<i", len(text)) + tail
+        valid |= (i % 7 != 3) << i
+        texts.append(None if i % 7 == 3 else text.decode())
+    all_buffers = [pa.py_buffer(one) for one in (valid.to_bytes(25, "little"), views, *buffers)]
+    made = pa.Array.from_buffers(pa.string_view(), 200, all_buffers)
+    made.validate(full=True)
+    return made, texts
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("rows", [1, 60, 200])
+@pytest.mark.parametrize("maps", [True, False])
+def test_views_of_texts(tmp_path: Path, codec: str | None, rows: int, maps: bool):
+    views, texts = some_views()
+    data = pa.table(
+        {"i": list(range(200)), "view": views, "struct": pa.array([{"x": i} for i in range(200)])}
+    )
+    write(tmp_path / "x.arrow", data, codec, rows)
+    strict, ds = hr.read(tmp_path / "x.arrow"), hr.read(tmp_path / "x.arrow", nulls="zero")
+    wanted = [text or "" for text in texts]
+    assert ds.schema["view"] == hr.FieldSpec("str", (None,))
+    for i, text in enumerate(texts):
+        assert ds[i]["view"] == wanted[i] and ds[i]["struct/x"] == i
+        if text is None:
+            with pytest.raises(hr.CorruptSample, match="wants a value in column 'view', got null"):
+                strict[i]
+    for one in (ds.shuffle(seed=4), ds):
+        got = [
+            (int(i), str(text))
+            for batch in one.batch(16).options(map_files=maps).numpy()
+            for i, text in zip(batch["i"], batch["view"], strict=True)
+        ]
+        assert sorted(got) == list(enumerate(wanted))
+    alone = hr.read(tmp_path / "x.arrow", columns=["view"], nulls="zero")
+    assert [sample["view"] for sample in alone.options(map_files=maps).numpy()] == wanted
+
+
+def test_views_in_dictionaries_and_lists(tmp_path: Path):
+    names = pa.array(["a" * 40, "b", "c" * 13], pa.string_view())
+    places = pa.array([2, 0, 1, 0], pa.int8())
+    data = pa.table({
+        "named": pa.DictionaryArray.from_arrays(places, names),
+        "lists": pa.ListArray.from_arrays(pa.array([0, 1, 1, 2, 3], pa.int32()), names),
+    })  # fmt: skip
+    write(tmp_path / "x.arrow", data, None, 4)
+    with pytest.warns(UserWarning, match="column 'lists' is left out"):
+        ds = hr.read(tmp_path / "x.arrow")
+    assert [sample["named"] for sample in ds] == ["c" * 13, "a" * 40, "b", "a" * 40]
+
+
+def test_views_that_lead_elsewhere_are_errors_of_their_rows(tmp_path: Path):
+    texts = [chr(97 + i) * 20 for i in range(8)]
+    write(tmp_path / "x.arrow", pa.table({"view": pa.array(texts, pa.string_view())}), None, 8)
+    good = (tmp_path / "x.arrow").read_bytes()
+    at = good.index(b"\x14\0\0\0cccc")  # the third view: length, prefix, buffer, offset
+    for place, value in [(0, -1), (0, 1 << 20), (8, 1), (8, -1), (12, 1 << 20), (12, -5)]:
+        bad = bytearray(good)
+        bad[at + place : at + place + 4] = value.to_bytes(4, "little", signed=True)
+        (tmp_path / "x.arrow").write_bytes(bad)
+        ds = hr.read(tmp_path / "x.arrow")
+        for maps in (True, False):
+            left = [sample["view"] for sample in ds.on_error("skip").options(map_files=maps).numpy()]
+            assert left == texts[:2] + texts[3:], (place, value)
+        with pytest.raises(hr.CorruptSample, match="sample 2 of"):
+            ds[2]
 
 
 def test_lists_of_texts_are_read_once_for_both_fields(tmp_path: Path):

@@ -10,8 +10,7 @@
 namespace headrace::arrow {
 namespace {
 
-// A column of equal values shrinks by far more than 1000:1, so up to kFree no ratio is asked for.
-constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20, kMost = uint64_t{1} << 31;
+constexpr uint64_t kMost = uint64_t{1} << 31;
 
 Status inflate_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
   LZ4F_dctx* raw = nullptr;

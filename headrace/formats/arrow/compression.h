@@ -7,6 +7,10 @@
 
 namespace headrace::arrow {
 
+// What a batch may stand for, beside its bytes. A column of equal values shrinks by far more than 1000:1, so
+// up to kFree no ratio is asked for.
+inline constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20;
+
 // A part of a buffer, shared.
 struct Bytes {
   BufferPtr buffer;

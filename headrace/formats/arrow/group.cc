@@ -340,8 +340,8 @@ class OpenGroup final : public Opening<BlockPtr> {
     std::vector<Extent> extents;
     for (const RowsReader::Wanted& wanted : reader_->wanted()) {
       HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, wanted.cut));
-      const bool mappable =
-          wanted.part == RowsReader::Part::data;  // only cut; offsets are checked, then followed
+      // Only cut; offsets and views are checked, then followed.
+      const bool mappable = wanted.part == RowsReader::Part::data || wanted.part == RowsReader::Part::behind;
       extents.push_back({group_.file, body_at_ + piece.offset, piece.length, mappable});
     }
     return extents;

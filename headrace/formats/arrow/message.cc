@@ -127,6 +127,11 @@ Result<uint32_t> Batch::buffer(BufferAt at) const {
   return static_cast<uint32_t>(i);
 }
 
+uint64_t Batch::num_behind(uint32_t views) const {
+  if (views >= views_.size()) return 0;
+  return views_[views] - (views == 0 ? 0 : views_[views - 1]);
+}
+
 Result<Piece> Batch::piece(uint32_t buffer) const {
   const std::byte* at = buffers_.bytes.data() + uint64_t{16} * buffer;
   const Piece out{load<uint64_t>(at), load<uint64_t>(at + 8)};

@@ -53,6 +53,7 @@ class Batch {
   Status fits(const Layout& layout) const;
   Result<Node> node(uint32_t i) const;
   Result<uint32_t> buffer(BufferAt at) const;  // its ordinal in this batch
+  uint64_t num_behind(uint32_t views) const;   // buffers behind those that each such column has, of this one
   Result<Piece> piece(uint32_t buffer) const;  // within the body
 
  private:

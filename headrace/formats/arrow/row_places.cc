@@ -21,7 +21,7 @@ Result<uint64_t> bytes_of(const std::vector<Column>& columns, const Batch& batch
 
 ColumnPlaces::Kind kind_of(const Column& column) {
   using Kind = ColumnPlaces::Kind;
-  if (column.dictionary || column.text_size != 0) return Kind::other;
+  if (column.dictionary || column.text_size != 0 || column.is_view) return Kind::other;
   if (!column.is_list()) return Kind::fixed;
   return column.bits || column.stored != column.dtype ? Kind::other : Kind::list;
 }

@@ -77,6 +77,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   Values& values = values_.emplace_back();
   values.name = column.name, values.dtype = column.stored, values.item = column.item;
   values.items_each = column.items_each(), values.count = count_, values.offset_size = column.offset_size;
+  values.is_view = column.is_view;
   values.of_texts = column.text_size != 0;
   if (column.dictionary) {
     const auto it = dictionaries.find(*column.dictionary);
@@ -90,6 +91,11 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   if (count_ == 0) {  // a batch without rows may leave out its offsets
     values_[i].dtype = column.dtype;
     return wanted_.clear(), Status();
+  }
+  if (column.is_view) {
+    HEADRACE_ASSIGN(const uint64_t begin, product(first_, sizeof(View16), column.name));
+    HEADRACE_ASSIGN(const uint64_t length, product(count_, sizeof(View16), column.name));
+    return want(i, Part::views, column.offsets, begin, length);
   }
   if (!column.is_list()) {
     HEADRACE_ASSIGN(values_[i].first_item, product(first_, values.items_each, column.name));
@@ -164,6 +170,48 @@ Status RowsReader::want_texts(size_t i) {
   return want(i, Part::texts, column.texts, begin, length);
 }
 
+// Of each buffer behind the views what lies between the first and the last byte that these rows have there.
+Status RowsReader::want_behind(size_t i) {
+  const Column& column = (*columns_)[i];
+  Values& values = values_[i];
+  struct Span {
+    uint64_t begin = ~uint64_t{0}, end = 0;
+  };
+  std::vector<Span> spans(batch_->num_behind(column.offsets.views));
+  uint64_t sum = 0;
+  for (uint64_t row = 0; row < count_; ++row) {
+    if (!values.is_present(row)) continue;  // whatever lies there
+    const View16 view = values.view(row);
+    const bool is_right =
+        view.length >= 0 && (view.is_short() || (view.offset >= 0 && view.buffer >= 0 &&
+                                                 static_cast<size_t>(view.buffer) < spans.size()));
+    if (!is_right)
+      return corrupt("wants a view with a length, and one of " + std::to_string(spans.size()) +
+                     " buffers, in column '" + column.name + "', row " + std::to_string(first_ + row) +
+                     " has " + std::to_string(view.length) + " and " + std::to_string(view.buffer));
+    sum += static_cast<uint64_t>(view.length);
+    if (view.is_short()) continue;
+    Span& span = spans[static_cast<size_t>(view.buffer)];
+    const auto begin = static_cast<uint64_t>(view.offset);
+    span.begin = std::min(span.begin, begin);
+    span.end = std::max(span.end, begin + static_cast<uint64_t>(view.length));
+  }
+  // Views may share bytes, and then a small file stands for much memory.
+  if (sum > kFree && sum / kMaxRatio > batch_->body())
+    return corrupt("wants views of at most " + std::to_string(kMaxRatio) +
+                   " times their batch's bytes in column '" + column.name + "', got " + std::to_string(sum) +
+                   " bytes");
+  HEADRACE_ASSIGN(const uint32_t views, batch_->buffer(column.offsets));
+  values.behind.resize(spans.size());
+  for (size_t k = 0; k < spans.size(); ++k) {
+    if (spans[k].begin >= spans[k].end) continue;
+    values.behind[k].begin = spans[k].begin;
+    const auto buffer = static_cast<uint32_t>(views + 1 + k);
+    wanted_.push_back({{buffer, spans[k].begin, spans[k].end - spans[k].begin}, i, Part::behind, k});
+  }
+  return {};
+}
+
 Status RowsReader::want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length) {
   HEADRACE_ASSIGN(const uint32_t buffer, batch_->buffer(at));
   wanted_.push_back({{buffer, offset, length}, column, part});
@@ -180,6 +228,8 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
       case Part::items_present: values.items_present.bytes = std::move(bytes[i]); break;
       case Part::offsets: values.offsets = std::move(bytes[i]); break;
       case Part::texts: break;  // once it is known which are null
+      case Part::views: values.views = std::move(bytes[i]); break;
+      case Part::behind: values.behind[answered[i].behind].bytes = std::move(bytes[i]); break;
       case Part::data:
         values.data = std::move(bytes[i]);
         settle(answered[i].column);
@@ -189,6 +239,7 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
   for (size_t i = 0; i < answered.size(); ++i) {
     const size_t column = answered[i].column;
     if (answered[i].part == Part::texts) HEADRACE_TRY(take_texts(column, bytes[i]));
+    if (answered[i].part == Part::views) HEADRACE_TRY(want_behind(column));
     if (answered[i].part != Part::offsets) continue;
     HEADRACE_TRY(check_offsets(column));
     HEADRACE_TRY(want_items_present(column));
@@ -261,6 +312,7 @@ void RowsReader::settle(size_t i) {
 
 Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, const Batch& batch) {
   std::vector<BufferAt> all;
+  std::vector<uint32_t> out;
   for (const Column& column : columns) {
     for (const NodeAt& node : column.rows) {
       HEADRACE_ASSIGN(const Node stated, batch.node(node.node));
@@ -269,9 +321,14 @@ Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, con
     if (column.items) all.push_back(column.items->validity);
     if (column.is_list()) all.push_back(column.offsets);
     if (column.text_size != 0) all.push_back(column.texts);
-    if (!column.is_lengths) all.push_back(column.values);
+    if (column.is_view) {
+      HEADRACE_ASSIGN(const uint32_t views, batch.buffer(column.offsets));
+      for (uint64_t k = 0; k <= batch.num_behind(column.offsets.views); ++k)
+        out.push_back(views + static_cast<uint32_t>(k));
+    } else if (!column.is_lengths) {
+      all.push_back(column.values);
+    }
   }
-  std::vector<uint32_t> out;
   for (const BufferAt at : all) {
     HEADRACE_ASSIGN(const uint32_t buffer, batch.buffer(at));
     out.push_back(buffer);

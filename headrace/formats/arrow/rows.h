@@ -18,11 +18,12 @@ struct Cut {
 // Rows [first, first + count). Give the bytes of what is `wanted` to `take`, until nothing is.
 class RowsReader {
  public:
-  enum class Part { present, items_present, offsets, texts, data };
+  enum class Part { present, items_present, offsets, texts, views, behind, data };
   struct Wanted {
     Cut cut;
     size_t column;
     Part part;
+    size_t behind = 0;  // which buffer behind the views
   };
 
   // REQUIRES: `columns` outlives this and the batch fits their layout.
@@ -43,6 +44,7 @@ class RowsReader {
   Status want_items_present(size_t column);
   Status want_items(size_t column);
   Status want_texts(size_t column);
+  Status want_behind(size_t column);
   Status check_offsets(size_t column);
   Status take_texts(size_t column, const Bytes& texts);
   void settle(size_t column);

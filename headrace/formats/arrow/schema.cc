@@ -208,12 +208,8 @@ class Walk {
       case kNull: return refuse(column, 0, "the null type");
       case kDecimal: return refuse(column, 2, "decimals");
       case kInterval: return refuse(column, 2, "intervals");
-      case kBinaryView:
-      case kUtf8View: {
-        const Status status = refuse(column, 2, "views of bytes or text");
-        ++out_->num_views;
-        return status;
-      }
+      case kBinaryView: return view(column, DType::bytes);
+      case kUtf8View: return view(column, DType::str);
       case kMap: return opaque(field, column, 2, "maps", depth);
       case kListView:
       case kLargeListView: return opaque(field, column, 3, "views of lists", depth);
@@ -249,6 +245,13 @@ class Walk {
     column.dtype = column.stored = dtype, column.offset_size = offset_size;
     const BufferAt at = begin(column, 3);
     column.offsets = after(at, 1), column.values = after(at, 2);
+    return keep(std::move(column));
+  }
+
+  Status view(Column& column, DType dtype) {
+    column.dtype = column.stored = dtype, column.is_view = true;
+    column.offsets = after(begin(column, 2), 1);
+    ++out_->num_views;
     return keep(std::move(column));
   }
 
@@ -304,7 +307,8 @@ class Walk {
   static bool take_numbers(Column& column, const std::vector<Column>& children) {
     if (children.size() != 1) return false;
     const Column& child = children[0];
-    if (child.is_list() || child.dictionary || !child.refused.empty() || child.rows.size() != 1) return false;
+    if (child.has_runs() || child.dictionary || !child.refused.empty() || child.rows.size() != 1)
+      return false;
     column.dtype = child.dtype, column.stored = child.stored, column.bits = child.bits;
     column.type = child.type;
     column.item = child.item, column.values = child.values, column.between = child.between;
@@ -376,7 +380,7 @@ class Walk {
 
 TensorSpec Column::spec() const {
   if (entries) return entries->front().spec();
-  return {dtype, is_list() ? item.with_front(kAny) : item};
+  return {dtype, has_runs() ? item.with_front(kAny) : item};
 }
 
 Result<Layout> read_layout(const FlatTable& schema, int version) {

@@ -38,6 +38,8 @@ struct Column {
   Shape item;                // of a row, or of each item of a list
   int offset_size = 0;       // 0: a value a row; 4 or 8: runs between offsets
   BufferAt offsets, values;
+  // 16 bytes a row, in `offsets`: short runs lie in them, long ones in one of the buffers behind.
+  bool is_view = false;
   // A list of texts is two columns: all of its texts one after the other, and how many bytes each has. Where
   // they begin is said in 4 or 8 bytes; 0: it is no such list.
   int text_size = 0;
@@ -52,6 +54,7 @@ struct Column {
   std::shared_ptr<const std::vector<Column>> entries = {};  // the one column of its own batches
 
   bool is_list() const { return offset_size != 0; }
+  bool has_runs() const { return is_list() || is_view; }  // a row has any number of items
   uint64_t items_each() const { return static_cast<uint64_t>(item.count()); }
   TensorSpec spec() const;
 };

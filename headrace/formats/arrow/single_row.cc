@@ -8,7 +8,8 @@ namespace headrace::arrow {
 namespace {
 
 bool is_plain(const Column& column) {
-  return !column.bits && !column.dictionary && column.stored == column.dtype && column.text_size == 0;
+  return !column.bits && !column.dictionary && column.stored == column.dtype && column.text_size == 0 &&
+         !column.is_view;
 }
 
 bool has_nulls(const Column& column, const Batch& batch) {

@@ -30,7 +30,7 @@ bool reads_alike(const Column& a, const Column& b) {
   if (!a.entries || !b.entries) return !a.entries && !b.entries;
   const Column &first = a.entries->front(), &second = b.entries->front();
   return first.spec() == second.spec() && first.stored == second.stored && first.bits == second.bits &&
-         first.offset_size == second.offset_size && first.is_list() == second.is_list();
+         first.offset_size == second.offset_size && first.is_view == second.is_view;
 }
 
 // A dictionary as `column` reads it.

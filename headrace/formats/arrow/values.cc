@@ -12,13 +12,14 @@ Status null_value(const Values& values, std::string_view what, bool may_be_nan) 
 }
 
 Shape shape_of(const Values& values, uint64_t count) {
-  return values.offset_size == 0 ? values.item : values.item.with_front(static_cast<int64_t>(count));
+  const bool has_runs = values.offset_size != 0 || values.is_view;
+  return has_runs ? values.item.with_front(static_cast<int64_t>(count)) : values.item;
 }
 
 // Whether NaN could stand for a row.
 bool is_number(const Values& values) {
   if (values.dictionary) return is_number(*values.dictionary);
-  return values.offset_size == 0 && is_float(values.dtype);
+  return values.offset_size == 0 && !values.is_view && is_float(values.dtype);
 }
 
 // Zeros or NaNs, an empty run, or what a null means to the dictionary's values.
@@ -90,15 +91,42 @@ uint64_t place_in_dictionary(const Tensor& tensor) {
   }
 }
 
+// The bytes may be those of a map: the view is looked at once.
+Status run_of_view(const Values& values, uint64_t row, Tensor& out) {
+  const View16 view = values.view(row);
+  const auto length = static_cast<uint64_t>(view.length);
+  const Shape shape{view.length};
+  if (view.length >= 0 && view.is_short()) {
+    const size_t at = values.views.offset + row * sizeof view + kShortRun;
+    out = {values.views.buffer, at, values.dtype, shape, nullptr};
+    return {};
+  }
+  const auto buffer = static_cast<size_t>(view.buffer);
+  const auto begin = static_cast<uint64_t>(view.offset);
+  const bool is_there = view.length >= 0 && view.buffer >= 0 && buffer < values.behind.size() &&
+                        begin >= values.behind[buffer].begin &&
+                        within(begin - values.behind[buffer].begin, length, values.behind[buffer].bytes.size);
+  if (!is_there)
+    return corrupt("wants a view inside its buffer in column '" + std::string(values.name) + "'");
+  const Values::Behind& behind = values.behind[buffer];
+  out = {behind.bytes.buffer, behind.bytes.offset + (begin - behind.begin), values.dtype, shape, nullptr};
+  return {};
+}
+
 }  // namespace
 
+bool Values::is_present(uint64_t row) const {
+  return std::ranges::all_of(present, [&](const Bits& bits) { return bits[row]; });
+}
+
 Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
-  if (std::ranges::any_of(present, [&](const Bits& bits) { return !bits[row]; })) {
+  if (!is_present(row)) {
     if (nulls == Nulls::error || (nulls == Nulls::nan && !is_number(*this)))
       return null_value(*this, "a value", is_number(*this));
     out = null_of(*this, nulls);
     return {};
   }
+  if (is_view) return run_of_view(*this, row, out);
   const uint64_t base = offset_size == 0 ? 0 : offset(0);
   const uint64_t first = offset_size == 0 ? row : offset(row) - base;
   const uint64_t length = offset_size == 0 ? 1 : offset(row + 1) - base - first;

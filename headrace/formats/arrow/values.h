@@ -28,12 +28,21 @@ inline uint64_t offset_in(const Bytes& offsets, int size, uint64_t i) {
   return size == 8 ? load<uint64_t>(at) : load<uint32_t>(at);
 }
 
+// The 16 bytes of a row: up to 12 of its own follow the length, else four that it begins with, and where all
+// are.
+struct View16 {
+  int32_t length = 0, prefix = 0, buffer = 0, offset = 0;
+  bool is_short() const { return length <= 12; }
+};
+static_assert(sizeof(View16) == 16);
+inline constexpr uint64_t kShortRun = 4;  // where it begins
+
 struct Values;
 using ValuesPtr = std::shared_ptr<const Values>;
 using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id that columns name
 
-// At a constant distance, or runs between offsets. Filled by a RowsReader, which checks that all bytes are
-// there; not changed after.
+// At a constant distance, runs between offsets, or runs that views tell of. Filled by a RowsReader, which
+// checks that all bytes are there; not changed after.
 struct Values {
   std::string_view name;  // of the column, which outlives this
   DType dtype = DType::u8;
@@ -50,16 +59,26 @@ struct Values {
   Bytes lists, texts;
   int list_size = 0, text_size = 0;
   ValuesPtr dictionary;  // these values are places in it
-  size_t held = 0;       // memory made beside the buffers that were given
+  // Of views: 16 bytes for each row, and of each buffer behind them what these rows have.
+  struct Behind {
+    uint64_t begin = 0;  // in the buffer
+    Bytes bytes;
+  };
+  bool is_view = false;
+  Bytes views;
+  std::vector<Behind> behind;
+  size_t held = 0;  // memory made beside the buffers that were given
 
   // Shares the bytes. REQUIRES: row < count.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
   // Whether rows are copies of row_bytes() bytes one after the other.
   bool is_plain() const {
-    return offset_size == 0 && present.empty() && !items_present.bytes.buffer && !dictionary;
+    return offset_size == 0 && !is_view && present.empty() && !items_present.bytes.buffer && !dictionary;
   }
   size_t row_bytes() const { return items_each * size_of(dtype); }
   uint64_t offset(uint64_t row) const { return offset_in(offsets, offset_size, row); }
+  View16 view(uint64_t row) const { return load<View16>(views.data() + row * sizeof(View16)); }
+  bool is_present(uint64_t row) const;
 };
 
 }  // namespace headrace::arrow
