@@ -213,6 +213,11 @@ Result<Leaf> read_simple(Cursor& cursor, const Head& head, int depth) {
     case 8: return read_enum(cursor, head, depth);
     case 9: return read_vlen(cursor, head, depth);
     case 10: return read_array(cursor, head, depth);
+    case 11: {
+      HEADRACE_ASSIGN(const Datatype part, read_type(cursor, depth + 1));
+      (void)part;  // where the next member begins
+      return refused(head, not_read("complex numbers"));
+    }
     default: return not_read("datatypes of class " + std::to_string(head.type));
   }
 }
@@ -221,7 +226,7 @@ Result<Datatype> read_type(Cursor& cursor, int depth) {
   if (depth > kMostTypeDepth) return corrupt("wants datatypes nested at most 16 deep");
   const Head head = read_head(cursor);
   HEADRACE_TRY(cursor.check("a datatype"));
-  if (head.version < 1 || head.version > 4)
+  if (head.version < 1 || head.version > 5)
     return not_read("version " + std::to_string(head.version) + " of datatypes");
   if (head.size == 0) return corrupt("wants a datatype of at least one byte");
   Datatype out;

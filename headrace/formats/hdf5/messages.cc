@@ -94,7 +94,7 @@ Status read_dataspace(Cursor cursor, Dataset& dataset) {
 
 Result<ChunkPlace> read_layout(Cursor cursor, Dataset& dataset) {
   const uint8_t version = cursor.u8();
-  if (version < 1 || version > 4) return version_not_read("layouts", version);
+  if (version < 1 || version > 5) return version_not_read("layouts", version);
   if (version < 3) return read_old_layout(cursor, dataset);
   const uint8_t kind = cursor.u8();
   switch (kind) {
