@@ -24,6 +24,7 @@ VENV_READY := $(VENV)/.ready
 CHECKERS_READY := $(VENV)/.checkers-ready
 EDITABLE_READY := $(RELEASE)/.editable-ready
 ORACLE_READY := .oracle/.ready
+READERS_READY := $(VENV)/.readers-ready
 
 # A cache hit in one checkout serves another: paths below the checkout are hashed as relative ones.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -56,16 +57,22 @@ test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 
 ORACLE_PIPELINES ?= 400
 ORACLE_SEED ?= 1
+# Outside tests/oracle: what `make test` passes over where these are not installed.
+WITH_READERS := $(addprefix tests/,python/test_torch.py python/test_bf16.py python/test_sources.py python/test_c_functions.py \
+  python/test_write.py cli/test_convert.py)
 .PHONY: oracle
-oracle: build $(ORACLE_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and what else needs TensorFlow or Grain
+oracle: build $(ORACLE_READY) $(READERS_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and every format beside its own reader
 	HEADRACE_TENSORFLOW_PYTHON=$(abspath .oracle/bin/python) HEADRACE_ORACLE_PIPELINES=$(ORACLE_PIPELINES) \
-	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/oracle/pipelines tests/oracle/test_tensorflow.py tests/oracle/test_grain.py \
-	  tests/oracle/test_coco.py tests/oracle/test_prepared.py
+	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/oracle $(WITH_READERS)
 
 # They are large, and their dependencies none of ours: so in an environment of their own.
 $(ORACLE_READY): tools/requirements-oracle.txt
 	$(BUILD_PYTHON) -m venv --clear .oracle
 	.oracle/bin/python -m pip install -q -r $<
+	@touch $@
+
+$(READERS_READY): tools/requirements-readers.txt $(VENV_READY)
+	$(PYTHON) -m pip install -q -r $<
 	@touch $@
 
 # ---- build
