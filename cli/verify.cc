@@ -142,7 +142,8 @@ void add_verify(CLI::App& program, Run& run) {
       "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
       "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
       "\"left_out\" of a folder when files were, which shards are \"missing\", how the number of samples "
-      "\"differs\" from what was written, and which files are \"empty\"; \"hints\" of options that read more");
+      "\"differs\" from what was written, and which files are \"empty\"; \"hints\" of options that read "
+      "more");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

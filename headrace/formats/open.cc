@@ -11,6 +11,7 @@
 #include "headrace/formats/endings.h"
 #include "headrace/formats/manifests_beside.h"
 #include "headrace/formats/patterns.h"
+#include "headrace/formats/record_indexes.h"
 #include "headrace/formats/records/damaged.h"
 #include "headrace/formats/remembered_listing.h"
 #include "headrace/formats/shard_list.h"
@@ -305,8 +306,7 @@ Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, c
     if (!paths.contains(all.files[i].path)) of_others.push_back(std::move(indexes.of_files[i]));
   std::erase_if(request.probes[0].files, [&](const SourceFile& file) { return paths.contains(file.path); });
   const auto others = info.open(request);
-  if (!others.ok() || !others->records || others->records->files.size() != of_others.size())
-    return refused;
+  if (!others.ok() || !others->records || others->records->files.size() != of_others.size()) return refused;
   HEADRACE_ASSIGN(SourcePtr good, others->records->finish(std::move(of_others)));
   return with_refused_files(std::move(good), all.files, std::move(indexes.refused));
 }

@@ -4,7 +4,7 @@
 // own loop. The functions may be called from several threads at once.
 #pragma once
 #include "headrace/formats/format.h"
-#include "headrace/formats/record_indexes.h"
+#include "headrace/formats/indexing.h"
 
 namespace headrace {
 

@@ -6,24 +6,14 @@
 // store that is not persistent neither. Processes that begin at once over much data wait for the first of
 // them and then read what it made. Any thread may call it.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "headrace/formats/format.h"
+#include "headrace/formats/indexing.h"
+#include "headrace/formats/records/damaged.h"
 
 namespace headrace {
 
-// Called on the thread that waits, some twenty times a second, with the bytes of the files done and of all
-// files; false gives up with `stopped()`.
-using IndexingWatch = std::function<bool(uint64_t done, uint64_t total)>;
-
-struct IndexingOptions {
-  size_t workers = 0;  // 0: the cores this process may use
-  IndexingWatch watch = {};
-  bool beside = false;  // also keep what is found beside the data, for all who read them
-  // Called from any thread, with the path of each sidecar that holds what was found of a file.
-  std::function<void(const std::string&)> kept = {};
-};
 struct RecordIndexes {
   std::vector<FileIndex> of_files;   // one for each, in their order; empty of those that are refused
   std::vector<RefusedFile> refused;  // damaged, in their order

@@ -158,8 +158,7 @@ TEST_F(IndexesOfRecords, BrokenFilesAreRefusedAndTheOthersAreNot) {
 
 TEST_F(IndexesOfRecords, WhereAllFilesAreBrokenTheFirstIsNamed) {
   for (int i = 0; i < 4; ++i) write(i, "!broken");
-  for (int i = 0; i < 20; ++i)
-    ASSERT_EQ(run().status().text(), "'" + path(0) + "': wants no ! at byte 0");
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(run().status().text(), "'" + path(0) + "': wants no ! at byte 0");
 }
 
 TEST_F(IndexesOfRecords, WhereFilesCannotBeOpenedTheFirstIsNamed) {

@@ -74,6 +74,12 @@ size_t put_each(const Block& block, std::span<const uint64_t> rows, std::span<co
                   [&](uint64_t row, std::vector<Tensor>& fields) { return block.get(row, fields); });
 }
 
+uint64_t SourceFile::first_beside() const {
+  for (size_t i = 0; i < beside.size(); ++i)
+    if (!beside[i].empty()) return i + 1;
+  return 0;
+}
+
 bool lie_alone(const Source& source) {
   const uint64_t first = 0;
   Extent extent;

@@ -32,6 +32,9 @@ struct SourceFile {
   uint64_t size = 0;
   int64_t mtime_ns = 0;             // makes an index stale, nothing else
   std::vector<std::string> beside;  // where FormatInfo::beside says and a file is; "" where none is
+
+  // The first that is there, as an ordinal in the extents of a RecordOpening; 0: none is.
+  uint64_t first_beside() const;
 };
 
 // Extents of fewer bytes are never answered with those of a mapped file.

@@ -93,5 +93,7 @@ def test_what_was_written_says_how_many_are_lost(tmp_path):
         warnings.simplefilter("always")
         hr.read(tmp_path / "set")
     told = sorted(str(one.message) for one in heard)
-    assert told[0].endswith(f"wants 20 samples, got 16; not of the size that was written: '{cut}' of 50 bytes")
+    assert told[0].endswith(
+        f"wants 20 samples, got 16; not of the size that was written: '{cut}' of 50 bytes"
+    )
     assert told[1].startswith("1 of 4 files is damaged") and len(told) == 2

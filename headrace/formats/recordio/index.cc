@@ -18,10 +18,7 @@ constexpr uint64_t kChecked = 64;  // records of an .idx
 
 class Indexing final : public Opening<FileIndex> {
  public:
-  explicit Indexing(SourceFile file) : file_(std::move(file)) {
-    for (size_t i = 0; i < file_.beside.size() && idx_ == 0; ++i)
-      if (!file_.beside[i].empty()) idx_ = i + 1;
-  }
+  explicit Indexing(SourceFile file) : file_(std::move(file)), idx_(file_.first_beside()) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     switch (stage_) {
@@ -158,7 +155,7 @@ class Indexing final : public Opening<FileIndex> {
   }
 
   SourceFile file_;
-  uint64_t idx_ = 0;  // its ordinal among the files of the extents; 0: there is none
+  uint64_t idx_;  // its ordinal among the files of the extents; 0: there is none
   Stage stage_ = Stage::begin;
   std::vector<uint64_t> checked_;
   uint64_t position_ = 0, record_ = 0;  // of the next part, of the record it is in

@@ -26,8 +26,8 @@ std::vector<DamagedSample> take_damage(const std::vector<SourceFile>& files,
     uint64_t before = 0;  // damage of this file
     for (DamagedPlace& place : std::exchange(indexes[file].damaged, {})) {
       const uint64_t after = std::min<uint64_t>(place.after, indexes[file].records.size());
-      out.push_back(
-          {first + after + out.size(), files[file].path, after + before++, place.offset, std::move(place.reason)});
+      out.push_back({first + after + out.size(), files[file].path, after + before++, place.offset,
+                     std::move(place.reason)});
     }
     first += indexes[file].records.size();
   }
@@ -126,7 +126,8 @@ class WithDamage final : public Source {
     const auto first = std::ranges::find_if(damage_, &DamagedSample::is_file);
     if (first == damage_.end()) return {};
     const auto refused = std::ranges::count_if(damage_, &DamagedSample::is_file);
-    return std::to_string(refused) + " of " + std::to_string(static_cast<uint64_t>(refused) + good_->num_files()) +
+    return std::to_string(refused) + " of " +
+           std::to_string(static_cast<uint64_t>(refused) + good_->num_files()) +
            (refused == 1 ? " files is damaged and counts as one sample, the last: "
                          : " files are damaged and count as one sample each, the last ones: ") +
            in_quotes(first->path) + ", " + first->reason + (refused > 1 ? "; …" : "");

@@ -10,6 +10,12 @@
 
 namespace headrace {
 
+// A file of which nothing is to be had.
+struct RefusedFile {
+  size_t file = 0;  // its ordinal
+  std::string reason;
+};
+
 using FinishRecords = std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)>;
 
 // `finish` of the records that were found, and the damage beside them. Where no file has any record that was
@@ -17,7 +23,8 @@ using FinishRecords = std::function<Result<SourcePtr>(std::vector<FileIndex> ind
 FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files);
 
 // `good`, and behind it a sample for each of the files that it lacks: their ordinals are among `files`.
-SourcePtr with_refused_files(SourcePtr good, const std::vector<SourceFile>& files, std::vector<RefusedFile> refused);
+SourcePtr with_refused_files(SourcePtr good, const std::vector<SourceFile>& files,
+                             std::vector<RefusedFile> refused);
 
 // An entry of "damaged" in a source's metadata().
 Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std::string_view reason);

@@ -220,13 +220,6 @@ std::optional<FileIndex> read_dali_index(std::string_view text, uint64_t size) {
 // In FileIndex::extra, of what DALI's index says.
 constexpr std::string_view kClaim = "DALI";
 
-// Which of the files that may be DALI's index there is.
-std::optional<size_t> found_beside(const SourceFile& file) {
-  for (size_t i = 0; i < file.beside.size(); ++i)
-    if (!file.beside[i].empty()) return i;
-  return std::nullopt;
-}
-
 // Which walk, by the first bytes; none where DALI's index beside the file covers it and some headers agree.
 // Else the index is as if it were not there.
 class Look final : public Opening<FileIndex> {
@@ -255,7 +248,7 @@ class Look final : public Opening<FileIndex> {
  private:
   std::vector<Extent> first_look() const {
     std::vector<Extent> out{{0, 0, std::min(file_.size, kTfrecordHeader)}};
-    if (const auto i = found_beside(file_)) out.push_back({*i + 1, 0, kToEnd});
+    if (const uint64_t index = file_.first_beside(); index != 0) out.push_back({index, 0, kToEnd});
     return out;
   }
 
@@ -304,8 +297,8 @@ bool begins_deflated_tfrecord(std::span<const std::byte> head) {
 std::string take_claim(const SourceFile& file, FileIndex& index) {
   if (index.extra != kClaim) return "";
   index.extra.clear();
-  const auto i = found_beside(file);
-  return i ? file.beside[*i] : "";
+  const uint64_t i = file.first_beside();
+  return i != 0 ? file.beside[i - 1] : "";
 }
 
 std::unique_ptr<Opening<FileIndex>> walk_tfrecord(SourceFile file) {

@@ -246,8 +246,7 @@ class Look final : public Opening<FileIndex> {
  private:
   std::vector<Extent> first_look() const {
     std::vector<Extent> out{{0, 0, std::min(file_.size, kTarBlock)}};
-    for (size_t i = 0; i < file_.beside.size() && out.size() == 1; ++i)
-      if (!file_.beside[i].empty()) out.push_back({i + 1, 0, kToEnd});
+    if (const uint64_t index = file_.first_beside(); index != 0) out.push_back({index, 0, kToEnd});
     return out;
   }
 
