@@ -6,8 +6,19 @@
 #include "cli/examples.h"
 #include "cli/terminal.h"
 #include "headrace/codecs/decoded_by.h"
+#include "headrace/codecs/fields.h"
+#include "headrace/core/utf8.h"
 
 namespace headrace::cli {
+namespace {
+
+// The databases of text recognition have images, their labels and how many there are.
+bool is_text(std::string_view text) {
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f; };
+  return utf8_prefix(text) == text.size() && std::ranges::none_of(text, is_control);
+}
+
+}  // namespace
 
 double thread_cpu_s() {
   timespec now{};
@@ -32,6 +43,9 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
 SampleReader::SampleReader(SourcePtr source)
     : source_(std::move(source)), store_(file_store()), image_(find_image_field(source_, *store_)) {
   if (image_ < 0) find_examples();
+  const Value description = source_->describe();
+  const auto format = description.get_text("format");
+  has_any_values_ = format.ok() && *format == "lmdb" && !description.find("values");
 }
 
 void SampleReader::find_examples() {
@@ -51,7 +65,11 @@ void SampleReader::find_examples() {
 }
 
 std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<Tensor>& fields) const {
-  if (image_ >= 0) return fields[static_cast<size_t>(image_)].view().bytes();
+  if (image_ >= 0) {
+    const View value = fields[static_cast<size_t>(image_)].view();
+    if (has_any_values_ && is_text(characters_of(value.bytes()))) return std::nullopt;
+    return value.bytes();
+  }
   return bytes_of_feature(fields[static_cast<size_t>(example_)].view().bytes(), image_feature_);
 }
 

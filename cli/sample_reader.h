@@ -54,7 +54,8 @@ class SampleReader {
   int list_field() const { return list_; }        // -1: no field is an ExampleListWithContext
   // Whether samples have encoded images: a field, or a feature of the Example in one.
   bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
-  // Of these fields. Nothing when this Example has no such feature. REQUIRES: has_images().
+  // Of these fields. Nothing when this Example has no such feature, or a database holds a text under this key.
+  // REQUIRES: has_images().
   std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
   Result<std::vector<Tensor>> read(uint64_t index) const;
   // Read it, and decode its image in full where it has one; other fields are as good as their format's own
@@ -69,6 +70,7 @@ class SampleReader {
   std::shared_ptr<Store> store_;
   std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
   int image_, example_ = -1, list_ = -1;
+  bool has_any_values_ = false;  // one is no image because another is
   std::string image_feature_;
 };
 

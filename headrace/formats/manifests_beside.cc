@@ -243,9 +243,10 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
       looked.files.empty() ? find_of_folder(speakers, place) : find_of_files(speakers, looked.files, place);
   const std::vector<Speaker*> all = speakers.all();
   const IsAsked is_asked = asked(given);
+  std::vector<std::string> paths;
+  for (const SourceFile& file : looked.files) paths.push_back(file.path);
+  if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
-    std::vector<std::string> paths;
-    for (const SourceFile& file : looked.files) paths.push_back(file.path);
     numbered_ = missing_shards(paths, is_asked);
     empty_ = empty_files(looked.files);
     return;
@@ -294,11 +295,15 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
     told.set("differs", speaker_ + " wants " + std::to_string(samples_) + " samples, got " +
                             std::to_string(source->size()) +
                             (odd_.empty() ? "" : "; not of the size that was written: " + odd_));
-  if (told.object()->empty() && note.empty() && !(about_.object() && !about_.object()->empty()))
+  std::vector<std::string> notes;
+  if (!note.empty()) notes.push_back(note);
+  if (!several_.empty() && !is_file_a_sample)
+    notes.push_back(several_ + "; all are read as one, and one of them alone by its name");
+  if (told.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
     return source;
   Value metadata = source->metadata();
   for (const auto& [key, value] : *told.object()) metadata.set(key, value);
-  if (!note.empty()) add_note(metadata, note);
+  for (std::string& one : notes) add_note(metadata, std::move(one));
   add_about(about_, metadata);
   return told_source(std::move(source), std::move(metadata));
 }

@@ -27,6 +27,7 @@ class ManifestsBeside {
   //              there; not those that a pattern or a list leaves out
   //   "differs"  the number of samples is not the manifest's
   //   "empty"    files of no bytes beside others, of which no manifest speaks
+  // and in its "notes" that a folder holds several sets, which are read as one,
   // and what the manifest knows of the data where the source does not. `note`: one more of its "notes".
   SourcePtr tell(SourcePtr source, const Value& given, const std::string& note = {}) const;
 
@@ -35,6 +36,7 @@ class ManifestsBeside {
   Value read_with_, about_;         // null: manifests do not agree, or some files have none
   std::string missing_, numbered_;  // by a manifest, by numbers in names
   std::string empty_, odd_;         // odd: of other sizes than written
+  std::string several_;             // sets in a folder
   std::string speaker_;             // "'out/headrace.json'"; "": the number of samples is not known
   uint64_t samples_ = 0, num_files_ = 0;
 };

@@ -121,6 +121,27 @@ std::string missing_of(const Numbered& set, const std::set<uint64_t>& there, uin
   return missing == 0 ? std::string() : missing_text(names, missing, of);
 }
 
+struct NumberedSet {
+  Numbered first;
+  std::set<uint64_t> there;
+};
+
+// Those files that say how many they are, by all of their paths but the number.
+std::map<std::string, NumberedSet> sets_of(const std::vector<std::string>& paths) {
+  std::map<std::string, NumberedSet> sets;
+  for (const std::string& path : paths) {
+    const size_t name = name_in(path);
+    auto parts = numbered(path.substr(name));
+    if (!parts || parts->number.size() > 9 || parts->of.size() > 9) continue;
+    parts->before.insert(0, path, 0, name);
+    NumberedSet& set =
+        sets.try_emplace(parts->before + "*-of-" + parts->of + parts->after, NumberedSet{*parts, {}})
+            .first->second;
+    set.there.insert(std::stoull(parts->number));
+  }
+  return sets;
+}
+
 }  // namespace
 
 std::string missing_text(std::span<const std::string> names, uint64_t missing, uint64_t of) {
@@ -132,22 +153,8 @@ std::string missing_text(std::span<const std::string> names, uint64_t missing, u
 }
 
 std::string missing_shards(const std::vector<std::string>& paths, const IsAsked& is_asked) {
-  struct Set {
-    Numbered first;
-    std::set<uint64_t> there;
-  };
-  std::map<std::string, Set> sets;  // by all of their paths but the number
-  for (const std::string& path : paths) {
-    const size_t name = name_in(path);
-    auto parts = numbered(path.substr(name));
-    if (!parts || parts->number.size() > 9 || parts->of.size() > 9) continue;
-    parts->before.insert(0, path, 0, name);
-    Set& set =
-        sets.try_emplace(parts->before + "-of-" + parts->of + parts->after, Set{*parts, {}}).first->second;
-    set.there.insert(std::stoull(parts->number));
-  }
   std::string out;
-  for (const auto& [name, set] : sets) {
+  for (const auto& [name, set] : sets_of(paths)) {
     const uint64_t of = std::stoull(set.first.of);
     const bool from_0 =
         of <= kMostShards && !set.there.contains(of);  // some count from 1: nothing to say of them
@@ -156,6 +163,16 @@ std::string missing_shards(const std::vector<std::string>& paths, const IsAsked&
     out += (out.empty() || missing.empty() ? "" : "; ") + missing;
   }
   return out;
+}
+
+std::string several_sets(const std::vector<std::string>& paths) {
+  const auto sets = sets_of(paths);
+  if (sets.size() < 2) return {};
+  std::string names;
+  size_t shown = 0;
+  for (const auto& [name, set] : sets)
+    if (++shown <= kShownShards) names += (names.empty() ? "" : ", ") + in_quotes(name);
+  return std::to_string(sets.size()) + " sets of shards: " + names + (shown > kShownShards ? ", …" : "");
 }
 
 std::string shard_kind(std::string_view name) {

@@ -34,5 +34,7 @@ std::string missing_text(std::span<const std::string> names, uint64_t missing, u
 // What is not there of sets of files that say how many they are, "x-00003-of-00012.tar": for people, as
 // above; empty when all that are asked for are there, or no name says so.
 std::string missing_shards(const std::vector<std::string>& paths, const IsAsked& is_asked = {});
+// "2 sets of shards: 'train-*-of-00012.tar', 'val-*-of-00002.tar'", as patterns; empty where there are no two.
+std::string several_sets(const std::vector<std::string>& paths);
 
 }  // namespace headrace

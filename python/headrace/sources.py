@@ -69,9 +69,14 @@ def read(
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""
         raise os_error(f"{error}{hint}", error.errno, error.filename) from None
-    for note in source.notes:
-        warnings.warn(note, UserWarning, stacklevel=stacklevel())
+    _warn_of(source.notes)
     return Dataset(_core.read(source, users_line()))
+
+
+def _warn_of(notes: Sequence[str]) -> None:
+    for note in notes:  # names of files and columns may be of any bytes
+        text = note.encode("utf-8", "backslashreplace").decode()
+        warnings.warn(text, UserWarning, stacklevel=stacklevel())
 
 
 def _places(path: object) -> str | list[str]:
@@ -319,8 +324,7 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
             f"plan: wants what save_plan() wrote, got {os.fspath(path)!r}, which is no text; read() opens data"
         ) from None
     data = open_plan(text, bind or {}, {})
-    for note in data._node.data_notes:
-        warnings.warn(note, UserWarning, stacklevel=stacklevel())
+    _warn_of(data._node.data_notes)
     return data
 
 

@@ -779,3 +779,23 @@ def test_images_are_those_of_a_folder_of_them_however_many_are_broken(tmp_path):
         (tmp_path / "cats" / f"{i:02}.jpg").write_text("not an image")
     done = headrace("verify", tmp_path)
     assert done.returncode == 1 and "40 of 40 samples broken" in done.stdout
+
+
+def test_texts_of_a_database_are_no_broken_images(tmp_path):
+    import io
+
+    hr = pytest.importorskip("headrace")
+    image = io.BytesIO()
+    Image.new("RGB", (32, 17)).save(image, "JPEG")
+    pairs = {"image-000000001": image.getvalue(), "label-000000001": "GRÄN".encode(), "num-samples": b"1"}
+    hr.from_arrays({"key": [key.encode() for key in pairs], "value": list(pairs.values())}).write(
+        tmp_path / "x.lmdb"
+    )
+    run = headrace("verify", tmp_path / "x.lmdb")
+    assert "0 of 3 samples broken (read and decoded" in run.stdout and run.returncode == 0
+    assert "1 JPEG" in headrace("inspect", tmp_path / "x.lmdb").stdout
+    pairs["image-000000001"] = bytes(100)
+    hr.from_arrays({"key": [key.encode() for key in pairs], "value": [*pairs.values()][:2] + [image.getvalue()]}).write(
+        tmp_path / "y.lmdb"
+    )
+    assert "1 of 3 samples broken" in headrace("verify", tmp_path / "y.lmdb").stdout

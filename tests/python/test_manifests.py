@@ -272,3 +272,19 @@ class TestHostile:
         change(tmp_path / "out" / "headrace.json", metadata={"classes": [1]})
         for words in (["inspect"], ["verify"], ["inspect", "--json"]):
             assert command(*words, tmp_path / "out").returncode == 0
+
+
+class TestSets:
+    def test_a_folder_of_two_sets_is_told(self, tmp_path):
+        for name in ("train", "val"):
+            numbers().write(tmp_path / name, format="tfrecord", shards=2)
+            for shard in (tmp_path / name).glob("*.tfrecord"):
+                shard.rename(tmp_path / shard.name)
+        (text,) = told(tmp_path)
+        names = f"'{tmp_path}/train-*-of-00002.tfrecord', '{tmp_path}/val-*-of-00002.tfrecord'"
+        assert text == f"2 sets of shards: {names}; all are read as one, and one of them alone by its name"
+        with pytest.warns(UserWarning, match="2 sets of shards"):
+            assert len(hr.read(tmp_path)) == 40
+        assert told(tmp_path / "*.tfrecord") == []
+        assert told(tmp_path / "train-*-of-00002.tfrecord") == []
+        assert len(hr.read(tmp_path / "train-*-of-00002.tfrecord")) == 20

@@ -355,3 +355,21 @@ def test_a_folder_that_cannot_be_written_to_is_an_error_that_names_it(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises((OSError, ValueError), match=str(tmp_path / "file")):
         hr.range(3).write(Path(tmp_path / "file" / "out.tfrecord"))
+
+
+def test_labels_of_mxnet_become_folders_where_they_are_whole(tmp_path, photos):
+    images = [s["image"] for s in hr.read(photos).take(4)]
+    data = hr.from_arrays({"image": images, "label": np.array([3, 0, 3, 12], np.float32)})
+    data.write(tmp_path / "x.rec")
+    hr.read(tmp_path / "x.rec").map(lambda s: {"image": s.image, "label": s.label}).write(
+        tmp_path / "folders", format="image_folder"
+    )
+    assert sorted(one.name for one in (tmp_path / "folders").iterdir() if one.is_dir()) == [
+        "00000000",
+        "00000003",
+        "00000012",
+    ]
+    for label in (0.5, -1.0, float("nan"), 1e30):
+        odd = hr.from_arrays({"image": images[:1], "label": np.array([label])})
+        with pytest.raises(ValueError, match="wants labels that are whole numbers from 0 on, got"):
+            odd.write(tmp_path / "odd", format="image_folder")

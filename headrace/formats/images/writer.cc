@@ -2,6 +2,7 @@
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "headrace/codecs/codec.h"
@@ -22,8 +23,10 @@ Status refused(const std::string& why, const Schema& schema) {
                  why + " (" + schema.text() + ")");
 }
 
+// MXNet's records have labels that are floats.
 bool is_label(const TensorSpec& spec) {
-  return !is_text(spec.dtype) && !is_float(spec.dtype) && spec.shape.rank() == 0;
+  const bool is_number = !is_float(spec.dtype) || spec.dtype == DType::f32 || spec.dtype == DType::f64;
+  return !is_text(spec.dtype) && is_number && spec.shape.rank() == 0;
 }
 
 Result<Roles> roles_of(const Schema& schema, bool labelled) {
@@ -91,11 +94,19 @@ class ImageFolderWriter final : public FileWriter {
 
  private:
   static Result<int64_t> label_of(const View& value) {
+    constexpr double kMost = 1 << 24;  // whole numbers up to there are exact in f32
     int64_t out = -1;
+    std::string got;
     visit_dtype(value.dtype, [&]<class T>() {
-      if constexpr (std::is_integral_v<T>) out = static_cast<int64_t>(*value.as<T>());
+      const T label = *value.as<T>();
+      if constexpr (std::is_integral_v<T>) {
+        out = static_cast<int64_t>(label), got = std::to_string(out);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        got = Value(static_cast<double>(label)).dump();
+        if (label >= 0 && label <= kMost && std::trunc(label) == label) out = static_cast<int64_t>(label);
+      }
     });
-    if (out < 0) return invalid("image_folder wants labels from 0 on, got " + std::to_string(out));
+    if (out < 0) return invalid("image_folder wants labels that are whole numbers from 0 on, got " + got);
     return out;
   }
 
