@@ -186,7 +186,7 @@ asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorS
 # to ask for less, and then often need none.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
-TSAN_FILTER ?= Executor*:ManyReads*:Loader*:*/Loader*:RowList*:Pool*:TuningOfThreads*:RecordIndexes*:DatasetWriter*:FileMaps.*
+TSAN_FILTER ?= Executor*:ManyReads*:Loader*:*/Loader*:RowList*:Pool*:TuningOfThreads*:IndexesOfRecords*:DatasetWriter*:FileMaps.*
 .PHONY: tsan
 tsan: dev-packages  ## the tests that run threads under ThreadSanitizer
 	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
