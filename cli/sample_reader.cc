@@ -7,15 +7,15 @@
 #include "cli/terminal.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/fields.h"
-#include "headrace/core/utf8.h"
 
 namespace headrace::cli {
 namespace {
 
-// The databases of text recognition have images, their labels and how many there are.
-bool is_text(std::string_view text) {
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f; };
-  return utf8_prefix(text) == text.size() && std::ranges::none_of(text, is_control);
+// "image-", of "image-000000007".
+std::string kind_of_key(std::span<const std::byte> key) {
+  std::string out(characters_of(key));
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+  return out;
 }
 
 }  // namespace
@@ -43,9 +43,26 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
 SampleReader::SampleReader(SourcePtr source)
     : source_(std::move(source)), store_(file_store()), image_(find_image_field(source_, *store_)) {
   if (image_ < 0) find_examples();
+  find_kinds_of_images();
+}
+
+// A database of text recognition has images, their labels and how many there are, each under keys of a kind.
+void SampleReader::find_kinds_of_images() {
+  constexpr uint64_t kLooks = 64, kMostKinds = 8;  // names of files are all kinds of their own
   const Value description = source_->describe();
   const auto format = description.get_text("format");
-  has_any_values_ = format.ok() && *format == "lmdb" && !description.find("values");
+  if (image_ < 0 || !format.ok() || *format != "lmdb" || description.find("values")) return;
+  OpenBlocks::Held held;
+  std::set<std::string> kinds;
+  const uint64_t looks = std::min(source_->size(), kLooks);
+  for (uint64_t i = 0; i < looks; ++i) {
+    const auto fields = blocks_->read(*source_, i * source_->size() / looks, *store_, held);
+    if (!fields.ok()) continue;
+    const std::string kind = kind_of_key((*fields)[0].view().bytes());
+    kinds.insert(kind);
+    if (read_image_header((*fields)[1].view().bytes()).ok()) kinds_of_images_.insert(kind);
+  }
+  if (!kinds_of_images_.empty() && kinds.size() <= kMostKinds) key_ = 0;
 }
 
 void SampleReader::find_examples() {
@@ -66,9 +83,10 @@ void SampleReader::find_examples() {
 
 std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<Tensor>& fields) const {
   if (image_ >= 0) {
-    const View value = fields[static_cast<size_t>(image_)].view();
-    if (has_any_values_ && is_text(characters_of(value.bytes()))) return std::nullopt;
-    return value.bytes();
+    const bool is_other = key_ >= 0 && !kinds_of_images_.contains(
+                                           kind_of_key(fields[static_cast<size_t>(key_)].view().bytes()));
+    if (is_other) return std::nullopt;
+    return fields[static_cast<size_t>(image_)].view().bytes();
   }
   return bytes_of_feature(fields[static_cast<size_t>(example_)].view().bytes(), image_feature_);
 }
@@ -76,6 +94,7 @@ std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<
 Status SampleReader::check(uint64_t index, Pixels& pixels, CheckedSample& out) const {
   const auto begin = std::chrono::steady_clock::now();
   HEADRACE_ASSIGN(out.fields, read(index));
+  out.is_read = true;
   out.read_s = seconds_since(begin);
   out.image = has_images() ? image(out.fields) : std::nullopt;
   if (!out.image) return {};

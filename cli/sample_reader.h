@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ class Pixels {
 
 // A sample that was read and decoded, and what that took.
 struct CheckedSample {
+  bool is_read = false;
   std::vector<Tensor> fields;
   std::optional<std::span<const std::byte>> image;  // encoded, of one of the fields
   ImageHeader header;                               // of it
@@ -54,8 +56,8 @@ class SampleReader {
   int list_field() const { return list_; }        // -1: no field is an ExampleListWithContext
   // Whether samples have encoded images: a field, or a feature of the Example in one.
   bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
-  // Of these fields. Nothing when this Example has no such feature, or a database holds a text under this key.
-  // REQUIRES: has_images().
+  // Of these fields. Nothing when this Example has no such feature, or a database holds something else under
+  // keys of this kind. REQUIRES: has_images().
   std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
   Result<std::vector<Tensor>> read(uint64_t index) const;
   // Read it, and decode its image in full where it has one; other fields are as good as their format's own
@@ -65,12 +67,14 @@ class SampleReader {
 
  private:
   void find_examples();
+  void find_kinds_of_images();
 
   SourcePtr source_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
   int image_, example_ = -1, list_ = -1;
-  bool has_any_values_ = false;  // one is no image because another is
+  int key_ = -1;                           // the field of a database whose values are of any kind
+  std::set<std::string> kinds_of_images_;  // of its keys
   std::string image_feature_;
 };
 

@@ -1,5 +1,6 @@
 """The command line as people use it: what it prints, and its exit codes."""
 
+import io
 import json
 import os
 import shutil
@@ -782,20 +783,23 @@ def test_images_are_those_of_a_folder_of_them_however_many_are_broken(tmp_path):
 
 
 def test_texts_of_a_database_are_no_broken_images(tmp_path):
-    import io
-
     hr = pytest.importorskip("headrace")
     image = io.BytesIO()
     Image.new("RGB", (32, 17)).save(image, "JPEG")
-    pairs = {"image-000000001": image.getvalue(), "label-000000001": "GRÄN".encode(), "num-samples": b"1"}
-    hr.from_arrays({"key": [key.encode() for key in pairs], "value": list(pairs.values())}).write(
-        tmp_path / "x.lmdb"
-    )
-    run = headrace("verify", tmp_path / "x.lmdb")
-    assert "0 of 3 samples broken (read and decoded" in run.stdout and run.returncode == 0
-    assert "1 JPEG" in headrace("inspect", tmp_path / "x.lmdb").stdout
-    pairs["image-000000001"] = bytes(100)
-    hr.from_arrays({"key": [key.encode() for key in pairs], "value": [*pairs.values()][:2] + [image.getvalue()]}).write(
-        tmp_path / "y.lmdb"
-    )
-    assert "1 of 3 samples broken" in headrace("verify", tmp_path / "y.lmdb").stdout
+    pairs = {
+        "image-000000001": image.getvalue(),
+        "image-000000002": image.getvalue(),
+        "label-000000001": "GRÄN".encode(),
+        "label-000000002": b"",
+        "num-samples": b"2",
+    }
+    for i, (second, broken) in enumerate([(pairs["image-000000002"], 0), (b"", 1), (b"<html>404</html>", 1)]):
+        pairs["image-000000002"] = second
+        keys = [key.encode() for key in pairs]
+        hr.from_arrays({"key": keys, "value": list(pairs.values())}).write(tmp_path / f"{i}.lmdb")
+        run = headrace("verify", tmp_path / f"{i}.lmdb")
+        assert f"{broken} of 5 samples broken (read and decoded" in run.stdout and run.returncode == broken
+    assert "2 JPEG" in headrace("inspect", tmp_path / "0.lmdb").stdout
+    values = {"key": [f"{i:05}".encode() for i in range(3)], "value": [image.getvalue(), b"<html>", b""]}
+    hr.from_arrays(values).write(tmp_path / "crawled.lmdb")
+    assert "2 of 3 samples broken" in headrace("verify", tmp_path / "crawled.lmdb").stdout

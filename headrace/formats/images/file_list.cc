@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "headrace/formats/images/image_files.h"
 
@@ -21,9 +23,31 @@ std::string_view trim_end(std::string_view text) {
   return text;
 }
 
+template <class T> bool reads_as(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "17\t3.000000\tn01440764/x.JPEG", as the .lst beside MXNet's records has it; nothing where it is no such
+// line.
+std::optional<Line> parse_mxnet_line(std::string_view text) {
+  const size_t first = text.find('\t'), last = text.rfind('\t');
+  if (first == std::string_view::npos || first == last) return std::nullopt;
+  const std::string_view label = text.substr(first + 1, last - first - 1), name = text.substr(last + 1);
+  int64_t index = 0, number = 0;
+  double value = 0;
+  if (!reads_as(text.substr(0, first), index) || !reads_as(label, value) || name.empty() ||
+      reads_as(name, number))
+    return std::nullopt;
+  constexpr double kMost = 1LL << 53;
+  if (std::trunc(value) != value || std::abs(value) > kMost) return std::nullopt;
+  return Line{name, static_cast<int64_t>(value), true};
+}
+
 Result<Line> parse_line(std::string_view text) {
   Line line{trim_end(text)};
   if (line.name.find('\0') != std::string_view::npos) return corrupt("wants text, got a NUL byte");
+  if (const auto of_mxnet = parse_mxnet_line(line.name)) return *of_mxnet;
   const size_t blank = line.name.find_last_of(" \t");
   if (blank == std::string_view::npos) return line;
   const std::string_view word = line.name.substr(blank + 1);
@@ -115,7 +139,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered_file_list({
     .name = "file_list",
-    .doc = "A text file with a line \"path\" or \"path label\" for each image.",
+    .doc = "A text file with a line \"path\" or \"path label\" for each image; MXNet's .lst.",
     .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.",
                  Value()},
                 {"numbers", "Literal[\"auto\", \"label\", \"index\"]",

@@ -195,6 +195,16 @@ TEST(FileList, SplitsAtTheLastBlankBeforeANumber) {
   EXPECT_THAT(bare->numbers, IsEmpty());
 }
 
+TEST(FileList, MxnetListsHaveTheLabelBetweenNumberAndPath) {
+  const auto list = parse_file_list("0\t26.000000\tn01/a b.JPEG\n7\t3\tc.jpg\r\n");
+  ASSERT_TRUE(list.ok());
+  EXPECT_THAT(strings(list->names), ElementsAre("n01/a b.JPEG", "c.jpg"));
+  EXPECT_THAT(list->numbers, ElementsAre(26, 3));
+  EXPECT_EQ(parse_file_list("x\t26\tc.jpg")->names[0], "x\t26\tc.jpg");  // a strange name
+  EXPECT_EQ(parse_file_list("0\t0.5\tc.jpg")->names[0], "0\t0.5\tc.jpg");
+  EXPECT_THAT(parse_file_list("1\t2\t3")->numbers, ElementsAre(3));
+}
+
 TEST(FileList, HostileTextIsAnErrorWithItsLine) {
   const struct {
     std::string text, wanted;
