@@ -73,6 +73,10 @@ struct RecordOpening {
   // added.
   std::function<std::unique_ptr<Opening<FileIndex>>(uint64_t file)> index;
   std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)> finish;  // one a file
+  // The same where some are damaged, for formats that know without them what is in them. Null: each counts as
+  // one sample.
+  std::function<Result<SourcePtr>(std::vector<FileIndex> indexes, std::vector<RefusedFile> refused)>
+      finish_without = nullptr;
 };
 
 // Data whose files are of another format: which, how they are opened, and what is made of the source that

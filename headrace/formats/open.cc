@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 #include "headrace/core/closest.h"
 #include "headrace/core/text.h"
@@ -10,9 +9,9 @@
 #include "headrace/formats/archive_folder.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/manifests_beside.h"
+#include "headrace/formats/other_files.h"
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/record_indexes.h"
-#include "headrace/formats/records/damaged.h"
 #include "headrace/formats/remembered_listing.h"
 #include "headrace/formats/shard_list.h"
 #include "headrace/formats/shards.h"
@@ -293,24 +292,6 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
-// What is there without the files that are refused, which count as a sample each. A format that does not take
-// the files as they were looked at has no others.
-Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, const RecordOpening& all,
-                                  RecordIndexes indexes) {
-  const RefusedFile& first = indexes.refused[0];
-  const Status refused = corrupt("'" + all.files[first.file].path + "': " + first.reason);
-  std::unordered_set<std::string_view> paths;
-  for (const RefusedFile& one : indexes.refused) paths.insert(all.files[one.file].path);
-  std::vector<FileIndex> of_others;
-  for (size_t i = 0; i < all.files.size(); ++i)
-    if (!paths.contains(all.files[i].path)) of_others.push_back(std::move(indexes.of_files[i]));
-  std::erase_if(request.probes[0].files, [&](const SourceFile& file) { return paths.contains(file.path); });
-  const auto others = info.open(request);
-  if (!others.ok() || !others->records || others->records->files.size() != of_others.size()) return refused;
-  HEADRACE_ASSIGN(SourcePtr good, others->records->finish(std::move(of_others)));
-  return with_refused_files(std::move(good), all.files, std::move(indexes.refused));
-}
-
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
                           const IndexingOptions& indexing) {
   HEADRACE_TRY(check_options(info, request.options));
@@ -334,12 +315,16 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
   if (opening.other) {
     HEADRACE_ASSIGN(const OtherData data, drive(*opening.other, opening.files, store));
-    HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, indexing));
+    // Whoever reads them by their positions wants them all.
+    IndexingOptions all = indexing;
+    all.wants_all = true;
+    HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, all));
     return data.finish(std::move(source));
   }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(RecordIndexes indexes, record_indexes(*opening.records, store, indexing));
   if (indexes.refused.empty()) return opening.records->finish(std::move(indexes.of_files));
+  if (indexing.wants_all) return refusal(*opening.records, indexes.refused[0]);
   return open_the_others(info, std::move(request), *opening.records, std::move(indexes));
 }
 
@@ -354,9 +339,8 @@ Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& 
     as_written.options = std::move(options);
     auto source = open_as(info, std::move(as_written), store, indexing);
     if (source.ok()) return manifests.tell(*std::move(source), given);
-    if (source.status().code() != Code::invalid) return source;
-    if (!given.object() || given.object()->empty())
-      note = "read_with of the manifest is not used: " + std::string(source.status().text());
+    if (source.status().code() == Code::cancelled) return source;
+    note = "read_with of the manifest is not used: " + std::string(source.status().text());
   }
   HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
   return manifests.tell(std::move(source), given, note);

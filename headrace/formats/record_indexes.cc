@@ -274,10 +274,17 @@ class Indexing {
   Status index(size_t i) {
     const SourceFile& file = records_.files[i];
     Status status = make(i, file);
-    if (status.code() != Code::corrupt) return std::move(status).before("'" + file.path + "': ");
+    if (status.code() != Code::corrupt || has_changed(file))
+      return std::move(status).before("'" + file.path + "': ");
     refused_[i] = std::move(status);
     ++num_refused_;
     return {};
+  }
+
+  // Who writes to a file while it is opened does not damage it.
+  bool has_changed(const SourceFile& file) const {
+    const auto now = store_.info(file.path);
+    return !now.ok() || now->size != file.size || now->mtime_ns != file.mtime_ns;
   }
 
   Status make(size_t i, const SourceFile& file) {

@@ -162,8 +162,8 @@ TEST_F(IndexesOfRecords, WhereAllFilesAreBrokenTheFirstIsNamed) {
 }
 
 TEST_F(IndexesOfRecords, WhereFilesCannotBeOpenedTheFirstIsNamed) {
-  const RecordOpening records = opening();
   write(0, "!broken");
+  const RecordOpening records = opening();
   for (const int i : {1, 3}) std::filesystem::remove(path(i));
   for (int i = 0; i < 20; ++i) {
     const auto failed = record_indexes(records, *file_store(), {});

@@ -106,15 +106,24 @@ Result<Mds> mds_of(const OpenRequest& request) {
   return out;
 }
 
+// The index says how many samples a shard has that is damaged.
 Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const Mds>& mds,
-                         std::vector<FileIndex> indexes) {
+                         std::vector<FileIndex> indexes, std::vector<RefusedFile> refused) {
   auto columns = std::make_shared<mds::MdsColumns>(mds->columns);
+  for (const RefusedFile& one : refused)
+    if (mds->teacher == one.file)
+      return corrupt(in_quotes(mds->shards[one.file].file.path) + ": " + one.reason);
   if (mds->teacher) HEADRACE_TRY(columns->take_learned(indexes[*mds->teacher].extra));
   std::vector<FramedFile> files;
   for (size_t i = 0; i < indexes.size(); ++i) {
     const ShardFile& shard = mds->shards[i];
     files.push_back({shard.file, std::move(indexes[i].records), {}, shard.is_packed});
     if (shard.is_packed) files.back().first = {0, shard.shard.samples};
+  }
+  for (RefusedFile& one : refused) {
+    FramedFile& file = files[one.file];
+    file.frames = {{0, 0}}, file.first = {0, mds->shards[one.file].shard.samples};
+    file.is_packed = true, file.refused = std::move(one.reason);
   }
   FramedFormat format;
   format.name = "mds";
@@ -152,7 +161,10 @@ Result<SourceOpening> open(const OpenRequest& request) {
     return mds::verified(std::move(opening), shard.file.size, shard.about().hashes);
   };
   out.finish = [request, mds](std::vector<FileIndex> indexes) {
-    return finish(request, mds, std::move(indexes));
+    return finish(request, mds, std::move(indexes), {});
+  };
+  out.finish_without = [request, mds](std::vector<FileIndex> indexes, std::vector<RefusedFile> refused) {
+    return finish(request, mds, std::move(indexes), std::move(refused));
   };
   return from_records(std::move(out));
 }

@@ -49,8 +49,9 @@ class Refused final : public Opening<BlockPtr> {
 
 class WithDamage final : public Source {
  public:
-  WithDamage(SourcePtr good, std::vector<DamagedSample> damage)
-      : good_(std::move(good)), damage_(std::move(damage)) {}
+  // `note`: for people.
+  WithDamage(SourcePtr good, std::vector<DamagedSample> damage, std::string note)
+      : good_(std::move(good)), damage_(std::move(damage)), note_(std::move(note)) {}
 
   const Schema& schema() const override { return good_->schema(); }
   uint64_t size() const override { return good_->size() + damage_.size(); }
@@ -90,6 +91,14 @@ class WithDamage final : public Source {
     return good_->put_mapped(good, mapped, to);
   }
 
+  Lot lot(uint64_t index) const override {
+    const size_t before = damage_before(index);
+    if (is_damage(before, index)) return {index + 1};
+    Lot out = good_->lot(index - before);
+    out.end += before;
+    if (before < damage_.size()) out.end = std::min(out.end, damage_[before].index);
+    return out;
+  }
   uint64_t num_files() const override { return good_->num_files(); }
   std::string file(uint64_t ordinal) const override { return good_->file(ordinal); }
   std::string where(uint64_t index) const override {
@@ -103,7 +112,9 @@ class WithDamage final : public Source {
   std::string fingerprint() const override {
     std::string text = good_->fingerprint();
     for (const DamagedSample& sample : damage_)
-      text += ' ' + std::to_string(sample.index) + ' ' + std::to_string(sample.offset);
+      text +=
+          ' ' + std::to_string(sample.index) + ' ' +
+          (sample.is_file ? sample.path.substr(sample.path.rfind('/') + 1) : std::to_string(sample.offset));
     return hash_text(text);
   }
   Value metadata() const override {
@@ -111,28 +122,18 @@ class WithDamage final : public Source {
     Value::List list;
     for (const DamagedSample& sample : damage_)
       list.push_back(damage_entry(sample.path, sample.index, sample.offset, sample.reason));
+    if (const Value* inner = out.find("damaged"); inner && inner->list())
+      for (const Value& entry : *inner->list()) list.push_back(entry);
     out.set("damaged", std::move(list));
-    if (std::string text = refused_text(); !text.empty()) add_note(out, std::move(text));
+    add_note(out, note_);
     return out;
   }
   SourcePtr with_fields(std::span<const int> fields) const override {
     SourcePtr some = good_->with_fields(fields);
-    return some ? std::make_shared<WithDamage>(std::move(some), damage_) : nullptr;
+    return some ? std::make_shared<WithDamage>(std::move(some), damage_, note_) : nullptr;
   }
 
  private:
-  // "1 of 4 files is damaged and counts as one sample: 'x.arrow', wants …"; "" where there is none.
-  std::string refused_text() const {
-    const auto first = std::ranges::find_if(damage_, &DamagedSample::is_file);
-    if (first == damage_.end()) return {};
-    const auto refused = std::ranges::count_if(damage_, &DamagedSample::is_file);
-    return std::to_string(refused) + " of " +
-           std::to_string(static_cast<uint64_t>(refused) + good_->num_files()) +
-           (refused == 1 ? " files is damaged and counts as one sample, the last: "
-                         : " files are damaged and count as one sample each, the last ones: ") +
-           in_quotes(first->path) + ", " + first->reason + (refused > 1 ? "; …" : "");
-  }
-
   size_t damage_before(uint64_t index) const {
     const auto is_before = [&](const DamagedSample& sample) { return sample.index < index; };
     return static_cast<size_t>(std::ranges::partition_point(damage_, is_before) - damage_.begin());
@@ -147,6 +148,7 @@ class WithDamage final : public Source {
 
   SourcePtr good_;
   std::vector<DamagedSample> damage_;
+  std::string note_;
 };
 
 Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<SourceFile>& files,
@@ -160,7 +162,11 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
     return corrupt("'" + first.path + "': " + first.reason + " (" + place_text(first) + ")");
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
-  return SourcePtr(std::make_shared<WithDamage>(std::move(good), std::move(damage)));
+  std::string note = std::to_string(damage.size()) + " of " + std::to_string(good->size() + damage.size()) +
+                     " samples " + (damage.size() == 1 ? "stands" : "stand") +
+                     " for what cannot be read: " + in_quotes(damage[0].path) + ", " + place_text(damage[0]) +
+                     ": " + damage[0].reason + (damage.size() > 1 ? "; …" : "");
+  return SourcePtr(std::make_shared<WithDamage>(std::move(good), std::move(damage), std::move(note)));
 }
 
 }  // namespace
@@ -171,15 +177,26 @@ Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std
   return out;
 }
 
+std::string refused_note(const std::vector<SourceFile>& files, const std::vector<RefusedFile>& refused,
+                         std::string_view how) {
+  return std::to_string(refused.size()) + " of " + std::to_string(files.size()) +
+         (refused.size() == 1 ? " files is damaged" : " files are damaged") + std::string(how) + ": " +
+         in_quotes(files[refused[0].file].path) + ", " + refused[0].reason +
+         (refused.size() > 1 ? "; …" : "");
+}
+
 SourcePtr with_refused_files(SourcePtr good, const std::vector<SourceFile>& files,
                              std::vector<RefusedFile> refused) {
+  std::string note = refused_note(files, refused,
+                                  refused.size() == 1 ? " and counts as one sample, the last"
+                                                      : " and count as one sample each, the last ones");
   std::vector<DamagedSample> damage;
   for (RefusedFile& file : refused)
     damage.push_back({.index = good->size() + damage.size(),
                       .path = files[file.file].path,
                       .reason = std::move(file.reason),
                       .is_file = true});
-  return std::make_shared<WithDamage>(std::move(good), std::move(damage));
+  return std::make_shared<WithDamage>(std::move(good), std::move(damage), std::move(note));
 }
 
 FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> files) {

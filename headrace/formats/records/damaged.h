@@ -10,12 +10,6 @@
 
 namespace headrace {
 
-// A file of which nothing is to be had.
-struct RefusedFile {
-  size_t file = 0;  // its ordinal
-  std::string reason;
-};
-
 using FinishRecords = std::function<Result<SourcePtr>(std::vector<FileIndex> indexes)>;
 
 // `finish` of the records that were found, and the damage beside them. Where no file has any record that was
@@ -25,6 +19,10 @@ FinishRecords finish_with_damage(FinishRecords finish, std::vector<SourceFile> f
 // `good`, and behind it a sample for each of the files that it lacks: their ordinals are among `files`.
 SourcePtr with_refused_files(SourcePtr good, const std::vector<SourceFile>& files,
                              std::vector<RefusedFile> refused);
+
+// "1 of 4 files is damaged{how}: 'x.arrow', wants …", of some.
+std::string refused_note(const std::vector<SourceFile>& files, const std::vector<RefusedFile>& refused,
+                         std::string_view how);
 
 // An entry of "damaged" in a source's metadata().
 Value damage_entry(const std::string& path, uint64_t index, uint64_t offset, std::string_view reason);

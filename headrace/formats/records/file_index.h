@@ -25,6 +25,12 @@ struct DamagedPlace {
 };
 inline constexpr size_t kMostDamagedPlaces = 1000;  // of a file; what follows them is one more
 
+// A file of which nothing is to be had.
+struct RefusedFile {
+  size_t file = 0;  // its ordinal
+  std::string reason;
+};
+
 struct FileIndex {
   std::vector<RecordExtent> records;       // each begins where the one before ends, or later
   std::string extra;                       // what else the format keeps of a file; it checks this itself

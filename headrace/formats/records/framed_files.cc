@@ -151,6 +151,7 @@ class OpenFrame final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const FramedFile& file = framed_->files[spot_.file];
     const RecordExtent& extent = file.frames[spot_.i];
+    if (!file.refused.empty()) return corrupt(file.refused).before(framed_->format.name + ": ");
     const bool mappable = !file.is_packed || framed_->format.copies_frames;
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{spot_.file, extent.offset, extent.length, mappable}});

@@ -22,6 +22,7 @@ struct FramedFile {
   // Of a packed file, the most bytes that a frame of one record unpacks to. Where that is little, such frames
   // are read together, too.
   uint64_t most_unpacked = ~uint64_t{0};
+  std::string refused = {};  // what is wrong with it; each of its records is that error
 };
 
 struct UnpackedFrame {
