@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -14,7 +16,10 @@
 #include "cli/sample_reader.h"
 #include "cli/terminal.h"
 #include "headrace/core/parallel_for.h"
+#include "headrace/core/text.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/formats/manifest.h"
+#include "headrace/formats/written_shards.h"
 #include "headrace/run/machine.h"
 
 namespace headrace::cli {
@@ -30,8 +35,45 @@ constexpr size_t kMostOfAReason = 10;  // rows and records that are named
 
 using Decoders = std::map<std::string_view, uint64_t>;  // images each took
 
+// Whether the samples of each shard are those that were written, found out as they are read.
+class Comparison {
+ public:
+  explicit Comparison(const Source& source)
+      : shards_(written_shards(*file_store(), source)), sums_(shards_.size()) {
+    for (const WrittenShard& shard : shards_)
+      ends_.push_back((ends_.empty() ? 0 : ends_.back()) + shard.samples);
+  }
+  size_t size() const { return shards_.size(); }
+  void add(uint64_t index, const std::vector<Tensor>& fields) {
+    if (const auto at = shard_of(index); at < sums_.size()) sums_[at].sum += sample_hash(fields);
+  }
+  void fail(uint64_t index) {
+    if (const auto at = shard_of(index); at < sums_.size()) sums_[at].is_broken = true;
+  }
+  // Their paths; not those with broken samples, of which more is said.
+  std::vector<std::string> altered() const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < sums_.size(); ++i)
+      if (!sums_[i].is_broken && sums_[i].sum != shards_[i].sum) out.push_back(shards_[i].path);
+    return out;
+  }
+
+ private:
+  struct Sum {
+    std::atomic<uint64_t> sum{0};
+    std::atomic<bool> is_broken{false};
+  };
+  size_t shard_of(uint64_t index) const {
+    return static_cast<size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
+  }
+
+  std::vector<WrittenShard> shards_;
+  std::vector<uint64_t> ends_;  // of their samples
+  std::deque<Sum> sums_;
+};
+
 std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std::atomic<uint64_t>& num_bytes,
-                                Decoders& decoders) {
+                                Decoders& decoders, Comparison& comparison) {
   const uint64_t size = reader.source().size();
   const auto pool = Pool::make(usable_memory_bytes() / 2);
   std::vector<std::unique_ptr<Pixels>> pixels;
@@ -45,6 +87,8 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
     const Status status = reader.check(index, *pixels[worker], sample);
     for (const Tensor& field : sample.fields)
       if (field.buffer) num_bytes += field.view().size_bytes();
+    if (sample.is_read) comparison.add(index, sample.fields);
+    if (!sample.is_read) comparison.fail(index);
     if (!status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
@@ -60,8 +104,23 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
   return broken;
 }
 
+// What else there is to say of the data.
+std::vector<std::string> lines_of(const Source& source) {
+  std::vector<std::string> out = notes_in(source);
+  for (const char* key : {"missing", "differs", "empty"})
+    if (std::string told = told_of(source, key); !told.empty()) out.push_back(std::move(told));
+  return out;
+}
+
+// "not what was written: 'a.tar', 'b.tar'".
+std::string altered_text(const std::vector<std::string>& altered) {
+  std::string out;
+  for (const std::string& path : altered) out += (out.empty() ? "" : ", ") + in_quotes(path);
+  return "not what was written: " + out;
+}
+
 Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, const Decoders& decoders,
-              double seconds, const std::string& hint) {
+              double seconds, const std::string& hint, const std::vector<std::string>& altered) {
   Value out;
   out.set("samples", reader.source().size());
   out.set("seconds", seconds);
@@ -74,6 +133,9 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   for (const char* key : {"missing", "differs", "empty"})
     if (const std::string told = told_of(reader.source(), key); !told.empty()) out.set(key, told);
+  if (!altered.empty()) out.set("altered", Value::List(altered.begin(), altered.end()));
+  const std::vector<std::string> notes = notes_in(reader.source());
+  if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
   if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
 }
@@ -100,13 +162,16 @@ Result<int> verify(const VerifyArguments& arguments) {
   const size_t workers = arguments.workers > 0 ? arguments.workers : usable_cores();
   std::atomic<uint64_t> num_bytes{0};
   Decoders decoders;
-  const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders);
+  Comparison comparison(*source);
+  const std::vector<Broken> broken = find_broken(reader, workers, num_bytes, decoders, comparison);
+  const std::vector<std::string> altered = comparison.altered();
   const double seconds = seconds_since(begin);
-  const std::string missing = told_of(*source, "missing"), differs = told_of(*source, "differs");
-  const int code = broken.empty() && missing.empty() && differs.empty() ? kOk : kProblem;
+  const bool is_whole = broken.empty() && altered.empty() && told_of(*source, "missing").empty() &&
+                        told_of(*source, "differs").empty();
+  const int code = is_whole ? kOk : kProblem;
   const std::string hint = hint_of_values(*source, arguments.input.path, *file_store(), "--option");
   if (arguments.json) {
-    fmt::print("{}\n", json_of(reader, broken, decoders, seconds, hint).dump(1));
+    fmt::print("{}\n", json_of(reader, broken, decoders, seconds, hint, altered).dump(1));
     return code;
   }
   for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) fmt::print("{}\n", line);
@@ -121,8 +186,11 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
-  for (const std::string& told : {missing, differs, told_of(*source, "empty")})
-    if (!told.empty()) fmt::print("{}\n", told);
+  for (const std::string& line : lines_of(*source)) fmt::print("{}\n", line);
+  if (!altered.empty())
+    fmt::print("{}\n", altered_text(altered));
+  else if (comparison.size() > 0 && broken.empty())
+    fmt::print("samples are those that were written, by their hashes\n");
   if (!hint.empty()) fmt::print("hint: {}\n", hint);
   return code;
 }
@@ -142,8 +210,8 @@ void add_verify(CLI::App& program, Run& run) {
       "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
       "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
       "\"left_out\" of a folder when files were, which shards are \"missing\", how the number of samples "
-      "\"differs\" from what was written, and which files are \"empty\"; \"hints\" of options that read "
-      "more");
+      "\"differs\" from what was written, which files are \"empty\", and which are \"altered\", not "
+      "what was written; \"notes\", and \"hints\" of options that read more");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");
