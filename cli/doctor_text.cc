@@ -100,6 +100,7 @@ class Text {
     more(lines.size());
     for (const std::string& told : {missing, told_of(source, "differs"), told_of(source, "empty")})
       if (!told.empty()) wrap("", told);
+    for (const std::string& note : notes_in(source)) wrap("", note);
     if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;

@@ -19,14 +19,20 @@ void add_note(Value& metadata, std::string note) {
   metadata.set("notes", std::move(all));
 }
 
-std::vector<std::string> notes_of(const Source& source) {
+std::vector<std::string> notes_in(const Source& source) {
   const Value metadata = source.metadata();
   const Value* notes = metadata.find("notes");
   std::vector<std::string> out;
-  for (const std::string_view key : {"missing", "differs"})
-    if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   if (notes && notes->list())
     for (const Value& note : *notes->list()) out.push_back(*note.text());
+  return out;
+}
+
+std::vector<std::string> notes_of(const Source& source) {
+  std::vector<std::string> out;
+  for (const std::string_view key : {"missing", "differs"})
+    if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
+  for (std::string& note : notes_in(source)) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
   return out;
 }
@@ -47,8 +53,29 @@ std::string left_out_columns_note(const Source& source) {
 }
 
 bool is_of_reading(std::string_view key) {
-  constexpr std::string_view keys[] = {"differs", "empty", "left_out", "left_out_columns",
-                                       "missing", "notes", "problems", "types"};
+  constexpr std::string_view keys[] = {"annotations",
+                                       "annotations_without_image",
+                                       "batches",
+                                       "damaged",
+                                       "differs",
+                                       "empty",
+                                       "files",
+                                       "folders",
+                                       "footer_bytes",
+                                       "group",
+                                       "images",
+                                       "images_without_annotation",
+                                       "images_without_masks",
+                                       "left_out",
+                                       "left_out_columns",
+                                       "masks_left_out",
+                                       "missing",
+                                       "missing_of_split",
+                                       "notes",
+                                       "problems",
+                                       "row_groups",
+                                       "stores",
+                                       "types"};
   return std::ranges::find(keys, key) != std::end(keys);
 }
 

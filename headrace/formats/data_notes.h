@@ -14,8 +14,9 @@ namespace headrace {
 std::string told_of(const Source& source, std::string_view key);
 // One more of the "notes" of this metadata().
 void add_note(Value& metadata, std::string note);
-// "missing" and "differs" of its metadata(), its "notes", a list of texts, and what left_out_columns_note()
-// says.
+// The "notes" of its metadata(), a list of texts.
+std::vector<std::string> notes_in(const Source& source);
+// The same with "missing" and "differs", and what left_out_columns_note() says.
 std::vector<std::string> notes_of(const Source& source);
 // Of columns whose types are not read, "left_out_columns" of its metadata(); "" where there are none.
 std::string left_out_columns_note(const Source& source);

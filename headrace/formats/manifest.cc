@@ -128,6 +128,16 @@ std::string Manifest::text() const {
   return out.dump(1) + "\n";
 }
 
+Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left) {
+  const auto info = store.info(path);
+  if (!info.ok() || info->is_directory) return Status(Code::not_found, "there is none");
+  if (info->size > left) return Status(Code::exhausted, "wants at most " + std::to_string(left) + " bytes");
+  left -= info->size;
+  HEADRACE_ASSIGN(const auto file, store.open(path));
+  HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, info->size));
+  return Manifest::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+}
+
 Result<Manifest> Manifest::parse(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
   HEADRACE_ASSIGN(const int64_t version, value.get_integer("headrace_dataset"));

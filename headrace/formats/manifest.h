@@ -9,6 +9,7 @@
 
 #include "headrace/core/sample.h"
 #include "headrace/core/value.h"
+#include "headrace/io/store.h"
 
 namespace headrace {
 
@@ -51,6 +52,10 @@ struct Manifest {
   std::string text() const;
   static Result<Manifest> parse(std::string_view text);
 };
+
+// The manifest at a path. Not found: there is none; exhausted: it has more bytes than are `left` to read,
+// which become fewer.
+Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left);
 
 Value schema_to_value(const Schema& schema);  // {"fields": [{"name", "dtype", "shape"}], "structure"}
 Result<Schema> schema_from_value(const Value& value);

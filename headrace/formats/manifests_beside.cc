@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "headrace/core/text.h"
 #include "headrace/formats/data_notes.h"
@@ -11,13 +12,15 @@
 #include "headrace/formats/patterns.h"
 #include "headrace/formats/shards.h"
 #include "headrace/formats/told_source.h"
+#include "headrace/formats/writer.h"
 
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostOfManifests = uint64_t{64} << 20;  // bytes, of all for one source
-constexpr size_t kMostGlobs = 1000;                        // of a pattern's braces
+constexpr uint64_t kMostOfManifests = uint64_t{4} << 20;  // bytes, of all for these data: some 20,000 shards
+constexpr size_t kMostGlobs = 1000;                       // of a pattern's braces
 constexpr size_t kNamedFiles = 3;
+constexpr std::string_view kByNames = ", by the names of the others";
 constexpr std::string_view kLmdbFile = "/data.mdb";  // a shard of LMDB is a folder
 
 // A manifest, and which of the files it speaks of.
@@ -78,7 +81,13 @@ class Speakers {
       made->by_name.emplace(made->manifest.shards[i].name, i);
     if (made->by_name.size() == made->manifest.shards.size()) return &*made;
     made.reset();
+    unheard_[path] = "wants each shard once";
     return nullptr;
+  }
+  // Why the manifest at this path, which is there, is not heard; "" where it is, or there is none.
+  std::string unheard(const std::string& path) const {
+    const auto why = unheard_.find(path);
+    return why == unheard_.end() ? "" : in_quotes(path) + " is not heard: " + why->second;
   }
   // Those that speak of something.
   std::vector<Speaker*> all() {
@@ -90,18 +99,17 @@ class Speakers {
 
  private:
   std::optional<Speaker> load(const std::string& path) {
-    const auto info = store_.info(path);
-    if (!info.ok() || info->is_directory || info->size > left_) return std::nullopt;
-    const auto file = store_.open(path);
-    if (!file.ok()) return std::nullopt;
-    const auto bytes = read_bytes(**file, 0, info->size);
-    if (!bytes.ok()) return std::nullopt;
-    left_ -= info->size;
-    auto manifest =
-        Manifest::parse({reinterpret_cast<const char*>((*bytes)->data()), static_cast<size_t>(info->size)});
+    auto manifest = read_manifest(store_, path, left_);
+    if (manifest.status().code() == Code::not_found) return std::nullopt;
     const auto is_odd = [](const ShardEntry& shard) { return !is_plain_name(shard.name); };
-    if (!manifest.ok() || manifest->format != format_.name || std::ranges::any_of(manifest->shards, is_odd))
-      return std::nullopt;
+    if (!manifest.ok())
+      unheard_[path] = manifest.status().text();
+    else if (manifest->format != format_.name)
+      unheard_[path] = "it is of " + in_quotes(manifest->format.substr(0, 100)) + ", and these are read as " +
+                       in_quotes(format_.name);
+    else if (std::ranges::any_of(manifest->shards, is_odd))
+      unheard_[path] = "wants plain names of shards";
+    if (unheard_.contains(path)) return std::nullopt;
     Speaker out{path, folder_of(path), *std::move(manifest)};
     out.found.resize(out.manifest.shards.size());
     return out;
@@ -111,6 +119,7 @@ class Speakers {
   const FormatInfo& format_;
   uint64_t left_ = kMostOfManifests;
   std::map<std::string, std::optional<Speaker>> by_path_;  // nothing: there is none
+  std::map<std::string, std::string> unheard_;             // why, of those that are there
 };
 
 const SourceFile kSomeFolder;  // a shard that is one, of whose files nothing is asked
@@ -148,10 +157,12 @@ bool find_of_files(Speakers& speakers, const std::vector<SourceFile>& files, con
   return all;
 }
 
-// Whether a path is among those that were given: below a folder, or as a pattern says.
-IsAsked asked(const std::vector<std::string>& given) {
+// Whether a path is among those that were given: below a folder, or as a pattern says. `files` are there.
+IsAsked asked(const std::vector<std::string>& given, const std::vector<std::string>& files) {
+  const std::unordered_set<std::string_view> plain(files.begin(), files.end());
   std::vector<std::string> folders, globs;
   for (const std::string& path : given) {
+    if (plain.contains(path)) continue;  // nothing is below it
     folders.push_back(without_slashes(path) + (path == "/" ? "" : "/"));
     const auto written_out = expand_braces(path);
     if (is_pattern(path) && written_out.ok() && written_out->size() + globs.size() <= kMostGlobs)
@@ -169,17 +180,45 @@ bool has_its_size(const SourceFile& file, const ShardEntry& entry) {
   return is_of_folder ? file.size > 0 && file.size <= entry.bytes : file.size == entry.bytes;
 }
 
-// Whether what it says of reading is of the bytes that are there now: another tool may have written them.
+// Whether what it says of reading is of the bytes that are there now: another tool may have written them. A
+// file that was cut is still the one that was written, beside others that are.
 bool is_believed(const Speaker& speaker) {
-  if (speaker.strangers > 0 && speaker.knows_none()) return false;
-  bool has_files = false;
+  if (speaker.strangers > 0) return false;
+  bool has_files = false, has_whole = false;
   for (size_t i = 0; i < speaker.found.size(); ++i) {
     const SourceFile* file = speaker.found[i];
     if (!file || file == &kSomeFolder) continue;
-    has_files = true;
-    if (has_its_size(*file, speaker.manifest.shards[i])) return true;
+    const ShardEntry& entry = speaker.manifest.shards[i];
+    if (file->size > entry.bytes) return false;
+    has_files = true, has_whole = has_whole || has_its_size(*file, entry);
   }
-  return !has_files;
+  return has_whole || !has_files;
+}
+
+// Whether its options are those that the writer of its format says of such data: nobody else's.
+bool is_of_writer(const Manifest& manifest) {
+  const WriterInfo* writer = find_writer(manifest.format);
+  if (manifest.read_with.is_null()) return true;
+  if (!writer || !writer->read_with) return false;
+  WriteRequest request;
+  request.options = manifest.options.object() ? manifest.options : Value(Value::Object());
+  request.schema = manifest.schema;
+  request.metadata = manifest.metadata.object() ? manifest.metadata : Value(Value::Object());
+  return writer->read_with(request) == manifest.read_with;
+}
+
+// Whether anything in it would be heard of reading.
+bool says_how(const Manifest& manifest) {
+  const Value* classes = manifest.metadata.find("classes");
+  return (manifest.read_with.object() && !manifest.read_with.object()->empty()) || classes;
+}
+
+// `names`: the first of them.
+std::string lost_text(std::span<const std::string> names, uint64_t missing, uint64_t samples,
+                      const Manifest& manifest, const std::string& path) {
+  return missing_text(names, missing, manifest.shards.size()) + ", and with " +
+         (missing == 1 ? "it " : "them ") + std::to_string(samples) + " of " +
+         std::to_string(manifest.samples()) + " samples, as " + in_quotes(path) + " says";
 }
 
 std::string missing_of(const Speaker& speaker, const IsAsked& is_asked) {
@@ -193,10 +232,7 @@ std::string missing_of(const Speaker& speaker, const IsAsked& is_asked) {
     ++missing, samples += entry.samples;
     if (missing <= kNamedFiles + 1) names.push_back(path);
   }
-  if (missing == 0) return {};
-  return missing_text(names, missing, speaker.found.size()) + ", and with " +
-         (missing == 1 ? "it " : "them ") + std::to_string(samples) + " of " +
-         std::to_string(speaker.manifest.samples()) + " samples, as " + in_quotes(speaker.path) + " says";
+  return missing == 0 ? "" : lost_text(names, missing, samples, speaker.manifest, speaker.path);
 }
 
 uint64_t samples_there(const Speaker& speaker) {
@@ -242,19 +278,23 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
   const bool all_known =
       looked.files.empty() ? find_of_folder(speakers, place) : find_of_files(speakers, looked.files, place);
   const std::vector<Speaker*> all = speakers.all();
-  const IsAsked is_asked = asked(given);
   std::vector<std::string> paths;
   for (const SourceFile& file : looked.files) paths.push_back(file.path);
+  const IsAsked is_asked = asked(given, paths);
+  for (const std::string& path : {name_in(place, kManifestName), own_manifest_of(place)})
+    if (std::string why = speakers.unheard(path); !why.empty()) notes_.push_back(std::move(why));
+  if (looked.files.empty() && looked.listing) folder_ = place;
   if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
     numbered_ = missing_shards(paths, is_asked);
     empty_ = empty_files(looked.files);
     return;
   }
+  if (!folder_.empty() && all.size() == 1) of_folder_ = all[0]->manifest;
   bool is_heard = all_known;
   size_t odd = 0;
   for (const Speaker* speaker : all) {
-    is_heard = is_heard && is_believed(*speaker) &&
+    is_heard = is_heard && is_believed(*speaker) && is_of_writer(speaker->manifest) &&
                speaker->manifest.read_with == all[0]->manifest.read_with &&
                speaker->manifest.metadata == all[0]->manifest.metadata;
     if (const std::string missing = missing_of(*speaker, is_asked); !missing.empty())
@@ -267,7 +307,51 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
   }
   if (all_known)
     speaker_ = all.size() == 1 ? in_quotes(all[0]->path) : std::to_string(all.size()) + " manifests";
-  if (is_heard) read_with_ = all[0]->manifest.read_with, about_ = all[0]->manifest.metadata;
+  if (is_heard)
+    read_with_ = all[0]->manifest.read_with, about_ = all[0]->manifest.metadata;
+  else if (std::ranges::any_of(all, [](const Speaker* one) { return says_how(one->manifest); }))
+    notes_.push_back(in_quotes(all[0]->path) +
+                     (all[0]->strangers > 0 || !all_known ? " does not know all of these files"
+                      : odd > 0                           ? " knows files of other sizes"
+                      : all.size() > 1                    ? " and others do not agree"
+                                                          : " has options that its writer does not give") +
+                     ": its dtypes, options and classes are not heard");
+}
+
+// The folders in a folder that is read as one, as far as they are shards: they say how many they are.
+std::vector<std::string> ManifestsBeside::folders_of(const Source& source) const {
+  std::vector<std::string> out;
+  std::unordered_set<std::string> seen;
+  for (uint64_t i = 0; i < source.num_files(); ++i) {
+    std::string path = source.file(i);
+    const size_t end = path.find('/', folder_.size() + 1);
+    if (!path.starts_with(folder_ + "/") || end == std::string::npos) continue;
+    path.resize(end);
+    if (!says_how_many(path)) return {};
+    if (seen.insert(path).second) out.push_back(std::move(path));
+  }
+  return out;
+}
+
+// As missing_of(), of such folders.
+std::string ManifestsBeside::missing_folders(const std::vector<std::string>& folders) const {
+  const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
+  std::vector<std::string> missing;
+  uint64_t samples = 0;
+  bool is_known = false;
+  for (const ShardEntry& one : of_folder_.shards) {
+    std::string path = name_in(folder_, one.name);
+    if (there.contains(path))
+      is_known = true;
+    else
+      missing.push_back(std::move(path)), samples += one.samples;
+  }
+  if (is_known)
+    return missing.empty()
+               ? ""
+               : lost_text(missing, missing.size(), samples, of_folder_, name_in(folder_, kManifestName));
+  std::string by_names = missing_shards(folders, {});
+  return by_names.empty() ? "" : by_names + std::string(kByNames);
 }
 
 Value ManifestsBeside::options(const Value& given) const {
@@ -284,21 +368,28 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
   Value told{Value::Object()};
   const bool is_file_a_sample = num_files_ >= source->size();
   if (!missing_.empty()) told.set("missing", missing_);
-  if (!numbered_.empty() && !is_file_a_sample)
-    told.set("missing", numbered_ + ", by the names of the others");
+  if (!numbered_.empty() && !is_file_a_sample) told.set("missing", numbered_ + std::string(kByNames));
+  std::string several = is_file_a_sample ? "" : several_;
+  if (!folder_.empty()) {
+    const std::vector<std::string> folders = folders_of(*source);
+    if (std::string missing = missing_folders(folders); !missing.empty())
+      told.set("missing", std::move(missing));
+    several = several_sets(folders);
+  }
   if (!empty_.empty()) told.set("empty", empty_);
   const bool all_read = !given.object() || std::ranges::all_of(*given.object(), [&](const auto& option) {
     const Value* usual = read_with_.find(option.first);
     return keeps_number(option.first) || (usual && *usual == option.second);
   });
+  if (!odd_.empty() && (speaker_.empty() || samples_ == source->size()))
+    told.set("differs", "not of the size that was written: " + odd_);
   if (!speaker_.empty() && all_read && samples_ != source->size())
     told.set("differs", speaker_ + " wants " + std::to_string(samples_) + " samples, got " +
                             std::to_string(source->size()) +
                             (odd_.empty() ? "" : "; not of the size that was written: " + odd_));
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = notes_;
   if (!note.empty()) notes.push_back(note);
-  if (!several_.empty() && !is_file_a_sample)
-    notes.push_back(several_ + "; all are read as one, and one of them alone by its name");
+  if (!several.empty()) notes.push_back(several + "; all are read as one, and one of them alone by its name");
   if (told.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
     return source;
   Value metadata = source->metadata();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/formats/format.h"
+#include "headrace/formats/manifest.h"
 #include "headrace/formats/source.h"
 
 namespace headrace {
@@ -32,11 +33,17 @@ class ManifestsBeside {
   SourcePtr tell(SourcePtr source, const Value& given, const std::string& note = {}) const;
 
  private:
+  std::vector<std::string> folders_of(const Source& source) const;
+  std::string missing_folders(const std::vector<std::string>& folders) const;
+
   const FormatInfo& format_;
   Value read_with_, about_;         // null: manifests do not agree, or some files have none
   std::string missing_, numbered_;  // by a manifest, by numbers in names
   std::string empty_, odd_;         // odd: of other sizes than written
   std::string several_;             // sets in a folder
+  std::vector<std::string> notes_;  // why something is not heard
+  std::string folder_;              // that is read as one, and not as files
+  Manifest of_folder_;              // without shards where there is none
   std::string speaker_;             // "'out/headrace.json'"; "": the number of samples is not known
   uint64_t samples_ = 0, num_files_ = 0;
 };

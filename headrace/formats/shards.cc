@@ -165,6 +165,8 @@ std::string missing_shards(const std::vector<std::string>& paths, const IsAsked&
   return out;
 }
 
+bool says_how_many(const std::string& path) { return numbered(path.substr(name_in(path))).has_value(); }
+
 std::string several_sets(const std::vector<std::string>& paths) {
   const auto sets = sets_of(paths);
   if (sets.size() < 2) return {};
@@ -222,8 +224,9 @@ Result<Shards> shards_of(const Listing& listing) {
       others.add(name);
   }
   for (size_t i = 0; i < listing.files.size(); ++i)
-    if (const std::string_view name = listing.files[i];
-        name.find('/') != std::string_view::npos && !is_in_numbered_database(name) && !is_our_own(name))
+    if (const std::string_view name = listing.files[i]; name.find('/') != std::string_view::npos &&
+                                                        !is_in_numbered_database(name) && !is_our_own(name) &&
+                                                        !name.ends_with("/lock.mdb"))
       others.add(name);
   if (others.files() > 0)
     out.left_out = Value::Object{{"files", others.files()}, {"endings", others.value()}};

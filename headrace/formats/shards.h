@@ -27,6 +27,8 @@ struct Shards {
 // Names that begin with a dot or an underscore are not counted either.
 Result<Shards> shards_of(const Listing& listing);
 
+// Whether a file's name does: "x-00003-of-00012.tar".
+bool says_how_many(const std::string& path);
 // Of a path: whether somebody wants the file, should it be there.
 using IsAsked = std::function<bool(const std::string& path)>;
 // "1 of 12 shards is missing: 'x-00007-of-00012.tar'"; `names`: the first of them.
@@ -34,7 +36,8 @@ std::string missing_text(std::span<const std::string> names, uint64_t missing, u
 // What is not there of sets of files that say how many they are, "x-00003-of-00012.tar": for people, as
 // above; empty when all that are asked for are there, or no name says so.
 std::string missing_shards(const std::vector<std::string>& paths, const IsAsked& is_asked = {});
-// "2 sets of shards: 'train-*-of-00012.tar', 'val-*-of-00002.tar'", as patterns; empty where there are no two.
+// "2 sets of shards: 'train-*-of-00012.tar', 'val-*-of-00002.tar'", as patterns; empty where there are no
+// two.
 std::string several_sets(const std::vector<std::string>& paths);
 
 }  // namespace headrace

@@ -43,8 +43,9 @@ TEST(Shards, AFolderOfFoldersIsRefusedByTheirNames) {
 }
 
 TEST(Shards, NumberedDatabasesAreShardsAndOthersAreNot) {
-  const auto shards = shards_of(listing({"a-00000-of-00002.lmdb/data.mdb", "a-00000-of-00002.lmdb/lock.mdb",
-                                         "a-00001-of-00002.lmdb/data.mdb", "headrace.json"}));
+  const auto shards =
+      shards_of(listing({"a-00000-of-00002.lmdb/data.mdb", "a-00000-of-00002.lmdb/lock.mdb",
+                         "a-00001-of-00002.lmdb/data.mdb", "b.lmdb/data.mdb", "headrace.json"}));
   ASSERT_TRUE(shards.ok()) << shards.status().text();
   EXPECT_THAT(shards->names, ElementsAre("a-00000-of-00002.lmdb/data.mdb", "a-00001-of-00002.lmdb/data.mdb"));
   EXPECT_EQ(shards->left_out.dump(), R"({"files":1,"endings":{".mdb":1}})");

@@ -27,13 +27,48 @@ Value lossy_encoding(const Node& node) {
   return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
 }
 
+// The field whose numbers the names of classes are for, as far as can be told; -1: none.
+int label_of(const Source& source, const Value& metadata) {
+  const Schema& schema = source.schema();
+  if (const Value* of = metadata.find("classes_of"); of && of->text()) return schema.find(*of->text());
+  for (const char* name : {"label", "cls", "class", "labels"})
+    if (const int field = schema.find(name); field >= 0) return field;
+  return -1;
+}
+
+// Whether a leaf has the values of the label of each read below it, as they were, and all of these have the
+// same classes.
+bool is_label_as_read(const Node& node, size_t leaf, const Value& classes) {
+  if (const auto* read = node.as<Read>()) {
+    const Value metadata = read->source->metadata();
+    const Value* its = metadata.find("classes");
+    return its && *its == classes && label_of(*read->source, metadata) == static_cast<int>(leaf);
+  }
+  if (const auto* map = node.as<Map>()) {
+    const auto value = static_cast<size_t>(map->program.outputs[leaf]);
+    const std::vector<int>& fields = map->program.input_fields;
+    return value < fields.size() && fields[value] >= 0 &&
+           is_label_as_read(*node.inputs[0], static_cast<size_t>(fields[value]), classes);
+  }
+  const bool passes = node.as<Filter>() || node.as<TakeWhile>() || !program_of(node.kind);
+  return passes && !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](const NodePtr& input) {
+           return input->schema == node.schema && is_label_as_read(*input, leaf, classes);
+         });
+}
+
+bool has_its_labels(const Node& plan, const Value& classes) {
+  for (size_t leaf = 0; leaf < plan.schema.size(); ++leaf)
+    if (is_label_as_read(plan, leaf, classes)) return true;
+  return false;
+}
+
 // What the source says of itself and stays true of the copy; what was done to it.
 Value metadata_of(const Node& plan) {
   Value out{Value::Object()};
   if (const Source* source = first_source(plan))
     if (const Value metadata = source->metadata(); metadata.object())
       for (const auto& [key, value] : *metadata.object())
-        if (!is_of_reading(key)) out.set(key, value);
+        if (!is_of_reading(key) && (key != "classes" || has_its_labels(plan, value))) out.set(key, value);
   if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
   return out;
 }

@@ -241,6 +241,10 @@ class Node:
     def metadata(self) -> list:
         """What the formats say of the data, a dict for each read."""
 
+    @property
+    def data_notes(self) -> list[str]:
+        """What is worth a warning of the data as they were opened."""
+
     def describe(self) -> dict:
         """The verb, and what loaders show of it."""
 

@@ -262,7 +262,8 @@ void bind_node(nb::module_& m) {
             std::vector<std::string> out;
             each_node(*n.node, [&](const Node& node) {
               if (const auto* read = node.as<Read>())
-                for (std::string& one : notes_of(*read->source)) out.push_back(std::move(one));
+                for (std::string& one : notes_of(*read->source))
+                  if (std::ranges::find(out, one) == out.end()) out.push_back(std::move(one));
             });
             return out;
           },

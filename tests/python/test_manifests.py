@@ -120,7 +120,7 @@ class TestNumbers:
         (cut,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
         cut.write_bytes(b"")
         text = f"'{folder}/headrace.json' wants 20 samples, got 15; not of the size that was written: '{cut}' of 0 bytes"
-        assert told(folder) == [text]
+        assert told(folder) == [text]  # and is heard of the others
         with pytest.warns(UserWarning, match="wants 20 samples, got 15"):
             assert hr.read(folder).metadata["differs"] == text
         checked = command("verify", folder)
@@ -239,22 +239,33 @@ ODD: dict[str, dict[str, Any]] = {
 
 class TestHostile:
     @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
-    def test_a_damaged_manifest_is_none(self, tmp_path, text):
+    def test_a_damaged_manifest_is_told_and_not_heard(self, tmp_path, text):
         numbers().write(tmp_path / "out.rec")
         (tmp_path / "out.rec.headrace.json").write_text(text)
-        assert told(tmp_path / "out.rec") == []
+        (line,) = told(tmp_path / "out.rec")
+        assert line.startswith(f"'{tmp_path}/out.rec.headrace.json' is not heard: ")
+        assert command("verify", tmp_path / "out.rec").stdout.count("is not heard") == 1
 
     @pytest.mark.parametrize("members", ODD.values(), ids=ODD)
-    def test_a_manifest_of_something_else_is_none(self, tmp_path, members):
+    def test_a_manifest_of_something_else_is_told_and_not_heard(self, tmp_path, members):
         numbers().write(tmp_path / "out.rec")
         change(tmp_path / "out.rec.headrace.json", **members)
-        assert told(tmp_path / "out.rec") == []
+        (line,) = told(tmp_path / "out.rec")
+        assert "out.rec.headrace.json' is not heard: " in line
 
     def test_a_huge_manifest_is_not_read(self, tmp_path):
         numbers().write(tmp_path / "out.rec")
         with (tmp_path / "out.rec.headrace.json").open("r+b") as file:
             file.truncate(1 << 40)
-        assert told(tmp_path / "out.rec") == []
+        assert "is not heard: wants at most" in told(tmp_path / "out.rec")[0]
+
+    def test_options_that_no_writer_gives_are_not_heard(self, tmp_path):
+        data = hr.from_arrays({"a": np.arange(10)})
+        data.write(tmp_path / "a.parquet")
+        change(tmp_path / "a.parquet.headrace.json", read_with={"where": [["a", "<", 3]]})
+        (line,) = told(tmp_path / "a.parquet")
+        assert "has options that its writer does not give" in line
+        assert len(hr.read(tmp_path / "a.parquet")) == 10
 
     @pytest.mark.parametrize(
         "read_with", [7, [], {"header": 3}, {"no such": 1}, {"label_width": "x", "header": []}]
@@ -265,7 +276,10 @@ class TestHostile:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             assert len(hr.read(tmp_path / "out.rec")) == 20
-        assert all("read_with of the manifest is not used: " in str(one.message) for one in heard)
+        assert ["has options that its writer does not give" in str(one.message) for one in heard] == [
+            isinstance(read_with, dict)
+        ] * len(heard)
+        assert len(heard) == isinstance(read_with, dict)
 
     def test_classes_that_are_no_texts_harm_nobody(self, tmp_path, photos):
         hr.read(photos).map(lambda s: {"image": s.image}).write(tmp_path / "out", format="images")
@@ -288,3 +302,63 @@ class TestSets:
         assert told(tmp_path / "*.tfrecord") == []
         assert told(tmp_path / "train-*-of-00002.tfrecord") == []
         assert len(hr.read(tmp_path / "train-*-of-00002.tfrecord")) == 20
+
+
+class TestAltered:
+    @pytest.mark.parametrize("container", [*CONTAINERS, "parquet", "csv", "jsonl", "zarr"])
+    def test_verify_compares_samples_with_what_was_written(self, tmp_path, container):
+        folder = tmp_path / "out"
+        values = (
+            {"a": np.arange(20)}
+            if container in ("csv", "jsonl", "hdf5")
+            else {"record": [bytes([i]) * 50 for i in range(20)]}
+        )
+        hr.from_arrays(values).write(folder, format=container, shards=4)
+        done = command("verify", folder)
+        assert done.returncode == 0 and "samples are those that were written" in done.stdout
+        first, second = sorted(
+            one for one in folder.iterdir() if "-of-" in one.name and one.suffix != ".idx"
+        )[:2]
+        first.rename(tmp_path / "aside"), second.rename(first), (tmp_path / "aside").rename(second)
+        done = command("verify", folder)
+        assert f"not what was written: '{first}', '{second}'" in done.stdout and done.returncode == 1
+        altered = json.loads(command("verify", folder, "--json").stdout)["altered"]
+        assert altered == [str(first), str(second)]
+
+    def test_a_lost_chunk_of_zarr_is_found(self, tmp_path):
+        hr.from_arrays({"x": np.arange(1, 41)}).write(tmp_path / "out", format="zarr", shards=4)
+        (lost,) = (tmp_path / "out" / "out-00002-of-00004.zarr").rglob("c/0")
+        lost.unlink()
+        done = command("verify", tmp_path / "out")
+        assert "out-00002-of-00004.zarr'" in done.stdout and done.returncode == 1
+
+    def test_another_file_of_the_same_number_of_samples_is_told(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        numbers(5).map(lambda s: {"record": s.record}).write(tmp_path / "other.tfrecord")
+        (tmp_path / "other.tfrecord").replace(folder / "out-00001-of-00004.tfrecord")
+        assert any("not of the size that was written" in one for one in told(folder))
+
+
+class TestClasses:
+    def test_labels_that_were_changed_have_no_names(self, tmp_path, photos):
+        data = hr.read(photos)
+        for i, (kept, one) in enumerate([
+            (True, data),
+            (True, data.shuffle(seed=1).filter(lambda s: s.label >= 0)),
+            (True, data.map(lambda s: {"picture": s.image, "class": s.label})),
+            (True, data.concatenate(data)),
+            (False, data.map(lambda s: {"image": s.image, "label": s.label // 2})),
+            (False, data.concatenate(hr.read(photos, classes=[*reversed(data.metadata["classes"])]))),
+        ]):  # fmt: skip
+            one.write(tmp_path / str(i), format="arrow", shard_size="1KB")
+            assert ("classes" in hr.read(tmp_path / str(i)).metadata) == kept, i
+
+    def test_what_was_said_of_reading_is_not_said_of_the_copy(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        cut = folder / "out-00001-of-00004.tfrecord"
+        cut.write_bytes(cut.read_bytes()[:-3])
+        with pytest.warns(UserWarning, match="1 of 20 samples stands for what cannot be read"):
+            data = hr.read(folder)
+        assert data.metadata["damaged"]
+        data.on_error("skip").write(tmp_path / "clean.tfrecord")
+        assert set(hr.read(tmp_path / "clean.tfrecord").metadata) == {"files"}

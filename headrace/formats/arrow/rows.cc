@@ -178,7 +178,7 @@ Status RowsReader::want_behind(size_t i) {
     uint64_t begin = ~uint64_t{0}, end = 0;
   };
   std::vector<Span> spans(batch_->num_behind(column.offsets.views));
-  uint64_t sum = 0;
+  uint64_t& sum = bytes_of_views_;  // of all columns
   for (uint64_t row = 0; row < count_; ++row) {
     if (!values.is_present(row)) continue;  // whatever lies there
     const View16 view = values.view(row);

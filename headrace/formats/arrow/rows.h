@@ -52,6 +52,7 @@ class RowsReader {
   const std::vector<Column>* columns_;
   const Batch* batch_;
   uint64_t first_, count_;
+  uint64_t bytes_of_views_ = 0;
   std::vector<Values> values_;
   std::vector<Wanted> wanted_;
 };

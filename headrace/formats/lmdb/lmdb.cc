@@ -137,8 +137,8 @@ class OpenValues final : public Opening<BlockPtr> {
 
 class LmdbSource final : public Source {
  public:
-  LmdbSource(std::shared_ptr<const Lmdb> lmdb, Value description)
-      : lmdb_(std::move(lmdb)), description_(std::move(description)) {}
+  LmdbSource(std::shared_ptr<const Lmdb> lmdb, Value description, Value left_out)
+      : lmdb_(std::move(lmdb)), description_(std::move(description)), left_out_(std::move(left_out)) {}
 
   const Schema& schema() const override { return lmdb_->schema; }
   uint64_t size() const override { return lmdb_->first_record.back(); }
@@ -203,6 +203,7 @@ class LmdbSource final : public Source {
     Value out{Value::Object()};
     out.set("files", lmdb_->files.size());
     if (lmdb_->is_damaged) out.set("damaged", damage());
+    if (!left_out_.is_null()) out.set("left_out", left_out_);
     return out;
   }
 
@@ -221,7 +222,7 @@ class LmdbSource final : public Source {
   }
 
   std::shared_ptr<const Lmdb> lmdb_;
-  Value description_;
+  Value description_, left_out_;
 };
 
 Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
@@ -272,7 +273,8 @@ Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> fil
   for (size_t i = 0; i < files.size(); ++i)
     HEADRACE_TRY(add_file(*lmdb, std::move(files[i]), std::move(indexes[i])));
   HEADRACE_TRY(choose(*lmdb, values));
-  return SourcePtr(std::make_shared<LmdbSource>(std::move(lmdb), describe_opening("lmdb", request)));
+  return SourcePtr(std::make_shared<LmdbSource>(std::move(lmdb), describe_opening("lmdb", request),
+                                                request.path().left_out));
 }
 
 // Without the lock file that lies in the folder of a database.

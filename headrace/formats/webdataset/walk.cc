@@ -50,6 +50,7 @@ class Walk final : public Opening<FileIndex> {
     if (is_end_) return finish(bytes);
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
+    if (file_.size == 0 && !may_be_open_) return corrupt("wants a tar, got an empty file");
     if (left == 0 && !is_end_) HEADRACE_TRY(end(TarHead()));
     if (!is_end_)
       return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});

@@ -240,12 +240,14 @@ std::string fingerprint_of(const Table& table, const Hierarchy& hierarchy) {
   std::string text = "zarr " + table.parts[0].group + " " + table.schema.text() + " " +
                      std::to_string(table.rows) + " " + hierarchy.texts_hash;
   std::string chunks;
-  for (const Part& part : table.parts)
+  for (const Part& part : table.parts) {
+    if (table.parts.size() > 1) text += " " + part.path;
     for (const Field& field : part.fields) {
       text += " " + field.name + " " + std::to_string(field.chunks.size());
       for (const StoredChunk& chunk : field.chunks)
         chunks.append(reinterpret_cast<const char*>(&chunk.number), sizeof chunk.number);
     }
+  }
   return hash_text(text + " " + hash_text(chunks));
 }
 
