@@ -124,6 +124,7 @@ void print_part(const Part& part, bool batched, bool json) {
 
 Result<int> run_pipeline(RunArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
+  for (const std::string& note : opened.plan.dataset.notes()) fmt::print(stderr, "note: {}\n", note);
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));

@@ -4,6 +4,7 @@
 
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/open.h"
+#include "headrace/graph/notes.h"
 
 namespace headrace {
 namespace {
@@ -365,6 +366,10 @@ Dataset Dataset::sort_by(std::vector<double> keys, bool descending, Line at) con
 Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   if (!node_.ok()) return node_.status();
   return Loader::make(*node_, std::move(options), file_store());
+}
+
+std::vector<std::string> Dataset::notes() const {
+  return node_.ok() ? data_notes(**node_) : std::vector<std::string>();
 }
 
 Result<std::string> Dataset::plan(uint64_t seed) const {

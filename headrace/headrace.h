@@ -203,6 +203,8 @@ class Dataset {
   // Adds a bool: false for what shard's Even::pad added.
   Dataset with_validity(std::string_view field = "valid", Line at = Line::current()) const;
 
+  // What is worth a warning of the data as they were opened, as shards that are missing; none twice.
+  std::vector<std::string> notes() const;
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
   // The plan as JSON, the same from C++ and Python; load_plan is its inverse.

@@ -221,6 +221,15 @@ std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
   return out;
 }
 
+std::vector<std::string> data_notes(const Node& plan) {
+  std::vector<std::string> out;
+  each_node(plan, [&](const Node& node) {
+    if (const auto* read = node.as<Read>())
+      for (std::string& one : notes_of(*read->source)) note(std::move(one), out);
+  });
+  return out;
+}
+
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
   // All samples of the data come, each by itself.

@@ -19,6 +19,9 @@ std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
 // Those of them that make a run many times slower, as far as sizes are known: it says so as it begins.
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept);
 
+// Of the data as they were opened, what is worth a warning (notes_of() in formats/data_notes.h); none twice.
+std::vector<std::string> data_notes(const Node& plan);
+
 // Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end
 // them.
 bool is_batched(const Node& node);

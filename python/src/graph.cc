@@ -8,7 +8,7 @@
 
 #include "errors.h"
 #include "function.h"
-#include "headrace/formats/data_notes.h"
+#include "headrace/graph/notes.h"
 #include "headrace/graph/plan_json.h"
 #include "headrace/graph/walk.h"
 #include "headrace/headrace.h"
@@ -258,15 +258,7 @@ void bind_node(nb::module_& m) {
           "What the formats say of the data, a dict for each read.")
       .def_prop_ro(
           "data_notes",
-          [](const NodeHandle& n) {
-            std::vector<std::string> out;
-            each_node(*n.node, [&](const Node& node) {
-              if (const auto* read = node.as<Read>())
-                for (std::string& one : notes_of(*read->source))
-                  if (std::ranges::find(out, one) == out.end()) out.push_back(std::move(one));
-            });
-            return out;
-          },
+          [](const NodeHandle& n) { return data_notes(*n.node); },
           "What is worth a warning of the data as they were opened.")
       .def("describe", &describe, "The verb, and what loaders show of it.")
       .def(
