@@ -1,7 +1,6 @@
 #include "headrace/formats/open.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "headrace/core/closest.h"
@@ -236,12 +235,7 @@ Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   }
   if (!looked.listing) return not_recognised(looked);
   auto shards = probe_shards(store, looked);
-  if (!shards.ok()) {
-    const bool has_files = std::ranges::any_of(std::views::iota(size_t{0}, looked.listing->files.size()), [&](size_t i) {
-      return looked.listing->files[i].find('/') == std::string_view::npos;
-    });
-    return has_files ? not_recognised(looked) : shards.status().before("read: " + in_quotes(looked.path) + ": ");
-  }
+  if (!shards.ok()) return not_recognised(looked);
   const FormatInfo* known = surest(*shards);
   if (!known && looks_like_archive(*shards)) {
     auto archives = probe_archives(store, *shards);
