@@ -257,8 +257,7 @@ void bind_node(nb::module_& m) {
           },
           "What the formats say of the data, a dict for each read.")
       .def_prop_ro(
-          "data_notes",
-          [](const NodeHandle& n) { return data_notes(*n.node); },
+          "data_notes", [](const NodeHandle& n) { return data_notes(*n.node); },
           "What is worth a warning of the data as they were opened.")
       .def("describe", &describe, "The verb, and what loaders show of it.")
       .def(
