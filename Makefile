@@ -57,13 +57,14 @@ test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
 
 ORACLE_PIPELINES ?= 400
 ORACLE_SEED ?= 1
-# Outside tests/oracle: what `make test` passes over where these are not installed.
-WITH_READERS := $(addprefix tests/,python/test_torch.py python/test_bf16.py python/test_sources.py python/test_c_functions.py \
-  python/test_write.py cli/test_convert.py)
+# What `make test` passes over where these are not installed.
+WITH_READERS := $(addprefix tests/oracle/,test_arrow.py test_hdf5.py test_parquet.py test_text_tables.py test_writers.py test_zarr.py) \
+  $(addprefix tests/,python/test_torch.py python/test_bf16.py python/test_sources.py python/test_c_functions.py python/test_write.py cli/test_convert.py)
+WITH_ORACLES := $(addprefix tests/oracle/,pipelines test_tensorflow.py test_grain.py test_coco.py test_prepared.py)
 .PHONY: oracle
 oracle: build $(ORACLE_READY) $(READERS_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and every format beside its own reader
 	HEADRACE_TENSORFLOW_PYTHON=$(abspath .oracle/bin/python) HEADRACE_ORACLE_PIPELINES=$(ORACLE_PIPELINES) \
-	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests/oracle $(WITH_READERS)
+	  HEADRACE_ORACLE_SEED=$(ORACLE_SEED) $(PYTHON) -m pytest -q $(SIDE_BY_SIDE) $(WITH_ORACLES) $(WITH_READERS)
 
 # They are large, and their dependencies none of ours: so in an environment of their own.
 $(ORACLE_READY): tools/requirements-oracle.txt
