@@ -9,8 +9,8 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostOfManifests = uint64_t{64} << 20;  // bytes
-constexpr int kMostFolders = 12;                           // a shard may be: of Zarr, of images
+constexpr uint64_t kMostBytesOfManifests = uint64_t{64} << 20;  // bytes
+constexpr int kMostFolders = 12;                                // a shard may be: of Zarr, of images
 
 // Each looked for once.
 class Manifests {
@@ -24,7 +24,7 @@ class Manifests {
 
  private:
   Store& store_;
-  uint64_t left_ = kMostOfManifests;
+  uint64_t left_ = kMostBytesOfManifests;
   std::map<std::string, Result<Manifest>> by_path_;
 };
 
@@ -34,7 +34,7 @@ struct Spot {
   std::string path;  // of the shard
 };
 
-std::string folder_of(const std::string& path) {
+std::string folder_around(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
@@ -47,7 +47,7 @@ std::optional<Spot> spot_of(Manifests& manifests, const std::string& file, bool 
       return Spot{own, &own->shards[0], file};
   std::string below = file;
   for (int i = 0; i < kMostFolders && !below.empty(); ++i) {
-    const std::string folder = folder_of(below);
+    const std::string folder = folder_around(below);
     const std::string prefix = folder.empty() && !below.starts_with('/') ? "" : folder + "/";
     const Manifest* manifest = manifests.at(prefix + std::string(kManifestName));
     if (manifest) {
