@@ -45,7 +45,7 @@ std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
-std::string name_in(const std::string& folder, std::string_view name) {
+std::string path_in(const std::string& folder, std::string_view name) {
   return folder == "." ? std::string(name) : folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
 }
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -57,7 +57,7 @@ std::string shard_of(const std::string& file) {
   return file.ends_with(kLmdbFile) ? file.substr(0, file.size() - kLmdbFile.size()) : file;
 }
 std::string own_manifest_of(const std::string& file) {
-  return file.ends_with(kLmdbFile) ? name_in(folder_of(file), kManifestName)
+  return file.ends_with(kLmdbFile) ? path_in(folder_of(file), kManifestName)
                                    : file + "." + std::string(kManifestName);
 }
 
@@ -126,10 +126,10 @@ const SourceFile kSomeFolder;  // a shard that is one, of whose files nothing is
 
 // What speaks of a folder that is data as such.
 bool find_of_folder(Speakers& speakers, const std::string& path) {
-  Speaker* inside = speakers.at(name_in(path, kManifestName));
+  Speaker* inside = speakers.at(path_in(path, kManifestName));
   if (inside) return inside->is_of_one = true;
   if (path.find('/') == std::string::npos) return false;
-  Speaker* set = speakers.at(name_in(folder_of(path), kManifestName));
+  Speaker* set = speakers.at(path_in(folder_of(path), kManifestName));
   const auto entry = set ? set->entry_of(last_name(path)) : std::nullopt;
   if (entry) set->found[*entry] = &kSomeFolder;
   return entry.has_value();
@@ -146,7 +146,7 @@ bool find_of_files(Speakers& speakers, const std::vector<SourceFile>& files, con
       continue;
     }
     const std::string shard = shard_of(file.path), folder = folder_of(shard);
-    Speaker* set = speakers.at(name_in(folder, kManifestName));
+    Speaker* set = speakers.at(path_in(folder, kManifestName));
     if (const auto entry = set ? set->entry_of(last_name(shard)) : std::nullopt)
       set->found[*entry] = &file;
     else if (set && folder == read_folder)
@@ -227,7 +227,7 @@ std::string missing_of(const Speaker& speaker, const IsAsked& is_asked) {
   uint64_t missing = 0, samples = 0;
   for (size_t i = 0; i < speaker.found.size(); ++i) {
     const ShardEntry& entry = speaker.manifest.shards[i];
-    const std::string path = name_in(speaker.folder, entry.name);
+    const std::string path = path_in(speaker.folder, entry.name);
     if (speaker.found[i] || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
     ++missing, samples += entry.samples;
     if (missing <= kNamedFiles + 1) names.push_back(path);
@@ -281,7 +281,7 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
   std::vector<std::string> paths;
   for (const SourceFile& file : looked.files) paths.push_back(file.path);
   const IsAsked is_asked = asked(given, paths);
-  for (const std::string& path : {name_in(place, kManifestName), own_manifest_of(place)})
+  for (const std::string& path : {path_in(place, kManifestName), own_manifest_of(place)})
     if (std::string why = speakers.unheard(path); !why.empty()) notes_.push_back(std::move(why));
   if (looked.files.empty() && looked.listing) folder_ = place;
   if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
@@ -340,7 +340,7 @@ std::string ManifestsBeside::missing_folders(const std::vector<std::string>& fol
   uint64_t samples = 0;
   bool is_known = false;
   for (const ShardEntry& one : of_folder_.shards) {
-    std::string path = name_in(folder_, one.name);
+    std::string path = path_in(folder_, one.name);
     if (there.contains(path))
       is_known = true;
     else
@@ -349,7 +349,7 @@ std::string ManifestsBeside::missing_folders(const std::vector<std::string>& fol
   if (is_known)
     return missing.empty()
                ? ""
-               : lost_text(missing, missing.size(), samples, of_folder_, name_in(folder_, kManifestName));
+               : lost_text(missing, missing.size(), samples, of_folder_, path_in(folder_, kManifestName));
   std::string by_names = missing_shards(folders, {});
   return by_names.empty() ? "" : by_names + std::string(kByNames);
 }

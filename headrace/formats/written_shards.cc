@@ -10,7 +10,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMostBytesOfManifests = uint64_t{64} << 20;  // bytes
-constexpr int kMostFolders = 12;                                // a shard may be: of Zarr, of images
+constexpr int kMostDeep = 12;                                   // a shard may be: of Zarr, of images
 
 // Each looked for once.
 class Manifests {
@@ -46,7 +46,7 @@ std::optional<Spot> spot_of(Manifests& manifests, const std::string& file, bool 
         own && own->shards.size() == 1)
       return Spot{own, &own->shards[0], file};
   std::string below = file;
-  for (int i = 0; i < kMostFolders && !below.empty(); ++i) {
+  for (int i = 0; i < kMostDeep && !below.empty(); ++i) {
     const std::string folder = folder_around(below);
     const std::string prefix = folder.empty() && !below.starts_with('/') ? "" : folder + "/";
     const Manifest* manifest = manifests.at(prefix + std::string(kManifestName));
