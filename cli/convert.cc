@@ -191,8 +191,7 @@ Value json_of(const WriteReport& report, const ConvertArguments& arguments, doub
   out.set("broken", report.broken), out.set("seconds", seconds);
   const Value metadata = source.metadata();
   if (const Value* columns = metadata.find("left_out_columns")) out.set("left_out_columns", *columns);
-  for (const char* key : {"missing", "differs", "empty"})
-    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
+  set_told(source, out);
   if (Value types = types_written(source, arguments.fields); !types.object()->empty())
     out.set("plain_numbers", std::move(types));
   if (std::string hint = hint_of(report, arguments, source); !hint.empty())
@@ -224,9 +223,7 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
-  for (const char* key : {"missing", "differs", "empty"})
-    if (const std::string told = told_of(source, key); !told.empty())
-      fmt::print("of {}: {}\n", arguments.input.path, told);
+  for (const std::string& told : told_in(source)) fmt::print("of {}: {}\n", arguments.input.path, told);
   for (const std::string& note : notes_in(source)) fmt::print("of {}: {}\n", arguments.input.path, note);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("plain numbers now: {}\n", types);
@@ -350,10 +347,11 @@ void add_convert(CLI::App& program, Run& run) {
   command->add_flag(
       "--index", arguments->index,
       "Keep beside the new data where records and the rows of JPEG files begin: see `headrace index`");
-  command->add_flag("--json", arguments->json,
-                    "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
-                    "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
-                    "\"left_out_columns\", \"missing\", \"differs\", \"plain_numbers\", \"hints\"");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
+      "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
+      "\"left_out_columns\", \"missing\", \"differs\", \"empty\", \"plain_numbers\", \"hints\"");
   command->footer(
       "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
       "was "

@@ -195,8 +195,7 @@ Value json_of(const Diagnosis& d) {
   const Value metadata = source.metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   if (Value::List problems = problems_of(source); !problems.empty()) out.set("problems", std::move(problems));
-  for (const char* key : {"missing", "differs", "empty"})
-    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
+  set_told(source, out);
   out.set("duplicates", duplicates_of(d)), out.set("suspicious", suspicious_of(d));
   out.set("labels", balance_of(d)), out.set("slow", slow_of(d)), out.set("advice", measured_of(d.measured));
   return out;

@@ -92,14 +92,13 @@ class Text {
   void broken() const {
     const auto& broken = d_.look.broken;
     const Source& source = d_.reader.source();
-    const std::string missing = told_of(source, "missing"), left_out = left_out_text(source);
+    const std::string left_out = left_out_text(source);
     wrap("broken", broken.empty() ? "none" : fmt::format("{} of {}", count_text(broken.size()), looked()));
     const std::vector<std::string> lines = broken_lines(broken, source, 1);
     for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
       fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
-    for (const std::string& told : {missing, told_of(source, "differs"), told_of(source, "empty")})
-      if (!told.empty()) wrap("", told);
+    for (const std::string& told : told_in(source)) wrap("", told);
     for (const std::string& note : notes_in(source)) wrap("", note);
     if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
     const Value::List problems = problems_of(source);

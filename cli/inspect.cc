@@ -226,8 +226,7 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   images.set("kinds", std::move(kinds)), images.set("height", distribution(found.heights));
   images.set("width", distribution(found.widths)), images.set("turned", found.turned);
   if (reader.has_images()) out.set("images", std::move(images));
-  for (const char* key : {"missing", "differs", "empty"})
-    if (const std::string told = told_of(source, key); !told.empty()) out.set(key, told);
+  set_told(source, out);
   if (!found.labels.empty()) out.set("labels", label_values(found, class_names(source)));
   if (!found.features.empty())
     out.set("examples",

@@ -62,7 +62,7 @@ void SampleReader::find_kinds_of_images() {
     kinds.insert(kind);
     if (read_image_header((*fields)[1].view().bytes()).ok()) kinds_of_images_.insert(kind);
   }
-  if (!kinds_of_images_.empty() && kinds.size() <= kMostKinds) key_ = 0;
+  if (kinds.size() > kMostKinds) kinds_of_images_.clear();
 }
 
 void SampleReader::find_examples() {
@@ -83,8 +83,8 @@ void SampleReader::find_examples() {
 
 std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<Tensor>& fields) const {
   if (image_ >= 0) {
-    const bool is_other = key_ >= 0 && !kinds_of_images_.contains(
-                                           kind_of_key(fields[static_cast<size_t>(key_)].view().bytes()));
+    const bool is_other =
+        !kinds_of_images_.empty() && !kinds_of_images_.contains(kind_of_key(fields[0].view().bytes()));
     if (is_other) return std::nullopt;
     return fields[static_cast<size_t>(image_)].view().bytes();
   }
@@ -94,7 +94,6 @@ std::optional<std::span<const std::byte>> SampleReader::image(const std::vector<
 Status SampleReader::check(uint64_t index, Pixels& pixels, CheckedSample& out) const {
   const auto begin = std::chrono::steady_clock::now();
   HEADRACE_ASSIGN(out.fields, read(index));
-  out.is_read = true;
   out.read_s = seconds_since(begin);
   out.image = has_images() ? image(out.fields) : std::nullopt;
   if (!out.image) return {};

@@ -38,8 +38,7 @@ class Pixels {
 
 // A sample that was read and decoded, and what that took.
 struct CheckedSample {
-  bool is_read = false;
-  std::vector<Tensor> fields;
+  std::vector<Tensor> fields;                       // none where it could not be read
   std::optional<std::span<const std::byte>> image;  // encoded, of one of the fields
   ImageHeader header;                               // of it
   double read_s = 0;                                // by the clock
@@ -73,8 +72,7 @@ class SampleReader {
   std::shared_ptr<Store> store_;
   std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
   int image_, example_ = -1, list_ = -1;
-  int key_ = -1;                           // the field of a database whose values are of any kind
-  std::set<std::string> kinds_of_images_;  // of its keys
+  std::set<std::string> kinds_of_images_;  // of the keys of a database; empty: all are of one kind
   std::string image_feature_;
 };
 

@@ -87,8 +87,10 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
     const Status status = reader.check(index, *pixels[worker], sample);
     for (const Tensor& field : sample.fields)
       if (field.buffer) num_bytes += field.view().size_bytes();
-    if (sample.is_read) comparison.add(index, sample.fields);
-    if (!sample.is_read) comparison.fail(index);
+    if (sample.fields.empty())
+      comparison.fail(index);
+    else
+      comparison.add(index, sample.fields);
     if (!status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
@@ -102,14 +104,6 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
   for (const auto& one : pixels)
     for (const auto& [decoder, images] : one->decoders()) decoders[decoder] += images;
   return broken;
-}
-
-// What else there is to say of the data.
-std::vector<std::string> lines_of(const Source& source) {
-  std::vector<std::string> out = notes_in(source);
-  for (const char* key : {"missing", "differs", "empty"})
-    if (std::string told = told_of(source, key); !told.empty()) out.push_back(std::move(told));
-  return out;
 }
 
 // "not what was written: 'a.tar', 'b.tar'".
@@ -131,8 +125,7 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   out.set("decoders", std::move(taken));
   const Value metadata = reader.source().metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
-  for (const char* key : {"missing", "differs", "empty"})
-    if (const std::string told = told_of(reader.source(), key); !told.empty()) out.set(key, told);
+  set_told(reader.source(), out);
   if (!altered.empty()) out.set("altered", Value::List(altered.begin(), altered.end()));
   const std::vector<std::string> notes = notes_in(reader.source());
   if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
@@ -186,7 +179,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out, by their names: {}\n", left_out);
-  for (const std::string& line : lines_of(*source)) fmt::print("{}\n", line);
+  for (const std::string& note : notes_in(*source)) fmt::print("{}\n", note);
+  for (const std::string& told : told_in(*source)) fmt::print("{}\n", told);
   if (!altered.empty())
     fmt::print("{}\n", altered_text(altered));
   else if (comparison.size() > 0 && broken.empty())

@@ -12,6 +12,22 @@ std::string told_of(const Source& source, std::string_view key) {
   return text && text->text() ? *text->text() : std::string();
 }
 
+namespace {
+constexpr std::string_view kTold[] = {"missing", "differs", "empty"};
+}  // namespace
+
+std::vector<std::string> told_in(const Source& source) {
+  std::vector<std::string> out;
+  for (const std::string_view key : kTold)
+    if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
+  return out;
+}
+
+void set_told(const Source& source, Value& out) {
+  for (const std::string_view key : kTold)
+    if (std::string text = told_of(source, key); !text.empty()) out.set(std::string(key), std::move(text));
+}
+
 void add_note(Value& metadata, std::string note) {
   const Value* notes = metadata.find("notes");
   Value::List all = notes && notes->list() ? *notes->list() : Value::List();

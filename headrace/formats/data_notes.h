@@ -12,6 +12,10 @@ namespace headrace {
 // A text of its metadata() under this key, "missing", "differs" or "empty" (manifests_beside.h); "" where it
 // has none.
 std::string told_of(const Source& source, std::string_view key);
+// These texts, of whatever there is to say, in this order.
+std::vector<std::string> told_in(const Source& source);
+// The same as members of a JSON object, under their keys.
+void set_told(const Source& source, Value& out);
 // One more of the "notes" of this metadata().
 void add_note(Value& metadata, std::string note);
 // The "notes" of its metadata(), a list of texts.

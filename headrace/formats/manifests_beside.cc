@@ -243,6 +243,36 @@ uint64_t samples_there(const Speaker& speaker) {
   return out;
 }
 
+// The folders in a folder that is read as one, as far as they are shards: they say how many they are.
+std::vector<std::string> folders_in(const Listing& listing, const std::string& place) {
+  std::vector<std::string> out;
+  std::unordered_set<std::string_view> seen;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view file = listing.files[i];
+    const std::string_view name = file.substr(0, file.find('/'));
+    if (name.size() == file.size() || !seen.insert(name).second) continue;
+    out.push_back(path_in(place, name));
+    if (!says_how_many(out.back())) return {};
+  }
+  return out;
+}
+
+// As missing_of(), of such folders.
+std::string missing_folders(const std::vector<std::string>& folders, const Speaker& inside) {
+  const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
+  std::vector<std::string> missing;
+  uint64_t samples = 0;
+  for (const ShardEntry& one : inside.manifest.shards) {
+    std::string path = path_in(inside.folder, one.name);
+    if (!there.contains(path)) missing.push_back(std::move(path)), samples += one.samples;
+  }
+  const bool is_known = missing.size() < inside.manifest.shards.size();
+  if (is_known && !missing.empty())
+    return lost_text(missing, missing.size(), samples, inside.manifest, inside.path);
+  std::string by_names = is_known ? "" : missing_shards(folders);
+  return by_names.empty() ? "" : by_names + std::string(kByNames);
+}
+
 // Adds to a list of names in which few are shown.
 void add_name(std::string text, size_t& shown, std::string& out) {
   if (++shown <= kNamedFiles)
@@ -280,17 +310,17 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
   const std::vector<Speaker*> all = speakers.all();
   std::vector<std::string> paths;
   for (const SourceFile& file : looked.files) paths.push_back(file.path);
+  if (paths.empty() && looked.listing) paths = folders_in(*looked.listing, place);
   const IsAsked is_asked = asked(given, paths);
   for (const std::string& path : {path_in(place, kManifestName), own_manifest_of(place)})
     if (std::string why = speakers.unheard(path); !why.empty()) notes_.push_back(std::move(why));
-  if (looked.files.empty() && looked.listing) folder_ = place;
   if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
     numbered_ = missing_shards(paths, is_asked);
     empty_ = empty_files(looked.files);
     return;
   }
-  if (!folder_.empty() && all.size() == 1) of_folder_ = all[0]->manifest;
+  if (looked.files.empty()) missing_ = missing_folders(paths, *all[0]);
   bool is_heard = all_known;
   size_t odd = 0;
   for (const Speaker* speaker : all) {
@@ -318,42 +348,6 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
                      ": its dtypes, options and classes are not heard");
 }
 
-// The folders in a folder that is read as one, as far as they are shards: they say how many they are.
-std::vector<std::string> ManifestsBeside::folders_of(const Source& source) const {
-  std::vector<std::string> out;
-  std::unordered_set<std::string> seen;
-  for (uint64_t i = 0; i < source.num_files(); ++i) {
-    std::string path = source.file(i);
-    const size_t end = path.find('/', folder_.size() + 1);
-    if (!path.starts_with(folder_ + "/") || end == std::string::npos) continue;
-    path.resize(end);
-    if (!says_how_many(path)) return {};
-    if (seen.insert(path).second) out.push_back(std::move(path));
-  }
-  return out;
-}
-
-// As missing_of(), of such folders.
-std::string ManifestsBeside::missing_folders(const std::vector<std::string>& folders) const {
-  const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
-  std::vector<std::string> missing;
-  uint64_t samples = 0;
-  bool is_known = false;
-  for (const ShardEntry& one : of_folder_.shards) {
-    std::string path = path_in(folder_, one.name);
-    if (there.contains(path))
-      is_known = true;
-    else
-      missing.push_back(std::move(path)), samples += one.samples;
-  }
-  if (is_known)
-    return missing.empty()
-               ? ""
-               : lost_text(missing, missing.size(), samples, of_folder_, path_in(folder_, kManifestName));
-  std::string by_names = missing_shards(folders, {});
-  return by_names.empty() ? "" : by_names + std::string(kByNames);
-}
-
 Value ManifestsBeside::options(const Value& given) const {
   if (!read_with_.object() || !(given.is_null() || given.object())) return given;
   Value out = given;
@@ -369,27 +363,20 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
   const bool is_file_a_sample = num_files_ >= source->size();
   if (!missing_.empty()) told.set("missing", missing_);
   if (!numbered_.empty() && !is_file_a_sample) told.set("missing", numbered_ + std::string(kByNames));
-  std::string several = is_file_a_sample ? "" : several_;
-  if (!folder_.empty()) {
-    const std::vector<std::string> folders = folders_of(*source);
-    if (std::string missing = missing_folders(folders); !missing.empty())
-      told.set("missing", std::move(missing));
-    several = several_sets(folders);
-  }
   if (!empty_.empty()) told.set("empty", empty_);
   const bool all_read = !given.object() || std::ranges::all_of(*given.object(), [&](const auto& option) {
     const Value* usual = read_with_.find(option.first);
     return keeps_number(option.first) || (usual && *usual == option.second);
   });
-  if (!odd_.empty() && (speaker_.empty() || samples_ == source->size()))
-    told.set("differs", "not of the size that was written: " + odd_);
+  const std::string sizes = odd_.empty() ? "" : "not of the size that was written: " + odd_;
+  if (!sizes.empty() && (speaker_.empty() || samples_ == source->size())) told.set("differs", sizes);
   if (!speaker_.empty() && all_read && samples_ != source->size())
     told.set("differs", speaker_ + " wants " + std::to_string(samples_) + " samples, got " +
-                            std::to_string(source->size()) +
-                            (odd_.empty() ? "" : "; not of the size that was written: " + odd_));
+                            std::to_string(source->size()) + (sizes.empty() ? "" : "; " + sizes));
   std::vector<std::string> notes = notes_;
   if (!note.empty()) notes.push_back(note);
-  if (!several.empty()) notes.push_back(several + "; all are read as one, and one of them alone by its name");
+  if (!several_.empty() && !is_file_a_sample)
+    notes.push_back(several_ + "; all are read as one, and one of them alone by its name");
   if (told.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
     return source;
   Value metadata = source->metadata();

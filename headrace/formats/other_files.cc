@@ -7,10 +7,6 @@
 
 namespace headrace {
 
-Status refusal(const RecordOpening& records, const RefusedFile& file) {
-  return corrupt("'" + records.files[file.file].path + "': " + file.reason);
-}
-
 Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, const RecordOpening& all,
                                   RecordIndexes indexes) {
   const Status refused = refusal(all, indexes.refused[0]);

@@ -5,9 +5,6 @@
 
 namespace headrace {
 
-// The error that a file of these is.
-Status refusal(const RecordOpening& records, const RefusedFile& file);
-
 // What is there without the files that are refused, which count as a sample each. A format that does not take
 // the files as they were looked at has no others.
 // REQUIRES: some are refused.

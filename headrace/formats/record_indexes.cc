@@ -182,10 +182,8 @@ class Indexing {
     RecordIndexes out;
     for (size_t i = 0; i < refused_.size(); ++i)
       if (!refused_[i].ok()) out.refused.push_back({i, std::string(refused_[i].text())});
-    if (out.refused.size() > kMostRefusedFiles || out.refused.size() == refused_.size()) {
-      const RefusedFile& first = out.refused[0];
-      return corrupt("'" + records_.files[first.file].path + "': " + first.reason);
-    }
+    if (out.refused.size() > kMostRefusedFiles || out.refused.size() == refused_.size())
+      return refusal(records_, out.refused[0]);
     out.of_files = std::move(indexes_);
     return out;
   }
@@ -329,6 +327,10 @@ class Indexing {
 };
 
 }  // namespace
+
+Status refusal(const RecordOpening& records, const RefusedFile& file) {
+  return corrupt("'" + records.files[file.file].path + "': " + file.reason);
+}
 
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,
                                      const IndexingOptions& options) {

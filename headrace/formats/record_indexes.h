@@ -18,6 +18,8 @@ struct RecordIndexes {
   std::vector<FileIndex> of_files;   // one for each, in their order; empty of those that are refused
   std::vector<RefusedFile> refused;  // damaged, in their order
 };
+// The error that a file of these is.
+Status refusal(const RecordOpening& records, const RefusedFile& file);
 // An error that is no damage is that of the first file that has one, and names it; so is the first damage
 // where no file is whole, or more than kMostRefusedFiles are not.
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "headrace/formats/manifest.h"
 
@@ -83,16 +84,16 @@ bool is_read_as_written(const Source& source, const Manifest& manifest) {
 std::vector<WrittenShard> written_shards(Store& store, const Source& source) {
   Manifests manifests(store);
   std::vector<WrittenShard> out;
-  std::map<const ShardEntry*, bool> seen;
+  std::set<const ShardEntry*> seen;
   const ShardEntry* last = nullptr;
   uint64_t samples = 0;
   for (uint64_t i = 0; i < source.num_files(); ++i) {
     const std::string path = source.file(i);
     if (path.substr(path.rfind('/') + 1) == kManifestName) continue;  // in the listing of a folder
     const auto spot = spot_of(manifests, path, source.num_files() == 1);
-    if (!spot || !is_read_as_written(source, *spot->manifest)) return {};
+    if (!spot) return {};
     if (spot->shard == last) continue;
-    if (!seen.emplace(spot->shard, true).second) return {};
+    if (!seen.insert(spot->shard).second || !is_read_as_written(source, *spot->manifest)) return {};
     last = spot->shard;
     samples += last->samples;
     out.push_back({spot->path, last->samples, last->sum});

@@ -91,7 +91,7 @@ uint64_t place_in_dictionary(const Tensor& tensor) {
   }
 }
 
-// The bytes may be those of a map: the view is looked at once.
+// Where a view leads is checked where it is followed.
 Status run_of_view(const Values& values, uint64_t row, Tensor& out) {
   const View16 view = values.view(row);
   const auto length = static_cast<uint64_t>(view.length);
